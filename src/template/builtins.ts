@@ -1,0 +1,217 @@
+import { byteLength, byteSlice, toBytes } from './bytes.ts'
+import { equal, less } from './compare.ts'
+import { paid } from './costs.ts'
+import { execFault, Fault } from './errors.ts'
+import { sprintf } from './format/printf.ts'
+import { define, type FunctionEntry, type Host } from './function.ts'
+import { asMap, Byte, own, StringMap, truth, typeName } from './kinds.ts'
+import { printDialect, printGo } from './print.ts'
+
+/** The functions of Go's text/template. `and` and `or` are evaluated by the compiler: they stop early. */
+export const builtins: readonly FunctionEntry[] = [
+  define('and a:value more:value...', 'The first empty argument, else the last one', ([a]) => a),
+  define('or a:value more:value...', 'The first argument that is not empty, else the last one', ([a]) => a),
+  define('not a:value', 'True when the argument is empty', ([a]) => !truth(a)),
+  define('eq a:value others:value...', 'True when a equals one of the others', ([a, ...others], host) => {
+    if (others.length === 0) throw execFault('missing argument for comparison')
+    return others.some((other) => equal(a, other, host.go))
+  }),
+  define('ne a:value b:value', 'True when a and b differ', ([a, b], host) => !equal(a, b, host.go)),
+  define('lt a:value b:value', 'True when a is less than b', ([a, b], host) => less(a, b, host.go)),
+  define('le a:value b:value', 'True when a is less than b or equal', ([a, b], host) =>
+    lessOrEqual(a, b, host),
+  ),
+  define('gt a:value b:value', 'True when a is greater than b', ([a, b], host) => !lessOrEqual(a, b, host)),
+  define(
+    'ge a:value b:value',
+    'True when a is greater than b or equal',
+    ([a, b], host) => !less(a, b, host.go),
+  ),
+  define('len value:value', 'Bytes of a text, or items of a list or map', ([value], host) =>
+    length(value, host),
+  ),
+  define(
+    'index value:value keys:value...',
+    'An item of a list, or the member of a map, by number or key',
+    index,
+  ),
+  define('slice value:value from:value...', 'A part of a text (in bytes) or list', slice),
+  define(
+    'print values:any...',
+    'The values as text, with spaces between those that are not texts',
+    (args, host) => sprint(args, host),
+  ),
+  define('println values:any...', 'The values as text, with spaces between and a line end', (args, host) =>
+    limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
+  ),
+  define(
+    'printf format:string values:any...',
+    'The values in a format such as %s, %d or %05.2f',
+    (args, host) => {
+      const [format, ...values] = args as [string, ...unknown[]]
+      if (!host.go) for (const value of values) if (value === null || value === undefined) host.missing()
+      return sprintf(format, values, host)
+    },
+  ),
+  define('html values:any...', 'The values as text, escaped for HTML', (args, host) =>
+    evalArgs(args, host).replace(/[\0<>&'"]/g, (char) => HTML[char]!),
+  ),
+  define('js values:any...', 'The values as text, escaped for JavaScript strings', (args, host) =>
+    evalArgs(args, host).replace(JS, escapeJs),
+  ),
+  define(
+    'urlquery values:any...',
+    'The values as text, escaped for a URL’s query',
+    (args, host) => queryEscape(evalArgs(args, host)),
+    'url',
+  ),
+  define('call function:value args:value...', 'Calls a value that is a function', call),
+]
+
+function lessOrEqual(a: unknown, b: unknown, host: Host): boolean {
+  return less(a, b, host.go) || equal(a, b, host.go)
+}
+
+function length(value: unknown, host: Host): bigint {
+  if (typeof value === 'string') return BigInt(byteLength(value))
+  if (Array.isArray(value)) return BigInt(value.length)
+  const map = asMap(value)
+  if (map) {
+    const size = Object.keys(map).length
+    host.charge(size >> 2)
+    return BigInt(size)
+  }
+  if (value === undefined || value === null)
+    throw new Fault('exec', 'len of a missing value', undefined, GUARD)
+  throw execFault(`len of type ${typeName(value)}`)
+}
+
+const GUARD = 'guard it with {{if …}}, or give a default'
+
+/** Reads one item or member by key, as Go's `index` does. */
+export function item(value: unknown, key: unknown, go: boolean): unknown {
+  if (value === null || value === undefined) throw execFault('index of nil pointer', undefined, GUARD)
+  if (Array.isArray(value) || typeof value === 'string') {
+    const bytes = typeof value === 'string' ? toBytes(value) : undefined
+    const size = bytes ? bytes.length : (value as unknown[]).length
+    const at = position(key, size, go)
+    if (at === size) throw execFault('index out of range')
+    return bytes ? new Byte(bytes[at]!) : ((value as unknown[])[at] ?? null)
+  }
+  const map = asMap(value)
+  if (!map) throw execFault(`can't index item of type ${typeName(value)}`)
+  if (key === null || key === undefined) throw execFault('value is nil; should be string')
+  if (typeof key !== 'string') throw execFault(`value has type ${typeName(key)}; should be string`)
+  return own(map, key) ?? (value instanceof StringMap ? '' : null)
+}
+
+function index([value, ...keys]: unknown[], host: Host): unknown {
+  if (value === null || value === undefined) throw execFault('index of untyped nil', undefined, GUARD)
+  return keys.reduce((found, key) => item(found, key, host.go), value)
+}
+
+function position(key: unknown, size: number, go: boolean): number {
+  let at: number
+  if (typeof key === 'bigint') at = Number(key)
+  else if (key instanceof Byte) at = key.value
+  else if (!go && typeof key === 'number' && Number.isInteger(key)) at = key
+  else if (key === null || key === undefined) throw execFault('cannot index slice/array with nil')
+  else throw execFault(`cannot index slice/array with type ${typeName(key)}`)
+  if (at < 0 || at > size) throw execFault('index out of range')
+  return at
+}
+
+function slice([value, ...keys]: unknown[], host: Host): unknown {
+  if (value === null || value === undefined) throw execFault('slice of untyped nil', undefined, GUARD)
+  if (keys.length > 3) throw execFault(`too many slice indexes: ${keys.length}`)
+  const text = typeof value === 'string'
+  if (text && keys.length === 3) throw execFault('cannot 3-index slice a string')
+  if (!text && !Array.isArray(value)) throw execFault(`can't slice item of type ${typeName(value)}`)
+  const size = text ? byteLength(value) : value.length
+  const [from = 0, to = size, cap] = keys.map((key) => position(key, size, host.go))
+  if (from > to) throw execFault('invalid slice index')
+  if (cap !== undefined && to > cap) throw execFault('invalid slice index')
+  return text ? byteSlice(value, from, to) : value.slice(from, to)
+}
+
+/** Text of one value as `print` shows it. */
+function show(value: unknown, host: Host): string {
+  if (host.go) return printGo(value)
+  if (value === null || value === undefined) host.missing()
+  return paid(value, printDialect(value), host)
+}
+
+/** Go's fmt.Sprint. */
+export function sprint(args: readonly unknown[], host: Host): string {
+  let out = ''
+  args.forEach((arg, at) => {
+    if (at > 0 && typeof arg !== 'string' && typeof args[at - 1] !== 'string') out += ' '
+    out += show(arg, host)
+  })
+  return limited(out, host)
+}
+
+function evalArgs(args: readonly unknown[], host: Host): string {
+  if (args.length === 1 && typeof args[0] === 'string') return args[0]
+  if (!host.go) return sprint(args, host)
+  return sprint(
+    args.map((arg) => (arg === null || arg === undefined ? '<no value>' : arg)),
+    host,
+  )
+}
+
+/** @throws Fault `limit` for a text that is too long */
+export function limited(text: string, host: Host): string {
+  if (text.length > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+  return text
+}
+
+const HTML: Record<string, string> = {
+  '\0': '\ufffd',
+  '<': '&lt;',
+  '>': '&gt;',
+  '&': '&amp;',
+  "'": '&#39;',
+  '"': '&#34;',
+}
+
+const JS = /[\0-\x1f\\'"<>&=]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
+
+function escapeJs(char: string): string {
+  switch (char) {
+    case '\\':
+      return '\\\\'
+    case "'":
+      return "\\'"
+    case '"':
+      return '\\"'
+    default: {
+      const code = char.codePointAt(0)!
+      if (code >= 0xd800 && code <= 0xdfff) return char
+      return `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
+    }
+  }
+}
+
+/** What each byte becomes. */
+const QUERY = Array.from({ length: 256 }, (_, byte) => {
+  const char = String.fromCharCode(byte)
+  if (byte < 128 && /[\w.~-]/.test(char)) return char
+  return byte === 0x20 ? '+' : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+})
+
+/** Go's url.QueryEscape: spaces become `+`. */
+export function queryEscape(text: string): string {
+  let out = ''
+  for (const byte of toBytes(text)) out += QUERY[byte]
+  return out
+}
+
+function call([fn, ...args]: unknown[]): unknown {
+  if (fn === null || fn === undefined) throw execFault('call of nil')
+  if (typeof fn !== 'function') throw execFault(`non-function of type ${typeName(fn)}`)
+  if (args.length !== 1) throw execFault(`wrong number of args: got ${args.length} want 1`)
+  if (typeof args[0] !== 'string')
+    throw execFault(`arg 0: value has type ${typeName(args[0])}; should be string`)
+  return (fn as (name: string) => unknown)(args[0])
+}

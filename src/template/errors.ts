@@ -1,0 +1,81 @@
+import type { Span } from './nodes.ts'
+import { RenderError, type TemplateError } from './types.ts'
+
+/** Finds lines and columns (from 1, in UTF-16 units) of offsets; the line table is made at the first use. */
+export type Locate = (offset: number) => { line: number; column: number }
+
+export function locator(source: string): Locate {
+  let starts: number[] | undefined
+  return (offset) => {
+    starts ??= lineStarts(source)
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 }
+  }
+}
+
+function lineStarts(source: string): number[] {
+  const starts = [0]
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+/** Gathers what is wrong with a template, in order of discovery; repeated ones count once. */
+export interface ErrorSink {
+  readonly errors: TemplateError[]
+  /** More errors are not taken. */
+  full(): boolean
+  add(kind: TemplateError['kind'], span: Span, message: string, hint?: string): void
+}
+
+/** More than this many errors of one template help nobody. */
+const MAX_ERRORS = 100
+
+export function errorSink(locate: Locate): ErrorSink {
+  const errors: TemplateError[] = []
+  const seen = new Set<string>()
+  return {
+    errors,
+    full: () => errors.length >= MAX_ERRORS,
+    add(kind, span, message, hint) {
+      const key = `${span.start} ${message}`
+      if (errors.length >= MAX_ERRORS || seen.has(key)) return
+      seen.add(key)
+      const place = { start: span.start, end: span.end, ...locate(span.start) }
+      errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place })
+    },
+  }
+}
+
+/** What a function or an expression throws while rendering; the expression's place is added on the way out. */
+export class Fault extends Error {
+  constructor(
+    readonly kind: RenderError['kind'],
+    message: string,
+    readonly span?: Span,
+    readonly hint?: string,
+  ) {
+    super(message)
+  }
+}
+
+export function execFault(message: string, span?: Span, hint?: string): Fault {
+  return new Fault('exec', message, span, hint)
+}
+
+/** Longest expression that a message quotes. */
+const MAX_QUOTED = 80
+
+/** The error that leaves `render`; its message ends with the expression that it is about. */
+export function renderError(fault: Fault, source: string, locate: Locate): RenderError {
+  const { start, end } = fault.span ?? { start: 0, end: 0 }
+  const { line, column } = locate(start)
+  const expression = source.slice(start, Math.min(end, start + MAX_QUOTED)).replace(/\s+/g, ' ')
+  const message = expression === '' ? fault.message : `${fault.message}, at ${expression}`
+  return new RenderError(fault.kind, message, start, end, line, column, fault.hint)
+}

@@ -1,0 +1,60 @@
+import { builtins } from './builtins.ts'
+import type { FunctionEntry, FunctionGroup } from './function.ts'
+import { type Environment, gatewayFunctions } from './gateway.ts'
+import { dates } from './sprig/dates.ts'
+import { defaults, json } from './sprig/defaults.ts'
+import { dicts } from './sprig/dicts.ts'
+import { encodings } from './sprig/encodings.ts'
+import { lists } from './sprig/lists.ts'
+import { numbers } from './sprig/numbers.ts'
+import { regexes } from './sprig/regexes.ts'
+import { versions } from './sprig/semver.ts'
+import { strings } from './sprig/strings.ts'
+
+const sprigGroups: readonly FunctionGroup[] = [
+  { title: 'Texts', functions: strings },
+  { title: 'Defaults, choices and types', functions: defaults },
+  { title: 'JSON', functions: json },
+  { title: 'Lists', functions: lists },
+  { title: 'Maps', functions: dicts },
+  { title: 'Numbers', functions: numbers },
+  { title: 'Dates', functions: dates },
+  { title: 'Encodings, sums, paths and URLs', functions: encodings },
+  { title: 'Regular expressions', functions: regexes },
+  { title: 'Versions', functions: versions },
+]
+
+/** Every function with its documentation, by group. */
+export const functionGroups: readonly FunctionGroup[] = [
+  { title: 'Of the gateway', functions: gatewayFunctions({}) },
+  { title: 'Of Go’s text/template', functions: builtins },
+  ...sprigGroups,
+]
+
+const goTable = new Map(builtins.map((entry) => [entry.name, entry]))
+const sprigTable = new Map(
+  [...builtins, ...sprigGroups.flatMap(({ functions }) => functions)].map((entry) => [entry.name, entry]),
+)
+// Sprig's slice knows no texts: outside of comparisons with Go, Go's own serves better.
+const [goSlice, sprigSlice] = [goTable.get('slice')!, sprigTable.get('slice')!]
+sprigTable.set('slice', {
+  ...sprigSlice,
+  call: (args, host) => (host.go ? sprigSlice : goSlice).call(args, host),
+})
+
+/** One table for each environment: a configuration has many templates, and a table has hundreds of entries. */
+const tables = new WeakMap<Environment, { go?: Table; sprig?: Table }>()
+
+type Table = ReadonlyMap<string, FunctionEntry>
+
+/** The functions that a template knows; Sprig's replace Go's of the same name. */
+export function functionTable(env: Environment, sprig: boolean): Table {
+  const known = tables.get(env) ?? {}
+  tables.set(env, known)
+  const key = sprig ? 'sprig' : 'go'
+  known[key] ??= new Map([
+    ...(sprig ? sprigTable : goTable),
+    ...gatewayFunctions(env).map((entry) => [entry.name, entry] as const),
+  ])
+  return known[key]
+}

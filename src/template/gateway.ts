@@ -1,0 +1,67 @@
+import { parse } from '../json/index.ts'
+import { paid } from './costs.ts'
+import { execFault } from './errors.ts'
+import { define, type FunctionEntry } from './function.ts'
+import { asMap, own, Struct } from './kinds.ts'
+import { toJson } from './print.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The functions that the gateway adds to Go's. `env` reads what was given at compile time. */
+export function gatewayFunctions(env: Environment): FunctionEntry[] {
+  return [
+    define(
+      'toJSON value:any',
+      'The value as JSON',
+      ([value], host) => paid(value, toJson(value, host.go), host),
+      'json',
+    ),
+    define(
+      'fromJSON text:string',
+      'The value that a JSON text holds; an empty map when it is not JSON',
+      ([text], host) => {
+        try {
+          return host.go ? JSON.parse(text as string) : parse(text as string)
+        } catch {
+          return {}
+        }
+      },
+    ),
+    define(
+      'env name:string default:string...',
+      'An environment variable, read when the file is loaded',
+      (args) => {
+        if (args.length > 2) throw execFault(`env: want 1 or 2 args, got ${args.length}`)
+        const [name, otherwise] = args as [string, string?]
+        return (Object.hasOwn(env, name) ? env[name] : undefined) ?? otherwise ?? ''
+      },
+    ),
+    define(
+      'safeGet path:string value:any',
+      'The value at a path such as a.0.b; nothing where it ends early',
+      ([path, value]) => walk(path as string, value),
+    ),
+    define(
+      'safeGetOr path:string value:any default:any',
+      'The value at a path such as a.0.b, else the default',
+      ([path, value, otherwise]) => walk(path as string, value) ?? otherwise,
+    ),
+    define('raw value:any', 'The value without any escaping', ([value]) => value, 'raw'),
+  ]
+}
+
+/** Follows a path of names and list positions; null where it ends early. */
+function walk(path: string, value: unknown): unknown {
+  let current = value
+  for (const name of path.split('.')) {
+    if (Array.isArray(current)) {
+      current = /^[+-]?\d+$/.test(name) ? current[Number(name)] : undefined
+    } else if (current instanceof Struct) current = current.get(name)?.value
+    else {
+      const map = asMap(current)
+      current = map && own(map, name)
+    }
+    if (current === undefined || current === null) return null
+  }
+  return current
+}

@@ -1,0 +1,155 @@
+import { wellFormed } from './bytes.ts'
+import { compileTree } from './compile.ts'
+import { type ErrorSink, errorSink, Fault, type Locate, locator, renderError } from './errors.ts'
+import { functionGroups, functionTable } from './functions.ts'
+import type { Environment } from './gateway.ts'
+import { Struct } from './kinds.ts'
+import type { Tree } from './nodes.ts'
+import { parseTree } from './parse.ts'
+import { isJsonFrame } from './places/auto.ts'
+import { jsonRules } from './places/json.ts'
+import { finishHeader, formRules, goRules, headerRules, textRules, trimEnds } from './places/plain.ts'
+import type { PlaceRules } from './places/rules.ts'
+import { finishUrl, urlRules } from './places/url.ts'
+import { State } from './state.ts'
+import {
+  type Compiled,
+  type CompileOptions,
+  DEFAULT_TEMPLATE_LIMITS,
+  type Limits,
+  type Place,
+  type RenderError,
+  type TemplateError,
+} from './types.ts'
+import type { Compilation } from './unit.ts'
+
+export type { FunctionEntry, FunctionGroup } from './function.ts'
+export { nearest } from './nearest.ts'
+export type * from './nodes.ts'
+export * from './types.ts'
+export { functionGroups }
+
+/** The names of all functions. */
+export const functionNames: readonly string[] = functionGroups.flatMap(({ functions }) =>
+  functions.map(({ name }) => name),
+)
+
+const NO_ENV: Environment = Object.freeze({})
+
+/** Parses a template: its nodes with their places, and what is wrong with its syntax. Never throws. */
+export function parse(source: string): { tree: Tree; errors: TemplateError[] } {
+  const sink = errorSink(locator(source))
+  const options = { functions: functionTable(NO_ENV, true), depth: DEFAULT_TEMPLATE_LIMITS.depth, name: '' }
+  return { tree: parseTree(source, options, sink), errors: sink.errors }
+}
+
+/**
+ * Compiles a template for the place that its text goes to. Never throws: what is wrong is in `errors`, all
+ * that can be found at once.
+ */
+export function compile(source: string, options: CompileOptions): Compiled {
+  const locate = locator(source)
+  const sink = errorSink(locate)
+  try {
+    return compileWith(source, options, locate, sink)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    sink.add('parse', { start: 0, end: 0 }, 'the template is nested too deep')
+    return { template: undefined, errors: sink.errors }
+  }
+}
+
+function compileWith(source: string, options: CompileOptions, locate: Locate, sink: ErrorSink): Compiled {
+  const limits: Limits = { ...DEFAULT_TEMPLATE_LIMITS, ...options.limits }
+  const go = options.place === 'go'
+  const functions = functionTable(options.env ?? NO_ENV, options.sprig ?? !go)
+  const tree = parseTree(source, { functions, depth: limits.depth, name: options.name ?? '' }, sink)
+  if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
+
+  const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
+  if (place === 'url' || place === 'header') tree.root = trimEnds(tree.root)
+  const compilation: Compilation = {
+    go,
+    functions,
+    env: options.env ?? {},
+    roots: options.roots,
+    trusted: new Set(options.trusted),
+    sink,
+    references: new Map(),
+    changes: { tainted: false, built: false },
+    dynamic: false,
+    dollarChanges: /\$\s*(?::?=|,)/.test(source),
+  }
+  const run = compileTree(tree, compilation, rulesOf(place, sink))
+  if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
+
+  const render = (data: unknown): string | undefined => {
+    const root = options.roots
+      ? new Struct(options.roots, (data ?? {}) as Record<string, unknown>, '*main.Context')
+      : data
+    const state = new State(root === null ? undefined : root, place, limits)
+    try {
+      run(state, state.root)
+      return finish(state, place)
+    } catch (error) {
+      throw asRenderError(error, state, source, locate)
+    }
+  }
+  return {
+    template: {
+      source,
+      references: [...compilation.references.values()],
+      constant: compilation.dynamic ? undefined : constantOf(render),
+      render,
+    },
+    errors: [],
+  }
+}
+
+/** What a template without data renders to; undefined when even that fails. */
+function constantOf(render: (data: unknown) => string | undefined): string | undefined {
+  try {
+    return render({})
+  } catch {
+    return undefined
+  }
+}
+
+function rulesOf(place: Place, sink: ErrorSink): PlaceRules {
+  switch (place) {
+    case 'go':
+      return goRules()
+    case 'json':
+      return jsonRules(sink)
+    case 'url':
+      return urlRules(sink)
+    case 'form':
+      return formRules()
+    case 'header':
+      return headerRules()
+    default:
+      return textRules()
+  }
+}
+
+function finish(state: State, place: Place): string | undefined {
+  switch (place) {
+    case 'go':
+      return wellFormed(state.out)
+    case 'header':
+      return finishHeader(state)
+    case 'url':
+      return finishUrl(state)
+    default:
+      return state.out
+  }
+}
+
+/** Running out of stack is a limit like others; anything else that is not a Fault is a mistake of ours. */
+function asRenderError(error: unknown, state: State, source: string, locate: Locate): unknown {
+  if (error instanceof RangeError)
+    return renderError(new Fault('limit', 'nested too deep or too long', state.at), source, locate)
+  if (!(error instanceof Fault)) return error
+  const fault = error.span ? error : new Fault(error.kind, error.message, state.at, error.hint)
+  return renderError(fault, source, locate) satisfies RenderError
+}

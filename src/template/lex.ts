@@ -1,0 +1,297 @@
+import type { Span } from './nodes.ts'
+
+export type TokenType =
+  | 'space'
+  | 'pipe'
+  | 'assign'
+  | 'declare'
+  | 'variable'
+  | 'field'
+  | 'dot'
+  | 'identifier'
+  | 'keyword'
+  | 'bool'
+  | 'nil'
+  | 'number'
+  | 'char'
+  | 'string'
+  | 'rawString'
+  | '('
+  | ')'
+  | 'symbol'
+  | 'error'
+  | 'end'
+
+export interface Token extends Span {
+  type: TokenType
+  text: string
+  hint?: string
+}
+
+export interface TextPiece extends Span {
+  type: 'text'
+  text: string
+}
+/** An action with its tokens; the last token is `end`, or `error` where lexing had to stop. */
+export interface ActionPiece extends Span {
+  type: 'action'
+  tokens: Token[]
+}
+export type Piece = TextPiece | ActionPiece
+
+const SPACE = ' \t\r\n'
+const KEYWORDS = new Set([
+  'block',
+  'break',
+  'continue',
+  'define',
+  'else',
+  'end',
+  'if',
+  'range',
+  'template',
+  'with',
+])
+const WORD = /[\p{L}\p{Nd}_]*/uy
+const BLANK = /[ \t\r\n]*/y
+const STRING = /"(?:[^"\\\n]|\\[^\n])*"/y
+const CHAR = /'(?:[^'\\\n]|\\[^\n])*'/y
+const NUMBER =
+  /[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?/y
+
+function match(pattern: RegExp, source: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(source)?.[0] ?? ''
+}
+
+/**
+ * Cuts a template into text and actions, by the rules of Go's text/template/parse/lex.go. Comments vanish
+ * after they trimmed their sides. An action that cannot be lexed ends with an `error` token, and lexing goes
+ * on behind its closing braces.
+ */
+export function* lex(source: string): Generator<Piece> {
+  let at = 0
+  let trimNext = false
+  const text = (start: number, end: number, trimEnd: boolean): TextPiece | undefined => {
+    let from = start
+    let to = end
+    if (trimNext) while (from < to && SPACE.includes(source[from]!)) from++
+    if (trimEnd) while (to > from && SPACE.includes(source[to - 1]!)) to--
+    return to > from ? { type: 'text', text: source.slice(from, to), start: from, end: to } : undefined
+  }
+  for (;;) {
+    const open = source.indexOf('{{', at)
+    if (open < 0) {
+      const rest = text(at, source.length, false)
+      if (rest) yield rest
+      return
+    }
+    const trims = source[open + 2] === '-' && isSpace(source[open + 3])
+    const before = text(at, open, trims)
+    if (before) yield before
+    const inner = open + (trims ? 4 : 2)
+    if (source.startsWith('/*', inner)) {
+      const comment = lexComment(source, open, inner)
+      if ('piece' in comment) yield comment.piece
+      trimNext = comment.trim
+      at = comment.next
+      continue
+    }
+    const action = lexAction(source, open, inner)
+    yield action.piece
+    trimNext = action.trim
+    at = action.next
+  }
+}
+
+type Lexed = { piece: ActionPiece; trim: boolean; next: number }
+
+function isSpace(char: string | undefined): boolean {
+  return char !== undefined && SPACE.includes(char)
+}
+
+function lexComment(source: string, open: number, inner: number): Lexed | { trim: boolean; next: number } {
+  const close = source.indexOf('*/', inner + 2)
+  if (close < 0) {
+    const lexed = failed(source, open, [], open, open + 2, 'unclosed comment', 'close it with */}}')
+    return { ...lexed, next: source.length }
+  }
+  const after = close + 2
+  if (source.startsWith('}}', after)) return { trim: false, next: after + 2 }
+  if (isSpace(source[after]) && source.startsWith('-}}', after + 1)) return { trim: true, next: after + 4 }
+  const hint = 'nothing may stand between */ and }}'
+  return failed(source, open, [], after, after + 1, 'comment ends before closing delimiter', hint)
+}
+
+/** An action that ends in an error; lexing goes on behind the next `}}`. */
+function failed(
+  source: string,
+  open: number,
+  tokens: Token[],
+  start: number,
+  end: number,
+  message: string,
+  hint?: string,
+): Lexed {
+  tokens.push({ type: 'error', text: message, start, end, ...(hint === undefined ? {} : { hint }) })
+  const close = source.indexOf('}}', Math.max(start, open + 2))
+  const next = close < 0 ? source.length : close + 2
+  return { piece: { type: 'action', tokens, start: open, end: next }, trim: false, next }
+}
+
+function lexAction(source: string, open: number, inner: number): Lexed {
+  const tokens: Token[] = []
+  let at = inner
+  let parens = 0
+  const fail = (start: number, end: number, message: string, hint?: string) =>
+    failed(source, open, tokens, start, end, message, hint)
+  const push = (type: TokenType, length: number) => {
+    tokens.push({ type, text: source.slice(at, at + length), start: at, end: at + length })
+    at += length
+  }
+  const finish = (length: number): Lexed => {
+    const next = at + length
+    tokens.push({ type: 'end', text: source.slice(at, next), start: at, end: next })
+    return { piece: { type: 'action', tokens, start: open, end: next }, trim: length > 2, next }
+  }
+  for (;;) {
+    const char = source[at]
+    if (source.startsWith('}}', at) || (isSpace(char) && source.startsWith('-}}', at + 1))) {
+      if (parens > 0) return fail(at, at + 2, 'unclosed left paren', 'add the missing )')
+      return finish(char === '}' ? 2 : 4)
+    }
+    if (char === undefined) return fail(open, open + 2, 'unclosed action', 'close it with }}')
+    if (isSpace(char)) {
+      const blank = match(BLANK, source, at).length
+      // The last blank belongs to a trim marker behind it.
+      push('space', blank > 1 && source.startsWith('-}}', at + blank) ? blank - 1 : blank)
+    } else if (char === '=') push('assign', 1)
+    else if (char === ':') {
+      if (source[at + 1] !== '=') return fail(at, at + 1, 'expected :=', 'declare a variable with :=')
+      push('declare', 2)
+    } else if (char === '|') push('pipe', 1)
+    else if (char === '"') {
+      const length = match(STRING, source, at).length
+      if (length === 0)
+        return fail(at, at + 1, 'unterminated quoted string', 'close it with " on the same line')
+      push('string', length)
+    } else if (char === '`') {
+      const close = source.indexOf('`', at + 1)
+      if (close < 0) return fail(at, at + 1, 'unterminated raw quoted string', 'close it with `')
+      push('rawString', close + 1 - at)
+    } else if (char === "'") {
+      const length = match(CHAR, source, at).length
+      if (length === 0) {
+        return fail(at, at + 1, 'unterminated character constant', 'write strings in double quotes')
+      }
+      push('char', length)
+    } else if (char === '(') {
+      parens++
+      push('(', 1)
+    } else if (char === ')') {
+      if (--parens < 0) return fail(at, at + 1, 'unexpected right paren', 'remove this )')
+      push(')', 1)
+    } else {
+      const error = lexWord(source, at, char, push)
+      if (error) return fail(error.start, error.end, error.message, error.hint)
+    }
+  }
+}
+
+type LexError = { start: number; end: number; message: string; hint?: string }
+
+/** Numbers, names, fields, variables and stray symbols. */
+function lexWord(
+  source: string,
+  at: number,
+  char: string,
+  push: (type: TokenType, length: number) => void,
+): LexError | undefined {
+  if (char === '+' || char === '-' || isDigit(char) || (char === '.' && isDigit(source[at + 1]))) {
+    return lexNumber(source, at, push)
+  }
+  const prefix = char === '.' || char === '$' ? 1 : 0
+  const length =
+    prefix + (prefix && atTerminator(source, at + 1) ? 0 : match(WORD, source, at + prefix).length)
+  if (length === 0) {
+    if (char >= ' ' && char <= '~') {
+      push('symbol', 1)
+      return undefined
+    }
+    const name = codePointName(source, at)
+    return { start: at, end: at + 1, message: `unrecognized character in action: ${name}` }
+  }
+  const end = at + length
+  if (!atTerminator(source, end)) {
+    const hint = badCharacterHint(source, at, end)
+    const message = `bad character ${codePointName(source, end)}`
+    return { start: end, end: end + 1, message, ...(hint ? { hint } : {}) }
+  }
+  const word = source.slice(at, end)
+  if (char === '.') push(length === 1 ? 'dot' : 'field', length)
+  else if (char === '$') push('variable', length)
+  else if (KEYWORDS.has(word)) push('keyword', length)
+  else if (word === 'nil') push('nil', length)
+  else push(word === 'true' || word === 'false' ? 'bool' : 'identifier', length)
+  return undefined
+}
+
+function lexNumber(
+  source: string,
+  at: number,
+  push: (type: TokenType, length: number) => void,
+): LexError | undefined {
+  let length = match(NUMBER, source, at).length
+  const bad = (end: number): LexError => ({
+    start: at,
+    end,
+    message: `bad number syntax: ${JSON.stringify(source.slice(at, end))}`,
+  })
+  if (match(WORD, source, at + length) !== '') return bad(at + length + 1)
+  const sign = source[at + length]
+  if (sign === '+' || sign === '-') {
+    length += match(NUMBER, source, at + length).length
+    if (source[at + length - 1] !== 'i' || match(WORD, source, at + length) !== '') return bad(at + length)
+  }
+  push('number', length)
+  return undefined
+}
+
+function isDigit(char: string | undefined): boolean {
+  return char !== undefined && char >= '0' && char <= '9'
+}
+
+function atTerminator(source: string, at: number): boolean {
+  const char = source[at]
+  return char === undefined || ' \t\r\n.,|:)('.includes(char) || source.startsWith('}}', at)
+}
+
+function codePointName(source: string, at: number): string {
+  const code = source.codePointAt(at) ?? 0
+  return `U+${code.toString(16).toUpperCase().padStart(4, '0')} '${String.fromCodePoint(code)}'`
+}
+
+function badCharacterHint(source: string, start: number, bad: number): string | undefined {
+  const word = source.slice(start, bad)
+  switch (source[bad]) {
+    case '-': {
+      const dot = word.lastIndexOf('.')
+      const name = match(/[\w-]*/y, source, start + dot + 1)
+      const path = (/[^\s{}|()]*$/.exec(source.slice(Math.max(0, start - 200), start))?.[0] ?? '') + word
+      if (word.startsWith('.'))
+        return `write (index ${path.slice(0, path.lastIndexOf('.')) || '.'} "${name}")`
+      return 'a name cannot hold a hyphen'
+    }
+    case '[':
+      return `write (index ${word} …)`
+    case '=':
+      return 'put a space before ='
+    case '"':
+    case '`':
+      return 'put a space before the string'
+    case '}':
+      return 'close the action with }}'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,70 @@
+import { Complex } from './nodes.ts'
+
+const MAX_INT = 2n ** 63n - 1n
+const MIN_INT = -(2n ** 63n)
+const MAX_UINT = 2n ** 64n - 1n
+/** Underscores only between digits or after the base prefix. */
+const INTEGER = /^[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|[1-9](?:_?[0-9])*|0)$/
+const DECIMAL = /^[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?$/
+const HEX_FLOAT = /^([+-]?)0[xX]([0-9a-fA-F_]*)\.?([0-9a-fA-F_]*)[pP]([+-]?\d[\d_]*)$/
+
+export type ParsedNumber = { value: bigint | number | Complex } | { error: string }
+
+/** Reads a number as Go's text/template does: an int (bigint), a float64 (number) or a complex128. */
+export function parseNumber(text: string): ParsedNumber {
+  if (text.endsWith('i')) return parseComplex(text)
+  const integer = parseInteger(text)
+  if (integer !== undefined) {
+    if (integer > MAX_UINT || integer < MIN_INT) return { error: `integer overflow: "${text}"` }
+    return { value: integer }
+  }
+  const float = parseFloatText(text)
+  if (float === undefined) return { error: `bad number syntax: "${text}"` }
+  if (!/[.eEpP]/.test(text)) return { error: `integer overflow: "${text}"` }
+  return { value: float }
+}
+
+/** True for constants that Go's parser takes and its executor refuses. */
+export function overflowsInt(value: bigint): boolean {
+  return value > MAX_INT
+}
+
+export function parseInteger(text: string): bigint | undefined {
+  if (!INTEGER.test(text) || /_$/.test(text)) return undefined
+  const negative = text[0] === '-'
+  let digits = text.replace(/^[+-]/, '').replaceAll('_', '')
+  if (/^0[0-7]+$/.test(digits)) digits = `0o${digits.slice(1)}`
+  const value = BigInt(digits.toLowerCase())
+  return negative ? -value : value
+}
+
+/** @returns undefined for wrong syntax or a value out of range */
+export function parseFloatText(text: string): number | undefined {
+  if (/__|_$|_[.eEpP]|[.eEpP+-]_/.test(text)) return undefined
+  const hex = HEX_FLOAT.exec(text)
+  if (hex) {
+    const digits = (hex[2]! + hex[3]!).replaceAll('_', '')
+    if (digits === '') return undefined
+    const mantissa = Number(`0x${digits}`)
+    const exponent = Number(hex[4]!.replaceAll('_', '')) - 4 * hex[3]!.replaceAll('_', '').length
+    const value = mantissa * 2 ** exponent
+    if (!Number.isFinite(value)) return undefined
+    return hex[1] === '-' ? -value : value
+  }
+  if (!DECIMAL.test(text)) return undefined
+  const value = Number(text.replaceAll('_', ''))
+  return Number.isFinite(value) ? value : undefined
+}
+
+function parseComplex(text: string): ParsedNumber {
+  const split = text.slice(0, -1).search(/(?<=[^eEpP])[+-](?!.*(?<=[^eEpP])[+-])/)
+  const re = split > 0 ? parseReal(text.slice(0, split)) : 0
+  const im = parseReal(split > 0 ? text.slice(split, -1) : text.slice(0, -1))
+  if (re === undefined || im === undefined) return { error: `bad number syntax: "${text}"` }
+  return { value: new Complex(re, im) }
+}
+
+function parseReal(text: string): number | undefined {
+  const integer = parseInteger(text)
+  return integer === undefined ? parseFloatText(text) : Number(integer)
+}

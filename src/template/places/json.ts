@@ -1,0 +1,122 @@
+import { hasLoneSurrogate } from '../bytes.ts'
+import type { ErrorSink } from '../errors.ts'
+import type { Flow } from '../flow.ts'
+import type { Node, Span } from '../nodes.ts'
+import { printDialect, toJson } from '../print.ts'
+import type { Sink } from '../state.ts'
+import { type Context, DEAD, type PlaceRules } from './rules.ts'
+
+/**
+ * A JSON body has two contexts: where a value stands, and inside of a string. `escape` and `unicode` are
+ * inside of a string within `\…` and `\u…`, where no value may stand.
+ */
+export function jsonRules(errors: ErrorSink): PlaceRules {
+  return {
+    start: 'value',
+    dead: DEAD,
+    text: (context, text) => advance(context, text),
+    value(context, flow, span) {
+      if (context === 'string' || context === DEAD) return { sink: stringSink(flow), end: context }
+      if (context === 'value') return { sink: valueSink(flow), end: context }
+      const hint = String.raw`write \\ for a backslash`
+      errors.add('context', span, 'a value stands behind a backslash inside of a JSON string', hint)
+      return { sink: stringSink(flow), end: 'string' }
+    },
+    join(a, b) {
+      if (a === DEAD) return b
+      return b === DEAD || a === b ? a : undefined
+    },
+    name: (context) => (context === 'value' ? 'outside of a JSON string' : 'inside of a JSON string'),
+    finish(context, root) {
+      // Where branches end in different places, so does the template, whatever stands in it.
+      if (context === 'value' || context === DEAD || errors.errors.some(({ kind }) => kind === 'context'))
+        return
+      errors.add('context', lastSpan(root), 'a JSON string is never closed', 'add the missing quote')
+    },
+  }
+}
+
+function lastSpan(root: readonly Node[]): Span {
+  const last = root[root.length - 1]
+  return last ? { start: Math.max(last.start, last.end - 1), end: last.end } : { start: 0, end: 0 }
+}
+
+/** Follows text of the template. `\u` counts down the four digits that belong to it. */
+function advance(from: Context, text: string): Context {
+  let context = from
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!
+    if (context === 'value') {
+      const quote = text.indexOf('"', at)
+      if (quote < 0) return context
+      at = quote
+      context = 'string'
+    } else if (context === 'string') {
+      if (char === '"') context = 'value'
+      else if (char === '\\') context = 'escape'
+    } else if (context === 'escape') context = char === 'u' ? 'unicode4' : 'string'
+    else if (context.startsWith('unicode')) {
+      const left = Number(context.slice(7)) - 1
+      context = left === 0 || char === '"' ? 'string' : `unicode${left}`
+      if (char === '"') context = 'value'
+    }
+  }
+  return context
+}
+
+const NEEDS_ESCAPE = /[\x00-\x1f"\\\ud800-\udfff]/
+
+/** The inside of a JSON string; lone surrogates become escapes, so that the body is valid UTF-8. */
+export function escapeString(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text).slice(1, -1) : text
+}
+
+function stringSink({ form }: Flow): Sink {
+  if (form === 'raw') return (_, value) => printDialect(value)
+  return (_, value) => escapeString(typeof value === 'string' ? value : printDialect(value))
+}
+
+function valueSink({ form, built, tainted }: Flow): Sink {
+  if (form === 'raw')
+    return (_, value) => (value === undefined || value === null ? 'null' : printDialect(value))
+  if (form === 'json') return (_, value) => (typeof value === 'string' ? value : asValue(value))
+  if (built && tainted) {
+    // Quotes that a function put around an argument do not hold it: no structure is taken from such a text.
+    return (_, value) =>
+      typeof value === 'string' && /^[ \t\r\n]*[[{]/.test(value) ? JSON.stringify(value) : asValue(value)
+  }
+  return (_, value) => asValue(value)
+}
+
+function asValue(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return isJson(value) ? validUnicode(value) : JSON.stringify(value)
+    case 'number':
+      return Number.isFinite(value) ? String(value) : JSON.stringify(printDialect(value))
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    default:
+      return toJson(value, false)
+  }
+}
+
+const JSON_START = /^[ \t\r\n]*(?:[[{"\d-]|true|false|null)/
+
+/** The text is exactly one JSON value. */
+function isJson(text: string): boolean {
+  if (!JSON_START.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Lone surrogates of a JSON text can only stand inside of its strings. */
+function validUnicode(json: string): string {
+  if (!hasLoneSurrogate(json)) return json
+  return json.replace(/\p{Surrogate}/gu, (char) => `\\u${char.charCodeAt(0).toString(16)}`)
+}

@@ -1,0 +1,95 @@
+import { withoutLone } from '../bytes.ts'
+import { execFault, Fault } from '../errors.ts'
+import type { Node } from '../nodes.ts'
+import { printDialect, printGo } from '../print.ts'
+import type { Sink, State } from '../state.ts'
+import { type PlaceRules, plainRules } from './rules.ts'
+
+/** Go's own printing, without escaping. */
+export function goRules(): PlaceRules {
+  const sink: Sink = (_, value) => {
+    if (value === undefined || value === null) return '<no value>'
+    if (typeof value === 'function') throw execFault("can't print a function")
+    return printGo(value)
+  }
+  return plainRules(() => sink)
+}
+
+/** The dialect without escaping. */
+export function textRules(): PlaceRules {
+  const sink: Sink = (_, value) => (typeof value === 'string' ? value : printDialect(value))
+  return plainRules(() => sink)
+}
+
+/** An `application/x-www-form-urlencoded` body: every value is a key or a value, or a part of one. */
+export function formRules(): PlaceRules {
+  const escaped: Sink = (_, value) => encodeForm(printDialect(value))
+  const ready: Sink = (_, value) => printDialect(value)
+  return plainRules(({ form }) => (form === 'url' || form === 'raw' ? ready : escaped))
+}
+
+const SAFE_IN_FORM = /^[\w.*-]*$/
+
+/** As the URL standard's urlencoded serializer does: spaces become `+`. */
+function encodeForm(text: string): string {
+  if (SAFE_IN_FORM.test(text)) return text
+  return encodeURIComponent(withoutLone(text))
+    .replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+}
+
+/** The value of one header: a value that is missing drops the header. */
+export function headerRules(): PlaceRules {
+  const sink: Sink = (state, value) => {
+    if (value === undefined || value === null) {
+      state.dropped = true
+      return ''
+    }
+    const text = printDialect(value)
+    if (text !== '') state.printed = true
+    else if (!state.printed) state.emptied = true
+    return text
+  }
+  return plainRules(() => sink)
+}
+
+/** Control characters other than tab, and what does not fit into Latin-1, which HTTP headers are written in. */
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
+const NOT_LATIN1 = /[^\x00-\xff]/
+
+/** Nothing, or text that was to be followed by a value, such as `Bearer `. */
+const HANGING = /(?:^|\s)$/
+
+/**
+ * The finished header; undefined when it must not be sent: a value is missing, nothing came out of its blocks, or
+ * nothing but text of the template is left, such as a lone `Bearer `.
+ * @throws Fault `unsafe`
+ */
+export function finishHeader(state: State): string | undefined {
+  if (!state.printed && !state.emptied && HANGING.test(state.out)) return undefined
+  if (state.dropped || (state.emptied && !state.printed && state.out !== '')) return undefined
+  if (CONTROL.test(state.out)) {
+    const hint = 'a header is one line of text'
+    throw new Fault('unsafe', 'the header would hold a control character', state.at, hint)
+  }
+  if (NOT_LATIN1.test(state.out)) {
+    const hint = 'encode it, for instance with urlquery'
+    throw new Fault('unsafe', 'the header would hold a character outside Latin-1', state.at, hint)
+  }
+  return state.out
+}
+
+/** A header or URL written as a YAML block ends in a line break, which is no part of it. */
+export function trimEnds(root: Node[]): Node[] {
+  const list = root.slice()
+  const first = list[0]
+  if (first?.type === 'text') list[0] = { ...first, text: first.text.replace(/^[ \t\r\n]+/, '') }
+  const last = list[list.length - 1]
+  if (last?.type === 'text') list[list.length - 1] = { ...last, text: withoutLineEnd(last.text) }
+  return list
+}
+
+function withoutLineEnd(text: string): string {
+  const trimmed = text.trimEnd()
+  return /[\r\n]/.test(text.slice(trimmed.length)) ? trimmed : text
+}

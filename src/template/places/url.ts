@@ -1,0 +1,200 @@
+import { withoutLone } from '../bytes.ts'
+import { type ErrorSink, Fault } from '../errors.ts'
+import type { Flow } from '../flow.ts'
+import type { Span } from '../nodes.ts'
+import { printDialect } from '../print.ts'
+import { missingFault, type Sink, type State } from '../state.ts'
+import { type Context, DEAD, type PlaceRules } from './rules.ts'
+
+/**
+ * The contexts of a URL, by the URL standard (which reads `\` as `/` and drops tabs and line breaks).
+ * `base`: behind a trusted value that may be an origin, or more; `tail`: in the path, the query or the fragment.
+ */
+type UrlContext =
+  | 'start'
+  | 'scheme'
+  | 'colon'
+  | 'slash'
+  | 'slashes'
+  | 'authority'
+  | 'base'
+  | 'base/'
+  | 'path'
+  | 'query'
+  | 'fragment'
+  | 'tail'
+
+/** Contexts in which a caller's value may stand. */
+const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 'tail'])
+
+export function urlRules(errors: ErrorSink): PlaceRules {
+  return {
+    start: 'start',
+    dead: DEAD,
+    text: (context, text) => (context === DEAD ? context : advance(context as UrlContext, text)),
+    value(context, flow, span) {
+      if (context === DEAD) return { sink: trustedSink, end: context }
+      if (flow.constant !== undefined) {
+        return { sink: trustedSink, end: advance(context as UrlContext, flow.constant) }
+      }
+      if (!flow.tainted) {
+        return { sink: trustedSink, end: behindTrusted(context as UrlContext) }
+      }
+      if (!OPEN.has(context)) {
+        const message = 'a value from outside decides the scheme, host or port of the URL'
+        const hint = 'write the origin and a / before it, or take it from .Config'
+        errors.add('context', span, message, hint)
+      }
+      const end = context === 'slash' || context === 'base/' ? 'path' : context
+      return { sink: untrustedSink(flow, span), end }
+    },
+    join: (a, b) => join(a, b),
+    name: (context) => context,
+    finish: () => {},
+  }
+}
+
+function advance(from: UrlContext, text: string): UrlContext {
+  let context = from
+  for (const char of text) {
+    if (char !== '\t' && char !== '\n' && char !== '\r') context = step(context, char === '\\' ? '/' : char)
+  }
+  return context
+}
+
+function step(context: UrlContext, char: string): UrlContext {
+  if (context === 'fragment') return context
+  if (char === '#') return 'fragment'
+  if (context === 'query') return context
+  if (char === '?') return 'query'
+  const slash = char === '/'
+  switch (context) {
+    case 'start':
+      return slash ? 'slash' : char === ' ' ? 'start' : 'scheme'
+    case 'scheme':
+      return slash ? 'path' : char === ':' ? 'colon' : 'scheme'
+    case 'colon':
+    case 'slashes':
+      return slash ? 'slashes' : 'authority'
+    case 'slash':
+    case 'base/':
+      return slash ? 'slashes' : 'path'
+    case 'authority':
+      return slash ? 'path' : 'authority'
+    case 'base':
+      return slash ? 'base/' : char === ':' ? 'colon' : 'base'
+    default:
+      return context
+  }
+}
+
+function behindTrusted(context: UrlContext): UrlContext {
+  switch (context) {
+    case 'start':
+    case 'scheme':
+    case 'base':
+      return 'base'
+    case 'colon':
+    case 'slashes':
+    case 'authority':
+      return 'authority'
+    case 'slash':
+    case 'base/':
+      return 'path'
+    default:
+      return context
+  }
+}
+
+/** The stricter of two contexts; what a value may do is checked again when it is rendered. */
+function join(a: Context, b: Context): Context {
+  if (a === b || b === DEAD) return a
+  if (a === DEAD) return b
+  for (const group of [['start', 'scheme', 'colon'], ['slashes', 'authority'], ['base']]) {
+    if (group.includes(a) || group.includes(b))
+      return group[group.length - 1] === 'colon' ? 'scheme' : group.at(-1)!
+  }
+  return 'tail'
+}
+
+const trustedSink: Sink = (_, value) => {
+  if (value === undefined || value === null) throw missingFault()
+  return printDialect(value)
+}
+
+function untrustedSink({ form }: Flow, span: Span): Sink {
+  const ready = form === 'url' || form === 'raw'
+  return (state, value) => {
+    if (value === undefined || value === null) throw missingFault()
+    if (!state.originChecked) checkOrigin(state)
+    const text = typeof value === 'string' ? value : printDialect(value)
+    const written = ready ? text : encode(text)
+    state.marks.push(state.out.length, state.out.length + written.length)
+    state.markSpans.push(span)
+    return written
+  }
+}
+
+const UNRESERVED = /^[\w.~-]*$/
+
+/** Percent-encodes for a segment, a key or a value alike; a lone surrogate becomes U+FFFD. */
+function encode(text: string): string {
+  return UNRESERVED.test(text) ? text : encodeURIComponent(withoutLone(text))
+}
+
+/** An origin that is complete, or a relative reference that has none. */
+const ORIGIN_ENDS =
+  /^[\x00-\x20]*(?:[a-z][a-z\d+.-]*:[/\\]+[^/\\?#]+[/\\?#]|[/\\](?![/\\])|[^:/\\?#]*[?#]|[^:/\\?#]+[/\\])/i
+
+/** Nothing from outside may stand where it could become a part of the origin, whatever trusted values held. */
+function checkOrigin(state: State): void {
+  const before = state.out.replace(/[\t\n\r]/g, '')
+  if (!ORIGIN_ENDS.test(before)) {
+    const hint = 'end the origin with a / before the first argument'
+    throw new Fault('unsafe', 'a value from outside would become a part of the origin', state.at, hint)
+  }
+  state.originChecked = true
+}
+
+/**
+ * The finished URL. Each path segment that a value from outside has a part in is looked at as a whole.
+ * @throws Fault `unsafe` for a segment that comes out as `.` or `..`, `missing` for an empty one
+ */
+export function finishUrl(state: State): string {
+  const { out, marks } = state
+  if (marks.length === 0) return out
+  const pathEnd = /[?#]|$/.exec(out)!.index
+  let to = -1
+  for (let at = 0; at < marks.length; at += 2) {
+    const start = marks[at]!
+    // Marks ascend: a segment is looked at once.
+    if (start > pathEnd || start <= to) continue
+    let from = start
+    while (from > 0 && !isSlash(out[from - 1]!)) from--
+    to = Math.min(marks[at + 1]!, pathEnd)
+    while (to < pathEnd && !isSlash(out[to]!)) to++
+    const segments = out
+      .slice(from, to)
+      .replace(/[\x00-\x20]/g, '')
+      .replace(/%2e/gi, '.')
+    const span = state.markSpans[at / 2]
+    // What is raw may hold several.
+    if (segments.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')) {
+      const hint = 'the argument must name a resource'
+      throw new Fault('unsafe', 'a segment of the path would come out as . or ..', span, hint)
+    }
+    if (segments === '') {
+      throw new Fault(
+        'missing',
+        'a value that is a whole segment of the path is empty',
+        span,
+        'the argument must not be empty',
+      )
+    }
+  }
+  return out
+}
+
+function isSlash(char: string): boolean {
+  return char === '/' || char === '\\'
+}

@@ -1,0 +1,253 @@
+import { Fault } from '../errors.ts'
+import type { Host } from '../function.ts'
+import type { CharTest } from './classes.ts'
+import { type Assertion, parseRegex, RegexError, type RegexNode } from './parse.ts'
+
+/**
+ * Regular expressions in RE2's syntax, run in time linear to the text by following all ways at once, so that
+ * no expression can hang. Matches are leftmost, and of those the one that Perl would find.
+ */
+export interface Matcher {
+  /** UTF-16 offsets of the match and its groups in turn, or undefined. The work is charged to the host. */
+  match(text: string, from: number, host: Host): number[] | undefined
+  names: ReadonlyMap<string, number>
+  /** Instructions that the expression became. */
+  size: number
+}
+
+type Instruction =
+  | { op: 'set'; test: CharTest }
+  | { op: 'split'; first: number; second: number }
+  | { op: 'jump'; to: number }
+  | { op: 'save'; slot: number }
+  | { op: 'assert'; kind: Assertion }
+  | { op: 'match' }
+
+/** A counted repetition of counted repetitions may not grow beyond this. */
+const MAX_PROGRAM = 10_000
+
+export function matcher(source: string): Matcher | { error: string } {
+  try {
+    if (source.length > MAX_PROGRAM) throw new RegexError('expression too large')
+    const { node, groups, names } = parseRegex(source)
+    const program = assemble(node)
+    const slots = 2 * (groups + 1)
+    return { names, size: program.length, match: (text, from, host) => run(program, slots, text, from, host) }
+  } catch (error) {
+    if (error instanceof RegexError) return { error: error.message }
+    throw error
+  }
+}
+
+function assemble(root: RegexNode): Instruction[] {
+  const program: Instruction[] = []
+  const push = (instruction: Instruction) => {
+    if (program.length >= MAX_PROGRAM) throw new RegexError('expression too large')
+    return program.push(instruction) - 1
+  }
+  function emit(node: RegexNode): void {
+    switch (node.type) {
+      case 'empty':
+        return
+      case 'set':
+        push({ op: 'set', test: node.test })
+        return
+      case 'assert':
+        push({ op: 'assert', kind: node.kind })
+        return
+      case 'group':
+        push({ op: 'save', slot: 2 * node.index })
+        emit(node.node)
+        push({ op: 'save', slot: 2 * node.index + 1 })
+        return
+      case 'list':
+        node.nodes.forEach(emit)
+        return
+      case 'choice': {
+        const jumps: number[] = []
+        node.nodes.forEach((option, at) => {
+          if (at === node.nodes.length - 1) {
+            emit(option)
+            return
+          }
+          const split = push({ op: 'split', first: program.length + 1, second: 0 })
+          emit(option)
+          jumps.push(push({ op: 'jump', to: 0 }))
+          ;(program[split] as { second: number }).second = program.length
+        })
+        for (const jump of jumps) program[jump] = { op: 'jump', to: program.length }
+        return
+      }
+      case 'repeat':
+        repeat(node)
+    }
+  }
+  function optional(greedy: boolean, body: () => void): void {
+    const split = push({ op: 'jump', to: 0 })
+    body()
+    const [inside, behind] = [split + 1, program.length]
+    program[split] = { op: 'split', first: greedy ? inside : behind, second: greedy ? behind : inside }
+  }
+  function repeat({ node, min, max, greedy }: Extract<RegexNode, { type: 'repeat' }>): void {
+    for (let count = 0; count < min; count++) emit(node)
+    if (max === Number.POSITIVE_INFINITY) {
+      const start = program.length
+      optional(greedy, () => {
+        emit(node)
+        push({ op: 'jump', to: start })
+      })
+      return
+    }
+    const nested = (left: number): void => {
+      if (left > 0) {
+        optional(greedy, () => {
+          emit(node)
+          nested(left - 1)
+        })
+      }
+    }
+    nested(max - min)
+  }
+  push({ op: 'save', slot: 0 })
+  emit(root)
+  push({ op: 'save', slot: 1 })
+  push({ op: 'match' })
+  return program
+}
+
+interface Thread {
+  at: number
+  saved: number[]
+}
+
+function run(program: readonly Instruction[], slots: number, text: string, from: number, host: Host) {
+  let threads: Thread[] = []
+  let found: number[] | undefined
+  const seen = new Int32Array(program.length).fill(-1)
+  /** A step with many groups copies much. */
+  const weight = 1 + (slots >> 5)
+  /** Instructions looked at for one character. */
+  let visited = 0
+  host.charge(program.length >> 8)
+
+  /** Follows all steps that read nothing, in order of preference. */
+  function follow(list: Thread[], start: number, saved: number[], at: number): void {
+    const pending: Thread[] = [{ at: start, saved }]
+    while (pending.length > 0) {
+      const thread = pending.pop()!
+      visited++
+      if (seen[thread.at] === at) continue
+      seen[thread.at] = at
+      const step = program[thread.at]!
+      switch (step.op) {
+        case 'jump':
+          pending.push({ at: step.to, saved: thread.saved })
+          break
+        case 'split':
+          pending.push({ at: step.second, saved: thread.saved }, { at: step.first, saved: thread.saved })
+          break
+        case 'save': {
+          const next = thread.saved.slice()
+          next[step.slot] = at
+          pending.push({ at: thread.at + 1, saved: next })
+          break
+        }
+        case 'assert':
+          if (holds(step.kind, text, at)) pending.push({ at: thread.at + 1, saved: thread.saved })
+          break
+        default:
+          list.push(thread)
+      }
+    }
+  }
+
+  for (let at = from; at <= text.length; ) {
+    if (!found) follow(threads, 0, new Array<number>(slots).fill(-1), at)
+    if (threads.length === 0 && found) break
+    host.charge((1 + (visited >> 3)) * weight)
+    visited = 0
+    const code = text.codePointAt(at)
+    const width = code !== undefined && code > 0xffff ? 2 : 1
+    const next: Thread[] = []
+    for (const thread of threads) {
+      const step = program[thread.at]!
+      if (step.op === 'match') {
+        found = thread.saved
+        break
+      }
+      if (step.op === 'set' && code !== undefined && step.test(code))
+        follow(next, thread.at + 1, thread.saved, at + width)
+    }
+    threads = next
+    at += width
+  }
+  return found
+}
+
+function isWord(char: string | undefined): boolean {
+  return char !== undefined && /\w/.test(char)
+}
+
+function holds(kind: Assertion, text: string, at: number): boolean {
+  switch (kind) {
+    case 'start':
+      return at === 0
+    case 'end':
+      return at === text.length
+    case 'lineStart':
+      return at === 0 || text[at - 1] === '\n'
+    case 'lineEnd':
+      return at === text.length || text[at] === '\n'
+    default:
+      return (isWord(text[at - 1]) !== isWord(text[at])) === (kind === 'word')
+  }
+}
+
+/** All matches that follow one another, at most `count`, or all for a negative count. */
+export function allMatches(expression: Matcher, text: string, count: number, host: Host): number[][] {
+  const matches: number[][] = []
+  const limit = count < 0 ? text.length + 1 : count
+  let previous = -1
+  for (let at = 0; matches.length < limit && at <= text.length; ) {
+    const found = expression.match(text, at, host)
+    if (!found) break
+    const [start, end] = found as [number, number]
+    // No empty match right behind another match.
+    if (end !== at || start !== previous) matches.push(found)
+    at = end > at ? end : at + (text.codePointAt(at)! > 0xffff ? 2 : 1)
+    previous = end
+  }
+  return matches
+}
+
+export function replaceMatches(
+  expression: Matcher,
+  text: string,
+  by: (groups: number[]) => string,
+  host: Host,
+): string {
+  let out = ''
+  let last = 0
+  for (const groups of allMatches(expression, text, -1, host)) {
+    out += text.slice(last, groups[0]) + by(groups)
+    if (out.length > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+    last = groups[1]!
+  }
+  return out + text.slice(last)
+}
+
+/** Go's Regexp.Expand: `$name`, `$1` (as long a name as there is), `${name}` and `$$`. */
+export function expand(
+  template: string,
+  text: string,
+  groups: readonly number[],
+  names: ReadonlyMap<string, number>,
+): string {
+  return template.replace(/\$(?:\$|\{(\w+)\}|(\w+))/g, (whole, braced?: string, bare?: string) => {
+    if (whole === '$$') return '$'
+    const name = braced ?? bare!
+    const index = /^\d+$/.test(name) ? Number(name) : names.get(name)
+    if (index === undefined || (groups[2 * index] ?? -1) < 0) return ''
+    return text.slice(groups[2 * index], groups[2 * index + 1])
+  })
+}

@@ -1,0 +1,117 @@
+import { execFault, Fault } from './errors.ts'
+import { truth } from './kinds.ts'
+import { type ActionNode, type BranchNode, callsAny, type TemplateNode } from './nodes.ts'
+import type { Eval, Run, Sink, State } from './state.ts'
+import { eachItem } from './values.ts'
+
+/** What the nodes of a template become: functions that write to the state. */
+
+/** Functions with which a template provides for a missing value itself. */
+const PROVIDING: ReadonlySet<string> = new Set(
+  'default or and coalesce ternary empty eq ne not any all'.split(' '),
+)
+
+/** An action that prints, behind the text that precedes it. */
+export function printing(run: Eval, sink: Sink, node: ActionNode, before: string): Run {
+  const strict = !callsAny(node.pipe, PROVIDING)
+  return (state, dot) => {
+    state.out += before
+    state.at = node
+    state.strict = strict
+    const value = run(state, dot)
+    state.strict = false
+    state.at = node
+    state.out += sink(state, value)
+    if (state.out.length > state.max) state.checkSize()
+    return 0
+  }
+}
+
+export function sequence(runs: readonly Run[]): Run {
+  const [first, second] = runs
+  if (first === undefined) return () => 0
+  if (second === undefined) return first
+  if (runs.length === 2) return (state, dot) => first(state, dot) || second(state, dot)
+  return (state, dot) => {
+    for (let at = 0; at < runs.length; at++) {
+      const signal = runs[at]!(state, dot)
+      if (signal !== 0) return signal
+    }
+    return 0
+  }
+}
+
+export function ranging(
+  list: Eval,
+  body: Run,
+  otherwise: Run | undefined,
+  first: number | undefined,
+  second: number | undefined,
+  cost: number,
+  node: BranchNode,
+  go: boolean,
+  missing: boolean,
+): Run {
+  const two = node.pipe.declarations.length > 1
+  return (state: State, dot) => {
+    state.at = node
+    const value = list(state, dot)
+    if (missing) throw execFault('undefined variable', node.pipe)
+    if (two && go && typeof value === 'bigint') {
+      throw execFault("can't use a number to iterate over more than one variable", node.pipe)
+    }
+    // As in Go, the variables hold the whole value where no round sets them.
+    if (first !== undefined) state.vars[first] = value
+    if (second !== undefined) state.vars[second] = value
+    const some = eachItem(value, go, state, (key, item) => {
+      state.charge(cost)
+      if (two) {
+        state.vars[first!] = key
+        state.vars[second!] = item
+      } else if (first !== undefined) state.vars[first] = item
+      const signal = body(state, item)
+      if (state.out.length > state.max) state.checkSize()
+      return signal === 1
+    })
+    return some || !otherwise ? 0 : otherwise(state, dot)
+  }
+}
+
+/** `if` and `with`; in a `with` the value becomes dot. */
+export function branching(test: Eval, yes: Run, no: Run | undefined, node: BranchNode): Run {
+  const takesDot = node.type === 'with'
+  return (state, dot) => {
+    state.at = node
+    const value = test(state, dot)
+    if (truth(value)) return yes(state, takesDot ? value : dot)
+    return no ? no(state, dot) : 0
+  }
+}
+
+/** A definition that can be called. It may be compiled after the call to it, so it is read when it runs. */
+export interface Callable {
+  run: Run
+  slots: number
+  /** How many actions one call is worth. */
+  cost: number
+}
+
+/** Runs a definition with variables of its own, within the limit of depth. */
+export function calling(callable: Callable, argument: Eval | undefined, node: TemplateNode): Run {
+  return (state, dot) => {
+    state.at = node
+    const data = argument ? argument(state, dot) : undefined
+    if (++state.depth > state.limits.depth) {
+      throw new Fault('limit', `exceeded maximum template depth (${state.limits.depth})`, node)
+    }
+    state.charge(callable.cost + 1)
+    const saved = state.vars
+    state.vars = new Array(callable.slots)
+    state.vars[0] = data
+    callable.run(state, data)
+    state.vars = saved
+    state.depth--
+    state.checkSize()
+    return 0
+  }
+}

@@ -1,0 +1,113 @@
+import { sortedKeys } from '../bytes.ts'
+import { paid } from '../costs.ts'
+import { execFault } from '../errors.ts'
+import type { Host } from '../function.ts'
+import { asMap, isNumber, kindOf, type Plain } from '../kinds.ts'
+import { parseFloatText, parseInteger } from '../number.ts'
+import { printDialect, printGo } from '../print.ts'
+
+/** How Sprig turns any value into text, numbers, lists and maps. */
+
+export function toText(value: unknown, host: Host): string {
+  if (typeof value === 'string') return value
+  return paid(value, host.go ? printGo(value) : printDialect(value), host)
+}
+
+export function int64(value: bigint): bigint {
+  return BigInt.asIntN(64, value)
+}
+
+/** No int64 is longer, and reading longer ones takes long. */
+const MAX_DIGITS = 100
+
+/** Zero for what is not a number, as Sprig has it. */
+export function toInt(value: unknown): bigint {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'boolean') return value ? 1n : 0n
+  if (typeof value === 'string') {
+    if (value.length > MAX_DIGITS) return 0n
+    const text = value.replace(/\.0*$/, '').replace(/^([+-]?)0+(?=\d)/, '$1')
+    return int64(parseInteger(text) ?? 0n)
+  }
+  const number = isNumber(value) ? Number(value) : 0
+  return Number.isFinite(number) ? int64(BigInt(Math.trunc(number))) : 0n
+}
+
+export function toFloat(value: unknown): number {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (typeof value === 'string') return parseFloatText(value) ?? 0
+  return isNumber(value) ? Number(value) : 0
+}
+
+/** A list's items; nil is an empty list in the dialect. @throws Fault for anything else */
+export function toList(value: unknown, host: Host, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  if (!host.go && (value === null || value === undefined)) return []
+  throw execFault(`cannot find ${what} on type ${kindOf(value)}`)
+}
+
+/** The texts of a list; nil items are left out, a single value is a list of one. */
+export function toTexts(value: unknown, host: Host): string[] {
+  if (value === null || value === undefined) return []
+  if (!Array.isArray(value)) return [toText(value, host)]
+  return value.filter((item) => item !== null && item !== undefined).map((item) => toText(item, host))
+}
+
+/** Maps that a template made itself, and may change. */
+const owned = new WeakSet<object>()
+
+/** An empty map without a prototype, so that any key is just a key. */
+export function newMap(): Plain {
+  const map = Object.create(null) as Plain
+  owned.add(map)
+  return map
+}
+
+/** A map that may be changed: the map itself when a template made it, else a copy. Input is never changed. */
+export function writable(map: Plain, host: Host): Plain {
+  return owned.has(map) ? map : copyMap(map, host)
+}
+
+export function copyMap(map: Plain, host: Host): Plain {
+  const copy = newMap()
+  for (const key of keysOf(map, host)) copy[key] = map[key]
+  return copy
+}
+
+/** The keys in Go's order; their number is charged. */
+export function keysOf(map: object, host: Host): string[] {
+  const keys = sortedKeys(map)
+  host.charge(keys.length)
+  return keys
+}
+
+export function deepCopy(value: unknown, host: Host, depth = 0): unknown {
+  host.charge(1)
+  if (depth > 1000) throw execFault('a value is nested too deep')
+  if (Array.isArray(value)) return value.map((item) => deepCopy(item, host, depth + 1))
+  const map = asMap(value)
+  if (!map) return value
+  const copy = newMap()
+  for (const key of Object.keys(map)) copy[key] = deepCopy(map[key], host, depth + 1)
+  return copy
+}
+
+/** Go's reflect.DeepEqual. */
+export function deepEqual(a: unknown, b: unknown, host: Host): boolean {
+  host.charge(1)
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, at) => deepEqual(item, b[at], host))
+  }
+  const left = asMap(a)
+  const right = asMap(b)
+  if (left && right) {
+    const keys = Object.keys(left)
+    return (
+      keys.length === Object.keys(right).length &&
+      keys.every((key) => Object.hasOwn(right, key) && deepEqual(left[key], right[key], host))
+    )
+  }
+  if (!host.go && isNumber(a) && isNumber(b)) return String(a) === String(b)
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) host.charge(a.length >> 8)
+  return a === b || ((a ?? null) === null && (b ?? null) === null)
+}

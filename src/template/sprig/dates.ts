@@ -1,0 +1,115 @@
+import { execFault } from '../errors.ts'
+import { define, type FunctionEntry, type Host } from '../function.ts'
+import {
+  formatSeconds,
+  formatTime,
+  GoTime,
+  knownZone,
+  localZone,
+  parseDuration,
+  parseTime,
+  ZERO_TIME,
+} from '../time.ts'
+
+export const dates: readonly FunctionEntry[] = [
+  define('now', 'The present moment', () => new GoTime(Date.now(), localZone())),
+  define('date layout:string time:any', 'Formatted by a layout such as 2006-01-02', ([layout, time], host) =>
+    format(layout, time, 'Local', host),
+  ),
+  ...['dateInZone', 'date_in_zone'].map((name) =>
+    define(
+      `${name} layout:string time:any zone:string`,
+      'The same in a time zone',
+      ([layout, time, zone], host) => format(layout, time, zone as string, host),
+    ),
+  ),
+  define('htmlDate time:any', 'The date as 2006-01-02', ([time], host) =>
+    format('2006-01-02', time, 'Local', host),
+  ),
+  define('htmlDateInZone time:any zone:string', 'The same in a time zone', ([time, zone], host) =>
+    format('2006-01-02', time, zone as string, host),
+  ),
+  ...['dateModify', 'date_modify', 'mustDateModify', 'must_date_modify'].map((name) =>
+    define(
+      `${name} duration:string time:any`,
+      'Later by a duration such as -1h30m',
+      ([duration, time], host) => {
+        const moment = momentOf(time, host)
+        const ms = parseDuration(duration as string)
+        if (ms === undefined && name.startsWith('must')) throw execFault('invalid duration')
+        return new GoTime(moment.ms + (ms ?? 0), moment.zone)
+      },
+    ),
+  ),
+  define(
+    'toDate layout:string text:string',
+    'The time that a text of this layout names',
+    ([layout, text]) => parseTime(text as string, layout as string, localZone()) ?? ZERO_TIME,
+  ),
+  define(
+    'mustToDate layout:string text:string',
+    'The same; an error when it names none',
+    ([layout, text]) => {
+      const time = parseTime(text as string, layout as string, localZone())
+      if (!time) throw execFault('the text is not a time of this layout')
+      return time
+    },
+  ),
+  define('unixEpoch time:any', 'Seconds since 1970', ([time], host) =>
+    String(Math.floor(momentOf(time, host).ms / 1000)),
+  ),
+  define('ago time:any', 'How long ago, such as 2h30m0s', ([time], host) =>
+    formatSeconds(Math.round((Date.now() - momentOf(time, host).ms) / 1000)),
+  ),
+  define('duration seconds:any', 'Seconds as a duration, such as 1m35s', ([seconds], host) =>
+    formatSeconds(wholeSeconds(seconds, host)),
+  ),
+  define('durationRound duration:any', 'A duration in its largest unit, such as 2h', ([duration], host) =>
+    rounded(duration, host),
+  ),
+]
+
+function format(layout: unknown, time: unknown, zone: string, host: Host): string {
+  return formatTime(new GoTime(momentOf(time, host).ms, knownZone(zone)), layout as string)
+}
+
+/** A time, or seconds since 1970; Sprig takes anything else as now, the dialect also reads RFC 3339. */
+function momentOf(time: unknown, host: Host): GoTime {
+  if (time instanceof GoTime) return time
+  const seconds =
+    typeof time === 'bigint' || (!host.go && typeof time === 'number') ? Number(time) : undefined
+  const ms =
+    seconds !== undefined
+      ? seconds * 1000
+      : typeof time === 'string' && !host.go
+        ? Date.parse(time)
+        : Date.now()
+  if (!(Math.abs(ms) <= 8.64e15)) throw execFault('not a time')
+  return new GoTime(ms, localZone())
+}
+
+function wholeSeconds(seconds: unknown, host: Host): number {
+  if (typeof seconds === 'bigint') return Number(seconds)
+  if (typeof seconds === 'string') return /^[+-]?\d{1,15}$/.test(seconds) ? Number(seconds) : 0
+  return !host.go && typeof seconds === 'number' ? Math.trunc(seconds) : 0
+}
+
+const LARGE: [number, string][] = [
+  [365 * 86_400_000, 'y'],
+  [30 * 86_400_000, 'mo'],
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+]
+
+function rounded(duration: unknown, host: Host): string {
+  let ms = 0
+  if (duration instanceof GoTime) ms = Date.now() - duration.ms
+  else if (typeof duration === 'string') ms = parseDuration(duration) ?? 0
+  else if (typeof duration === 'bigint') ms = Number(duration) / 1e6
+  else if (!host.go && typeof duration === 'number') ms = duration / 1e6
+  const size = Math.abs(ms)
+  const unit = LARGE.find(([length]) => size > length)
+  return unit ? `${Math.floor(size / unit[0])}${unit[1]}` : '0s'
+}

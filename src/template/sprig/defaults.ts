@@ -1,0 +1,119 @@
+import { parse } from '../../json/index.ts'
+import { sortedKeys } from '../bytes.ts'
+import { paid } from '../costs.ts'
+import { execFault } from '../errors.ts'
+import { define, type FunctionEntry, type Host } from '../function.ts'
+import { asMap, kindOf, truth, typeName } from '../kinds.ts'
+import { toJson } from '../print.ts'
+import { deepEqual } from './convert.ts'
+
+export const defaults: readonly FunctionEntry[] = [
+  define(
+    'default otherwise:any value:any...',
+    'The value, or the default when it is empty',
+    ([otherwise, value]) => (truth(value) ? value : otherwise),
+  ),
+  define(
+    'empty value:any',
+    'True for nothing, false, 0 and an empty text, list or map',
+    ([value]) => !truth(value),
+  ),
+  define(
+    'coalesce values:any...',
+    'The first value that is not empty',
+    (values) => values.find(truth) ?? null,
+  ),
+  define('all values:any...', 'True when no value is empty', (values) => values.every(truth)),
+  define('any values:any...', 'True when some value is not empty', (values) => values.some(truth)),
+  define('ternary yes:any no:any test:bool', 'yes when the test is true, else no', ([yes, no, test]) =>
+    test ? yes : no,
+  ),
+  define('fail message:string', 'Ends with this error', ([message]) => {
+    throw execFault(String(message))
+  }),
+  define('typeOf value:any', 'The name of its Go type', ([value]) => typeName(value)),
+  define(
+    'typeIs type:string value:any',
+    'True when it has this Go type',
+    ([type, value]) => type === typeName(value),
+  ),
+  define('typeIsLike type:string value:any', 'The same, also for pointers', ([type, value]) =>
+    [typeName(value), typeName(value).replace(/^\*/, '')].includes(type as string),
+  ),
+  define('kindOf value:any', 'The kind of its Go type, such as string, int, slice or map', ([value]) =>
+    kindName(value),
+  ),
+  define(
+    'kindIs kind:string value:any',
+    'True when it has this kind',
+    ([kind, value]) => kind === kindName(value),
+  ),
+  define('deepEqual a:any b:any', 'True when both are alike in all parts', ([a, b], host) =>
+    deepEqual(a, b, host),
+  ),
+]
+
+const KINDS: Partial<Record<string, string>> = { float: 'float64', uint: 'uint8', complex: 'complex128' }
+
+function kindName(value: unknown): string {
+  const kind = kindOf(value)
+  return KINDS[kind] ?? kind
+}
+
+export const json: readonly FunctionEntry[] = [
+  ...['toJson', 'mustToJson'].map((name) =>
+    define(
+      `${name} value:any`,
+      'The value as JSON',
+      ([value], host) => paid(value, toJson(value, host.go), host),
+      'json',
+    ),
+  ),
+  ...['toRawJson', 'mustToRawJson'].map((name) =>
+    define(
+      `${name} value:any`,
+      'The value as JSON, without escapes for HTML',
+      ([value], host) => paid(value, toJson(value, false), host),
+      'json',
+    ),
+  ),
+  ...['toPrettyJson', 'mustToPrettyJson'].map((name) =>
+    define(
+      `${name} value:any`,
+      'The value as indented JSON',
+      ([value], host) => paid(value, pretty(value, host, ''), host),
+      'json',
+    ),
+  ),
+  define('fromJson text:string', 'The value that a JSON text holds, else nothing', ([text], host) => {
+    try {
+      return host.go ? JSON.parse(text as string) : parse(text as string)
+    } catch {
+      return null
+    }
+  }),
+  define('mustFromJson text:string', 'The value that a JSON text holds', ([text], host) => {
+    try {
+      return host.go ? JSON.parse(text as string) : parse(text as string)
+    } catch {
+      throw execFault('the text is not JSON')
+    }
+  }),
+]
+
+function pretty(value: unknown, host: Host, margin: string): string {
+  host.charge(1)
+  const html = host.go
+  if (margin.length > 2000) throw execFault('a value is nested too deep')
+  const inner = `${margin}  `
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]'
+    return `[\n${value.map((item) => inner + pretty(item, host, inner)).join(',\n')}\n${margin}]`
+  }
+  const map = asMap(value)
+  if (!map) return toJson(value, html)
+  const keys = sortedKeys(map)
+  if (keys.length === 0) return '{}'
+  const members = keys.map((key) => `${inner}${toJson(key, html)}: ${pretty(map[key], host, inner)}`)
+  return `{\n${members.join(',\n')}\n${margin}}`
+}

@@ -1,0 +1,111 @@
+import { execFault } from '../errors.ts'
+import { define, type FunctionEntry, type Host } from '../function.ts'
+import { asMap, kindOf, own, type Plain, removeMember, truth, typedList } from '../kinds.ts'
+import { copyMap, deepCopy, keysOf, newMap, toText, writable } from './convert.ts'
+
+export const dicts: readonly FunctionEntry[] = [
+  define('dict pairs:any...', 'A map of keys and values in turn', dict),
+  define(
+    'get map:map key:string',
+    'The member, or an empty text',
+    ([map, key]) => own(map as Plain, key as string) ?? '',
+  ),
+  define(
+    'set map:map key:string value:any',
+    'The map with the member set; a map of the input is copied',
+    ([map, key, value], host) => {
+      const changed = writable(map as Plain, host)
+      changed[key as string] = value
+      return changed
+    },
+  ),
+  define(
+    'unset map:map key:string',
+    'The map without the member; a map of the input is copied',
+    ([map, key], host) => {
+      const changed = writable(map as Plain, host)
+      removeMember(changed, key as string)
+      return changed
+    },
+  ),
+  define('hasKey map:map key:string', 'True when the map has the member', ([map, key]) =>
+    Object.hasOwn(map as Plain, key as string),
+  ),
+  define('pluck key:string maps:map...', 'The members of this name', ([key, ...maps]) =>
+    (maps as Plain[]).filter((map) => Object.hasOwn(map, key as string)).map((map) => map[key as string]),
+  ),
+  define('keys maps:map...', 'The keys, sorted within each map', (maps, host) =>
+    typedList(
+      '[]string',
+      (maps as Plain[]).flatMap((map) => keysOf(map, host)),
+    ),
+  ),
+  define('values map:map', 'The values, in the order of the keys', ([map], host) =>
+    keysOf(map as Plain, host).map((key) => (map as Plain)[key]),
+  ),
+  define('pick map:map keys:string...', 'A map of these members only', ([map, ...keys]) => {
+    const picked = newMap()
+    for (const key of keys as string[])
+      if (Object.hasOwn(map as Plain, key)) picked[key] = (map as Plain)[key]
+    return picked
+  }),
+  define('omit map:map keys:string...', 'A map without these members', ([map, ...keys], host) => {
+    const left = copyMap(map as Plain, host)
+    for (const key of keys as string[]) delete left[key]
+    return left
+  }),
+  define('dig keys:any...', 'The value at a path of keys, else the default: keys…, default, map', dig),
+  ...['merge', 'mustMerge'].map((name) =>
+    define(
+      `${name} map:map others:map...`,
+      'The maps as one; the first that has a member wins',
+      (maps, host) => maps.reduce((all, map) => merge(all as Plain, map as Plain, false, host)) as Plain,
+    ),
+  ),
+  ...['mergeOverwrite', 'mustMergeOverwrite'].map((name) =>
+    define(
+      `${name} map:map others:map...`,
+      'The maps as one; the last that has a member wins',
+      (maps, host) => maps.reduce((all, map) => merge(all as Plain, map as Plain, true, host)) as Plain,
+    ),
+  ),
+  ...['deepCopy', 'mustDeepCopy'].map((name) =>
+    define(`${name} value:any`, 'A copy', ([value], host) => deepCopy(value, host)),
+  ),
+]
+
+function dict(pairs: unknown[], host: Host): Plain {
+  const map = newMap()
+  for (let at = 0; at < pairs.length; at += 2) {
+    map[toText(pairs[at], host)] = at + 1 < pairs.length ? pairs[at + 1] : ''
+  }
+  return map
+}
+
+function dig(args: unknown[], host: Host): unknown {
+  if (args.length < 3) throw execFault('dig needs at least three arguments')
+  let current: unknown = args[args.length - 1]
+  for (const key of args.slice(0, -2)) {
+    const map = asMap(current)
+    if (typeof key !== 'string') throw execFault(`dig: a key is a string, not ${kindOf(key)}`)
+    if (!map) {
+      if (!host.go) return args[args.length - 2]
+      throw execFault(`dig: ${kindOf(current)} has no members`)
+    }
+    if (!Object.hasOwn(map, key)) return args[args.length - 2]
+    current = map[key]
+  }
+  return current
+}
+
+function merge(into: Plain, from: Plain, overwrite: boolean, host: Host): Plain {
+  const merged = writable(into, host)
+  for (const key of keysOf(from, host)) {
+    const a = asMap(own(merged, key))
+    const b = asMap(from[key])
+    if (a && b) merged[key] = merge(a, b, overwrite, host)
+    else if (overwrite ? truth(from[key]) || !Object.hasOwn(merged, key) : !truth(own(merged, key)))
+      merged[key] = from[key]
+  }
+  return merged
+}

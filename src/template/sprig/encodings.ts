@@ -1,0 +1,179 @@
+import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { posix } from 'node:path'
+import { fromBytes, toBytes } from '../bytes.ts'
+import { execFault } from '../errors.ts'
+import { define, type FunctionEntry } from '../function.ts'
+import { own, type Plain } from '../kinds.ts'
+import { newMap } from './convert.ts'
+
+const text = (name: string, doc: string, change: (value: string) => unknown) =>
+  define(`${name} text:string`, doc, ([value]) => change(value as string))
+
+const hash = (name: string, algorithm: string) =>
+  text(name, `The ${algorithm.toUpperCase()} sum in hexadecimal digits`, (value) =>
+    createHash(algorithm).update(toBytes(value)).digest('hex'),
+  )
+
+const DIGITS = '0123456789'
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+const random = (name: string, what: string, characters: string) =>
+  define(`${name} count:int`, `Random ${what}`, ([count], host) => {
+    const length = Math.max(0, Number(count))
+    host.charge(length)
+    return Array.from({ length }, () => characters[randomInt(characters.length)]).join('')
+  })
+
+export const encodings: readonly FunctionEntry[] = [
+  text('b64enc', 'In Base64', (value) => Buffer.from(toBytes(value)).toString('base64')),
+  text('b64dec', 'Decoded from Base64', decodeBase64),
+  text('b32enc', 'In Base32', encodeBase32),
+  text('b32dec', 'Decoded from Base32', decodeBase32),
+  hash('sha1sum', 'sha1'),
+  hash('sha256sum', 'sha256'),
+  hash('sha512sum', 'sha512'),
+  text('adler32sum', 'The Adler-32 sum in decimal digits', adler32),
+  define('uuidv4', 'A random UUID', () => randomUUID()),
+  random('randAlphaNum', 'letters and digits', LETTERS + DIGITS),
+  random('randAlpha', 'letters', LETTERS),
+  random('randNumeric', 'digits', DIGITS),
+  define('randInt from:int to:int', 'A random whole number from one up to another', ([from, to]) => {
+    const [low, high] = [Number(from), Number(to)]
+    if (!(low < high) || high - low > 2 ** 47) throw execFault('invalid argument to randInt')
+    return BigInt(randomInt(low, high))
+  }),
+  ...['base', 'osBase'].map((name) => text(name, 'The last part of a path', baseName)),
+  ...['dir', 'osDir'].map((name) =>
+    text(name, 'A path without its last part', (path) => clean(path.slice(0, path.lastIndexOf('/') + 1))),
+  ),
+  ...['clean', 'osClean'].map((name) => text(name, 'A path without . and ..', clean)),
+  ...['ext', 'osExt'].map((name) =>
+    text(name, 'The extension of a path', (path) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
+  ),
+  ...['isAbs', 'osIsAbs'].map((name) =>
+    text(name, 'True for a path that begins with /', (path) => path.startsWith('/')),
+  ),
+  text('urlParse', 'The parts of a URL as a map', parseUrl),
+  define('urlJoin parts:map', 'A URL of the parts that urlParse gives', ([parts]) => joinUrl(parts as Plain)),
+]
+
+function baseName(path: string): string {
+  return posix.basename(path) || (path === '' ? '.' : '/')
+}
+
+function clean(path: string): string {
+  return posix.normalize(path).replace(/(?<=.)\/$/, '')
+}
+
+function decodeBase64(value: string): string {
+  const compact = value.replace(/[\r\n]/g, '')
+  const bad = /[^A-Za-z0-9+/=]|=(?=[^=])/.exec(compact)
+  if (bad || compact.length % 4 !== 0)
+    return `illegal base64 data at input byte ${bad?.index ?? compact.length}`
+  return fromBytes(Buffer.from(compact, 'base64'))
+}
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+function encodeBase32(value: string): string {
+  const bytes = toBytes(value)
+  const out = Buffer.alloc(Math.ceil(bytes.length / 5) * 8, '=')
+  let size = 0
+  let bits = 0
+  let held = 0
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xfff
+    for (bits += 8; bits >= 5; bits -= 5) out[size++] = BASE32.charCodeAt((held >> (bits - 5)) & 31)
+  }
+  if (bits > 0) out[size] = BASE32.charCodeAt((held << (5 - bits)) & 31)
+  return out.toString('latin1')
+}
+
+const NOT_BASE32 = /[^A-Z2-7]/
+
+function decodeBase32(value: string): string {
+  const compact = value.replace(/[\r\n]/g, '')
+  let end = compact.length
+  while (compact[end - 1] === '=') end--
+  const digits = compact.slice(0, end)
+  const bad = NOT_BASE32.exec(digits)
+  if (bad) return `illegal base32 data at input byte ${bad.index}`
+  const bytes = new Uint8Array((5 * digits.length) >> 3)
+  let size = 0
+  let bits = 0
+  let held = 0
+  for (let at = 0; at < digits.length; at++) {
+    const code = digits.charCodeAt(at)
+    held = ((held << 5) | (code >= 65 ? code - 65 : code - 24)) & 0xfff
+    bits += 5
+    if (bits >= 8) {
+      bits -= 8
+      bytes[size++] = held >> bits
+    }
+  }
+  return fromBytes(bytes)
+}
+
+function adler32(value: string): string {
+  let a = 1
+  let b = 0
+  for (const byte of toBytes(value)) {
+    a = (a + byte) % 65521
+    b = (b + a) % 65521
+  }
+  return String(b * 65536 + a)
+}
+
+/** Go's url.Parse, as far as its parts go. */
+const URL_PARTS =
+  /^(?:([A-Za-z][A-Za-z\d+.-]*):)?(?:\/\/(?:([^/?#@]*)@)?([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s
+
+function parseUrl(url: string): Plain {
+  const match = /[\x00-\x1f\x7f]/.test(url) ? null : URL_PARTS.exec(url)
+  if (!match) throw execFault('unable to parse url')
+  const [, scheme = '', userinfo = '', host = '', path = '', query = '', fragment = ''] = match
+  const opaque = scheme !== '' && host === '' && path !== '' && !path.startsWith('/')
+  const parts = newMap()
+  return Object.assign(parts, {
+    scheme: scheme.toLowerCase(),
+    userinfo,
+    host,
+    hostname: host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1'),
+    path: opaque ? '' : decoded(path),
+    opaque: opaque ? path : '',
+    query,
+    fragment: decoded(fragment),
+  })
+}
+
+function decoded(text: string): string {
+  if (/%(?![\da-fA-F]{2})/.test(text)) throw execFault('unable to parse url: invalid URL escape')
+  const bytes: number[] = []
+  for (const part of text.match(/%[\da-fA-F]{2}|[^%]+/g) ?? []) {
+    if (part[0] === '%') bytes.push(Number.parseInt(part.slice(1), 16))
+    else bytes.push(...toBytes(part))
+  }
+  return fromBytes(Uint8Array.from(bytes))
+}
+
+function joinUrl(parts: Plain): string {
+  const part = (name: string) => {
+    const value = own(parts, name) ?? ''
+    if (typeof value !== 'string') throw execFault(`unable to parse ${name} key, must be of type string`)
+    return value
+  }
+  const scheme = part('scheme') && `${part('scheme')}:`
+  const user = part('userinfo') && `${part('userinfo')}@`
+  const query = part('query') && `?${part('query')}`
+  const fragment = part('fragment') && `#${encodeURI(part('fragment'))}`
+  if (part('opaque') !== '') return scheme + part('opaque') + query + fragment
+  const authority = user || part('host') ? `//${user}${part('host')}` : ''
+  const path = encodeURI(part('path')).replace(/[?#]/g, encodeURIComponent)
+  return (
+    scheme +
+    authority +
+    (authority !== '' && path !== '' && !path.startsWith('/') ? `/${path}` : path) +
+    query +
+    fragment
+  )
+}

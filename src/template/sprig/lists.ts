@@ -1,0 +1,119 @@
+import { compareBytes } from '../bytes.ts'
+import { execFault, Fault } from '../errors.ts'
+import { define, type FunctionEntry, type Host } from '../function.ts'
+import { truth, typedList } from '../kinds.ts'
+import { deepEqual, toInt, toList, toTexts } from './convert.ts'
+
+/** The function and its twin `must…`, which fails where the first panics: both are an error of the template here. */
+function twin(name: string, params: string, doc: string, call: FunctionEntry['call']): FunctionEntry[] {
+  const must = `must${name[0]!.toUpperCase()}${name.slice(1)}`
+  return [define(`${name} ${params}`, doc, call), define(`${must} ${params}`, `The same as ${name}`, call)]
+}
+
+const onList = (name: string, doc: string, change: (list: readonly unknown[], host: Host) => unknown) =>
+  twin(name, 'list:any', doc, ([list], host) => change(toList(list, host, name), host))
+
+export const lists: readonly FunctionEntry[] = [
+  define('list items:any...', 'A list of the arguments', (items) => items.slice()),
+  define('tuple items:any...', 'The same as list', (items) => items.slice()),
+  ...onList('first', 'The first item', (list) => list[0] ?? null),
+  ...onList('last', 'The last item', (list) => list[list.length - 1] ?? null),
+  ...onList('rest', 'All but the first item', (list) => list.slice(1)),
+  ...onList('initial', 'All but the last item', (list) => list.slice(0, -1)),
+  ...onList('reverse', 'The items in reverse order', (list) => list.slice().reverse()),
+  ...onList('compact', 'Without empty items', (list) => list.filter(truth)),
+  ...onList('uniq', 'Without repeated items', (list, host) => {
+    const found: unknown[] = []
+    for (const value of list) if (!includes(found, value, host)) found.push(value)
+    return found
+  }),
+  ...twin('append', 'list:any item:any', 'The list with one more item', ([list, value], host) => [
+    ...toList(list, host, 'append'),
+    value,
+  ]),
+  ...twin('push', 'list:any item:any', 'The same as append', ([list, value], host) => [
+    ...toList(list, host, 'push'),
+    value,
+  ]),
+  ...twin('prepend', 'list:any item:any', 'The list with one more item in front', ([list, value], host) => [
+    value,
+    ...toList(list, host, 'prepend'),
+  ]),
+  ...twin('without', 'list:any items:any...', 'Without these items', ([list, ...omit], host) =>
+    toList(list, host, 'without').filter((value) => !includes(omit, value, host)),
+  ),
+  ...twin('has', 'item:any list:any', 'True when the list has the item', ([value, list], host) =>
+    list === null || list === undefined ? false : includes(toList(list, host, 'has'), value, host),
+  ),
+  ...twin(
+    'slice',
+    'list:any from:any...',
+    'The items (or bytes of a text) from one position up to another',
+    sliced,
+  ),
+  ...twin('chunk', 'size:int list:any', 'Lists of this many items', ([size, list], host) =>
+    chunk(Number(size), toList(list, host, 'chunk')),
+  ),
+  define('concat lists:any...', 'All items of the lists', (all, host) => {
+    const size = all.reduce<number>((sum, list) => sum + toList(list, host, 'concat').length, 0)
+    host.charge(size)
+    if (size > host.max) throw new Fault('limit', `a list is longer than ${host.max}`)
+    return all.flatMap((list) => toList(list, host, 'concat') as unknown[])
+  }),
+  define('sortAlpha list:any', 'The items as texts, sorted', ([list], host) => {
+    const texts = toTexts(list, host)
+    const units = texts.reduce((sum, text) => sum + 64 + text.length, 0)
+    host.charge((units >> 6) * Math.ceil(Math.log2(texts.length + 1)))
+    return typedList('[]string', texts.sort(compareBytes))
+  }),
+  define('until count:int', 'The numbers from 0 up to count', ([count], host) =>
+    series(0n, count as bigint, (count as bigint) < 0n ? -1n : 1n, host),
+  ),
+  define(
+    'untilStep from:int to:int step:int',
+    'The numbers from one up to another',
+    ([from, to, step], host) => series(from as bigint, to as bigint, step as bigint, host),
+  ),
+  define('seq numbers:int...', 'Numbers as text, as the shell’s seq writes them', (numbers, host) =>
+    sequence(numbers as bigint[], host),
+  ),
+]
+
+function includes(list: readonly unknown[], value: unknown, host: Host): boolean {
+  return list.some((other) => deepEqual(value, other, host))
+}
+
+function sliced([list, ...bounds]: unknown[], host: Host): unknown {
+  const value = typeof list === 'string' ? undefined : toList(list, host, 'slice')
+  if (value === undefined) throw execFault('list should be type of slice or array but string')
+  if (value.length === 0) return null
+  const from = bounds.length > 0 ? Number(toInt(bounds[0])) : 0
+  const to = bounds.length > 1 ? Number(toInt(bounds[1])) : value.length
+  if (from < 0 || to < from || to > value.length) throw execFault('slice index out of bounds')
+  return value.slice(from, to)
+}
+
+function chunk(size: number, list: readonly unknown[]): unknown[][] {
+  if (size < 1) throw execFault('chunk size must be positive')
+  const chunks: unknown[][] = []
+  for (let at = 0; at < list.length; at += size) chunks.push(list.slice(at, at + size))
+  return chunks
+}
+
+function series(from: bigint, to: bigint, step: bigint, host: Host): bigint[] {
+  const numbers = typedList<bigint>('[]int', [])
+  if (to < from ? step >= 0n : step <= 0n) return numbers
+  const count = (to - from) / step
+  host.charge(Number(count > 1_000_000_000n ? 1_000_000_000n : count))
+  for (let at = from; step > 0n ? at < to : at > to; at += step) numbers.push(at)
+  return numbers
+}
+
+function sequence(numbers: readonly bigint[], host: Host): string {
+  const [a, b, c] = numbers
+  if (a === undefined || numbers.length > 3) return ''
+  const [from, step, to] =
+    c !== undefined ? [a, b!, c] : b !== undefined ? [a, b < a ? -1n : 1n, b] : [1n, a < 1n ? -1n : 1n, a]
+  if (to < from && step > 0n) return ''
+  return series(from, to + (to < from ? -1n : 1n), step, host).join(' ')
+}

@@ -1,0 +1,275 @@
+/** A moment in a zone, Go's time.Time. */
+export class GoTime {
+  constructor(
+    /** Milliseconds since 1970 UTC. */
+    readonly ms: number,
+    /** IANA name, or `UTC`. */
+    readonly zone: string,
+  ) {}
+
+  toString(): string {
+    return formatTime(this, '2006-01-02 15:04:05.999999999 -0700 MST')
+  }
+  /** RFC 3339, as Go's time.Time is written in JSON. */
+  toJSON(): string {
+    return formatTime(this, '2006-01-02T15:04:05.999999999Z07:00')
+  }
+}
+
+/** Go's zero time. */
+export const ZERO_TIME = new GoTime(Date.UTC(2001, 0, 1) - 63_113_904_000_000, 'UTC')
+
+/** What zones are called, by the names that templates use; to ask takes long. `TZ` may change in a process. */
+const zones = new Map<string, string>()
+const MAX_ZONES = 1000
+
+function zoneOf(key: string, timeZone: string | undefined): string {
+  let zone = zones.get(key)
+  if (zone === undefined) {
+    try {
+      zone = Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone
+    } catch {
+      zone = 'UTC'
+    }
+    if (zones.size >= MAX_ZONES) zones.clear()
+    zones.set(key, zone)
+  }
+  return zone
+}
+
+/** The zone of this process. */
+export function localZone(): string {
+  return zoneOf(`TZ=${process.env.TZ}`, undefined)
+}
+
+/** The zone when it is known, else UTC. */
+export function knownZone(name: string): string {
+  if (name === '' || name === 'UTC' || name.length > 100) return 'UTC'
+  return name === 'Local' ? localZone() : zoneOf(name, name)
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function zonePart(ms: number, zone: string, style: 'longOffset' | 'short'): string {
+  const key = `${zone} ${style}`
+  let format = formats.get(key)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: style })
+    formats.set(key, format)
+  }
+  return format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
+}
+
+/** Minutes east of UTC. */
+export function zoneOffset(ms: number, zone: string): number {
+  if (zone === 'UTC') return 0
+  const match = /([+-])(\d{2}):(\d{2})/.exec(zonePart(ms, zone, 'longOffset'))
+  return match ? (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3])) : 0
+}
+
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
+const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+/** The pieces of Go's reference time, Mon Jan 2 15:04:05 MST 2006. */
+const PIECES =
+  /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|Z07:00|Z0700|Z07|-07:00|-0700|-07|002|01|02|03|04|05|06|15|PM|pm|_2(?!006)|1|2|3|4|5|[.,](?:0+|9+)(?!\d)/g
+
+const two = (value: number) => String(value).padStart(2, '0')
+
+/** Formats by a layout of Go. */
+export function formatTime(time: GoTime, layout: string): string {
+  const offset = zoneOffset(time.ms, time.zone)
+  const at = new Date(time.ms + offset * 60_000)
+  const hour12 = at.getUTCHours() % 12 || 12
+  let zoneName: string | undefined
+  return layout.replace(PIECES, (piece) => {
+    switch (piece) {
+      case 'January':
+        return MONTHS[at.getUTCMonth()]!
+      case 'Jan':
+        return MONTHS[at.getUTCMonth()]!.slice(0, 3)
+      case '1':
+        return String(at.getUTCMonth() + 1)
+      case '01':
+        return two(at.getUTCMonth() + 1)
+      case 'Monday':
+        return DAYS[at.getUTCDay()]!
+      case 'Mon':
+        return DAYS[at.getUTCDay()]!.slice(0, 3)
+      case '2':
+        return String(at.getUTCDate())
+      case '_2':
+        return String(at.getUTCDate()).padStart(2)
+      case '02':
+        return two(at.getUTCDate())
+      case '002':
+        return String(Math.floor((at.getTime() - Date.UTC(at.getUTCFullYear())) / 86_400_000) + 1).padStart(
+          3,
+          '0',
+        )
+      case '15':
+        return two(at.getUTCHours())
+      case '3':
+        return String(hour12)
+      case '03':
+        return two(hour12)
+      case '4':
+        return String(at.getUTCMinutes())
+      case '04':
+        return two(at.getUTCMinutes())
+      case '5':
+        return String(at.getUTCSeconds())
+      case '05':
+        return two(at.getUTCSeconds())
+      case '2006':
+        return String(at.getUTCFullYear()).padStart(4, '0')
+      case '06':
+        return two(at.getUTCFullYear() % 100)
+      case 'PM':
+        return at.getUTCHours() < 12 ? 'AM' : 'PM'
+      case 'pm':
+        return at.getUTCHours() < 12 ? 'am' : 'pm'
+      case 'MST':
+        zoneName ??= time.zone === 'UTC' ? 'UTC' : zonePart(time.ms, time.zone, 'short')
+        return zoneName
+      default:
+        return /^[.,]/.test(piece) ? fraction(at.getUTCMilliseconds(), piece) : offsetText(offset, piece)
+    }
+  })
+}
+
+function fraction(ms: number, piece: string): string {
+  const digits = String(ms)
+    .padStart(3, '0')
+    .padEnd(piece.length - 1, '0')
+    .slice(0, piece.length - 1)
+  if (piece[1] === '0') return piece[0] + digits
+  const short = digits.replace(/0+$/, '')
+  return short === '' ? '' : piece[0] + short
+}
+
+function offsetText(offset: number, piece: string): string {
+  if (piece[0] === 'Z' && offset === 0) return 'Z'
+  const minutes = Math.abs(offset)
+  const sign = offset < 0 ? '-' : '+'
+  const hours = two(Math.floor(minutes / 60))
+  if (piece.endsWith('07')) return sign + hours
+  return sign + hours + (piece.includes(':') ? ':' : '') + two(minutes % 60)
+}
+
+const READERS: Record<string, string> = {
+  January: `(?<month>${MONTHS.join('|')})`,
+  Jan: `(?<month>${MONTHS.map((name) => name.slice(0, 3)).join('|')})`,
+  '1': '(?<mon>\\d{1,2})',
+  '01': '(?<mon>\\d{2})',
+  Monday: `(?:${DAYS.join('|')})`,
+  Mon: `(?:${DAYS.map((name) => name.slice(0, 3)).join('|')})`,
+  '2': '(?<day>\\d{1,2})',
+  _2: ' ?(?<day>\\d{1,2})',
+  '02': '(?<day>\\d{2})',
+  '15': '(?<hour>\\d{2})',
+  '3': '(?<hour>\\d{1,2})',
+  '03': '(?<hour>\\d{2})',
+  '4': '(?<minute>\\d{1,2})',
+  '04': '(?<minute>\\d{2})',
+  '5': '(?<second>\\d{1,2})',
+  '05': '(?<second>\\d{2}(?:[.,]\\d{1,9})?)',
+  '2006': '(?<year>\\d{4})',
+  '06': '(?<year>\\d{2})',
+  PM: '(?<half>AM|PM)',
+  pm: '(?<half>am|pm)',
+  MST: '(?:[A-Z]{3,4}|UTC)',
+}
+
+const MAX_PIECES = 16
+
+/** Parses by a layout of Go; without a zone in the text it is in `zone`. Undefined when the text does not fit. */
+export function parseTime(text: string, layout: string, zone: string): GoTime | undefined {
+  const pieces = [...layout.matchAll(PIECES)]
+  // Many pieces of open length could be tried in too many ways.
+  if (pieces.length > MAX_PIECES) return undefined
+  const used = new Set<string>()
+  let last = 0
+  let pattern = ''
+  for (const match of pieces) {
+    pattern += quoted(layout.slice(last, match.index))
+    last = match.index + match[0].length
+    const reader =
+      READERS[match[0]] ??
+      (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : '(?<zone>Z|[+-]\\d{2}:?(?:\\d{2})?)')
+    // A piece that comes twice is read once.
+    pattern += reader.replace(/\?<(\w+)>/, (group, name: string) => {
+      if (used.has(name)) return '?:'
+      used.add(name)
+      return group
+    })
+  }
+  const groups = new RegExp(`^${pattern}${quoted(layout.slice(last))}$`).exec(text)?.groups
+  if (!groups && pattern !== '') return undefined
+  return moment(groups ?? {}, zone)
+}
+
+function moment(groups: Record<string, string | undefined>, zone: string): GoTime | undefined {
+  const {
+    year = '0',
+    month,
+    mon,
+    day = '1',
+    hour = '0',
+    minute = '0',
+    second = '0',
+    half,
+    zone: offset,
+  } = groups
+  const fullYear = year.length === 2 ? Number(year) + (Number(year) >= 69 ? 1900 : 2000) : Number(year)
+  const named = month === undefined ? -1 : MONTHS.findIndex((name) => name.startsWith(month))
+  const monthIndex = named >= 0 ? named : Number(mon ?? '1') - 1
+  let hours = Number(hour)
+  if (half !== undefined) hours = (hours % 12) + (/p/i.test(half) ? 12 : 0)
+  const seconds = Number(second.replace(',', '.'))
+  const date = new Date(0)
+  date.setUTCFullYear(fullYear, monthIndex, Number(day))
+  date.setUTCHours(hours, Number(minute), 0, Math.trunc(seconds * 1000))
+  if (date.getUTCDate() !== Number(day) || hours > 23 || Number(minute) > 59 || seconds >= 60)
+    return undefined
+  if (offset === undefined)
+    return new GoTime(date.getTime() - zoneOffset(date.getTime(), zone) * 60_000, zone)
+  const match = /([+-])(\d{2}):?(\d{2})?/.exec(offset)
+  const minutes = match ? (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3] ?? 0)) : 0
+  return new GoTime(date.getTime() - minutes * 60_000, minutes === 0 ? 'UTC' : zone)
+}
+
+function quoted(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+const UNITS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** Milliseconds of a duration such as `-1h30m`; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  if (!/^[+-]?(?:0|(?:(?:\d{1,15}\.?\d{0,15}|\.\d{1,15})(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text))
+    return undefined
+  let total = 0
+  for (const [, value, unit] of text.matchAll(/([\d.]+)([a-zµμ]+)/g)) total += Number(value) * UNITS[unit!]!
+  return text[0] === '-' ? -total : total
+}
+
+/** As Go prints a duration of whole seconds. */
+export function formatSeconds(seconds: number): string {
+  const total = Math.abs(seconds)
+  const hours = Math.floor(total / 3600)
+  const minutes = Math.floor((total % 3600) / 60)
+  const sign = seconds < 0 ? '-' : ''
+  if (hours > 0) return `${sign}${hours}h${minutes}m${total % 60}s`
+  return minutes > 0 ? `${sign}${minutes}m${total % 60}s` : `${sign}${total}s`
+}

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { compile, type Place, RenderError } from '../../src/template/index.ts'
+
+/** Texts made of what breaks out of places. */
+const nasty = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        ...[
+          '"',
+          '\\',
+          '\n',
+          '\r\n',
+          '}',
+          '{{',
+          ',',
+          ':',
+          '../',
+          '..',
+          '.',
+          '%2e%2e',
+          '%2E',
+          '%',
+          '/',
+          '?',
+          '#',
+          '&',
+        ],
+        ...[
+          '=',
+          '+',
+          ' ',
+          '\t',
+          '\0',
+          '\ud800',
+          '\udc00',
+          '\udcc3\udca9',
+          'é',
+          '😀',
+          '<',
+          '\u2028',
+          ';',
+          '@',
+          ':80',
+        ],
+      ),
+      fc.string({ maxLength: 4 }),
+    ),
+    { maxLength: 5 },
+  )
+  .map((parts) => parts.join(''))
+
+const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8')
+
+function render(source: string, place: Place, args: object): string | undefined {
+  const { template, errors } = compile(source, { place, trusted: ['Config'] })
+  assert.deepEqual(errors, [])
+  return template?.render({ Args: args, Config: { base: 'http://h:8080', path: 'v1' } })
+}
+
+/** What a JSON value's place makes of a text: itself when it is JSON, else a string. */
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function isValidUtf8(text: string): void {
+  assert.equal(wellFormed(text), text)
+}
+
+test('no text breaks out of a JSON body', () => {
+  const source = `{{define "pair"}}"{{.}}", {{.}}{{end}}{
+    "inside": "{{.Args.x}}", "value": {{.Args.x}}, "both": "a{{.Args.x}}b{{.Args.y}}", "k{{.Args.y}}": 1,
+    "json": {{toJSON .Args.x}}, "jsonInside": "{{toJSON .Args.x}}", "list": [{{range $i, $e := .Args.l}}{{if $i}},{{end}}"{{$e}}"{{end}}],
+    "variable": {{$v := .Args.y}}"{{$v}}", "pair": [{{template "pair" .Args.x}}], "printf": "{{printf "%s" .Args.x}}",
+    "with": {{with .Args.y}}"{{.}}"{{else}}""{{end}}, "object": {{.Args.o}}, "objectInside": "{{.Args.o}}",
+    "quoted": "{{printf "%q" .Args.x}}", "upper": "{{.Args.x | replace "a" .Args.y}}"
+  }`
+  fc.assert(
+    fc.property(nasty, nasty, (x, y) => {
+      const out = render(source, 'json', { x, y, l: [x, y], o: { [x]: y } })!
+      isValidUtf8(out)
+      const body = JSON.parse(out)
+      const object = Object.fromEntries([[x, y]])
+      assert.equal(body.inside, x)
+      assert.deepEqual(body.value, jsonOr(x))
+      assert.equal(body.both, `a${x}b${y}`)
+      assert.equal(body[`k${y}`], 1)
+      assert.equal(body.json, x)
+      assert.equal(JSON.parse(body.jsonInside), x)
+      assert.deepEqual(body.list, [x, y])
+      assert.equal(body.variable, y)
+      assert.deepEqual(body.pair, [x, jsonOr(x)])
+      assert.equal(body.printf, x)
+      assert.equal(body.with, y)
+      assert.deepEqual(body.object, object)
+      assert.deepEqual(JSON.parse(body.objectInside), object)
+      assert.equal(
+        body.upper,
+        x.replaceAll('a', () => y),
+      )
+      assert.equal(Object.keys(body).length, 15)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('no text breaks out of its part of a URL', () => {
+  const source =
+    '{{.Config.base}}/{{.Config.path}}/{{.Args.x}}/b/{{.Args.y}}{{.Args.z}}?k={{.Args.x}}&{{.Args.y}}=1{{if .Args.z}}&z={{.Args.z}}{{end}}#f{{.Args.x}}'
+  fc.assert(
+    fc.property(nasty, nasty, nasty, (x, y, z) => {
+      const refused = ['', '.', '..']
+      let out: string
+      try {
+        out = render(source, 'url', { x, y, z })!
+      } catch (error) {
+        assert.ok(error instanceof RenderError)
+        assert.ok(error.kind === 'unsafe' || error.kind === 'missing')
+        assert.ok(refused.includes(x) || refused.includes(y + z))
+        return
+      }
+      assert.ok(!refused.includes(x) && !refused.includes(y + z))
+      const url = new URL(out)
+      assert.equal(url.origin, 'http://h:8080')
+      assert.deepEqual(url.pathname.split('/').map(decodeURIComponent), [
+        '',
+        'v1',
+        wellFormed(x),
+        'b',
+        wellFormed(y) + wellFormed(z),
+      ])
+      const keys = z === '' ? ['k', wellFormed(y)] : ['k', wellFormed(y), 'z']
+      assert.deepEqual([...url.searchParams.keys()], keys)
+      assert.equal(url.searchParams.get('k'), wellFormed(x))
+      assert.equal(decodeURIComponent(url.hash), `#f${wellFormed(x)}`)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('no text takes segments of a path away, not even raw', () => {
+  let rendered = 0
+  fc.assert(
+    fc.property(nasty, nasty, nasty, (x, y, z) => {
+      try {
+        const out = render('http://h/v1/.{{raw .Args.x}}/{{raw .Args.y}}{{raw .Args.z}}', 'url', { x, y, z })!
+        rendered++
+        assert.match(new URL(out).href, /^http:\/\/h\/v1\/\./)
+      } catch (error) {
+        assert.ok(error instanceof RenderError, String(error))
+        assert.ok(error.kind === 'unsafe' || error.kind === 'missing')
+      }
+    }),
+    { numRuns: 1000 },
+  )
+  assert.ok(rendered > 100)
+})
+
+test('no text breaks out of a form', () => {
+  fc.assert(
+    fc.property(nasty, nasty, (x, y) => {
+      const out = render('a={{.Args.x}}&{{.Args.y}}=b', 'form', { x, y })!
+      assert.match(out, /^[\x21-\x7e]*$/)
+      assert.deepEqual(
+        [...new URLSearchParams(out)],
+        [
+          ['a', wellFormed(x)],
+          [wellFormed(y), 'b'],
+        ],
+      )
+    }),
+  )
+})
+
+test('no text breaks out of a header', () => {
+  fc.assert(
+    fc.property(nasty, (x) => {
+      try {
+        const out = render('Bearer {{.Args.x}}', 'header', { x })
+        if (out === undefined) assert.equal(x, '')
+        else {
+          assert.equal(out, `Bearer ${x}`)
+          new Headers({ authorization: out })
+        }
+      } catch (error) {
+        assert.ok(error instanceof RenderError)
+        assert.equal(error.kind, 'unsafe')
+        assert.match(x, /[^\x20-\x7e\x80-\xff\t]/)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('benign text renders in every place as Go renders it', () => {
+  const benign = fc
+    .stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,8}$/)
+    .filter((text) => !/^(?:true|false|null)$/.test(text))
+  const number = fc.integer({ min: -999_999, max: 999_999 })
+  const sources: [Place, string][] = [
+    [
+      'json',
+      '{"a": "{{.Args.x}}", "n": {{.Args.n}}, "l": [{{range $i, $e := .Args.l}}{{if $i}}, {{end}}"{{$e}}"{{end}}], "j": {{toJSON .Args.l}}}',
+    ],
+    ['url', 'http://h/{{.Args.x}}/{{.Args.n}}?{{.Args.x}}={{.Args.n}}'],
+    ['form', 'a={{.Args.x}}&n={{.Args.n}}'],
+    ['header', 'Bearer {{.Args.x}} {{.Args.n}}'],
+    ['text', '{{.Args.x}}: {{with .Args.n}}{{.}}{{end}} {{len .Args.x}} {{printf "%5s" .Args.x}}'],
+  ]
+  fc.assert(
+    fc.property(benign, number, (x, n) => {
+      for (const [place, source] of sources) {
+        assert.equal(render(source, place, { x, n, l: [x] }), render(source, 'go', { x, n, l: [x] }))
+      }
+    }),
+  )
+})
+
+const refusals: [Place, string, RegExp][] = [
+  ['json', '{"a": "{{if .Args.x}}b"{{end}}}', /branches of \{\{if\}\} end in different contexts/],
+  ['json', '{{range .Args.x}}"{{end}}', /different contexts/],
+  ['json', String.raw`{"a": "\{{.Args.x}}"}`, /behind a backslash/],
+  ['json', '{"a": "{{.Args.x}}}', /never closed/],
+  ['json', '"{{range .Args.x}}{{if .}}"{{break}}{{end}}{{end}}"', /left in a different context/],
+  ['url', '{{.Args.x}}/users', /decides the scheme, host or port/],
+  ['url', 'http://{{.Args.x}}/users', /decides the scheme/],
+  ['url', 'http://h:{{.Args.x}}/users', /decides the scheme/],
+  ['url', 'http://h{{.Args.x}}', /decides the scheme/],
+  ['url', 'http:{{.Args.x}}', /decides the scheme/],
+  ['url', String.raw`http:\\{{.Args.x}}/`, /decides the scheme/],
+  ['url', '//{{.Args.x}}/', /decides the scheme/],
+  ['url', 'http:/\n/{{.Args.x}}/', /decides the scheme/],
+  ['url', '{{.Config.base}}{{.Args.x}}', /decides the scheme/],
+  ['url', '{{.Config.scheme}}://{{.Args.x}}/', /decides the scheme/],
+  ['url', '{{$h := .Args.x}}http://{{$h}}/', /decides the scheme/],
+  ['url', '{{with .Args}}http://{{.x}}/{{end}}', /decides the scheme/],
+  ['url', 'http://{{range .Args.l}}{{.}}{{end}}/', /decides the scheme/],
+  ['url', '{{define "h"}}{{.}}{{end}}http://{{template "h" .Args.x}}/', /decides the scheme/],
+  ['url', '{{$h := "a"}}{{range .Args.l}}http://{{$h}}/{{$h = .}}{{end}}', /decides the scheme/],
+  ['url', 'http://{{.Args.x | upper}}/', /decides the scheme/],
+  ['url', '{{raw .Args.x}}/a', /decides the scheme/],
+  ['url', '{{.Args.x | raw}}', /decides the scheme/],
+  ['url', 'http://{{raw .Args.x}}/', /decides the scheme/],
+  ['url', '{{.Config.base}}{{raw .Args.x}}', /decides the scheme/],
+  ['url', 'http://{{or .Args.x "h"}}/', /decides the scheme/],
+  ['text', '{{env .Args.x}}', /comes from a caller/],
+  ['text', '{{env "NOT_SET"}}', /NOT_SET is not set/],
+]
+
+for (const [place, source, message] of refusals) {
+  test(`refused in ${place}: ${source}`, () => {
+    const { errors } = compile(source, { place, trusted: ['Config'] })
+    assert.ok(
+      errors.some((error) => message.test(error.message)),
+      JSON.stringify(errors),
+    )
+  })
+}
+
+const accepted: [Place, string, object, string | undefined][] = [
+  ['url', '{{.Config.base}}/users/{{.Args.x}}', { x: 'a b' }, 'http://h:8080/users/a%20b'],
+  ['url', 'http://h/x{{if .Args.x}}?q={{.Args.x}}{{end}}', { x: 'a/b' }, 'http://h/x?q=a%2Fb'],
+  ['url', 'http://h/x?{{range .Args.l}}t={{.}}&{{end}}', { l: ['a&', 'b'] }, 'http://h/x?t=a%26&t=b&'],
+  ['url', 'http://h/{{range .Args.l}}{{.}}/{{end}}', { l: ['a', 'b/c'] }, 'http://h/a/b%2Fc/'],
+  ['url', 'http://h/?q={{urlquery .Args.x}}', { x: 'a b&c' }, 'http://h/?q=a+b%26c'],
+  ['url', 'http://h/{{raw .Args.x}}/y', { x: 'a/b..c/...' }, 'http://h/a/b..c/.../y'],
+  ['url', 'http://h/{{raw .Args.x}}', { x: 'a?b=/../c' }, 'http://h/a?b=/../c'],
+  ['url', '{{env "HOST"}}/{{.Args.x}}', { x: 1 }, 'http://env/1'],
+  ['url', '{{if .Args.x}}{{.Config.base}}/a{{else}}{{.Config.base}}{{end}}/b', { x: 1 }, 'http://h:8080/a/b'],
+  ['url', '{{with .Config}}{{.base}}{{end}}/a', {}, 'http://h:8080/a'],
+  ['url', 'http://h/x{{with trim .Args.q}}?q={{.}}{{end}}', {}, 'http://h/x'],
+  ['url', 'http://h/{{.Args.q | upper | default "all"}}', {}, 'http://h/all'],
+  ['header', '{{if eq (print .Args.x) "a"}}b{{else}}c{{end}}', {}, 'c'],
+  ['header', 'Bearer {{.Args.x | upper}}', {}, undefined],
+  ['header', '{{.Args.x}}', {}, undefined],
+  ['header', 'Bearer {{.Args.x}}', {}, undefined],
+  ['header', 'Bearer {{.Args.x}}', { x: '' }, undefined],
+  ['header', 'Bearer {{printf "%s" .Args.x}}', {}, undefined],
+  ['header', 'Bearer {{.Args.x}}\n', { x: 't' }, 'Bearer t'],
+  ['header', '{{if .Args.x}}a{{end}}', {}, undefined],
+  ['json', '{"a": {{.Args.x}}, "b": "{{.Args.x}}"}', {}, '{"a": null, "b": ""}'],
+  ['json', '{"a": {{.Args.x}}}', { x: '{"b": [1]}' }, '{"a": {"b": [1]}}'],
+  [
+    'json',
+    '{"a": {{printf "{\\"b\\": \\"%s\\"}" .Args.x}}}',
+    { x: 'v", "c": "w' },
+    '{"a": "{\\"b\\": \\"v\\", \\"c\\": \\"w\\"}"}',
+  ],
+  ['json', '{"a": {{printf "%q" .Args.x}}, "b": {{.Args.x | quote}}}', { x: 'v' }, '{"a": "v", "b": "v"}'],
+  ['json', '{"a": {{printf "%.2f" .Args.x}}}', { x: 1.5 }, '{"a": 1.50}'],
+  ['json', '{"a": {{printf "%s" .Args.x}}}', { x: '[1]' }, '{"a": [1]}'],
+  ['json', '{"a": {{.Args.y | default "{}"}}}', {}, '{"a": {}}'],
+  ['json', '{"a": {{.Args.x}}}', { x: 'Fern' }, '{"a": "Fern"}'],
+  ['json', '{"a": "{{raw .Args.x}}"}', { x: '\\n' }, '{"a": "\\n"}'],
+  ['form', 'a={{.Args.x}}', {}, 'a='],
+  ['form', 'a={{.Args.x}}', { x: "it's (a) *~" }, 'a=it%27s+%28a%29+*%7E'],
+  [
+    'text',
+    '{{.Args.x}}|{{.Args.n}}|{{.Args.l}}',
+    { n: null, l: [{ b: 1, a: 1e21 }] },
+    '||[{"a":1e+21,"b":1}]',
+  ],
+  ['auto', '{"a": {{.Args.x}}}', { x: 'q"' }, '{"a": "q\\""}'],
+  ['auto', '[{{.Args.x}}](http://x)', { x: 'q"' }, '[q"](http://x)'],
+  ['auto', '{{if .Args.x}}{"a": {{.Args.x}}}{{else}}[]{{end}}', { x: 'q"' }, '{"a": "q\\""}'],
+  ['auto', '{{.Args.x}}', { x: 'q"' }, 'q"'],
+  ['auto', '# {{.Args.x}}\n{}', { x: 'q"' }, '# q"\n{}'],
+  ['auto', '{"a": 1} {{.Args.x}}', { x: 'q"' }, '{"a": 1} q"'],
+]
+
+for (const [place, source, args, expected] of accepted) {
+  test(`in ${place}: ${JSON.stringify(source)}`, () => {
+    const { template, errors } = compile(source, { place, trusted: ['Config'], env: { HOST: 'http://env' } })
+    assert.deepEqual(errors, [])
+    assert.equal(template?.render({ Args: args, Config: { base: 'http://h:8080' } }), expected)
+  })
+}
+
+const failures: [string, object, RenderError['kind']][] = [
+  ['http://h/{{.Args.x}}/y', { x: '..' }, 'unsafe'],
+  ['http://h/{{.Args.x}}/y', { x: '.' }, 'unsafe'],
+  ['http://h/{{.Args.x}}{{.Args.y}}/y', { x: '.', y: '.' }, 'unsafe'],
+  ['http://h/.{{.Args.x}}', { x: '.' }, 'unsafe'],
+  ['http://h/.{{.Args.x}}', { x: '' }, 'unsafe'],
+  ['http://h/%2{{.Args.x}}', { x: 'e' }, 'unsafe'],
+  ['http://h\\{{.Args.x}}\\y', { x: '..' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}/y', { x: '..' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}', { x: 'a/../b' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}', { x: '../b?c' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}', { x: 'a/b/%2E.' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}', { x: 'a\\.\n.\\b' }, 'unsafe'],
+  ['http://h/{{raw .Args.x}}{{.Args.y}}', { x: 'a/.', y: '.' }, 'unsafe'],
+  ['http://h/.{{raw .Args.x}}', { x: './b' }, 'unsafe'],
+  ['http://h/{{.Args.x}}', { x: '' }, 'missing'],
+  ['http://h/{{.Args.x}}', {}, 'missing'],
+  ['http://h/?q={{.Args.x}}', { x: null }, 'missing'],
+  ['http://h/?q={{printf "%v" .Args.x}}', {}, 'missing'],
+  ['{{.Config.nope}}/a', {}, 'missing'],
+  ['{{.Config.bare}}/{{.Args.x}}', { x: 'evil.example' }, 'unsafe'],
+]
+
+for (const [source, args, kind] of failures) {
+  test(`${kind} in a URL: ${source} with ${JSON.stringify(args)}`, () => {
+    const { template, errors } = compile(source, { place: 'url', trusted: ['Config'] })
+    assert.deepEqual(errors, [])
+    assert.throws(() => template?.render({ Args: args, Config: { bare: 'http:/' } }), { kind })
+  })
+}
