@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** Names one process, and one taking of a lock by it. */
+export interface Holder {
+  /** Never the same twice. */
+  id: string
+  pid: number
+  /** When the process started, in the kernel's ticks since boot; empty where the kernel does not tell. */
+  start: string
+  /** Where `pid` means something: the boot of a machine and the pid namespace on it, else the host's name. */
+  realm: string
+}
+
+export function thisProcess(): Holder {
+  return { id: randomUUID(), pid: process.pid, start: processStat(process.pid)?.start ?? '', realm: realm() }
+}
+
+/** `unknown` for a process of another container or machine, which cannot be seen from here. */
+export function liveness(holder: Holder): 'alive' | 'dead' | 'unknown' {
+  if (holder.realm !== realm()) return 'unknown'
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    // EPERM: it is there and belongs to another user.
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'dead'
+  }
+  const stat = processStat(holder.pid)
+  if (stat === undefined || holder.start === '') return 'alive'
+  // A zombie is killed already; another start time is another process that was given the same pid.
+  return /[ZX]/.test(stat.state) || stat.start !== holder.start ? 'dead' : 'alive'
+}
+
+/** Fields 3 and 22 of proc_pid_stat(5); undefined where there is no such file. */
+function processStat(pid: number): { state: string; start: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The second field is the command in parentheses, which may itself hold any character.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? '', start: fields[19] ?? '' }
+  } catch {
+    return undefined
+  }
+}
+
+function realm(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}

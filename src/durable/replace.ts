@@ -1,0 +1,48 @@
+import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/**
+ * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
+ * content or the new one, and once this resolves the new one survives a crash of the machine.
+ * @param temporary in the same folder; what a failed write left there is replaced
+ * @throws NodeJS.ErrnoException; the file is as it was, unless only the folder's fsync failed
+ */
+export async function replaceFile(
+  path: string,
+  temporary: string,
+  pieces: Iterable<string>,
+  mode = 0o600,
+): Promise<void> {
+  await rm(temporary, { force: true })
+  const file = await open(temporary, 'wx', mode)
+  try {
+    // Whatever the umask.
+    await file.chmod(mode)
+    for (const piece of pieces) await file.writeFile(piece)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncFolder(dirname(path))
+}
+
+/** Makes the names in a folder durable, after files there were made, renamed or removed. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/**
+ * The path behind symbolic links, so that a rename replaces the file and not a link to it. Makes its folder.
+ * @throws NodeJS.ErrnoException
+ */
+export async function reachFile(given: string): Promise<string> {
+  const path = resolve(given)
+  await mkdir(dirname(path), { recursive: true })
+  return realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
+}
