@@ -1,0 +1,127 @@
+import type { CodeInfo } from '../codes.ts'
+
+/** Fields: their keys, types and values, and what one says about another. */
+export const FIELDS = {
+  'unknown-key': {
+    severity: 'error',
+    title: 'An unknown key',
+    cause: 'The key has no meaning at this place, so what it was to do would silently not happen.',
+    cure: 'Mend its spelling or its place. Keys of your own begin with `x-`.',
+    wrong: 'name: user\nrouter: []',
+    right: 'name: user\nrouters: []',
+  },
+  'missing-key': {
+    severity: 'error',
+    title: 'A key is missing',
+    cause: 'The map cannot be served without this key.',
+    cure: 'Add the key.',
+    wrong: 'name: user\ntools:\n  - name: list',
+    right: 'name: user\ntools:\n  - name: list\n    endpoint: http://localhost:8080/list',
+  },
+  'wrong-type': {
+    severity: 'error',
+    title: 'A value of the wrong type',
+    cause: 'The key wants a value of another type: a text, number, boolean, list or map.',
+    cure: 'Write a value of the type that the message names.',
+    wrong: 'name: user\nrouters: /user',
+    right: 'name: user\nrouters:\n  - {server: user, prefix: /user}',
+  },
+  'invalid-value': {
+    severity: 'error',
+    title: 'A value that is not allowed',
+    cause:
+      'The value has the right type, but is not one of those allowed, is out of range or has the wrong form.',
+    cure: 'Write one of the values that the message names.',
+    wrong: 'name: user\nmcpServers:\n  - {name: a, type: http, url: http://localhost/mcp}',
+    right: 'name: user\nmcpServers:\n  - {name: a, type: streamable-http, url: http://localhost/mcp}',
+  },
+  'unknown-method': {
+    severity: 'error',
+    title: 'Not an HTTP method',
+    cause: 'The method is none of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS.',
+    cure: 'Write one of them.',
+  },
+  'unsupported-auth': {
+    severity: 'error',
+    title: 'A way of authentication that is not supported',
+    cause: 'The router asks for an authentication that is not there; serving it open would be worse.',
+    cure: 'Use `mode: bearer` with `tokens`, or leave out `auth`.',
+    wrong: 'auth:\n  mode: oauth2',
+    right: 'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent}',
+  },
+  'duplicate-token': {
+    severity: 'error',
+    title: 'A token stands twice',
+    cause: 'Two callers with one token cannot be told apart.',
+    cure: 'Give every caller a token of its own.',
+  },
+  'invalid-schema': {
+    severity: 'error',
+    title: 'Not a JSON Schema',
+    cause:
+      'Arguments and answers are checked by this schema, and clients read it: it must be valid JSON Schema 2020-12.',
+    cure: 'Mend the marked part of the schema.',
+    wrong: 'inputSchema:\n  type: object\n  properties:\n    id: {type: int}',
+    right: 'inputSchema:\n  type: object\n  properties:\n    id: {type: integer}',
+  },
+  'invalid-default': {
+    severity: 'error',
+    title: 'A default that does not fit its argument',
+    cause: 'The default is parsed by the type of the argument, and used when a call leaves the argument out.',
+    cure: 'Write a default of that type, among the values of `enum` where there is one; `""` means none.',
+    wrong: 'args:\n  - {name: limit, position: query, type: integer, default: many}',
+    right: 'args:\n  - {name: limit, position: query, type: integer, default: "20"}',
+  },
+  'form-data-with-body': {
+    severity: 'error',
+    title: 'Both form-data arguments and a requestBody',
+    cause: 'A request has one body: the parts of the form, or the template.',
+    cure: 'Remove `requestBody`, or give the arguments another position.',
+  },
+  'cors-credentials': {
+    severity: 'error',
+    title: 'Any origin together with credentials',
+    cause:
+      'With `*` and `allowCredentials` every web site could act with its visitor’s login; browsers refuse it too.',
+    cure: 'List the origins, or set `allowCredentials: false`.',
+    wrong: 'cors:\n  allowOrigins: ["*"]\n  allowCredentials: true',
+    right: 'cors:\n  allowOrigins: [https://app.example.com]\n  allowCredentials: true',
+  },
+  'cors-origin': {
+    severity: 'warning',
+    title: 'An origin that no browser sends',
+    cause:
+      'An origin is scheme, host and port as they are: without a slash at the end, a path or a wildcard, so this one never matches.',
+    cure: 'Write it like `https://app.example.com` or `http://localhost:3000`; `*` alone allows any.',
+    wrong: 'cors:\n  allowOrigins: [https://app.example.com/]',
+    right: 'cors:\n  allowOrigins: [https://app.example.com]',
+  },
+  'cors-incomplete': {
+    severity: 'warning',
+    title: 'CORS that keeps MCP from working in a browser',
+    cause:
+      'MCP is POST with the headers `Content-Type`, `Mcp-Session-Id`, `mcp-protocol-version`, `Mcp-Method` and `Mcp-Name` (and `Authorization` where callers log in), and clients read `Mcp-Session-Id` of the answer; a browser holds back what is not allowed.',
+    cure: 'Add what is missing, or remove the key: its default is what MCP needs.',
+    wrong: 'cors:\n  allowOrigins: [https://app.example.com]\n  allowHeaders: [Content-Type]',
+    right: 'cors:\n  allowOrigins: [https://app.example.com]',
+  },
+  'body-with-get': {
+    severity: 'warning',
+    title: 'A body with GET or HEAD',
+    cause:
+      'The body of such a request has no meaning in HTTP (RFC 9110, 9.3.1): servers and proxies ignore or refuse it. It is sent all the same, since some search APIs want it.',
+    cure: 'Write the method that the API wants, mostly `POST`, or send the arguments in the query.',
+    wrong:
+      'tools:\n  - name: find\n    endpoint: http://localhost/find\n    args:\n      - {name: q, position: body}',
+    right:
+      'tools:\n  - name: find\n    endpoint: http://localhost/find\n    args:\n      - {name: q, position: query}',
+  },
+  'key-without-effect': {
+    severity: 'warning',
+    title: 'A key that does nothing here',
+    cause: 'The key is known, but has no effect together with what stands beside it.',
+    cure: 'Remove it, or change what stands beside it.',
+    wrong: 'mcpServers:\n  - {type: stdio, name: a, command: npx, url: http://localhost/mcp}',
+    right: 'mcpServers:\n  - {type: stdio, name: a, command: npx}',
+  },
+} as const satisfies Record<string, CodeInfo>

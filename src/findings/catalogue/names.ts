@@ -1,0 +1,84 @@
+import type { CodeInfo } from '../codes.ts'
+
+/** Names and what refers to them. */
+export const NAMES = {
+  'duplicate-configuration': {
+    severity: 'error',
+    title: 'Two configurations have one name',
+    cause: 'The name of a configuration is unique among all that are served together.',
+    cure: 'Rename one of the two.',
+  },
+  'duplicate-name': {
+    severity: 'error',
+    title: 'Two things of one kind have one name',
+    cause: 'A name picks exactly one tool, server, prompt or argument of a configuration.',
+    cure: 'Rename or remove one of the two.',
+  },
+  'name-form': {
+    severity: 'warning',
+    title: 'A name that clients may refuse',
+    cause:
+      'MCP asks for names of tools of 1 to 128 of the characters `A-Z a-z 0-9 _ - .`, and many model providers refuse a request that holds any other, with all its tools. Prompts become commands of clients by their names.',
+    cure: 'Write the name with these characters; a text for people belongs into `title`.',
+    wrong: 'tools:\n  - {name: list users, endpoint: http://localhost/users}',
+    right: 'tools:\n  - {name: list_users, title: List users, endpoint: http://localhost/users}',
+  },
+  'duplicate-prefix': {
+    severity: 'error',
+    title: 'Two routers have one prefix',
+    cause:
+      'A prefix belongs to one router among all configurations; prefixes that differ only by case or by a slash at the end count as one.',
+    cure: 'Give one of the two another prefix.',
+  },
+  'reserved-prefix': {
+    severity: 'error',
+    title: 'A prefix that the gateway uses itself',
+    cause: 'The router would hide a path of the gateway, or be hidden by it.',
+    cure: 'Choose another prefix.',
+    wrong: 'routers:\n  - {server: user, prefix: /_reload}',
+    right: 'routers:\n  - {server: user, prefix: /reload}',
+  },
+  'prefix-form': {
+    severity: 'error',
+    title: 'A prefix of the wrong form',
+    cause:
+      'A prefix is a URL path: it begins with a slash, does not end with one, and is free of `?`, `#`, spaces and dot segments.',
+    cure: 'Write it like `/users` or `/shop/orders`.',
+    wrong: 'routers:\n  - {server: user, prefix: user/}',
+    right: 'routers:\n  - {server: user, prefix: /user}',
+  },
+  'dangling-server': {
+    severity: 'error',
+    title: 'A router names a server that does not exist',
+    cause: '`server` of a router is the `name` of a server or of an MCP server of the same configuration.',
+    cure: 'Mend the name, or add the server.',
+  },
+  'dangling-tool': {
+    severity: 'error',
+    title: 'allowedTools names a tool that does not exist',
+    cause: 'The tools of a server are chosen from the `tools` of the same configuration.',
+    cure: 'Mend the name, or add the tool.',
+  },
+  'empty-allowed-tools': {
+    severity: 'warning',
+    title: 'A server that allows no tool',
+    cause: 'An empty `allowedTools` allows none; without the key every tool is allowed.',
+    cure: 'Name the tools, or remove the key to allow all of them.',
+    wrong: 'servers:\n  - {name: user, allowedTools: []}',
+    right: 'servers:\n  - {name: user}',
+  },
+  'no-router': {
+    severity: 'warning',
+    title: 'A configuration without a router',
+    cause: 'Nothing of it can be reached.',
+    cure: 'Add a router with a prefix.',
+    wrong: 'name: user',
+    right: 'name: user\nrouters:\n  - {server: user, prefix: /user}\nservers:\n  - name: user',
+  },
+  'unrouted-server': {
+    severity: 'warning',
+    title: 'A server without a router',
+    cause: 'No router names the server, so it cannot be reached.',
+    cure: 'Add a router for it, or remove it.',
+  },
+} as const satisfies Record<string, CodeInfo>

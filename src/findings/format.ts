@@ -1,0 +1,97 @@
+import { Chalk, type ChalkInstance } from 'chalk'
+import type { Finding, Range } from './finding.ts'
+import { frameOf, type Lines, linesOf, printable } from './frame.ts'
+import { countFindings } from './list.ts'
+
+export interface FormatTextOptions {
+  color: boolean
+  /** Columns of the terminal. Default 100. */
+  width?: number
+}
+
+interface Style {
+  chalk: ChalkInstance
+  width: number
+  /** The lines of a file, split when its first finding is printed. */
+  lines: (file: string) => Lines | undefined
+}
+
+/**
+ * Findings for people: each with its place, a frame of the source, the cure and related places, then a summary.
+ * They are printed in the order given. Ends with a line feed; without findings it is `no findings`.
+ * @param sources the text of each file, by the path that the findings give; a file without one gets no frames
+ */
+export function formatText(
+  findings: readonly Finding[],
+  sources: ReadonlyMap<string, string>,
+  { color, width = 100 }: FormatTextOptions,
+): string {
+  const known = new Map<string, Lines>()
+  const lines = (file: string) => {
+    const text = sources.get(file)
+    if (text === undefined) return undefined
+    const split = known.get(file) ?? linesOf(text)
+    known.set(file, split)
+    return split
+  }
+  // Narrower than this no frame can be read.
+  const style: Style = { chalk: new Chalk({ level: color ? 1 : 0 }), width: Math.max(40, width), lines }
+  return `${findings.map((one) => `${formatOne(one, style)}\n`).join('')}${summary(findings, style.chalk)}\n`
+}
+
+function formatOne(one: Finding, style: Style): string {
+  const { chalk } = style
+  const paint = { error: chalk.red, warning: chalk.yellow, info: chalk.blue }[one.severity]
+  const head = `${chalk.bold(`${place(one)}:`)} ${paint.bold(`${one.severity}:`)} ${printable(one.message)} ${chalk.dim(`[${one.code}]`)}`
+  const parts = [head, ...frame(one, style, paint)]
+  if (one.hint !== undefined) parts.push(`  ${chalk.cyan('hint:')} ${printable(one.hint)}`)
+  for (const other of one.related ?? []) {
+    parts.push(`  ${place(other)}: ${printable(other.message)}`, ...frame(other, style, chalk.blue))
+  }
+  return `${parts.join('\n')}\n`
+}
+
+function place({ file, range }: { file: string; range?: Range }): string {
+  const name = file === '-' ? '<stdin>' : printable(file)
+  return range ? `${name}:${range.start.line}:${range.start.column}` : name
+}
+
+function frame(
+  { file, range }: { file: string; range?: Range },
+  style: Style,
+  paint: ChalkInstance,
+): string[] {
+  const lines = range && style.lines(file)
+  if (!lines) return []
+  const digits = String(range.start.line).length
+  // Two spaces, the number, ` | `.
+  const shown = frameOf(lines, range, style.width - digits - 5)
+  if (!shown) return []
+  const bar = style.chalk.dim(' | ')
+  return [
+    ...shown.lines.map(({ number, text }) =>
+      `  ${style.chalk.dim(String(number).padStart(digits))}${bar}${text}`.trimEnd(),
+    ),
+    `  ${' '.repeat(digits)}${bar}${paint(shown.marks)}`,
+  ]
+}
+
+/** `2 errors, 1 warning in 3 files`. */
+function summary(findings: readonly Finding[], chalk: ChalkInstance): string {
+  const { error, warning, info, files } = countFindings(findings)
+  if (findings.length === 0) return chalk.green('no findings')
+  const counts = [count(error, 'error'), count(warning, 'warning'), count(info, 'note')].filter(Boolean)
+  const paint = error ? chalk.red : warning ? chalk.yellow : chalk.blue
+  return paint(`${counts.join(', ')} in ${count(files, 'file')}`)
+}
+
+function count(amount: number, noun: string): string {
+  return amount === 0 ? '' : `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}
+
+/** Findings for programs: `{findings, summary: {errors, warnings, infos, files}}` as indented JSON. */
+export function formatJson(findings: readonly Finding[]): string {
+  const { error, warning, info, files } = countFindings(findings)
+  const report = { findings, summary: { errors: error, warnings: warning, infos: info, files } }
+  return `${JSON.stringify(report, null, 2)}\n`
+}

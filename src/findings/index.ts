@@ -1,0 +1,8 @@
+export { nearest } from '../template/nearest.ts'
+export { CODES, type CodeInfo, codeInfo, type FindingCode } from './codes.ts'
+export type { Finding, Fix, Position, Range, Severity } from './finding.ts'
+export { applyFixes } from './fix.ts'
+export { type FormatTextOptions, formatJson, formatText } from './format.ts'
+export { formatGithub } from './github.ts'
+export { countFindings, exitCode, finding, hasErrors, sortFindings } from './list.ts'
+export { formatSarif } from './sarif.ts'

@@ -1,0 +1,32 @@
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+
+export type { Logger } from 'pino'
+
+export interface LogOptions {
+  level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** Default: pretty on a terminal, else JSON. */
+  format?: 'json' | 'pretty'
+  /** Default: standard error, as standard output belongs to what a command prints. */
+  to?: DestinationStream
+}
+
+/**
+ * The process's log. At `info` a line for each call: prefix, tool, upstream status, milliseconds, request id;
+ * never arguments, headers or bodies.
+ */
+export async function createLog({
+  level,
+  format = process.stderr.isTTY ? 'pretty' : 'json',
+  to,
+}: LogOptions): Promise<Logger> {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  if (format === 'json') return pino(options, to ?? destination({ dest: 2, sync: false }))
+  const { default: pretty } = await import('pino-pretty')
+  const stream = pretty({ destination: to ?? 2, sync: true, translateTime: 'SYS:HH:MM:ss.l' })
+  return pino(options, stream)
+}
