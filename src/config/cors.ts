@@ -1,0 +1,87 @@
+import { nearest } from '../findings/index.ts'
+import type { Cors, Router } from './model.ts'
+import type { Path } from './read.ts'
+import type { Checking, Report } from './rules.ts'
+import { list, METHODS, quote } from './words.ts'
+
+/** What pages send to MCP endpoints beside the headers that need no leave (2025-11-25 and 2026-07-28, Transports). */
+const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version', 'Mcp-Method', 'Mcp-Name']
+
+/** The `cors` of a router: what browsers would refuse, and what keeps MCP from working in one. */
+export function checkCors(
+  { cors, auth }: Router,
+  path: Path,
+  report: Report,
+  doubtful: Checking['doubtful'],
+) {
+  if (!cors) return
+  const { allowOrigins, allowMethods, allowCredentials } = cors
+  if (allowCredentials && allowOrigins.includes('*')) {
+    report(
+      'cors-credentials',
+      [...path, 'allowOrigins', allowOrigins.indexOf('*')],
+      'the origin `*` together with `allowCredentials`',
+      'List the origins, or set `allowCredentials: false`',
+      { path: [...path, 'allowCredentials'], message: 'credentials are allowed here' },
+    )
+  }
+  allowMethods.forEach((method, k) => {
+    if (METHODS.includes(method)) return
+    const message = `${quote(method)} is not an HTTP method`
+    report('unknown-method', [...path, 'allowMethods', k], message, methodHint(method))
+  })
+  allowOrigins.forEach((origin, k) => {
+    const meant = mendedOrigin(origin)
+    if (meant === origin) return
+    const hint = meant
+      ? `Write \`${meant}\``
+      : 'Write scheme, host and port, such as `https://app.example.com`'
+    report('cors-origin', [...path, 'allowOrigins', k], `no browser sends the origin ${quote(origin)}`, hint)
+  })
+  // Without an origin nothing of it is used.
+  if (allowOrigins.length === 0) return
+  const needs = (key: keyof Cors, missing: readonly string[]) => {
+    if (missing.length === 0 || doubtful([...path, key])) return
+    const message = `\`${key}\` lacks ${list(missing)}, which MCP in a browser needs`
+    report('cors-incomplete', [...path, key], message, 'Add it, or remove the key for what MCP needs')
+  }
+  const login = auth?.mode === 'bearer' ? ['Authorization'] : []
+  needs('allowMethods', allowMethods.some((method) => method === 'POST' || method === '*') ? [] : ['POST'])
+  needs('allowHeaders', [
+    ...missingFrom(cors, 'allowHeaders', REQUEST_HEADERS),
+    // `*` does not stand for this one (Fetch, 4.9).
+    ...missingFrom({ ...cors, allowCredentials: true }, 'allowHeaders', login),
+  ])
+  needs('exposeHeaders', missingFrom(cors, 'exposeHeaders', ['Mcp-Session-Id']))
+}
+
+/** `*` stands for every header, but with credentials for a header of that name only. */
+function missingFrom(
+  cors: Cors,
+  key: 'allowHeaders' | 'exposeHeaders',
+  wanted: readonly string[],
+): readonly string[] {
+  const given = new Set(cors[key].map((name) => name.toLowerCase()))
+  return given.has('*') && !cors.allowCredentials
+    ? []
+    : wanted.filter((name) => !given.has(name.toLowerCase()))
+}
+
+/** An origin as browsers send it, case apart; undefined where it cannot be guessed. */
+function mendedOrigin(origin: string): string | undefined {
+  if (origin === '*' || origin === 'null') return origin
+  const match = /^([a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+)/i.exec(origin)
+  if (!match) return undefined
+  if (!/^https?:/i.test(origin)) return match[1]
+  try {
+    const sent = new URL(match[1]!).origin
+    return sent === origin.toLowerCase() ? origin : sent
+  } catch {
+    return undefined
+  }
+}
+
+export function methodHint(method: string): string {
+  const close = nearest(method.toUpperCase(), METHODS)
+  return close ? `Did you mean \`${close}\`?` : `Write one of ${list(METHODS)}`
+}

@@ -1,0 +1,86 @@
+import type { Env } from './read.ts'
+
+/** A piece of the replaced text: `[start, end)` there comes from `[from, to)` of the text before. */
+export interface Piece {
+  start: number
+  end: number
+  from: number
+  to: number
+  /** The piece stands in the text as it was, letter by letter. */
+  copied: boolean
+}
+
+export interface EnvProblem {
+  kind: 'unset' | 'syntax'
+  /** Name of the variable, or the text that looks like one. */
+  name: string
+  /** Place in the text before the replacement. */
+  from: number
+  to: number
+}
+
+export interface Replaced {
+  text: string
+  pieces: Piece[]
+  problems: EnvProblem[]
+}
+
+/**
+ * `$${`, `${NAME}`, `${NAME:default}`, or what looks like one of them. No alternative reads past the next `${`,
+ * so that the whole takes time in proportion to the text.
+ */
+const FORM =
+  /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::((?:[^}$]|\$(?!\{))*))?\}|\$\{[ \t]{0,8}[A-Za-z_](?:[^{}\n$]|\$(?!\{)){0,80}\}?/g
+
+/**
+ * Replaces `${NAME}` and `${NAME:default}`; `$${` gives `${`. A variable that is set but empty counts as set.
+ * An unset one without a default stays as it is and is a problem. Other text stays as it is.
+ */
+export function replaceEnv(text: string, env: Env): Replaced {
+  const pieces: Piece[] = []
+  const problems: EnvProblem[] = []
+  let out = ''
+  let last = 0
+  const add = (piece: string, from: number, to: number, copied: boolean) => {
+    pieces.push({ start: out.length, end: out.length + piece.length, from, to, copied })
+    out += piece
+  }
+  for (const match of text.matchAll(FORM)) {
+    const { index } = match
+    const end = index + match[0].length
+    if (index > last) add(text.slice(last, index), last, index, true)
+    last = end
+    const [whole, name, fallback] = match
+    if (whole === '$${') {
+      add('${', index, end, false)
+      continue
+    }
+    if (name === undefined) {
+      problems.push({ kind: 'syntax', name: whole, from: index, to: end })
+      add(whole, index, end, true)
+      continue
+    }
+    const value = (Object.hasOwn(env, name) ? env[name] : undefined) ?? fallback
+    if (value === undefined) problems.push({ kind: 'unset', name, from: index, to: end })
+    else if (/^[-?=+]/.test(fallback ?? ''))
+      problems.push({ kind: 'syntax', name: whole, from: index, to: end })
+    add(value ?? whole, index, end, value === undefined)
+  }
+  if (last < text.length) add(text.slice(last), last, text.length, true)
+  return { text: out, pieces, problems }
+}
+
+/** The place before the replacement of a place after it; a replaced piece counts as a whole. */
+export function placeBefore(pieces: readonly Piece[], start: number, end: number): [number, number] {
+  let from: number | undefined
+  let to = 0
+  for (const piece of pieces) {
+    if (from === undefined && (start < piece.end || piece === pieces.at(-1))) {
+      from = piece.copied ? piece.from + Math.max(0, start - piece.start) : piece.from
+    }
+    if (end > piece.start || (end === start && from !== undefined && to === 0)) {
+      to = piece.copied ? piece.from + Math.min(end, piece.end) - piece.start : piece.to
+    }
+  }
+  return [from ?? 0, Math.max(to, from ?? 0)]
+}

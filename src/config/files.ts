@@ -1,0 +1,170 @@
+import { type Dirent, readFileSync } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { type CheckTogetherOptions, checkTogether } from './check.ts'
+import { type Env, MAX_FILE_SIZE, type ReadConfiguration, readConfiguration, type Source } from './read.ts'
+
+export interface ReadConfigurationsOptions extends CheckTogetherOptions {
+  /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
+  stdin?: () => Uint8Array
+}
+
+export interface ReadConfigurationsResult {
+  /** In the order of their paths. */
+  configurations: ReadConfiguration[]
+  /** All of them, sorted: of files, of each configuration and of all together. */
+  findings: Finding[]
+  /** The text of each file that was read, for `formatText`. */
+  sources: Map<string, string>
+}
+
+/**
+ * Reads files and folders and checks all of them together. Never throws.
+ * @param paths a folder stands for every `*.yaml` and `*.yml` in and below it, hidden ones apart; `-` is standard
+ *   input; a file that is named twice is read once
+ */
+export async function readConfigurations(
+  paths: readonly string[],
+  env: Env,
+  options: ReadConfigurationsOptions = {},
+): Promise<ReadConfigurationsResult> {
+  const findings: Finding[] = []
+  const files = new Map<string, string>()
+  for (const path of paths) {
+    for (const file of await filesOf(path, findings)) {
+      const identity = file === '-' ? file : resolve(file)
+      if (!files.has(identity)) files.set(identity, file)
+    }
+  }
+  const configurations: ReadConfiguration[] = []
+  for (const file of files.values()) {
+    const source = file === '-' ? readStdin(options, findings) : await readSource(file, findings)
+    if (source) configurations.push(readConfiguration(source, env))
+  }
+  return {
+    configurations,
+    findings: sortFindings([
+      ...findings,
+      ...configurations.flatMap((read) => read.findings),
+      ...checkTogether(configurations, options),
+    ]),
+    sources: new Map(configurations.map(({ file, text }) => [file, text])),
+  }
+}
+
+/** The files that a path stands for, as `readConfigurations` reads them; adds a finding where there are none. */
+export async function filesOf(path: string, findings: Finding[]): Promise<string[]> {
+  if (path === '-') return [path]
+  try {
+    if (!(await stat(path)).isDirectory()) return [path]
+    const files = await yamlFiles(path, findings)
+    if (files.length === 0) {
+      const hint = 'Name a folder that holds `*.yaml` or `*.yml` files'
+      findings.push(finding('no-files', path, 'the folder holds no configuration', { hint }))
+    }
+    return files
+  } catch (error) {
+    findings.push(unreadable(path, error))
+    return []
+  }
+}
+
+async function yamlFiles(folder: string, findings: Finding[]): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const files: string[] = []
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith('.')) continue
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) {
+      try {
+        files.push(...(await yamlFiles(path, findings)))
+      } catch (error) {
+        findings.push(unreadable(path, error))
+      }
+    } else if (/\.ya?ml$/i.test(entry.name) && (await isReadable(entry, path))) {
+      files.push(path)
+    }
+  }
+  return files
+}
+
+/** Pipes and devices are no files of a folder; nor is a link to a folder, which could lead back up. */
+async function isReadable(entry: Dirent, path: string): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isFile()
+  const target = await stat(path).catch(() => undefined)
+  // A link that leads nowhere is told when it is read.
+  return target === undefined || target.isFile()
+}
+
+/** The text of a file, or undefined with a finding of why there is none. */
+export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
+  try {
+    const handle = await open(file)
+    try {
+      return decode(file, await readBounded(handle), findings)
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    findings.push(unreadable(file, error))
+    return undefined
+  }
+}
+
+/** At most one byte more than is allowed, also from a device that never ends. */
+async function readBounded(handle: FileHandle): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  for (let size = 0; size <= MAX_FILE_SIZE; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(64 * 1024), 0, 64 * 1024, null)
+    if (bytesRead === 0) break
+    size += bytesRead
+    chunks.push(buffer.subarray(0, bytesRead))
+  }
+  return Buffer.concat(chunks)
+}
+
+function readStdin(
+  { stdin = () => readFileSync(0) }: ReadConfigurationsOptions,
+  findings: Finding[],
+): Source | undefined {
+  try {
+    return decode('-', stdin(), findings)
+  } catch (error) {
+    findings.push(unreadable('-', error))
+    return undefined
+  }
+}
+
+function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
+  if (bytes.byteLength > MAX_FILE_SIZE) {
+    findings.push(tooLarge(file))
+    return undefined
+  }
+  try {
+    return { file, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    const hint = 'Save the file as UTF-8'
+    findings.push(finding('unreadable-file', file, 'the file is not UTF-8 text', { hint }))
+    return undefined
+  }
+}
+
+function tooLarge(file: string): Finding {
+  return finding('file-too-large', file, 'the file is larger than 4 MiB', { hint: 'Split it' })
+}
+
+const REASONS: Record<string, [string, string]> = {
+  ENOENT: ['there is no such file or folder', 'Check the path and its spelling'],
+  EACCES: ['the file may not be read', 'Give this user permission to read it'],
+  EPERM: ['the file may not be read', 'Give this user permission to read it'],
+  EISDIR: ['this is a folder, not a file', 'Name a file'],
+  ENOTDIR: ['a part of the path is not a folder', 'Check the path and its spelling'],
+  ELOOP: ['the links of this path lead in a circle', 'Mend the link'],
+}
+
+function unreadable(file: string, error: unknown): Finding {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
+  return finding('unreadable-file', file, reason, { hint })
+}

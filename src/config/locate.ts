@@ -1,0 +1,79 @@
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
+import type { Range } from '../findings/index.ts'
+import { placeBefore, replaceEnv } from './env.ts'
+import { placeInScalar } from './place.ts'
+import type { Env, Locate, Path, Source } from './read.ts'
+import { keyText } from './values.ts'
+import type { Parsed } from './yaml.ts'
+
+type Pair = { key: Node | null; value: Node | null }
+
+/** Finds nodes by path; each map is indexed when it is first looked into. */
+export interface Nodes {
+  /** Null for an empty value, undefined when there is no such value. */
+  at(path: Path): Node | null | undefined
+  key(path: Path): Node | undefined
+}
+
+export function nodesOf(root: Node | null, aliases: ReadonlyMap<Alias, Node>): Nodes {
+  const indexes = new Map<YAMLMap, Map<string, Pair>>()
+  const follow = (node: Node | null | undefined) => (isAlias(node) ? aliases.get(node) : node)
+
+  const index = (map: YAMLMap): Map<string, Pair> => {
+    const known = indexes.get(map)
+    if (known) return known
+    const pairs = new Map<string, Pair>()
+    indexes.set(map, pairs)
+    const merged: Pair[] = []
+    for (const pair of map.items as unknown as Pair[]) {
+      const key = follow(pair.key)
+      if (key && !isScalar(key)) continue
+      if (key?.type === 'PLAIN' && key.source === '<<') merged.push(pair)
+      else pairs.set(keyText(key ?? null), pair)
+    }
+    for (const { value } of merged) addMerged(pairs, value)
+    return pairs
+  }
+  const addMerged = (pairs: Map<string, Pair>, from: Node | null) => {
+    const node = follow(from)
+    if (isSeq(node)) for (const item of node.items) addMerged(pairs, item as Node)
+    if (!isMap(node)) return
+    for (const [name, pair] of index(node)) if (!pairs.has(name)) pairs.set(name, pair)
+  }
+  const step = (node: Node | null | undefined, segment: string | number): Node | null | undefined => {
+    const target = follow(node)
+    if (isSeq(target)) return (target as YAMLSeq<Node>).items[Number(segment)]
+    return isMap(target) ? index(target).get(String(segment))?.value : undefined
+  }
+  const at: Nodes['at'] = (path) => {
+    let node: Node | null | undefined = root
+    for (const segment of path) node = step(node, segment)
+    return follow(node) ?? node
+  }
+  return {
+    at,
+    key(path) {
+      const map = at(path.slice(0, -1))
+      return isMap(map) ? (index(map).get(String(path.at(-1)))?.key ?? undefined) : undefined
+    },
+  }
+}
+
+/** The `locate` of a file that was read; nothing is done before it is called. */
+export function locator(source: Source, env: Env, { range }: Parsed, nodes: Nodes): Locate {
+  const rangeOf = (node: Node | null | undefined): Range | undefined =>
+    node?.range ? range(node.range[0], node.range[1]) : undefined
+
+  const key = (path: Path) => rangeOf(nodes.key(path))
+  const locate = (path: Path, start?: number, end?: number): Range | undefined => {
+    const node = nodes.at(path)
+    // An empty value has no place of its own.
+    if (node === null || (isScalar(node) && node.source === '' && node.type === 'PLAIN'))
+      return key(path) ?? rangeOf(node)
+    if (start === undefined || !isScalar(node)) return rangeOf(node)
+    const { pieces } = replaceEnv(node.source ?? '', env)
+    const [from, to] = pieces.length ? placeBefore(pieces, start, end ?? start) : [start, end ?? start]
+    return placeInScalar({ source, range }, node, from, to)
+  }
+  return Object.assign(locate, { key })
+}

@@ -1,0 +1,181 @@
+import type { ErrorObject } from 'ajv'
+import type { Node } from 'yaml'
+import { type Finding, finding, hasErrors, nearest, type Range, sortFindings } from '../findings/index.ts'
+import type { Json } from '../json/index.ts'
+import { readArguments } from './arguments.ts'
+import { buildConfiguration } from './build.ts'
+import { locator, type Nodes, nodesOf } from './locate.ts'
+import type { Configuration } from './model.ts'
+import { type Repaired, repair } from './repair.ts'
+import { checkFields } from './rules.ts'
+import { pointerPath, schemaFinding } from './schema-findings.ts'
+import { type LoadedSchema, loadSchema } from './schemas.ts'
+import type { SchemaNode } from './shape.ts'
+import { schemaErrorsOf } from './validate.ts'
+import { readValues } from './values.ts'
+import { sayer } from './words.ts'
+import { parseYaml } from './yaml.ts'
+
+/** Keys and indexes from the top of a file to a value, such as `['tools', 0, 'endpoint']`. */
+export type Path = readonly (string | number)[]
+
+export interface Source {
+  /** Path as the user gave it; `-` for standard input. */
+  file: string
+  text: string
+}
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+export interface Locate {
+  /**
+   * The place of a value. With `start` and `end` (UTF-16 offsets into the scalar as read) the place of that part;
+   * the whole scalar where the part cannot be traced, the key where the value is empty. Undefined when there is
+   * no such value.
+   */
+  (path: Path, start?: number, end?: number): Range | undefined
+  /** The place of the key whose value `path` names. */
+  key(path: Path): Range | undefined
+}
+
+export interface ReadConfiguration extends Source {
+  /**
+   * It may be there together with errors, so that later stages can look for more of them: faulty parts are left
+   * out of it then, or replaced. Serve it only when no finding is an error. Undefined for what is no YAML map.
+   */
+  configuration: Configuration | undefined
+  findings: Finding[]
+  locate: Locate
+  /** Whether what the configuration holds at a path was left out or replaced: nothing can be said of it. */
+  doubtful: (path: Path) => boolean
+}
+
+/** More is no configuration but an accident. */
+export const MAX_FILE_SIZE = 4 * 1024 * 1024
+
+/**
+ * Reads one configuration: YAML, environment variables, schema, and what one field says about another. What its
+ * names refer to is checked by `checkTogether`. Never throws.
+ */
+export function readConfiguration(source: Source, env: Env): ReadConfiguration {
+  const { file } = source
+  const read = readSchemaFile(source, env, 'configuration')
+  const { findings } = read
+  const repaired = wanting(read) ? repairedOf(read, source) : undefined
+  // What was repaired must never pass for sound.
+  if (wanting(read) && (!repaired || !hasErrors(findings))) {
+    const rest = { locate: read.locate, doubtful: () => false }
+    return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
+  }
+  const { value, nodes, doubtful } = repaired ?? { ...read, doubtful: () => false }
+  const locate = repaired ? read.locateBy(nodes) : read.locate
+  const configuration = buildConfiguration(value as Record<string, Json>)
+  const context = { file, nodes, locate, findings, doubtful }
+  readArguments(configuration.tools, context)
+  checkFields(configuration, context)
+  return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
+}
+
+function wanting({ sound, errors, spoilt }: SchemaFile): boolean {
+  return !sound || errors.length > 0 || spoilt.size > 0
+}
+
+function repairedOf(read: SchemaFile, { file, text }: Source): Repaired | undefined {
+  const schema = loadSchema('configuration')
+  return read.broken ? undefined : repair({ ...read, file, size: text.length, schema }, MAX_FINDINGS)
+}
+
+/** More findings than these of one file help nobody. */
+const MAX_FINDINGS = 1000
+
+/** Sorted, and cut where there are too many, with a finding that says so. */
+export function limited(findings: readonly Finding[], file: string): Finding[] {
+  const sorted = sortFindings(findings)
+  if (sorted.length <= MAX_FINDINGS || sorted.some(({ code }) => code === 'too-many-findings')) return sorted
+  const rank = ({ severity }: Finding) => (severity === 'error' ? 0 : 1)
+  const kept = [...sorted].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_FINDINGS)
+  return sortFindings([tooMany(file), ...kept])
+}
+
+function tooMany(file: string): Finding {
+  const message = 'this file has more findings than are shown'
+  return finding('too-many-findings', file, message, { hint: 'Mend these, then look again' })
+}
+
+export interface SchemaFile {
+  value: Json
+  findings: Finding[]
+  locate: Locate
+  nodes: Nodes
+  /** The value has the form that the schema wants, unknown keys apart. */
+  sound: boolean
+  /** There is no value: the file is no YAML, or empty. */
+  broken: boolean
+  /** What the schema says of the value, up to `MAX_FINDINGS`. */
+  errors: ErrorObject[]
+  /** Nodes whose values are not what was meant, as their own findings say. */
+  spoilt: ReadonlySet<Node>
+  /** A `locate` by other paths. */
+  locateBy: (nodes: Nodes) => Locate
+}
+
+/** Reads a YAML file that one of the schemas describes. */
+export function readSchemaFile(source: Source, env: Env, name: 'configuration' | 'settings'): SchemaFile {
+  const schema = loadSchema(name)
+  const size = source.text.length > MAX_FILE_SIZE
+  const parsed = size ? parseYaml({ ...source, text: '' }) : parseYaml(source)
+  const { findings } = parsed
+  if (size)
+    findings.push(
+      finding('file-too-large', source.file, 'the file is larger than 4 MiB', { hint: 'Split it' }),
+    )
+  const broken = size || findings.some(({ code }) => code !== 'yaml-warning' && code !== 'not-json')
+  const values = readValues(source, env, broken ? { ...parsed, root: null } : parsed, schema.shape)
+  const { value, spoilt } = values
+  const nodes = nodesOf(broken ? null : parsed.root, values.aliases)
+  const locateBy = (by: Nodes) => locator(source, env, parsed, by)
+  const locate = locateBy(nodes)
+  const result = { value, findings, locate, nodes, sound: false, broken: true, errors: [], spoilt, locateBy }
+  if (broken) return result
+  for (const found of values.findings) findings.push(found)
+  if (parsed.root === null || (value === null && values.findings.length === 0)) {
+    // Settings may all be left out.
+    if (name === 'settings') return { ...result, value: {}, sound: true, broken: false }
+    const hint = 'Write a configuration with at least `name`, or remove the file'
+    findings.push(finding('empty-file', source.file, 'the file holds no configuration', { hint }))
+    return result
+  }
+  const errors = schemaErrorsOf(value, source.text.length, schema, nodes, MAX_FINDINGS)
+  const sound = errors.every(({ keyword }) => keyword === 'additionalProperties')
+  tellErrors(errors, { ...result, file: source.file, homes: schema.homes })
+  return { ...result, sound, broken: false, errors }
+}
+
+type Told = Pick<SchemaFile, 'value' | 'findings' | 'locate' | 'nodes' | 'spoilt'> &
+  Pick<LoadedSchema, 'homes'> & { file: string }
+
+function tellErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, ...read }: Told) {
+  if (errors.length >= MAX_FINDINGS) findings.push(tooMany(read.file))
+  const place = { ...read, say: sayer(nodes) }
+  const misspelt = misspeltKeys(errors)
+  for (const error of errors) {
+    if (findings.length > MAX_FINDINGS) return
+    const node = nodes.at(pointerPath(error.instancePath, read.value))
+    if (node && spoilt.has(node)) continue
+    const { missingProperty } = error.params
+    if (missingProperty && misspelt.has(`${error.instancePath} ${missingProperty}`)) continue
+    const found = schemaFinding(error, place)
+    if (found) findings.push(found)
+  }
+}
+
+/** A key that is missing because it is misspelt is told once, as an unknown key. */
+function misspeltKeys(errors: readonly ErrorObject[]): Set<string> {
+  const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties')
+  return new Set(
+    unknown.slice(0, MAX_FINDINGS).map(({ instancePath, params, parentSchema }) => {
+      const known = Object.keys((parentSchema as SchemaNode).properties ?? {})
+      return `${instancePath} ${nearest(params.additionalProperty, known)}`
+    }),
+  )
+}

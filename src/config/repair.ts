@@ -1,0 +1,160 @@
+import type { ErrorObject } from 'ajv'
+import type { Node } from 'yaml'
+import { nearest } from '../findings/index.ts'
+import { ExactNumber, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { type Around, cureOf, namesRead } from './cures.ts'
+import type { Nodes } from './locate.ts'
+import type { Path } from './read.ts'
+import { pointerPath } from './schema-findings.ts'
+import type { LoadedSchema } from './schemas.ts'
+import type { SchemaNode, Shape } from './shape.ts'
+import { plantTree, type Tree } from './tree.ts'
+import { schemaErrorsOf } from './validate.ts'
+
+/** Taking a value out may make its map faulty, and that the list that holds it. */
+const MAX_ROUNDS = 12
+
+export interface Faulty {
+  file: string
+  value: Json
+  /** Characters of the file. */
+  size: number
+  schema: LoadedSchema
+  nodes: Nodes
+  errors: readonly ErrorObject[]
+  /** Nodes whose values are not what was meant. */
+  spoilt: ReadonlySet<Node>
+}
+
+/** A value that the schema accepts, good enough to look for more that is wrong; never to be served. */
+export interface Repaired {
+  value: JsonObject
+  nodes: Nodes
+  /** Whether what stands at a path is not what the file says. */
+  doubtful: (path: Path) => boolean
+}
+
+/**
+ * Brings a faulty configuration into the form that the schema wants: keys that are nearly right are taken for
+ * what they nearly are, other faulty parts are left out, and harmless values stand in for what is needed.
+ * @param most errors of one validation; with so many the file is given up
+ * @returns undefined where nothing can be made of it
+ */
+export function repair(faulty: Faulty, most: number): Repaired | undefined {
+  const { size, schema } = faulty
+  if (!isObject(faulty.value)) return undefined
+  const tree = plantTree(faulty.value)
+  const nodes = tree.nodes(faulty.nodes)
+  let names: string[] | undefined
+  const configNames = () => {
+    names ??= namesRead(tree.at(['tools']) ?? null, 'Config')
+    return names
+  }
+  const around: Around = { file: faulty.file, configNames }
+  let { errors } = faulty
+  for (const path of spoiltPaths(faulty)) leaveOut(tree, path, around)
+  for (let round = 0; round === 0 || errors.length > 0; round++) {
+    if (round === MAX_ROUNDS || errors.length >= most) return undefined
+    // First the keys: what is missing may be there under another name.
+    for (const error of errors)
+      if (error.keyword === 'additionalProperties') mendKey(error, tree, schema.shape)
+    for (const error of errors) if (error.keyword !== 'additionalProperties') mend(error, tree, around)
+    tree.close()
+    errors = schemaErrorsOf(tree.value, size, schema, nodes, most)
+  }
+  const value = tree.value as JsonObject
+  for (const i of (value.tools as Json[] | undefined)?.keys() ?? []) openArguments(['tools', i], tree)
+  return { value, nodes, doubtful: tree.changed }
+}
+
+/** Where nothing came of a variable or an alias; a text with something around it may say enough. */
+function spoiltPaths({ value, nodes, spoilt }: Faulty): Path[] {
+  if (spoilt.size === 0) return []
+  const visit = (at: Json, path: Path): Path[] => {
+    if (Array.isArray(at)) return at.flatMap((item, i) => visit(item, [...path, i]))
+    if (isObject(at)) return Object.entries(at).flatMap(([key, member]) => visit(member, [...path, key]))
+    if (at !== null && !(typeof at === 'string' && /^(?:\$\{[^}]*\})?$/.test(at))) return []
+    const node = nodes.at(path)
+    return node && spoilt.has(node) ? [path] : []
+  }
+  return visit(value, [])
+}
+
+function mendKey({ instancePath, params, parentSchema }: ErrorObject, tree: Tree, whole: Shape) {
+  const path = pointerPath(instancePath, tree.value)
+  const close = nearest(params.additionalProperty, Object.keys((parentSchema as SchemaNode).properties ?? {}))
+  const own = [...path, params.additionalProperty]
+  const value = tree.at(own)
+  if (!close || value === undefined || tree.at([...path, close]) !== undefined)
+    return tree.put(own, undefined)
+  let shape = whole
+  for (const key of [...path, close]) shape = partOf(shape, key)
+  tree.rename(own, close, shaped(value, shape))
+}
+
+function partOf(shape: Shape, key: string | number): Shape {
+  return typeof key === 'number' ? shape.items : (shape.properties.get(key) ?? shape.others)
+}
+
+/** Under a key that is not known scalars were read as YAML says: where a text is wanted they become texts. */
+function shaped(value: Json, shape: Shape): Json {
+  if (Array.isArray(value)) return value.map((item) => shaped(item, shape.items))
+  if (isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, shaped(member, partOf(shape, key))]),
+    )
+  if (shape.kind !== 'text' || typeof value === 'string') return value
+  return value === null ? '' : stringify(value)
+}
+
+function mend({ keyword, instancePath, params }: ErrorObject, tree: Tree, around: Around) {
+  const path = pointerPath(instancePath, tree.value)
+  if (keyword === 'if') return
+  if (keyword !== 'required') return leaveOut(tree, path, around)
+  const missing = [...path, params.missingProperty]
+  if (tree.at(missing) !== undefined) return
+  // What cannot be without it is left out with it.
+  leaveOut(tree, cureOf(pointer(missing)) ? missing : path, around)
+}
+
+function leaveOut(tree: Tree, path: Path, around: Around) {
+  const cure = cureOf(pointer(path))
+  if (cure && 'without' in cure) return tree.put(path.slice(0, cure.without), undefined)
+  const holder = tree.at(path.slice(0, -1))
+  tree.put(path, cure?.fill(isObject(holder) ? holder : {}, around))
+}
+
+/** An argument whose type is not known may be anything; where one is missing, all that templates read are there. */
+function openArguments(path: Path, tree: Tree) {
+  const tool = tree.at(path) as { args?: JsonObject[]; inputSchema?: JsonObject }
+  const { args = [], inputSchema } = tool
+  const unknown = (...keys: Path) => tree.changed([...path, ...keys])
+  const untyped = args.filter((_, j) => unknown('args', j, 'type')).map(({ name }) => name as string)
+  const unnamed = args.filter((_, j) => unknown('args', j, 'name'))
+  // The one position that needs no template to name the argument.
+  for (const arg of unnamed) arg.position = 'query'
+  const open = unknown('args') || unknown('inputSchema') || unnamed.length > 0
+  if (untyped.length === 0 && !open) return
+  const { properties = {}, required = [] } = inputSchema ?? {}
+  if (!isObject(properties) || !Array.isArray(required)) return
+  const read = open ? namesRead(tool as JsonObject, 'Args') : []
+  const known = new Set([...Object.keys(properties), ...args.map(({ name }) => name as string)])
+  const added = [...untyped, ...read.filter((name) => !known.has(name))]
+  tool.inputSchema = {
+    type: 'object',
+    ...inputSchema,
+    properties: { ...properties, ...Object.fromEntries(added.map((name) => [name, {}])) },
+    required: [...required, ...(open ? added : [])],
+    additionalProperties: open || (inputSchema?.additionalProperties ?? inputSchema !== undefined),
+  }
+}
+
+function pointer(path: Path): string {
+  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  )
+}

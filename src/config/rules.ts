@@ -1,0 +1,276 @@
+import { type Finding, finding } from '../findings/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { toDoubles } from '../json/index.ts'
+import { checkCors, methodHint } from './cors.ts'
+import { metaFaults } from './json-schema.ts'
+import type { Configuration, Limits, McpServer, Tool } from './model.ts'
+import type { Locate, Path } from './read.ts'
+import { pointerPath } from './schema-findings.ts'
+import { METHODS, quote } from './words.ts'
+
+export type Report = (
+  code: Finding['code'],
+  path: Path,
+  message: string,
+  hint: string,
+  related?: { path: Path; message: string },
+) => void
+
+/** The file whose fields are checked. */
+export interface Checking {
+  file: string
+  locate: Locate
+  findings: Finding[]
+  /** Whether what stands at a path is not what the file says. */
+  doubtful: (path: Path) => boolean
+}
+
+/** Adds findings at paths of one file. */
+export function reporter(file: string, locate: Locate, findings: Finding[]): Report {
+  const at = (path: Path) => {
+    const range = locate(path) ?? locate.key(path)
+    return range ? { range } : {}
+  }
+  return (code, path, message, hint, related) => {
+    const others = related && [{ file, ...at(related.path), message: related.message }]
+    findings.push(finding(code, file, message, { ...at(path), hint, ...(others && { related: others }) }))
+  }
+}
+
+/** What one field says about another, inside one router, server, tool or argument. */
+export function checkFields(configuration: Configuration, checking: Checking) {
+  const { file, locate, findings, doubtful } = checking
+  const report = reporter(file, locate, findings)
+  checkRouters(configuration, report, checking)
+  configuration.servers.forEach(({ name, allowedTools, limits }, i) => {
+    checkLimits(limits, ['servers', i, 'limits'], report)
+    if (allowedTools?.length !== 0 || doubtful(['servers', i, 'allowedTools'])) return
+    const message = `the server ${quote(name)} allows no tool`
+    report(
+      'empty-allowed-tools',
+      ['servers', i, 'allowedTools'],
+      message,
+      'Name tools, or remove the key to allow all',
+    )
+  })
+  for (const [i, tool] of configuration.tools.entries()) checkTool(tool, ['tools', i], report)
+  for (const [kind, key] of [
+    ['tool', 'tools'],
+    ['prompt', 'prompts'],
+  ] as const)
+    for (const [i, { name }] of configuration[key].entries())
+      if (!doubtful([key, i, 'name'])) checkName(name, kind, [key, i, 'name'], report)
+  checkMcpServers(configuration, report, doubtful)
+}
+
+function checkRouters({ routers }: Configuration, report: Report, { locate, doubtful }: Checking) {
+  routers.forEach((router, i) => {
+    const { auth } = router
+    checkCors(router, ['routers', i, 'cors'], report, doubtful)
+    if (!auth) return
+    const tokens: Path = ['routers', i, 'auth', 'tokens']
+    if (auth.mode === 'bearer' && auth.tokens.length === 0) {
+      const path = locate.key(tokens) ? tokens : ['routers', i, 'auth', 'mode']
+      report(
+        'missing-key',
+        path,
+        '`auth` of mode `bearer` needs at least one token',
+        'Add `tokens: [{token: "${NAME}", caller: …}]`',
+      )
+    }
+    if (auth.mode === 'none' && auth.tokens.length > 0) {
+      report(
+        'key-without-effect',
+        tokens,
+        '`tokens` do nothing with `mode: none`',
+        'Write `mode: bearer`, or remove them',
+      )
+    }
+    checkTokens(auth.tokens, tokens, report)
+  })
+}
+
+/** The longest that a timer of Node can wait: nearly 25 days. */
+export const MAX_DURATION = 2 ** 31 - 1
+
+/** Nothing can be done in no time or with no bytes; that they would mean "without end" must not happen by chance. */
+export function checkLimits(limits: Partial<Limits> | undefined, path: Path, report: Report) {
+  for (const [key, value] of Object.entries(limits ?? {})) {
+    const duration = key === 'timeout' || key === 'connectTimeout'
+    if (value >= 1 && value <= (duration ? MAX_DURATION : Number.MAX_SAFE_INTEGER)) continue
+    const message = `\`${key}\` is too ${value < 1 ? 'small' : 'large'}`
+    const hint = duration ? 'Write a duration from 1ms to 24d' : 'Write a size of at least 1'
+    report('invalid-value', [...path, key], message, hint)
+  }
+}
+
+/** Two equal tokens; the finding never shows them. */
+export function checkTokens(tokens: readonly { token: string }[], path: Path, report: Report) {
+  const seen = new Map<string, number>()
+  tokens.forEach(({ token }, k) => {
+    const first = seen.get(token)
+    if (first === undefined) seen.set(token, k)
+    else {
+      report(
+        'duplicate-token',
+        [...path, k, 'token'],
+        'this token stands twice',
+        'Give every caller a token of its own',
+        {
+          path: [...path, first, 'token'],
+          message: 'the first one',
+        },
+      )
+    }
+  })
+}
+
+/** MCP 2025-11-25, Tool Names; model providers refuse others. */
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/
+
+function checkName(name: string, kind: string, path: Path, report: Report) {
+  if (NAME.test(name)) return
+  const odd = /[^A-Za-z0-9_.-]/u.exec(name)
+  const fault = odd ? `holds ${odd[0] === ' ' ? 'a space' : quote(odd[0])}` : 'is longer than 128 characters'
+  const mended = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 128)
+  const hint = /[A-Za-z0-9]/.test(mended)
+    ? `Write for example ${quote(mended)}`
+    : 'Use `A-Z a-z 0-9 _ - .` only'
+  report('name-form', path, `the name of the ${kind} ${quote(name)} ${fault}`, hint)
+}
+
+function checkTool(tool: Tool, path: Path, report: Report) {
+  const { name, method, args, requestBody } = tool
+  if (!METHODS.includes(method)) {
+    report(
+      'unknown-method',
+      [...path, 'method'],
+      `${quote(method)} is not an HTTP method`,
+      methodHint(method),
+    )
+  }
+  checkLimits(tool.limits, [...path, 'limits'], report)
+  if (method === 'GET' || method === 'HEAD') checkNoBody(tool, path, report)
+  const form = args.findIndex(({ position }) => position === 'form-data')
+  if (form !== -1 && requestBody !== undefined) {
+    const message = `the tool ${quote(name)} has both a \`requestBody\` and form-data arguments`
+    report(
+      'form-data-with-body',
+      [...path, 'requestBody'],
+      message,
+      'Remove `requestBody`, or give the arguments another position',
+      {
+        path: [...path, 'args', form, 'position'],
+        message: 'a form-data argument',
+      },
+    )
+  }
+  args.forEach((arg, j) => {
+    for (const [key, type] of [
+      ['items', 'array'],
+      ['properties', 'object'],
+    ] as const) {
+      if (!arg[key] || arg.type === type || Object.keys(arg[key]).length === 0) continue
+      const message = `\`${key}\` does nothing for the argument ${quote(arg.name)} of type \`${arg.type}\``
+      report(
+        'key-without-effect',
+        [...path, 'args', j, key],
+        message,
+        `Write \`type: ${type}\`, or remove it`,
+      )
+    }
+  })
+  if (tool.inputSchema) checkSchema(tool.inputSchema, [...path, 'inputSchema'], report)
+  if (tool.outputSchema) checkSchema(tool.outputSchema, [...path, 'outputSchema'], report)
+}
+
+function checkNoBody({ name, method, args, requestBody }: Tool, path: Path, report: Report) {
+  const at = args.findIndex(({ position }) => position === 'body' || position === 'form-data')
+  if (at === -1 && requestBody === undefined) return
+  const place: Path = at === -1 ? [...path, 'requestBody'] : [...path, 'args', at, 'position']
+  report(
+    'body-with-get',
+    place,
+    `the tool ${quote(name)} sends a body with ${method}`,
+    at === -1 ? 'Write `method: POST`, or remove it' : 'Write `method: POST`, or `position: query`',
+  )
+}
+
+function checkSchema(schema: JsonObject, path: Path, report: Report) {
+  const key = path.at(-1)
+  if (schema.type !== 'object') {
+    const bare = schema.type === undefined && Object.values(schema).some((value) => typeof value === 'object')
+    const hint = bare
+      ? 'Write the properties under `properties:`, beside `type: object`'
+      : 'Write `type: object`'
+    report('invalid-schema', path, `\`${key}\` must be a schema of \`type: object\``, hint)
+    if (bare) return
+  }
+  for (const { pointer, message } of metaFaults(toDoubles(schema as Json))) {
+    const at = [...path, ...pointerPath(pointer, schema)]
+    report('invalid-schema', at, `\`${key}\` is no JSON Schema: ${message}`, 'Mend the schema')
+  }
+}
+
+function checkMcpServers({ mcpServers }: Configuration, report: Report, doubtful: Checking['doubtful']) {
+  mcpServers.forEach((server, i) => {
+    if (doubtful(['mcpServers', i, 'type'])) return
+    const idle =
+      server.type === 'stdio' ? (['url', 'headers'] as const) : (['command', 'args', 'env'] as const)
+    for (const key of idle) {
+      const value = server[key]
+      if (value === undefined || Object.keys(value).length === 0) continue
+      const message = `\`${key}\` does nothing for the MCP server ${quote(server.name)} of type \`${server.type}\``
+      report('key-without-effect', ['mcpServers', i, key], message, 'Remove it, or change `type`')
+    }
+    checkLimits(server.limits, ['mcpServers', i, 'limits'], report)
+    for (const key of ['startupTimeout', 'idleTimeout'] as const) {
+      if (server[key] >= 1 && server[key] <= MAX_DURATION) continue
+      const hint = 'Write a duration from 1ms to 24d'
+      report(
+        'invalid-value',
+        ['mcpServers', i, key],
+        `\`${key}\` is too ${server[key] < 1 ? 'small' : 'large'}`,
+        hint,
+      )
+    }
+    checkToolNames(server, ['mcpServers', i], report)
+  })
+}
+
+/** Two tools under one name; the server's other tools are known only when it runs. */
+function checkToolNames(
+  { toolOverrides, blockedTools, allowedTools }: McpServer,
+  path: Path,
+  report: Report,
+) {
+  if (allowedTools?.length === 0) {
+    const hint = 'Name tools, or remove the key to allow all'
+    report('empty-allowed-tools', [...path, 'allowedTools'], 'the MCP server allows no tool', hint)
+  }
+  const seen = new Map<string, string>()
+  for (const [own, { name = own }] of Object.entries(toolOverrides)) {
+    const at = [...path, 'toolOverrides', own]
+    const hidden = blockedTools.includes(own) || (allowedTools && !allowedTools.includes(own))
+    if (hidden)
+      report(
+        'key-without-effect',
+        at,
+        `the tool ${quote(own)} is hidden, so its override does nothing`,
+        'Remove one of the two',
+      )
+    const first = seen.get(name)
+    if (first === undefined) seen.set(name, own)
+    else
+      report(
+        'duplicate-name',
+        [...at, 'name'],
+        `two tools have the name ${quote(name)}`,
+        'Rename one of the two',
+        {
+          path: [...path, 'toolOverrides', first],
+          message: 'the first one',
+        },
+      )
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type SchemaNode, type Shape, shapeOf, withoutEnv } from './shape.ts'
+
+export interface LoadedSchema {
+  schema: SchemaNode
+  shape: Shape
+  /** Collects all errors. */
+  validate: ValidateFunction
+  /** Stops at the first error. */
+  validateFirst: ValidateFunction
+  /** Where each key is known: the titles of the objects that have it. */
+  homes: ReadonlyMap<string, string[]>
+}
+
+type SchemaName = 'configuration' | 'settings'
+
+const loaded = new Map<SchemaName, LoadedSchema>()
+
+/** A schema of `schemas/`, compiled when it is first wanted. */
+export function loadSchema(name: SchemaName): LoadedSchema {
+  const known = loaded.get(name)
+  if (known) return known
+  const schema = withoutEnv(schemaFile(name))
+  let firstOnly: ValidateFunction | undefined
+  const result: LoadedSchema = {
+    schema,
+    shape: shapeOf(schema),
+    validate: compile(schema, true),
+    get validateFirst() {
+      firstOnly ??= compile(schema, false)
+      return firstOnly
+    },
+    homes: homesOf(schema),
+  }
+  loaded.set(name, result)
+  return result
+}
+
+function compile(schema: SchemaNode, allErrors: boolean): ValidateFunction {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    allErrors,
+    allowUnionTypes: true,
+    verbose: true,
+  })
+  ajv.addFormat('regex', isRegex)
+  return ajv.compile(schema)
+}
+
+/** The text of `schemas/<name>.schema.json` as an object, for those who print it. */
+export function schemaFile(name: SchemaName): SchemaNode {
+  // The folder is at the same place seen from src/config and from dist/config.
+  const url = new URL(`../../schemas/${name}.schema.json`, import.meta.url)
+  return JSON.parse(readFileSync(url, 'utf8'))
+}
+
+export function isRegex(text: string): boolean {
+  try {
+    new RegExp(text, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function homesOf(root: SchemaNode): Map<string, string[]> {
+  const homes = new Map<string, string[]>()
+  const visit = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) return
+    const { title, properties } = value as SchemaNode
+    if (typeof title === 'string' && properties) {
+      for (const key of Object.keys(properties)) homes.set(key, [...(homes.get(key) ?? []), title])
+    }
+    for (const member of Object.values(value)) visit(member)
+  }
+  visit(root)
+  return homes
+}

@@ -1,0 +1,270 @@
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
+import { type Finding, finding } from '../findings/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { replaceEnv } from './env.ts'
+import { placeInScalar } from './place.ts'
+import type { Env, Source } from './read.ts'
+import { scalarValue } from './scalar.ts'
+import { ANY, type Shape } from './shape.ts'
+import type { Parsed } from './yaml.ts'
+
+/** Deeper nesting is refused. */
+const MAX_DEPTH = 100
+/** So many nodes may be read through aliases of one file. */
+const MAX_ALIASED = 100_000
+
+export interface Values {
+  value: Json
+  findings: Finding[]
+  /** The node that each alias stands for. */
+  aliases: ReadonlyMap<Alias, Node>
+  /** Nodes of which something was said already: what the schema says of their value is an echo. */
+  spoilt: ReadonlySet<Node>
+}
+
+interface Reading {
+  source: Source
+  env: Env
+  range: Parsed['range']
+  anchors: Map<string, Node>
+  aliases: Map<Alias, Node>
+  /** Nodes that are being read, from the top down. */
+  open: Set<Node>
+  /** How many aliases are being followed. */
+  following: number
+  aliased: number
+  /** That there are too many is said once. */
+  tooMany: boolean
+  findings: Map<string, Finding>
+  spoilt: Set<Node>
+}
+
+/** The value of a YAML tree, with scalars read as `shape` wants them and variables replaced. Never throws. */
+export function readValues(source: Source, env: Env, { root, range }: Parsed, shape: Shape): Values {
+  const reading: Reading = {
+    source,
+    env,
+    range,
+    anchors: new Map(),
+    aliases: new Map(),
+    open: new Set(),
+    following: 0,
+    aliased: 0,
+    tooMany: false,
+    findings: new Map(),
+    spoilt: new Set(),
+  }
+  const value = read(root, shape, reading)
+  return { value, findings: [...reading.findings.values()], aliases: reading.aliases, spoilt: reading.spoilt }
+}
+
+function report(reading: Reading, node: Node, ...[code, message, more]: Report) {
+  const [start, end] = node.range ?? [0, 0]
+  const range = more?.range ?? reading.range(start, end)
+  // What an anchor holds is read again for each alias: once is enough to say it.
+  if (code !== 'env-syntax' && code !== 'duplicate-key') reading.spoilt.add(node)
+  const key = `${code} ${range.start.offset} ${range.end.offset}`
+  if (!reading.findings.has(key)) {
+    reading.findings.set(key, finding(code, reading.source.file, message, { ...more, range }))
+  }
+}
+type Report = [Finding['code'], string, Parameters<typeof finding>[3]?]
+
+function read(node: Node | null, shape: Shape, reading: Reading): Json {
+  if (!node) return shape.kind === 'text' ? '' : null
+  if (isAlias(node)) return readAlias(node, shape, reading)
+  if (reading.following > 0 && reading.aliased++ > MAX_ALIASED) return null
+  const { anchor } = node as Scalar
+  if (anchor) reading.anchors.set(anchor, node)
+  if (isScalar(node)) return readScalar(node, shape, reading)
+  if (reading.open.size >= MAX_DEPTH) {
+    report(reading, node, 'yaml-syntax', `nested deeper than ${MAX_DEPTH} levels`, { hint: 'Flatten it' })
+    return null
+  }
+  reading.open.add(node)
+  const value = isMap(node)
+    ? readMap(node, shape, reading)
+    : isSeq(node)
+      ? (node as YAMLSeq<Node>).items.map((item) => read(item, shape.items, reading))
+      : null
+  reading.open.delete(node)
+  return value
+}
+
+function readAlias(alias: Alias, shape: Shape, reading: Reading): Json {
+  const target = reading.anchors.get(alias.source)
+  if (!target) {
+    report(reading, alias, 'bad-alias', `there is no anchor \`&${alias.source}\` before this alias`, {
+      hint: `Mark the value that is meant with \`&${alias.source}\`; quote text that begins with \`*\``,
+    })
+    return null
+  }
+  if (reading.open.has(target)) {
+    report(
+      reading,
+      alias,
+      'bad-alias',
+      `the alias \`*${alias.source}\` stands inside of what it stands for`,
+      {
+        hint: 'Write the value out',
+      },
+    )
+    return null
+  }
+  reading.aliases.set(alias, target)
+  reading.following++
+  const value = read(target, shape, reading)
+  reading.following--
+  if (reading.aliased > MAX_ALIASED && reading.following === 0 && !reading.tooMany) {
+    reading.tooMany = true
+    report(
+      reading,
+      alias,
+      'bad-alias',
+      `the aliases of this file stand for more than ${MAX_ALIASED} values`,
+      {
+        hint: 'Write the values out',
+      },
+    )
+  }
+  return value
+}
+
+function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
+  const value: JsonObject = {}
+  const seen = new Map<string, Node>()
+  const merges: Node[] = []
+  for (const { key, value: member } of map.items as { key: Node | null; value: Node | null }[]) {
+    const node = isAlias(key) ? (reading.anchors.get(key.source) ?? key) : key
+    if (node && !isScalar(node)) {
+      reportKey(node, reading)
+      reading.spoilt.add(map)
+      continue
+    }
+    if (node?.anchor) reading.anchors.set(node.anchor, node)
+    if (node?.source === '<<' && node.type === 'PLAIN') {
+      if (member) merges.push(member)
+      continue
+    }
+    const name = keyText(node)
+    const first = seen.get(name)
+    if (first) {
+      const [start, end] = first.range!
+      report(reading, key!, 'duplicate-key', `the key \`${name}\` stands twice in this map`, {
+        hint: 'Keep one of the two',
+        related: [{ file: reading.source.file, range: reading.range(start, end), message: 'the first one' }],
+      })
+    }
+    if (key) seen.set(name, key)
+    const child =
+      shape.properties.get(name) ??
+      (name.startsWith('x-') && shape.kind === 'map' ? ofFree(shape) : shape.others)
+    const one = read(member, child, reading)
+    const notGiven = one === '' && child.neverEmpty && !shape.required.has(name)
+    if (!notGiven) set(value, name, one)
+  }
+  for (const member of merges) merge(value, member, shape, reading)
+  return value
+}
+
+/** Keys `x-…` are free where the keys are fixed; in a map of texts they are texts like the others. */
+function ofFree(shape: Shape): Shape {
+  return shape.properties.size ? ANY : shape.others
+}
+
+/** `<<`: the keys of a map, or of several of which the first wins, where the map has none of its own. */
+function merge(value: JsonObject, member: Node, shape: Shape, reading: Reading) {
+  const target = isAlias(member) ? (reading.anchors.get(member.source) ?? member) : member
+  if (isSeq(target)) {
+    for (const item of (target as YAMLSeq<Node>).items) merge(value, item, shape, reading)
+    return
+  }
+  // Null where there are too many aliases.
+  const inheritance = read(member, { ...shape, required: new Set() }, reading) as JsonObject | null
+  if (!isMap(target)) {
+    if (!isAlias(target))
+      report(reading, member, 'wrong-type', '`<<` wants a map, or a list of maps', { hint: 'Name a map' })
+    return
+  }
+  for (const [name, inherited] of Object.entries(inheritance ?? {})) {
+    if (!Object.hasOwn(value, name)) set(value, name, inherited)
+  }
+}
+
+export function keyText(node: Scalar | null): string {
+  return node ? (node.source ?? String(node.value)) : ''
+}
+
+function reportKey(node: Node, reading: Reading) {
+  const template = reading.source.text.startsWith('{', node.range?.[0] ?? 0)
+  const hint = template
+    ? 'Put a value that begins with a template into quotes: `"{{…}}"`'
+    : 'Write the key as a text'
+  report(reading, node, 'not-json', 'a key must be a text, not a list or map', { hint })
+}
+
+/** Assignment would set the prototype for the key `__proto__`. */
+function set(value: JsonObject, name: string, member: Json) {
+  if (name !== '__proto__') value[name] = member
+  else
+    Object.defineProperty(value, name, {
+      value: member,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+}
+
+function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
+  const source = node.source ?? ''
+  if (!source.includes('${')) return typedValue(node, source, false, shape, reading)
+  const replaced = replaceEnv(source, reading.env)
+  for (const { kind, name, from, to } of replaced.problems) {
+    const range = placeInScalar(reading, node, from, to)
+    if (kind === 'unset') {
+      report(reading, node, 'env-unset', `the environment variable ${name} is not set`, {
+        range,
+        hint: `Set it, or give a default: \`\${${name}:default}\``,
+      })
+    } else {
+      report(reading, node, 'env-syntax', `\`${name}\` looks like an environment variable of another form`, {
+        range,
+        hint: 'Write `${NAME:default}`, or `$${` for the text `${` itself',
+      })
+    }
+  }
+  return typedValue(
+    node,
+    replaced.text,
+    replaced.pieces.some(({ copied }) => !copied),
+    shape,
+    reading,
+  )
+}
+
+function typedValue(node: Scalar, text: string, replaced: boolean, shape: Shape, reading: Reading): Json {
+  const plain = node.type === 'PLAIN'
+  if (shape.kind === 'text') return plain && node.value === null && !replaced ? '' : text
+  if (!replaced && !plain && !node.tag) return text
+  if (replaced && shape.kind === 'any' && !plain) return text
+  const value = replaced
+    ? scalarValue(text)
+    : typeof node.value === 'string'
+      ? node.value
+      : scalarValue(text, node.value)
+  if (value !== undefined) return value
+  report(reading, node, 'not-json', `\`${text}\` is no number that JSON can hold`, {
+    hint: 'Write a number, or quote it when text is meant',
+  })
+  return null
+}

@@ -1,0 +1,98 @@
+import { isScalar } from 'yaml'
+import type { JsonObject } from '../json/index.ts'
+import type { Nodes } from './locate.ts'
+import type { Path } from './read.ts'
+
+/** Methods that a tool may use, and a router's `cors` may allow. */
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+const NOUNS: Record<string, string> = {
+  Configuration: 'a configuration',
+  Settings: 'the settings',
+  Router: 'a router',
+  Cors: '`cors`',
+  Auth: '`auth`',
+  AuthToken: 'a token',
+  Server: 'a server',
+  Limits: '`limits`',
+  Tool: 'a tool',
+  Annotations: '`annotations`',
+  Arg: 'an argument',
+  ArgSchema: 'the schema of a nested value',
+  Proxy: '`proxy`',
+  Prompt: 'a prompt',
+  PromptArgument: 'an argument of a prompt',
+  PromptMessage: 'a message of a prompt',
+  PromptContent: 'the content of a message',
+  McpServer: 'an MCP server',
+  ToolOverride: 'an override of a tool',
+  Notifier: '`notifier`',
+  SignalNotifier: '`signal` of a notifier',
+  ApiNotifier: '`api` of a notifier',
+  RedisNotifier: '`redis` of a notifier',
+  Logger: '`logger`',
+  Plants: '`plants`',
+  PlantStorage: '`storage` of `plants`',
+  Storage: '`storage`',
+  PlantToken: 'a token of `plants`',
+}
+
+/** What an object of the schema with this title is called in a sentence. */
+export function noun(title: string | undefined): string {
+  return NOUNS[title ?? ''] ?? 'this map'
+}
+
+const TYPES: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: '`true` or `false`',
+  array: 'a list',
+  object: 'a map',
+  null: 'nothing',
+}
+
+export function typeNoun(type: string | readonly string[]): string {
+  return [type]
+    .flat()
+    .map((one) => TYPES[one as string] ?? String(one))
+    .join(' or ')
+}
+
+/** What a value is, in a sentence. */
+export function valueNoun(value: unknown): string {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return `the text ${quote(value)}`
+  if (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) return 'a map'
+  return `\`${String(value)}\``
+}
+
+/** A value inside a sentence, cut where it is long. */
+export function quote(text: string): string {
+  const line = text.replace(/\s+/g, ' ')
+  return `\`${line.length > 60 ? `${line.slice(0, 57)}…` : line}\``
+}
+
+export function list(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ')
+}
+
+/** The value at a path of plain objects and arrays. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let at = value
+  for (const segment of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, segment)) return undefined
+    at = (at as JsonObject)[segment]
+  }
+  return at
+}
+
+/** As `valueNoun`, but of what variables gave only their names: it may be a secret. */
+export function sayer(nodes: Nodes): (path: Path, value: unknown) => string {
+  return (path, value) => {
+    const node = nodes.at(path)
+    const source = isScalar(node) ? (node.source ?? '') : ''
+    return source.includes('${') ? `what ${quote(source)} gives` : valueNoun(value)
+  }
+}

@@ -1,0 +1,158 @@
+import { type Document, type ParsedNode, parseDocument, type YAMLError } from 'yaml'
+import { type Finding, finding, type Position, type Range } from '../findings/index.ts'
+import type { Source } from './read.ts'
+
+/** A parsed file: the tree of YAML nodes, and where offsets are. */
+export interface Parsed {
+  root: ParsedNode | null
+  /** Syntax errors; with any of them the tree cannot be trusted. */
+  findings: Finding[]
+  range(start: number, end: number): Range
+}
+
+/** At most so many syntax errors are told: those after the first are often its echo. */
+const MAX_SYNTAX_ERRORS = 10
+/** The YAML parser takes time by the square of their number. */
+const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
+const MAX_WARNINGS = 100
+
+/** Parses one YAML 1.2 document (core schema). Never throws. */
+export function parseYaml(source: Source): Parsed {
+  const range = rangesOf(source.text)
+  const heap = TAG_HEAP.exec(source.text)
+  if (heap) {
+    const found = finding('yaml-syntax', source.file, 'too many tags or anchors in a row', {
+      range: range(heap.index, heap.index + 1),
+      hint: 'A value has at most one of each',
+    })
+    return { root: null, findings: [found], range }
+  }
+  let doc: Document.Parsed
+  try {
+    doc = parseDocument(source.text, {
+      schema: 'core',
+      resolveKnownTags: false,
+      uniqueKeys: false,
+      prettyErrors: false,
+      // `silent` would hide a second document.
+      logLevel: 'error',
+    }) as Document.Parsed
+  } catch (error) {
+    // The parser recurses: only a stack that is used up gets here.
+    const message = error instanceof RangeError ? 'the YAML is nested too deep' : 'the YAML cannot be read'
+    return { root: null, findings: [finding('yaml-syntax', source.file, message)], range }
+  }
+  const findings: Finding[] = []
+  let line = 0
+  for (const error of doc.errors) {
+    const found = errorFinding(error, source, range)
+    // Once the tree is left, every further token is told: an echo of the first error.
+    const echo = findings.length > 0 && error.message.includes('in YAML stream')
+    if (echo || found.range!.start.line === line || findings.length === MAX_SYNTAX_ERRORS) continue
+    line = found.range!.start.line
+    findings.push(found)
+  }
+  for (const warning of doc.warnings.slice(0, MAX_WARNINGS))
+    findings.push(warningFinding(warning, source, range))
+  return { root: doc.contents, findings, range }
+}
+
+function errorFinding(error: YAMLError, { file, text }: Source, range: Parsed['range']): Finding {
+  const [start, end] = error.pos
+  const at = range(start, Math.max(end, start + 1))
+  if (error.code === 'MULTIPLE_DOCS') {
+    return finding('several-documents', file, 'a second document begins here', {
+      range: at,
+      hint: 'Give each configuration a file of its own',
+    })
+  }
+  if (error.code === 'RESOURCE_EXHAUSTION') {
+    return finding('yaml-syntax', file, 'the YAML is nested too deep', { range: at, hint: 'Flatten it' })
+  }
+  const message =
+    MESSAGES[error.code] ??
+    lowerFirst(error.message)
+      .replace(/\.$/, '')
+      .replace(
+        /flow-map-start|flow-seq-start|flow-map-end|flow-seq-end|seq-item-ind/g,
+        (name) => TOKENS[name]!,
+      )
+  return finding('yaml-syntax', file, message, { range: at, hint: syntaxHint(error, text, start) })
+}
+
+/** Where the parser speaks of its own affairs. */
+const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
+  TAB_AS_INDENT: 'a tab is used as indentation',
+  BLOCK_AS_IMPLICIT_KEY: 'a second `key: value` on one line',
+  BAD_ALIAS: 'an alias that cannot be followed',
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+const TOKENS: Record<string, string> = {
+  'flow-map-start': '`{`',
+  'flow-seq-start': '`[`',
+  'flow-map-end': '`}`',
+  'flow-seq-end': '`]`',
+  'seq-item-ind': '`-`',
+}
+
+const HINTS: Partial<Record<YAMLError['code'], string>> = {
+  TAB_AS_INDENT: 'Indent with spaces, not tabs',
+  BAD_SCALAR_START: 'Put the value into quotes',
+  BAD_DQ_ESCAPE: 'Double the backslash, or use single quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'Put a value that holds `: ` into quotes, or begin a new line',
+  MULTILINE_IMPLICIT_KEY: 'A key needs a `:` after it on its line',
+  BAD_INDENT: 'Indent it as deep as its neighbours',
+  BLOCK_IN_FLOW: 'Inside `{ }` and `[ ]` write `{ }` and `[ ]` only',
+}
+
+function syntaxHint(error: YAMLError, text: string, offset: number): string {
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1
+  const line = text.slice(lineStart, lineStart + 300).split('\n', 1)[0]!
+  if (/(:|-)\s+\{\{/.test(line)) return 'Put a value that begins with a template into quotes: `"{{…}}"`'
+  if (/[{[,][^"']*\$\{/.test(line)) return 'Inside `{ }` and `[ ]` put `${NAME}` into quotes: `"${NAME}"`'
+  return HINTS[error.code] ?? 'Mend the YAML here; quote text that holds special characters'
+}
+
+function warningFinding(warning: YAMLError, { file }: Source, range: Parsed['range']): Finding {
+  const at = range(warning.pos[0], warning.pos[1])
+  if (warning.code !== 'TAG_RESOLVE_FAILED') {
+    return finding('yaml-warning', file, lowerFirst(warning.message), { range: at, hint: 'Remove it' })
+  }
+  return finding(
+    'not-json',
+    file,
+    `the tag \`${warning.message.replace(/^.*: /, '').replace('tag:yaml.org,2002:', '!!')}\` has no JSON value`,
+    {
+      range: at,
+      hint: 'Remove the tag and write the value as a text, number, list or map',
+    },
+  )
+}
+
+/** Offsets → positions, with the starts of lines found when the first one is asked for. */
+function rangesOf(text: string): Parsed['range'] {
+  let starts: number[] | undefined
+  const position = (wanted: number): Position => {
+    starts ??= lineStarts(text)
+    const offset = Math.max(0, Math.min(wanted, text.length))
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1, offset }
+  }
+  return (start, end) => ({ start: position(start), end: position(end) })
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { readConfigurations } from '../../src/config/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'plantgw-files-'))
+after(() => rmSync(folder, { recursive: true }))
+const at = (name: string) => join(folder, name)
+const config = (name: string) =>
+  `name: ${name}\nrouters: [{server: s, prefix: /${name}}]\nservers: [{name: s}]\n`
+const write = (name: string, text: string | Uint8Array) => {
+  mkdirSync(join(at(name), '..'), { recursive: true })
+  writeFileSync(at(name), text)
+}
+const read = async (...names: string[]) => {
+  const result = await readConfigurations(names.map(at), {})
+  return { ...result, names: result.configurations.map(({ configuration }) => configuration?.name) }
+}
+const codes = (findings: { code: string; file: string }[]) =>
+  findings.map(({ code, file }) => `${code} ${file.replace(`${folder}/`, '')}`)
+
+write('all/b.yml', config('b'))
+write('all/a.yaml', config('a'))
+write('all/deep/er/c.yaml', config('c'))
+write('all/.hidden.yaml', 'broken: [')
+write('all/.git/d.yaml', 'broken: [')
+write('all/notes.txt', 'broken: [')
+symlinkSync(at('all'), at('all/loop.yaml'))
+
+describe('files and folders', () => {
+  test('a folder gives its YAML files and those below it, sorted', async () => {
+    const { names, findings, sources } = await read('all')
+    assert.deepEqual(names, ['a', 'b', 'c'])
+    assert.deepEqual(findings, [])
+    assert.equal(sources.get(at('all/a.yaml')), config('a'))
+  })
+
+  test('a file that is named twice is read once', async () => {
+    assert.deepEqual((await read('all/a.yaml', 'all', 'all/../all/a.yaml')).names, ['a', 'b', 'c'])
+  })
+
+  test('what cannot be read is a finding, and the others are read', async () => {
+    write('latin1.yaml', Buffer.from([0x6e, 0xe9]))
+    symlinkSync(at('nowhere'), at('dangling.yaml'))
+    const { names, findings } = await read(
+      'missing.yaml',
+      'latin1.yaml',
+      'dangling.yaml',
+      'all/a.yaml/x',
+      'all/a.yaml',
+    )
+    assert.deepEqual(names, ['a'])
+    assert.deepEqual(codes(findings), [
+      'unreadable-file all/a.yaml/x',
+      'unreadable-file dangling.yaml',
+      'unreadable-file latin1.yaml',
+      'unreadable-file missing.yaml',
+    ])
+  })
+
+  test('a folder without configurations is a warning', async () => {
+    mkdirSync(at('none/below'), { recursive: true })
+    const { findings } = await read('none')
+    assert.deepEqual(codes(findings), ['no-files none'])
+    assert.equal(findings[0]!.severity, 'warning')
+  })
+
+  test('more than 4 MiB are refused, also from a device that never ends', async () => {
+    write('large.yaml', `name: a # ${'x'.repeat(4 * 1024 * 1024)}`)
+    assert.deepEqual(codes((await read('large.yaml')).findings), ['file-too-large large.yaml'])
+    const { findings } = await readConfigurations(['/dev/zero'], {})
+    assert.deepEqual(codes(findings), ['file-too-large /dev/zero'])
+  })
+
+  test('a byte order mark is no part of the text', async () => {
+    write('bom.yaml', `\ufeff${config('bom')}`)
+    assert.deepEqual((await read('bom.yaml')).names, ['bom'])
+  })
+
+  test('- is standard input', async () => {
+    const { configurations } = await readConfigurations(
+      ['-', '-'],
+      {},
+      { stdin: () => Buffer.from(config('in')) },
+    )
+    assert.deepEqual(
+      configurations.map(({ file, configuration }) => [file, configuration!.name]),
+      [['-', 'in']],
+    )
+  })
+
+  test('what clashes among files is found', async () => {
+    write('twice/a.yaml', config('same'))
+    write('twice/b.yaml', config('same'))
+    const { findings } = await read('twice')
+    assert.deepEqual(codes(findings), [
+      'duplicate-configuration twice/b.yaml',
+      'duplicate-prefix twice/b.yaml',
+    ])
+    assert.equal(findings[0]!.related![0]!.file, at('twice/a.yaml'))
+  })
+})
+
+test('the examples of the package are sound', async () => {
+  const { findings, configurations } = await readConfigurations(['examples/configs'], process.env, {
+    reserved: ['/_reload'],
+  })
+  assert.deepEqual(findings, [])
+  assert.ok(configurations.length > 0)
+})

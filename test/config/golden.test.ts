@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { checkTogether, readConfiguration } from '../../src/config/index.ts'
+import { CODES, type Finding, formatText, sortFindings } from '../../src/findings/index.ts'
+
+/**
+ * Each golden file holds configurations (`# ---- file NAME` begins a further one) and, below `# ---- expected`,
+ * the text that their findings print. `UPDATE_GOLDEN=1` writes that text; read the difference before committing.
+ */
+const folder = new URL('./golden/', import.meta.url)
+const EXPECTED = '# ---- expected\n'
+const env = { SET: 'set', TOKEN: 'secret' }
+
+function findingsOf(sources: ReadonlyMap<string, string>): Finding[] {
+  const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env))
+  const together = checkTogether(reads, { reserved: ['/_reload', '/_status'] })
+  return sortFindings([...reads.flatMap(({ findings }) => findings), ...together])
+}
+
+function sourcesOf(input: string): Map<string, string> {
+  const [first, ...further] = input.split(/^# ---- file (?=.*\n)/m)
+  const sources = new Map([['a.yaml', first!]])
+  for (const part of further)
+    sources.set(part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1))
+  return sources
+}
+
+const names = readdirSync(folder).sort()
+const seen = new Set<string>()
+
+describe('golden files', () => {
+  for (const name of names) {
+    const [input, expected] = readFileSync(new URL(name, folder), 'utf8').split(EXPECTED) as [string, string?]
+    const sources = sourcesOf(input)
+    const findings = findingsOf(sources)
+    for (const { code } of findings) seen.add(code)
+    test(name, () => {
+      const actual = formatText(findings, sources, { color: false })
+      if (process.env.UPDATE_GOLDEN) writeFileSync(new URL(name, folder), `${input}${EXPECTED}${actual}`)
+      else assert.equal(actual, expected)
+    })
+    const code = name.replace('.golden.yaml', '')
+    if (code in CODES)
+      test(`${name} shows ${code}`, () => assert.ok(findings.some((one) => one.code === code)))
+  }
+})
+
+test('every code of this room has a golden file', () => {
+  // Of files and folders: files.test.ts, of stores: test/store, of many: read.test.ts. Of templates and of sending: the rooms above.
+  const elsewhere = [
+    'unreadable-file',
+    'unreadable-store',
+    'no-files',
+    'file-too-large',
+    'too-many-findings',
+    'template-',
+    'forbidden-header',
+    'upstream-',
+  ]
+  const here = Object.keys(CODES).filter((code) => !elsewhere.some((other) => code.startsWith(other)))
+  assert.deepEqual(
+    here.filter((code) => !seen.has(code)),
+    [],
+  )
+})

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { checkTogether, readConfiguration } from '../../src/config/index.ts'
+
+/** Files made to take time by the square of their size, or to use up the stack; the code that each gives first. */
+const many = 20_000
+const cases: [name: string, text: string, code: string | undefined][] = [
+  ['lists nested without end', '['.repeat(100_000), 'yaml-syntax'],
+  ['maps nested without end', '{a: '.repeat(50_000), 'yaml-syntax'],
+  ['items nested without end', '- '.repeat(100_000), 'yaml-syntax'],
+  [
+    'nested deeper than any configuration',
+    `name: a\nx-a: ${'['.repeat(200)}${']'.repeat(200)}`,
+    'yaml-syntax',
+  ],
+  ['tags in a row', '! '.repeat(300_000), 'yaml-syntax'],
+  ['variables without end', `name: "${'${A:'.repeat(many)}"`, 'too-many-findings'],
+  ['unset variables', `name: "${'${A} '.repeat(many)}"`, 'too-many-findings'],
+  ['unknown keys', `name: a\ntools:\n${'  - {naem: 1}\n'.repeat(many)}`, 'too-many-findings'],
+  ['one key again and again', 'name: a\n'.repeat(many), 'too-many-findings'],
+  ['documents', '---\n'.repeat(many), 'several-documents'],
+  [
+    'an alias again and again',
+    `name: a\nx-a: &a [1]\nx-b: [${'*a, '.repeat(many)}]\nrouters: [{server: s, prefix: /a}]\nservers: [{name: s}]`,
+    undefined,
+  ],
+  [
+    'tools that do not exist',
+    `name: a\nrouters: [{server: s, prefix: /a}]\nservers: [{name: s, allowedTools: [${Array.from({ length: many }, (_, i) => `tool${i}x`)}]}]\ntools:\n${Array.from({ length: 3000 }, (_, i) => `- {name: tol${i}, endpoint: e}`).join('\n')}`,
+    'dangling-tool',
+  ],
+]
+
+describe('files made to be slow end', () => {
+  for (const [name, text, code] of cases) {
+    test(name, () => {
+      const read = readConfiguration({ file: 'a.yaml', text }, {})
+      assert.equal([...read.findings, ...checkTogether([read])][0]?.code, code)
+    })
+  }
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { parseDuration, parseSize, readSettings } from '../../src/config/index.ts'
+
+const read = (text: string, env = {}, flags = {}) =>
+  readSettings({ file: 'etc/plantgw.yaml', text }, env, flags)
+const codes = (result: ReturnType<typeof read>) =>
+  result.findings.map(({ code, message }) => `${code}: ${message}`)
+
+test('without a file there are the defaults', () => {
+  const { settings, findings } = readSettings(undefined, {})
+  assert.deepEqual(findings, [])
+  assert.deepEqual(settings, {
+    port: 5235,
+    host: '127.0.0.1',
+    reload_interval: 600_000,
+    reload_switch: false,
+    logger: { level: 'info' },
+    limits: {
+      connectTimeout: 5000,
+      timeout: 30_000,
+      maxResponseSize: 10 * 2 ** 20,
+      maxRequestSize: 4 * 2 ** 20,
+    },
+    allowedHosts: [],
+    allowedOrigins: [],
+  })
+})
+
+test('flags win over the environment, that over the file', () => {
+  const file = 'port: 1\nhost: file\npid: file.pid\nlogger: {level: "${LEVEL:warn}", format: pretty}'
+  const { settings } = read(
+    file,
+    { PLANTGW_PORT: '2', PLANTGW_HOST: 'env', PLANTGW_PID: '' },
+    { port: '3', reloadSwitch: true },
+  )
+  assert.deepEqual(
+    [settings!.port, settings!.host, settings!.pid, settings!.logger.level, settings!.reload_switch],
+    [3, 'env', resolve('etc/file.pid'), 'warn', true],
+  )
+  // What is said outside of the file is seen from the working folder.
+  assert.equal(read(file, { PLANTGW_PID: 'env.pid' }).settings!.pid, 'env.pid')
+  assert.equal(read(file, { PLANTGW_PID: 'env.pid' }, { pid: 'flag.pid' }).settings!.pid, 'flag.pid')
+})
+
+test('the store of plants is beside the settings', () => {
+  const { settings } = read('plants: {tokens: [{token: "${T}", caller: a}]}', { T: 's' })
+  assert.deepEqual(settings!.plants!.storage, { type: 'lowdb', file: resolve('etc/data/plants.json') })
+  assert.deepEqual(settings!.plants!.tokens, [{ token: 's', caller: 'a', access: 'own' }])
+  assert.equal(settings!.plants!.basePath, '/')
+})
+
+test('plants are kept in a file or on a server, with credentials from the environment', () => {
+  const storage = (text: string, env = {}) => read(`plants: ${text}`, env).settings?.plants?.storage
+  assert.deepEqual(storage('{file: x.json}'), { type: 'lowdb', file: resolve('etc/x.json') })
+  assert.deepEqual(storage('{storage: {type: lowdb, file: /x.json}}'), { type: 'lowdb', file: '/x.json' })
+  assert.deepEqual(storage('{storage: {type: lowdb}}'), {
+    type: 'lowdb',
+    file: resolve('etc/data/plants.json'),
+  })
+  const url = '"postgres://me:${PW}@db:5432/plants?sslmode=verify-full"'
+  assert.deepEqual(storage(`{storage: {type: postgres, url: ${url}}}`, { PW: 's3cret' }), {
+    type: 'postgres',
+    url: 'postgres://me:s3cret@db:5432/plants?sslmode=verify-full',
+  })
+  assert.deepEqual(storage('{storage: {type: "${KIND}", url: "mariadb://db/plants"}}', { KIND: 'mysql' }), {
+    type: 'mysql',
+    url: 'mariadb://db/plants',
+  })
+})
+
+test('what does nothing for the storage of plants is told', () => {
+  for (const [text, wanted] of [
+    ['{file: a, storage: {type: lowdb, file: b}}', /`file` does nothing beside `storage`/],
+    [
+      '{storage: {type: lowdb, url: "mysql://db/plants"}}',
+      /`url` does nothing for a storage of type `lowdb`/,
+    ],
+    ['{storage: {type: mysql, file: b, url: "mysql://db/plants"}}', /`file` does nothing for a storage of/],
+  ] as const)
+    assert.match(codes(read(`plants: ${text}`)).join('\n'), wanted)
+})
+
+describe('what is wrong is told', () => {
+  const cases: [string, Record<string, string>, Record<string, string>, RegExp][] = [
+    ['prot: 1', {}, {}, /unknown-key: unknown key `prot`/],
+    ['port: 70000', {}, {}, /invalid-value: `port` is `70000`/],
+    ['port: abc', {}, {}, /wrong-type: `port` wants a whole number/],
+    ['', { PLANTGW_PORT: 'abc' }, {}, /invalid-value: `abc` is not a port/],
+    ['', {}, { logLevel: 'wran' }, /invalid-value: `wran` is not one of/],
+    ['', {}, { reloadInterval: 'often' }, /is not a duration/],
+    ['reload_interval: soon', {}, {}, /wants a duration/],
+    ['reload_interval: 0', {}, {}, /out of range/],
+    ['limits: {timeout: 0}', {}, {}, /`timeout` is too small/],
+    ['plants: {tokens: [{token: "", caller: a}]}', {}, {}, /`token` is empty/],
+    ['plants: {tokens: [{token: "${EMPTY}", caller: a}]}', { EMPTY: '' }, {}, /`token` is empty/],
+    ['plants: {tokens: [{token: s, caller: a}, {token: s, caller: b}]}', {}, {}, /duplicate-token/],
+    ['plants: {basePath: store}', {}, {}, /wants a path that begins/],
+    ['plants: {storage: {type: postgres}}', {}, {}, /missing-key: `storage` of `plants` needs `url`/],
+    ['plants: {storage: {url: "mysql://db/x"}}', {}, {}, /missing-key: `storage` of `plants` needs `type`/],
+    ['plants: {storage: {type: sqlite}}', {}, {}, /`type` is the text `sqlite`, allowed are/],
+    ['plants: {storage: {type: mysql, url: "postgres://db/x"}}', {}, {}, /`url` is no mysql URL that names/],
+    ['plants: {storage: {type: postgres, url: "postgres://db"}}', {}, {}, /`url` is no postgres URL that/],
+    ['plants: {storage: {type: postgres, url: "host=db"}}', {}, {}, /`url` is no postgres URL that names/],
+    ['[1]', {}, {}, /wrong-type/],
+  ]
+  for (const [text, env, flags, wanted] of cases) {
+    test(`${text} ${JSON.stringify({ ...env, ...flags })}`, () => {
+      const result = read(text, env, flags)
+      assert.match(codes(result).join('\n'), wanted)
+      assert.equal(result.settings, undefined)
+    })
+  }
+
+  test('a flag or variable is named in place of the file', () => {
+    assert.equal(read('', { PLANTGW_PORT: 'x' }).findings[0]!.file, 'PLANTGW_PORT')
+    assert.equal(read('', {}, { port: 'x' }).findings[0]!.file, '--port')
+  })
+
+  test('a token is never shown', () => {
+    const { findings } = read('plants: {tokens: [{token: s3cret, caller: a}, {token: s3cret, caller: b}]}')
+    assert.ok(!JSON.stringify(findings).includes('s3cret'))
+    const url = read('plants: {storage: {type: mysql, url: "postgres://me:s3cret@db/x"}}')
+    assert.equal(url.findings.length, 1)
+    assert.ok(!JSON.stringify(url.findings).includes('s3cret'))
+  })
+})
+
+test('durations and sizes', () => {
+  const durations = ['600s', '10m', '500ms', '1h30m', '5', '1.5s', '', '5 s', '-1s', '1x', '1e3']
+  assert.deepEqual(durations.map(parseDuration), [
+    600_000,
+    600_000,
+    500,
+    5_400_000,
+    5000,
+    1500,
+    ...Array(5).fill(undefined),
+  ])
+  const sizes = ['4MiB', '10MB', '512', '1 kB', '1KB', '1.5KiB', '2GiB', '', 'MB', '-1', '1TB', '1mb']
+  assert.deepEqual(sizes.map(parseSize), [
+    2 ** 22,
+    1e7,
+    512,
+    1000,
+    1000,
+    1536,
+    2 ** 31,
+    ...Array(5).fill(undefined),
+  ])
+})
