@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { mkdir, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { type Env, filesOf, readConfigurations } from '../config/index.ts'
+import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
+import {
+  byName,
+  type Change,
+  type ConfigurationStore,
+  checkChanges,
+  conflictsOf,
+  type Outcome,
+  type Snapshot,
+  type StoredConfiguration,
+  type StoredSummary,
+  StoreError,
+  writeError,
+} from './store.ts'
+import { serial } from './waiting-lock.ts'
+
+/**
+ * Configurations as the YAML files of a folder and of those below it. Versions are hashes of the texts. The folder
+ * keeps no history, neither who changed what nor why: that is for the version control that the folder is in.
+ * @param folder should be absolute; it is made at the first change
+ * @param env for names that are variables
+ */
+export function directoryStore(folder: string, env: Env): ConfigurationStore {
+  let closed = false
+  const inTurn = serial()
+
+  function refuseClosed() {
+    if (closed) throw new StoreError('closed', `the store ${folder} is closed`)
+  }
+
+  async function readAll(): Promise<Snapshot> {
+    refuseClosed()
+    for (let attempt = 0; attempt < 5; attempt++) {
+      await settle(folder)
+      const revision = await revisionOf(folder)
+      const read = await readFolder(folder, env)
+      // Half of a change to several files is never read: either a file changed meanwhile, or the journal is there.
+      if ((await revisionOf(folder)) === revision && !(await isUnsettled(folder)))
+        return { revision, ...read }
+    }
+    // Somebody writes all the time: with the lock there is one moment at least between two writers.
+    return inFolder(folder, async () => ({
+      revision: await revisionOf(folder),
+      ...(await readFolder(folder, env)),
+    }))
+  }
+
+  async function change(changes: readonly Change[], revision?: string): Promise<Outcome> {
+    refuseClosed()
+    await mkdir(folder, { recursive: true }).catch((error) => {
+      throw writeError(folder, error)
+    })
+    return inFolder(folder, async () => {
+      if (revision !== undefined && (await revisionOf(folder)) !== revision) return { kind: 'moved' }
+      const { configurations } = await readFolder(folder, env)
+      const there = new Map(configurations.map((one) => [one.name, one]))
+      const conflicts = conflictsOf(changes, (name) => there.get(name)?.version)
+      if (conflicts.length > 0) return { kind: 'conflict', conflicts }
+      const files: FileChange[] = []
+      for (const change of changes) files.push(await fileChange(folder, change, configurations))
+      await changeFiles(folder, files)
+      const updatedAt = new Date().toISOString()
+      return { kind: 'applied', versions: changes.map((change) => summaryOf(change, there, updatedAt)) }
+    })
+  }
+
+  return {
+    label: `directory:${folder}`,
+    list: async () => (await readAll()).configurations.map(({ text: _, place: __, ...summary }) => summary),
+    async get(name, version) {
+      const found = (await readAll()).configurations.find((one) => one.name === name)
+      return version === undefined || version === found?.version ? found : undefined
+    },
+    readAll,
+    async apply(changes, reason, revision) {
+      checkChanges(changes, reason)
+      return inTurn(() => change(changes, revision))
+    },
+    async history() {
+      throw new StoreError(
+        'unsupported',
+        `the folder ${folder} keeps no history of its own: keep it in version control, ` +
+          'or choose another `storage.type`',
+      )
+    },
+    async revision() {
+      refuseClosed()
+      return revisionOf(folder)
+    },
+    async close() {
+      await inTurn(async () => {
+        closed = true
+      })
+    },
+  }
+}
+
+function versionOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+/** Of all files: names, times and sizes; `settle` has to come first. */
+async function revisionOf(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of await filesOf(folder, [])) {
+    const stats = await stat(file, { bigint: true }).catch(() => undefined)
+    hash.update(`${file}\0${stats?.ino}\0${stats?.mtimeNs}\0${stats?.ctimeNs}\0${stats?.size}\0`)
+  }
+  return hash.digest('hex').slice(0, 24)
+}
+
+/** The first file of a name counts; that there are two is among the findings. */
+async function readFolder(folder: string, env: Env): Promise<Omit<Snapshot, 'revision'>> {
+  const { configurations, findings } = await readConfigurations([folder], env)
+  const found = new Map<string, StoredConfiguration>()
+  for (const { configuration, doubtful, file, text } of configurations) {
+    if (!configuration || doubtful(['name']) || found.has(configuration.name)) continue
+    const { name, tenant } = configuration
+    const updatedAt = await stat(file).then(
+      ({ mtime }) => mtime.toISOString(),
+      () => '',
+    )
+    found.set(name, { name, tenant, version: versionOf(text), updatedAt, text, place: file })
+  }
+  return { configurations: [...found.values()].sort(byName), findings }
+}
+
+async function fileChange(
+  folder: string,
+  change: Change,
+  configurations: readonly StoredConfiguration[],
+): Promise<FileChange> {
+  const text = 'text' in change ? change.text : null
+  const there = configurations.find(({ name }) => name === change.name)
+  if (there) return { file: relative(folder, there.place), text }
+  const file = fileName(change.name)
+  const path = join(folder, file)
+  const taken = await stat(path).then(
+    () => true,
+    () => false,
+  )
+  if (taken)
+    throw new StoreError('failed', `${path} is there and holds something else: rename or remove it first`)
+  return { file, text }
+}
+
+/** The name and `.yaml`; characters that a file name should not hold are percent-encoded. */
+function fileName(name: string): string {
+  const safe = encodeURIComponent(name).replace(/[!'()*~]|^\./g, (character) => {
+    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  })
+  return `${safe}.yaml`
+}
+
+function summaryOf(
+  change: Change,
+  there: ReadonlyMap<string, StoredSummary>,
+  updatedAt: string,
+): StoredSummary {
+  const { name } = change
+  if ('text' in change) return { name, tenant: change.tenant, version: versionOf(change.text), updatedAt }
+  return { name, tenant: there.get(name)?.tenant ?? '', version: change.version, updatedAt }
+}

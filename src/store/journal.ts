@@ -1,0 +1,92 @@
+import { readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { reachFile, replaceFile, syncFolder } from '../durable/replace.ts'
+import { StoreError, writeError } from './store.ts'
+import { withLock } from './waiting-lock.ts'
+
+/** Hidden files, which are never read as configurations. */
+const JOURNAL = '.plantgw.journal'
+const LOCK = '.plantgw.lock'
+
+/** Files of a folder and their new texts; null removes the file. */
+export interface FileChange {
+  /** Relative to the folder. */
+  file: string
+  text: string | null
+}
+
+/** Does something while nobody else writes to the folder through a store, with no write left half done. */
+export async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  return withLock(join(folder, LOCK), `the folder ${folder}`, async () => {
+    await rollForward(folder)
+    return work()
+  })
+}
+
+/**
+ * Makes all changes or none, also when the process is killed: what is to be done is written down first, in one step,
+ * and done by the next one who looks where this process does not come to it. To be called within `inFolder`.
+ * @throws StoreError
+ */
+export async function changeFiles(folder: string, changes: readonly FileChange[]): Promise<void> {
+  const path = join(folder, JOURNAL)
+  try {
+    // One file is replaced in one step anyway.
+    if (changes.length > 1) await replaceFile(path, `${path}.tmp`, [JSON.stringify(changes)])
+    await make(folder, changes)
+    if (changes.length > 1) await forget(folder)
+  } catch (error) {
+    throw writeError(folder, error)
+  }
+}
+
+/** Whether changes are under way, or were left half done. */
+export async function isUnsettled(folder: string): Promise<boolean> {
+  return stat(join(folder, JOURNAL)).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Ends what a process that was killed has left half done; where there is no such thing it takes no lock. @throws StoreError */
+export async function settle(folder: string): Promise<void> {
+  if (await isUnsettled(folder)) await inFolder(folder, async () => {})
+}
+
+async function rollForward(folder: string): Promise<void> {
+  try {
+    const text = await readFile(join(folder, JOURNAL), 'utf8')
+    await make(folder, JSON.parse(text))
+    await forget(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    if (error instanceof SyntaxError)
+      throw new StoreError('damaged', `${join(folder, JOURNAL)} is damaged: remove it, and apply again`)
+    throw writeError(folder, error)
+  }
+}
+
+async function make(folder: string, changes: readonly FileChange[]): Promise<void> {
+  for (const { file, text } of changes) {
+    const path = await reachFile(join(folder, file))
+    if (text !== null)
+      await replaceFile(path, join(dirname(path), '.plantgw.tmp'), [text], await modeOf(path))
+    else {
+      await rm(join(folder, file), { force: true })
+      await syncFolder(dirname(join(folder, file)))
+    }
+  }
+}
+
+/** The mode of the file, or that of a new one. */
+async function modeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mode }) => mode & 0o777,
+    () => 0o666 & ~process.umask(),
+  )
+}
+
+async function forget(folder: string): Promise<void> {
+  await rm(join(folder, JOURNAL))
+  await syncFolder(folder)
+}

@@ -1,0 +1,185 @@
+import { open, rm } from 'node:fs/promises'
+import { type Adapter, Low } from 'lowdb'
+import type { Lock } from '../durable/lock.ts'
+import { reachFile, replaceFile } from '../durable/replace.ts'
+import { type Entry, type History, read, write } from './format.ts'
+import {
+  byName,
+  type Change,
+  type ConfigurationStore,
+  checkChanges,
+  conflictsOf,
+  type Outcome,
+  type Reason,
+  type StoredConfiguration,
+  type StoredSummary,
+  StoreError,
+  writeError,
+} from './store.ts'
+import { serial, withLock } from './waiting-lock.ts'
+
+/** The file as it was read: `stamp` is another one whenever the file was replaced. */
+interface Held {
+  stamp: string
+  history: History
+}
+
+const ABSENT: Held = { stamp: 'empty', history: new Map() }
+
+/**
+ * Configurations in one file with all their versions. Readers take no lock, as the file is replaced in one step,
+ * so a gateway may serve from it while others write. An absent file is an empty store.
+ * @param given should be absolute; its folder is made at the first change
+ */
+export function lowdbStore(given: string): ConfigurationStore {
+  const label = `lowdb:${given}`
+  let held: Held = ABSENT
+  let closed = false
+  const inTurn = serial()
+
+  async function look(): Promise<Held> {
+    if (closed) throw new StoreError('closed', `the store ${given} is closed`)
+    held = await load(given, held)
+    return held
+  }
+
+  async function change(changes: readonly Change[], reason: Reason, revision?: string): Promise<Outcome> {
+    const path = await reachFile(given).catch((error) => {
+      throw writeError(given, error)
+    })
+    return withLock(`${path}.lock`, `the store ${path}`, async (lock) => {
+      const before = await look()
+      if (revision !== undefined && revision !== before.stamp) return { kind: 'moved' }
+      const conflicts = conflictsOf(changes, (name) => current(before.history.get(name))?.version)
+      if (conflicts.length > 0) return { kind: 'conflict', conflicts }
+      const { history, versions } = next(before.history, changes, reason)
+      const db = new Low<History>(adapterOf(path, lock), before.history)
+      db.data = history
+      await db.write()
+      return { kind: 'applied', versions }
+    })
+  }
+
+  return {
+    label,
+    async list() {
+      const { history } = await look()
+      return [...history.values()]
+        .flatMap((entries) => current(entries) ?? [])
+        .map(summary)
+        .sort(byName)
+    },
+    async get(name, version) {
+      const entries = (await look()).history.get(name)
+      const entry = version === undefined ? current(entries) : entries?.find((one) => one.version === version)
+      return entry && stored(entry, label)
+    },
+    async readAll() {
+      const { stamp, history } = await look()
+      const configurations = [...history.values()].flatMap((entries) => {
+        const entry = current(entries)
+        return (entry && stored(entry, label)) ?? []
+      })
+      return { revision: stamp, configurations: configurations.sort(byName), findings: [] }
+    },
+    async apply(changes, reason, revision) {
+      checkChanges(changes, reason)
+      return inTurn(() => change(changes, reason, revision))
+    },
+    async history(name) {
+      const entries = (await look()).history.get(name) ?? []
+      return entries.map((entry) => ({ ...summary(entry), deleted: entry.text === null })).reverse()
+    },
+    revision: async () => (await look()).stamp,
+    async close() {
+      await inTurn(async () => {
+        closed = true
+      })
+    },
+  }
+}
+
+function current(entries: readonly Entry[] | undefined): Entry | undefined {
+  const last = entries?.at(-1)
+  return last && last.text !== null ? last : undefined
+}
+
+function summary({ text: _, ...rest }: Entry): StoredSummary {
+  return rest
+}
+
+function stored(entry: Entry, label: string): StoredConfiguration | undefined {
+  const { text } = entry
+  return text === null ? undefined : { ...entry, text, place: `${label}/${entry.name}` }
+}
+
+function next(before: History, changes: readonly Change[], { author, message }: Reason) {
+  const history = new Map(before)
+  const updatedAt = new Date().toISOString()
+  const versions = changes.map((change): StoredSummary => {
+    const { name } = change
+    const entries = history.get(name) ?? []
+    const entry: Entry = {
+      name,
+      tenant: 'text' in change ? change.tenant : entries.at(-1)!.tenant,
+      version: String(entries.length + 1),
+      updatedAt,
+      author,
+      ...(message !== undefined && { message }),
+      text: 'text' in change ? change.text : null,
+    }
+    history.set(name, [...entries, entry])
+    return summary(entry)
+  })
+  return { history, versions }
+}
+
+/** What is in the file now; `held` itself when it is the same file still. */
+async function load(path: string, held: Held): Promise<Held> {
+  try {
+    const file = await open(path)
+    try {
+      const { ino, mtimeNs, size } = await file.stat({ bigint: true })
+      const stamp = `${ino}-${mtimeNs}-${size}`
+      if (stamp === held.stamp) return held
+      return { stamp, history: parse(path, await file.readFile()) }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ABSENT
+    throw new StoreError('failed', `cannot read the store ${path}: ${(error as Error).message}`)
+  }
+}
+
+function parse(path: string, bytes: Uint8Array): History {
+  try {
+    return read(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
+    throw new StoreError(
+      'damaged',
+      `the store ${path} is damaged or another kind of file: ${reason}; it was left as it is: ` +
+        'put a sound copy in its place, or move it away to begin with an empty store',
+    )
+  }
+}
+
+/** Resolves a `write` once it is durable. */
+function adapterOf(path: string, lock: Lock): Adapter<History> {
+  const temporary = `${path}.tmp`
+  return {
+    read: async () => (await load(path, ABSENT)).history,
+    async write(history) {
+      try {
+        if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)
+        await replaceFile(path, temporary, write(history))
+      } catch (error) {
+        // Whatever is left of a failed write only takes space, which may be what is missing.
+        await rm(temporary, { force: true }).catch(() => {})
+        throw writeError(path, error)
+      }
+    },
+  }
+}

@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { DatabaseError, type DatabaseType, openDatabase } from '../durable/database.ts'
+import { migrations, type Row, type Tables } from './migrations.ts'
+import {
+  byName,
+  type Change,
+  type ConfigurationStore,
+  checkChanges,
+  conflictsOf,
+  type Outcome,
+  type Reason,
+  type StoredConfiguration,
+  type StoredSummary,
+  StoreError,
+} from './store.ts'
+
+const COLUMNS = ['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'] as const
+
+/** Rolls a transaction back, and says what came of it. */
+class Refused extends Error {
+  constructor(readonly outcome: Outcome) {
+    super()
+  }
+}
+
+/**
+ * Configurations in a PostgreSQL or MySQL (MariaDB) database, in tables that begin with `plantgw_configuration`.
+ * Connects at the first call.
+ * @param url with the credentials
+ */
+export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
+  const database = openDatabase<Tables>(type, url, 'plantgw_configuration', migrations(type))
+  const { label } = database
+  let closed = false
+
+  async function run<R>(work: (db: Kysely<Tables>) => Promise<R>, again = true): Promise<R> {
+    if (closed) throw new StoreError('closed', `the store ${label} is closed`)
+    try {
+      return await database.run(work, again)
+    } catch (error) {
+      throw storeError(error, again)
+    }
+  }
+
+  return {
+    label,
+    async list() {
+      const rows = await run((db) => db.selectFrom('plantgw_configuration').select(COLUMNS).execute())
+      return rows.map(summary).sort(byName)
+    },
+    async get(name, version) {
+      const row = await run((db) => find(db, idOf(name), version))
+      return row && stored(row, label)
+    },
+    readAll: () =>
+      run(async (db) => {
+        // One snapshot for both queries.
+        const [revision, rows] = await db
+          .transaction()
+          .setIsolationLevel('repeatable read')
+          .execute(async (trx) => [
+            await revisionOf(trx),
+            await trx.selectFrom('plantgw_configuration').selectAll().execute(),
+          ])
+        const configurations = rows.map((row) => stored(row, label)).sort(byName)
+        return { revision, configurations, findings: [] }
+      }),
+    async apply(changes, reason, revision) {
+      checkChanges(changes, reason)
+      return run((db) => transact(db, changes, reason, revision), false)
+    },
+    async history(name) {
+      const rows = await run((db) =>
+        db
+          .selectFrom('plantgw_configuration_version')
+          .select(COLUMNS)
+          .select((eb) => eb('text', 'is', null).as('deleted'))
+          .where('id', '=', idOf(name))
+          .orderBy('version', 'desc')
+          .execute(),
+      )
+      return rows.map((row) => ({ ...summary(row), deleted: Boolean(row.deleted) }))
+    },
+    revision: () => run(revisionOf),
+    async close() {
+      closed = true
+      await database.close()
+    },
+  }
+}
+
+function storeError(error: unknown, reading: boolean): unknown {
+  if (!(error instanceof DatabaseError)) return error
+  const { kind, message, cause } = error
+  const unknown = kind === 'unreachable' && !reading
+  const advice = unknown ? '; whether the change was made is not known: look before you repeat it' : ''
+  return new StoreError(kind, `${message}${advice}`, { cause })
+}
+
+async function find(db: Kysely<Tables>, id: string, version: string | undefined) {
+  if (version === undefined)
+    return db.selectFrom('plantgw_configuration').selectAll().where('id', '=', id).executeTakeFirst()
+  if (!/^[1-9]\d{0,8}$/.test(version)) return undefined
+  const row = await db
+    .selectFrom('plantgw_configuration_version')
+    .selectAll()
+    .where('id', '=', id)
+    .where('version', '=', Number(version))
+    .executeTakeFirst()
+  return row && row.text !== null ? { ...row, text: row.text } : undefined
+}
+
+async function revisionOf(db: Kysely<Tables>): Promise<string> {
+  const { value } = await db
+    .selectFrom('plantgw_configuration_revision')
+    .select('value')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
+  return String(value)
+}
+
+async function transact(
+  db: Kysely<Tables>,
+  changes: readonly Change[],
+  reason: Reason,
+  revision: string | undefined,
+): Promise<Outcome> {
+  if (changes.length === 0) return { kind: 'applied', versions: [] }
+  try {
+    return await db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute((trx) => change(trx, changes, reason, revision))
+  } catch (error) {
+    if (error instanceof Refused) return error.outcome
+    throw error
+  }
+}
+
+async function change(
+  trx: Transaction<Tables>,
+  changes: readonly Change[],
+  { author, message }: Reason,
+  revision: string | undefined,
+): Promise<Outcome> {
+  // First of all: from here to the commit nobody else changes anything.
+  await trx
+    .updateTable('plantgw_configuration_revision')
+    .set((eb) => ({ value: eb('value', '+', 1) }))
+    .where('id', '=', 1)
+    .execute()
+  if (revision !== undefined && String(BigInt(await revisionOf(trx)) - 1n) !== revision)
+    throw new Refused({ kind: 'moved' })
+  const ids = changes.map(({ name }) => idOf(name))
+  const { current, last } = await versionsOf(trx, ids)
+  const conflicts = conflictsOf(changes, (name) => current.get(idOf(name))?.version.toString())
+  if (conflicts.length > 0) throw new Refused({ kind: 'conflict', conflicts })
+  const updated_at = new Date().toISOString()
+  const rows = changes.map((change, index) => {
+    const id = ids[index]!
+    const tenant = 'text' in change ? change.tenant : current.get(id)!.tenant
+    const version = (last.get(id) ?? 0) + 1
+    const text = 'text' in change ? change.text : null
+    return { id, name: change.name, tenant, version, updated_at, author, message: message ?? null, text }
+  })
+  for (const chunk of chunks(rows)) {
+    await trx.insertInto('plantgw_configuration_version').values(chunk).execute()
+    await trx
+      .deleteFrom('plantgw_configuration')
+      .where((eb) =>
+        eb(
+          'id',
+          'in',
+          chunk.map(({ id }) => id),
+        ),
+      )
+      .execute()
+    const kept = chunk.flatMap(({ text, ...row }) => (text === null ? [] : [{ ...row, text }]))
+    if (kept.length > 0) await trx.insertInto('plantgw_configuration').values(kept).execute()
+  }
+  return { kind: 'applied', versions: rows.map(summary) }
+}
+
+/** By id: the record that is there, and the highest version there ever was. */
+async function versionsOf(trx: Transaction<Tables>, ids: readonly string[]) {
+  const current = new Map<string, { version: number; tenant: string }>()
+  const last = new Map<string, number>()
+  for (let from = 0; from < ids.length; from += 1000) {
+    const some = ids.slice(from, from + 1000)
+    const rows = await trx
+      .selectFrom('plantgw_configuration')
+      .select(['id', 'version', 'tenant'])
+      .where('id', 'in', some)
+      .execute()
+    for (const { id, ...row } of rows) current.set(id, row)
+    const highest = await trx
+      .selectFrom('plantgw_configuration_version')
+      .select((eb) => ['id', eb.fn.max('version').as('version')])
+      .where('id', 'in', some)
+      .groupBy('id')
+      .execute()
+    for (const { id, version } of highest) last.set(id, Number(version))
+  }
+  return { current, last }
+}
+
+/** Rows for one statement: not too many, and not more than servers take in one packet. */
+function* chunks<R extends { text: string | null }>(rows: readonly R[]): Generator<R[]> {
+  let chunk: R[] = []
+  let size = 0
+  for (const row of rows) {
+    const length = row.text?.length ?? 0
+    if (chunk.length > 0 && (chunk.length >= 500 || size + length > 1024 * 1024)) {
+      yield chunk
+      chunk = []
+      size = 0
+    }
+    chunk.push(row)
+    size += length
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+function idOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex')
+}
+
+function summary({ name, tenant, version, updated_at, author, message }: Omit<Row, 'id'>): StoredSummary {
+  return {
+    name,
+    tenant,
+    version: String(version),
+    updatedAt: updated_at,
+    author,
+    ...(message !== null && { message }),
+  }
+}
+
+function stored(row: Row & { text: string }, label: string): StoredConfiguration {
+  return { ...summary(row), text: row.text, place: `${label}/${row.name}` }
+}

@@ -1,0 +1,152 @@
+import type { Finding } from '../findings/index.ts'
+
+/** A configuration as it is stored, without its text. */
+export interface StoredSummary {
+  /** Unique over all tenants. */
+  name: string
+  tenant: string
+  /** Of one configuration each version is another; counted from 1, or a hash of the text in a folder. */
+  version: string
+  /** ISO 8601, UTC. */
+  updatedAt: string
+  /** Who wrote this version; absent where the store does not keep it. */
+  author?: string
+  /** Why. */
+  message?: string
+}
+
+export interface StoredConfiguration extends StoredSummary {
+  /** YAML as it was written. */
+  text: string
+  /** How findings and messages name it: a path, or the store and the name. */
+  place: string
+}
+
+/** One version of a configuration; of one that deleted it there is no text to be had. */
+export interface HistoryEntry extends StoredSummary {
+  deleted: boolean
+}
+
+/**
+ * One change. `version` is the one that it is based on; absent says that the configuration must not be there yet.
+ */
+export type Change =
+  | { name: string; version?: string; tenant: string; text: string }
+  | { name: string; version: string; deleted: true }
+
+/** Who changes something, and why. */
+export interface Reason {
+  author: string
+  message?: string
+}
+
+/** A change that is not based on what the store holds; undefined: not there. */
+export interface Conflict {
+  name: string
+  expected: string | undefined
+  found: string | undefined
+}
+
+export type Outcome =
+  | { kind: 'applied'; versions: StoredSummary[] }
+  /** Nothing was changed. */
+  | { kind: 'conflict'; conflicts: Conflict[] }
+  /** Nothing was changed: the store is not at the revision any more that was asked for. */
+  | { kind: 'moved' }
+
+/** All of a store, as it was at one moment. */
+export interface Snapshot {
+  revision: string
+  /** By name. */
+  configurations: StoredConfiguration[]
+  /** What could not be read as a configuration; only in a folder, where anyone may write. */
+  findings: Finding[]
+}
+
+/**
+ * Where configurations live: one record for each, with optimistic versions. Every operation may be called at any
+ * time, also after one that failed, and rejects with a StoreError only.
+ */
+export interface ConfigurationStore {
+  /** Says which store it is, such as `postgres://db.example.com/plantgw`; never a credential. */
+  label: string
+  /** By name. */
+  list(): Promise<StoredSummary[]>
+  /** @param version an older one of its history; default: the current one */
+  get(name: string, version?: string): Promise<StoredConfiguration | undefined>
+  readAll(): Promise<Snapshot>
+  /**
+   * Makes all changes or none; once it resolves they are durable. Names in `changes` differ.
+   * @param revision changes nothing unless the whole store is still at this revision
+   */
+  apply(changes: readonly Change[], reason: Reason, revision?: string): Promise<Outcome>
+  /** Newest first, without the texts; empty when there never was such a configuration. */
+  history(name: string): Promise<HistoryEntry[]>
+  /** Another text after any change, and cheap: for polling. */
+  revision(): Promise<string>
+  /** May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Why a store did not do what it was asked. `unreachable`: no answer from the server; whether a change was made is
+ * not known then; `locked`: another process writes; `damaged`: what is there is no store of this kind;
+ * `full`: no space left; `invalid`: a change that cannot be stored; `unsupported`: not by this kind of store;
+ * `closed`; `failed`: anything else. The message is for the operator and holds no credential.
+ */
+export class StoreError extends Error {
+  override name = 'StoreError'
+  constructor(
+    readonly kind:
+      | 'unreachable'
+      | 'locked'
+      | 'damaged'
+      | 'full'
+      | 'invalid'
+      | 'unsupported'
+      | 'closed'
+      | 'failed',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** A fault of the file system as the stores report it. */
+export function writeError(path: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const { code, message } = error as NodeJS.ErrnoException
+  const kind = code === 'ENOSPC' || code === 'EDQUOT' ? 'full' : 'failed'
+  return new StoreError(kind, `cannot write ${path}: ${message}`, { cause: error })
+}
+
+/** Refuses what not every store could give back as it was. @throws StoreError */
+export function checkChanges(changes: readonly Change[], { author, message = '' }: Reason): void {
+  const names = new Set<string>()
+  for (const change of changes) {
+    const { name } = change
+    if (names.has(name)) throw new StoreError('invalid', `two changes have the name ${JSON.stringify(name)}`)
+    names.add(name)
+    if (name === '') throw new StoreError('invalid', 'a configuration needs a name')
+    const texts = 'text' in change ? [name, change.tenant, change.text] : [name]
+    if ([...texts, author, message].some((text) => /\0|\p{Surrogate}/u.test(text)))
+      throw new StoreError('invalid', `${JSON.stringify(name)} holds a NUL or half a character`)
+  }
+}
+
+/** Names and texts sort by their UTF-16 units, the same in every store. */
+export function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+}
+
+/** The changes that are not based on the version that is there. */
+export function conflictsOf(
+  changes: readonly Change[],
+  versionOf: (name: string) => string | undefined,
+): Conflict[] {
+  return changes.flatMap(({ name, version: expected }) => {
+    const found = versionOf(name)
+    return found === expected ? [] : [{ name, expected, found }]
+  })
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfiguration } from '../../src/config/index.ts'
+import { mayClash } from '../../src/gateway/beside.ts'
+import { checkReading } from '../../src/gateway/check.ts'
+import { sound } from './files.ts'
+
+const read = (text: string) => readConfiguration({ file: 'new.yaml', text }, {})
+const fresh = (prefix: string) => [read(sound('new', 'x', undefined, prefix)).configuration!]
+const config = (prefix: string) => ({ file: 'old.yaml', text: sound('old', 'x', undefined, prefix) })
+
+test('what may claim the same prefix is read, however it is written', () => {
+  const writings = [
+    '/team/shop',
+    '/Team/SHOP/',
+    '"/team/shop"',
+    '"/team/\\x73hop"',
+    '${PREFIX}',
+    '"/team/sho${P}"',
+    '*anchor',
+    '\n  ${PREFIX}',
+  ]
+  for (const prefix of writings)
+    assert.equal(mayClash(fresh('/team/shop'), [config(prefix)]).length, 1, prefix)
+  assert.equal(mayClash(fresh('/'), [config('/x')]).length, 1)
+  assert.deepEqual(mayClash(fresh('/team/shop'), [config('/team/weather')]), [])
+})
+
+test('a clash with what is there is found at the new one only', async () => {
+  const source = { file: 'new.yaml', text: sound('new', 'x', undefined, '/shop') }
+  const one = readConfiguration(source, {})
+  const reading = {
+    configurations: [one],
+    findings: one.findings,
+    sources: new Map([['new.yaml', one.text]]),
+  }
+  const beside = [config('/Shop'), { file: 'broken.yaml', text: 'name: [shop' }]
+  const { findings } = await checkReading(reading, { env: {} }, beside)
+  assert.deepEqual(
+    findings.map(({ code, file, related }) => [code, file, related?.[0]?.file]),
+    [['duplicate-prefix', 'new.yaml', 'old.yaml']],
+  )
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { readSettings } from '../../src/config/index.ts'
+
+const read = (text: string, env = {}) => readSettings({ file: 'etc/plantgw.yaml', text }, env)
+
+test('where configurations are kept, with paths beside the settings', () => {
+  const storage = (text: string, env = {}) => read(`storage: ${text}`, env).settings?.storage
+  assert.equal(read('').settings?.storage, undefined)
+  assert.deepEqual(storage('{type: directory}'), { type: 'directory', path: resolve('etc/configs') })
+  assert.deepEqual(storage('{type: directory, path: /x}'), { type: 'directory', path: '/x' })
+  assert.deepEqual(storage('{type: lowdb}'), { type: 'lowdb', file: resolve('etc/data/configurations.json') })
+  assert.deepEqual(storage('{type: lowdb, file: a.json}'), { type: 'lowdb', file: resolve('etc/a.json') })
+  assert.deepEqual(storage('{type: postgres, url: "postgres://me:${PW}@db/x"}', { PW: 's3cret' }), {
+    type: 'postgres',
+    url: 'postgres://me:s3cret@db/x',
+  })
+  assert.deepEqual(storage('{type: "${KIND}", url: "mariadb://db/x"}', { KIND: 'mysql' }), {
+    type: 'mysql',
+    url: 'mariadb://db/x',
+  })
+})
+
+test('what is wrong with a storage is told, and its URL never shown', () => {
+  const cases: [string, RegExp][] = [
+    ['{type: sqlite}', /`type` is the text `sqlite`, allowed are/],
+    ['{path: x}', /missing-key: `storage` needs `type`/],
+    ['{type: postgres}', /missing-key: `storage` needs `url`/],
+    ['{type: mysql, url: "postgres://me:s3cret@db/x"}', /`url` is no mysql URL that names a database/],
+    ['{type: postgres, url: "postgres://me:s3cret@db"}', /`url` is no postgres URL/],
+    [
+      '{type: directory, file: x}',
+      /key-without-effect: `file` does nothing for a storage of type `directory`/,
+    ],
+    ['{type: lowdb, path: x}', /`path` does nothing for a storage of type `lowdb`/],
+    ['{type: postgres, path: x, url: "postgres://db/x"}', /`path` does nothing/],
+    ['{type: lowdb, fil: x}', /unknown key `fil`/],
+  ]
+  for (const [text, wanted] of cases) {
+    const { findings } = read(`storage: ${text}`)
+    const said = findings.map(({ code, message }) => `${code}: ${message}`).join('\n')
+    assert.match(said, wanted)
+    assert.ok(!JSON.stringify(findings).includes('s3cret'), said)
+  }
+})
