@@ -1,0 +1,100 @@
+/** What is wrong with a text that should be JSON: where, and what was expected there. */
+export interface JsonFault {
+  offset: number
+  message: string
+  /** What to do, as an instruction. */
+  cure: string
+  /** A comma is missing or too much, which no value can be the reason of. */
+  ofCommas: boolean
+}
+
+const REMOVE_COMMA = 'Remove the comma before it'
+const SPACE = /[ \t\r\n]*/y
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
+const LITERAL = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y
+
+/** The first fault of a text by RFC 8259; undefined for sound JSON. Works without recursion, in linear time. */
+export function jsonFault(text: string): JsonFault | undefined {
+  let at = 0
+  const match = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at
+    const found = pattern.exec(text)
+    if (found) at += found[0].length
+    return found !== null
+  }
+  const stack: string[] = []
+  let want: 'value' | 'first' | 'key' | 'firstKey' | 'next' = 'value'
+  const fault = (expected: string, cure: string, ofCommas = false): JsonFault => ({
+    offset: at,
+    message: `${expected}, but ${seen(text, at)}`,
+    cure,
+    ofCommas,
+  })
+  for (;;) {
+    match(SPACE)
+    const char = text[at]
+    if (want === 'next') {
+      const open = stack.at(-1)
+      if (open === undefined)
+        return at < text.length ? fault('the JSON should end here', 'Remove what follows it') : undefined
+      if (char === (open === '{' ? '}' : ']')) {
+        stack.pop()
+        at++
+      } else if (char === ',') {
+        at++
+        want = open === '{' ? 'key' : 'value'
+      } else {
+        const close = open === '{' ? '}' : ']'
+        const ended = char === undefined || char === '}' || char === ']'
+        const outer = stack.at(-2) === (char === '}' ? '{' : '[')
+        const where = char === undefined ? 'at the end' : outer ? 'before it' : 'instead'
+        const cure = ended ? `Write \`${close}\` ${where}` : 'Write a comma before it'
+        return fault(`\`,\` or \`${close}\` should stand here`, cure, !ended)
+      }
+    } else if (want === 'key' || want === 'firstKey') {
+      if (want === 'firstKey' && char === '}') {
+        stack.pop()
+        at++
+        want = 'next'
+        continue
+      }
+      if (!match(STRING)) {
+        const expected = 'a key in double quotes should stand here'
+        if (want === 'key' && char === '}') return fault(expected, REMOVE_COMMA, true)
+        if (char === ',') return fault(expected, 'Remove the comma', true)
+        if (char === undefined) return fault(expected, 'Write `}` at the end')
+        return fault(expected, 'Put the key in double quotes')
+      }
+      match(SPACE)
+      if (text[at] !== ':') return fault('`:` should stand here', 'Write `:` between key and value')
+      at++
+      want = 'value'
+    } else if (want === 'first' && char === ']') {
+      stack.pop()
+      at++
+      want = 'next'
+    } else if (char === '{' || char === '[') {
+      stack.push(char)
+      at++
+      want = char === '{' ? 'firstKey' : 'first'
+    } else if (match(STRING) || match(LITERAL)) want = 'next'
+    else {
+      const comma = stack.at(-1) === '[' && want === 'value' && char === ']'
+      if (comma) return fault('a value should stand here', REMOVE_COMMA, true)
+      if (char === ',') return fault('a value should stand here', 'Remove the comma, or write a value', true)
+      const isWord = char !== undefined && /[^}\]:]/.test(char)
+      return fault(
+        'a value should stand here',
+        isWord ? 'Put the text in double quotes' : 'Write a value, such as `null`',
+      )
+    }
+  }
+}
+
+function seen(text: string, at: number): string {
+  if (at >= text.length) return 'the text ends'
+  const word = /[^\s,:[\]{}]{1,20}/y
+  word.lastIndex = at
+  const found = word.exec(text)?.[0] ?? text[at]!
+  return `there is \`${found}\``
+}

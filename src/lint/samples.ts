@@ -1,0 +1,162 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import type { Reference } from '../template/index.ts'
+import { type Args, isObject } from './subjects.ts'
+
+const FORMATS: Record<string, string> = {
+  date: '2026-01-31',
+  'date-time': '2026-01-31T12:00:00Z',
+  time: '12:00:00Z',
+  email: 'a@example.com',
+  uri: 'https://example.com/a',
+  uuid: '00000000-0000-4000-8000-000000000000',
+  ipv4: '192.0.2.1',
+}
+
+/** What texts of no declared format, and arrays, are like. */
+export interface Flavour {
+  text: string
+  items: number
+}
+
+/** Tried one after the other where a template cannot work with what a text holds, such as its second segment. */
+export const FLAVOURS: readonly [Flavour, ...Flavour[]] = [
+  { text: 'sample', items: 3 },
+  { text: '1.2.3', items: 3 },
+  { text: 'https://example.com/a/b/c/d', items: 9 },
+  { text: '2026-01-31', items: 3 },
+  { text: 'a,b,c,d', items: 3 },
+  { text: '{"a": 1}', items: 3 },
+]
+
+/** Deeper schemas are given empty values. */
+const MAX_DEPTH = 8
+/** Of an array inside of an array, so that samples stay small. */
+const MAX_NESTED_ITEMS = 2
+
+/**
+ * A harmless value that a schema allows: the first of `enum`, a short text, 1, an array of a few items.
+ * @param all optional properties too
+ */
+export function sampleOf(schema: Json | undefined, all: boolean, flavour: Flavour, depth = 0): Json {
+  if (!isObject(schema)) return flavour.text
+  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]!
+  if (schema.const !== undefined) return schema.const
+  const type = Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return typeof schema.minimum === 'number' ? schema.minimum : 1
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    case 'array':
+      return depth > MAX_DEPTH ? [] : sampleArray(schema, all, flavour, depth)
+    case 'object':
+      return depth > MAX_DEPTH ? {} : sampleObject(schema, all, flavour, depth)
+    default:
+      if (isObject(schema.properties)) return sampleObject(schema, all, flavour, depth)
+      return sampleText(schema, flavour)
+  }
+}
+
+function sampleArray(schema: JsonObject, all: boolean, flavour: Flavour, depth: number): Json {
+  const { items, minItems, maxItems } = schema
+  const wanted = depth === 0 ? flavour.items : MAX_NESTED_ITEMS
+  const most = typeof maxItems === 'number' ? Math.min(wanted, maxItems) : wanted
+  const count = typeof minItems === 'number' ? Math.max(most, Math.min(minItems, 100)) : most
+  return Array.from({ length: count }, () => sampleOf(items, all, flavour, depth + 1))
+}
+
+function sampleObject(
+  { properties, required }: JsonObject,
+  all: boolean,
+  flavour: Flavour,
+  depth: number,
+): JsonObject {
+  const names = Array.isArray(required) ? required : []
+  const entries = Object.entries(isObject(properties) ? properties : {})
+  return Object.fromEntries(
+    entries
+      .filter(([name]) => all || names.includes(name))
+      .map(([name, schema]) => [name, sampleOf(schema, all, flavour, depth + 1)]),
+  )
+}
+
+function sampleText({ format, minLength }: JsonObject, flavour: Flavour): string {
+  const text = (typeof format === 'string' && FORMATS[format]) || flavour.text
+  return typeof minLength === 'number' ? text.padEnd(Math.min(minLength, 1000), 'x') : text
+}
+
+/**
+ * Arguments of a call: all of them, or only those that every call has, defaults filled in.
+ * @param references what objects without declared properties are given, too
+ */
+export function sampleArgs(
+  { schemas, always, required }: Args,
+  all: boolean,
+  flavour: Flavour = FLAVOURS[0],
+  references: readonly Reference[] = [],
+): JsonObject {
+  const args: JsonObject = {}
+  for (const [name, schema] of schemas) {
+    if (!all && !always.has(name)) continue
+    const given = all || required.has(name)
+    const value = !given && schema.default !== undefined ? schema.default : sampleOf(schema, all, flavour)
+    setOwn(args, name, value)
+  }
+  for (const { path } of references) {
+    const [root, name, ...rest] = path
+    if (root !== 'Args' || rest.length === 0 || !isFree(schemas.get(name!))) continue
+    fill(args, [name!, ...rest], flavour.text)
+  }
+  return args
+}
+
+/** An object of which nothing is declared. */
+function isFree(schema: JsonObject | undefined): boolean {
+  return schema?.type === 'object' && !isObject(schema.properties)
+}
+
+/** Gives an object the members that are read of it. */
+function fill(args: JsonObject, [name, ...path]: readonly string[], text: string): void {
+  if (name === undefined || !Object.hasOwn(args, name)) return
+  let at: Json = args[name]!
+  for (const [i, key] of path.entries()) {
+    if (!isObject(at)) return
+    if (!Object.hasOwn(at, key)) setOwn(at, key, i === path.length - 1 ? text : {})
+    at = at[key]!
+  }
+}
+
+export function setOwn(object: JsonObject, name: string, value: Json): void {
+  Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true })
+}
+
+/** A request of MCP that has whatever the template reads of it. */
+export function sampleRequest(references: readonly Reference[]): JsonObject {
+  const request: JsonObject = { Headers: {}, Query: {}, Cookies: {}, Path: '/mcp', Body: {} }
+  for (const { path } of references) {
+    const [root, part, name] = path
+    if (root !== 'Request' || part === undefined || name === undefined) continue
+    const map = request[part]
+    if (isObject(map)) setOwn(map, name, 'sample')
+  }
+  return request
+}
+
+/** Several of a list are enough to show what stands between two of them. */
+const ANSWER_ITEMS = 2
+
+/** An answer's data that has whatever is read of it; `*` in a path is an item of a list. */
+export function sampleData(paths: readonly (readonly string[])[]): Json {
+  const [own] = paths.filter((path) => path.length > 0)
+  if (!own) return 'sample'
+  const isList = paths.some(([name]) => name === '*')
+  const names = new Set(paths.flatMap(([name]) => (name === undefined || name === '*' ? [] : [name])))
+  const below = (name: string) => paths.filter((path) => path[0] === name).map((path) => path.slice(1))
+  if (isList) return Array.from({ length: ANSWER_ITEMS }, () => sampleData(below('*')))
+  const data: JsonObject = {}
+  for (const name of names) setOwn(data, name, sampleData(below(name)))
+  return data
+}

@@ -1,0 +1,164 @@
+import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { Place, Roots } from '../template/index.ts'
+
+/** What exists when a template is rendered. */
+export type Phase = 'request' | 'response' | 'config' | 'prompt' | 'upstream'
+
+/** One template of a configuration, and what it may read. */
+export interface Subject {
+  source: string
+  /** Where it stands in the configuration. */
+  path: Path
+  place: Place
+  phase: Phase
+  roots: Roots
+  /** What `.Args` holds. */
+  args: Args
+  /** The config of each server that renders it. */
+  servers: readonly Server[]
+}
+
+export interface Args {
+  /** JSON Schemas by name. */
+  schemas: ReadonlyMap<string, JsonObject>
+  /** Arguments that every call has: those required, and those with a default. */
+  always: ReadonlySet<string>
+  required: ReadonlySet<string>
+  /** Those of position `path`, which the endpoint must hold. */
+  inPath: ReadonlySet<string>
+  /** A schema of the author's own allows further ones. */
+  open: boolean
+}
+
+export const NO_ARGS: Args = {
+  schemas: new Map(),
+  always: new Set(),
+  required: new Set(),
+  inPath: new Set(),
+  open: false,
+}
+
+export const REQUEST_FIELDS = ['Headers', 'Query', 'Cookies', 'Path', 'Body']
+export const RESPONSE_FIELDS = ['Data', 'Body', 'Status', 'Headers']
+const fields = (names: readonly string[]): Roots => Object.fromEntries(names.map((name) => [name, true]))
+
+const REQUEST: Roots = { Config: true, Args: true, Request: fields(REQUEST_FIELDS) }
+const ROOTS: Record<Phase, Roots> = {
+  request: REQUEST,
+  response: { ...REQUEST, Response: fields(RESPONSE_FIELDS) },
+  config: {},
+  prompt: { Args: true },
+  upstream: { Request: fields(REQUEST_FIELDS) },
+}
+
+/** A tool, the templates of it, and what all of them share. */
+export interface ToolSubjects {
+  tool: Tool
+  path: Path
+  args: Args
+  subjects: Subject[]
+}
+
+/** The servers that offer a tool; for one that none offers, a server that has all their config. */
+function offering({ servers }: Configuration, tool: Tool): Server[] {
+  const found = servers.filter(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
+  const [first] = servers
+  if (found.length || !first) return found
+  return [{ ...first, config: Object.assign({}, ...servers.map(({ config }) => config)) }]
+}
+
+/** Every template of a tool. A template is rendered for each server that offers the tool. */
+export function toolSubjects(configuration: Configuration, tool: Tool, index: number): ToolSubjects {
+  const path: Path = ['tools', index]
+  const args = argsOf(tool)
+  const servers = offering(configuration, tool)
+  const make = (source: string, key: Path, place: Place, phase: Phase): Subject => ({
+    source,
+    path: [...path, ...key],
+    place,
+    phase,
+    roots: ROOTS[phase],
+    args,
+    servers,
+  })
+  const subjects = [make(tool.endpoint.trimEnd(), ['endpoint'], 'url', 'request')]
+  for (const [name, source] of Object.entries(tool.headers))
+    subjects.push(make(source, ['headers', name], 'header', 'request'))
+  const isForm = tool.args.some(({ position }) => position === 'form-data')
+  if (tool.requestBody !== undefined && !isForm)
+    subjects.push(make(tool.requestBody, ['requestBody'], bodyPlace(tool), 'request'))
+  for (const key of ['responseBody', 'errorBody'] as const)
+    if (tool[key] !== undefined) subjects.push(make(tool[key], [key], 'auto', 'response'))
+  return { tool, path, args, subjects }
+}
+
+/** Every template that belongs to no tool. */
+export function otherSubjects({ servers, prompts, mcpServers }: Configuration): Subject[] {
+  const subjects: Subject[] = []
+  const add = (source: string, path: Path, phase: Phase, args: Args = NO_ARGS) =>
+    subjects.push({ source, path, place: 'text', phase, roots: ROOTS[phase], args, servers: [] })
+  for (const [i, { config }] of servers.entries())
+    for (const [key, source] of Object.entries(config)) add(source, ['servers', i, 'config', key], 'config')
+  for (const [i, { arguments: args, promptResponse }] of prompts.entries()) {
+    const schemas = new Map(args.map(({ name }) => [name, { type: 'string' }]))
+    const always = new Set(args.filter(({ required }) => required).map(({ name }) => name))
+    for (const [j, { content }] of promptResponse.entries())
+      add(content.text, ['prompts', i, 'promptResponse', j, 'content', 'text'], 'prompt', {
+        schemas,
+        always,
+        required: always,
+        inPath: new Set(),
+        open: false,
+      })
+  }
+  for (const [i, { env, url, headers }] of mcpServers.entries()) {
+    if (url !== undefined) add(url, ['mcpServers', i, 'url'], 'upstream')
+    for (const [key, source] of Object.entries(env)) add(source, ['mcpServers', i, 'env', key], 'upstream')
+    for (const [key, source] of Object.entries(headers))
+      add(source, ['mcpServers', i, 'headers', key], 'upstream')
+  }
+  return subjects
+}
+
+/** The arguments that calls may have: those of `inputSchema` where there is one, else of `args`. */
+function argsOf({ args, inputSchema }: Tool): Args {
+  const schemas = new Map(args.map((arg) => [arg.name, schemaOf(arg)]))
+  const required = new Set(args.filter((arg) => arg.required).map(({ name }) => name))
+  const defaults = args.filter((arg) => arg.default !== undefined).map(({ name }) => name)
+  if (isObject(inputSchema?.properties))
+    for (const [name, schema] of Object.entries(inputSchema.properties))
+      if (isObject(schema)) schemas.set(name, schema)
+  if (Array.isArray(inputSchema?.required))
+    for (const name of inputSchema.required) if (typeof name === 'string') required.add(name)
+  const open = inputSchema !== undefined && inputSchema.additionalProperties !== false
+  const inPath = new Set(args.filter(({ position }) => position === 'path').map(({ name }) => name))
+  return { schemas, always: new Set([...required, ...defaults]), required, inPath, open }
+}
+
+function schemaOf({ type, enum: values, items, properties, default: fallback }: Arg): JsonObject {
+  return {
+    type,
+    ...(values && { enum: values }),
+    ...(items && { items }),
+    ...(properties && { properties }),
+    ...(fallback !== undefined && { default: fallback }),
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** As requests are made: by the Content-Type that the tool names, JSON without one. */
+function bodyPlace({ headers, args }: Tool): Place {
+  const name = Object.keys(headers).find((key) => key.toLowerCase() === 'content-type')
+  const byCaller = args.some((arg) => arg.position === 'header' && arg.name.toLowerCase() === 'content-type')
+  if (name === undefined) return byCaller ? 'auto' : 'json'
+  if (byCaller || headers[name]!.includes('{{')) return 'auto'
+  const type = headers[name]!.split(';')[0]!.trim().toLowerCase()
+  if (type === FORM) return 'form'
+  return type.endsWith('+json') || type === 'application/json' || type === 'text/json' ? 'json' : 'text'
+}

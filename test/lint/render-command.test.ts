@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { DEFAULT_LIMITS, readConfiguration } from '../../src/config/index.ts'
+import { compileTools, createPools } from '../../src/tools/index.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+import { listen } from '../tools/harness.ts'
+
+const configuration = (base: string) => `name: user
+routers: [{server: user, prefix: /user}]
+servers:
+  - name: user
+    config: {base: "${base}", apiKey: config-secret-1, greeting: hello}
+tools:
+  - name: create
+    method: POST
+    endpoint: '{{.Config.base}}/users/{{.Args.id}}?key={{urlquery .Config.apiKey}}&sent={{env "USER_TOKEN"}}'
+    headers:
+      Authorization: "{{.Request.Headers.Authorization}}"
+      X-Api-Key: literal-secret
+      X-Greeting: "{{.Config.greeting}} {{.Config.apiKey}}"
+    args:
+      - {name: id, position: path, required: true}
+      - {name: n, position: body, type: integer, required: true}
+      - {name: tags, position: body, type: array, default: "[]"}
+      - {name: user, position: body, type: object}
+      - {name: q, position: query, type: boolean}
+    requestBody: |-
+      {"id": "{{.Args.id}}", "n": {{.Args.n}}, "tags": {{.Args.tags}}, "user": {{toJSON .Args.user}}, "hash": "{{b64enc .Config.apiKey}}"}
+    responseBody: "Made {{.Response.Data.number}} for {{.Args.id}}"
+  - name: upload
+    method: POST
+    endpoint: "{{.Config.base}}/files"
+    args: [{name: file, position: form-data, required: true}, {name: title, position: form-data}]
+`
+const env = { USER_TOKEN: 'env-secret-2' }
+const given = ['id=a/"b"', 'n=9223372036854775807', 'tags=["x"]', 'user={"name": "ü"}', 'q=true']
+
+describe('render', () => {
+  test('shows the request with secrets masked', async (t) => {
+    const file = join(temporaryFolder(t), 'a.yaml')
+    writeFileSync(file, configuration('http://localhost:1'))
+    const { code, stdout } = await run(
+      t,
+      ['render', file, 'create', ...given, '--header', 'Authorization: Bearer caller-secret-3'],
+      { env },
+    )
+    assert.equal(code, 0)
+    const [head, body] = stdout.split('\n\n') as [string, string]
+    const lines = head.split('\n')
+    assert.equal(lines[0], 'POST http://localhost:1/users/a%2F%22b%22?key=***&sent=***&q=true')
+    assert.ok(lines.includes('Authorization: Bearer ***'))
+    assert.ok(lines.includes('X-Api-Key: ***'))
+    assert.ok(lines.includes('X-Greeting: ***'))
+    assert.equal(
+      body,
+      '{"id": "a/\\"b\\"", "n": 9223372036854775807, "tags": ["x"], "user": {"name":"ü"}, "hash": "***"}\n',
+    )
+    for (const secret of ['config-secret-1', 'env-secret-2', 'caller-secret-3', 'literal-secret'])
+      assert.ok(!stdout.includes(secret), secret)
+  })
+
+  test('what functions, variables and blocks make of a secret is masked; a missing one is not shown as one', async (t) => {
+    const input = `name: user
+routers: [{server: user, prefix: /user}]
+servers: [{name: user, config: {base: "http://localhost:1", token: tok-12345, apikey: ab, pw: hunter2-long, none_token: ""}}]
+tools:
+  - name: a
+    method: POST
+    endpoint: '{{.Config.base}}/{{upper .Config.token}}/{{.Config.apikey}}/{{.Args.id}}'
+    headers:
+      X-A: "{{upper .Config.token}}"
+      X-B: "{{.Config.apikey}}"
+      X-C: 'Basic {{printf "u:%s" .Config.token | b64enc}}'
+      X-D: '{{index .Config "pw"}}'
+      X-E: 'id {{.Args.id}}'
+      Authorization: "Bearer {{.Args.t}}"
+    args: [{name: id, position: path, required: true}, {name: t, position: query}]
+    requestBody: |-
+      {{define "d"}}"{{.}}"{{end}}{{$t := sha256sum .Config.token}}{"a": "{{$t}}", "b": {{with .Config.token}}"{{.}}"{{end}},
+       "c": "{{range $k, $v := .Config}}{{$v}} {{end}}", "d": {{template "d" (lower .Config.pw)}}, "e": "{{.Args.id}}",
+       "f": "{{.Config.none_token}}", "g": "{{- b64enc .Config.pw -}}", "h": "{{len .Args.id}}"}
+    responseBody: "{{.Response.Data.x}} {{sha256sum .Config.token}}"
+`
+    const { stdout, code } = await run(t, ['render', '-', 'a', 'id=abcd'], { input })
+    assert.equal(code, 0)
+    const [head, body] = stdout.split('\n\n') as [string, string]
+    assert.match(head, /^POST http:\/\/localhost:1\/\*\*\*\/\*\*\*\/abcd\n/)
+    for (const line of ['X-A: ***', 'X-B: ***', 'X-C: Basic ***', 'X-D: ***', 'X-E: id abcd'])
+      assert.ok(head.split('\n').includes(line), `${line}\n${head}`)
+    assert.doesNotMatch(head, /Bearer \*\*\*/)
+    assert.deepEqual(JSON.parse(body), {
+      a: '***',
+      b: '***',
+      c: '*** ***  *** *** ',
+      d: '***',
+      e: 'abcd',
+      f: '',
+      g: '***',
+      h: '4',
+    })
+    const file = join(temporaryFolder(t), 'answer.json')
+    writeFileSync(file, '{"x": 1}')
+    const answer = await run(t, ['render', '-', 'a', 'id=abcd', '--response', file], { input })
+    assert.deepEqual([answer.code, answer.stdout], [0, '1 ***\n'])
+  })
+
+  test('is, with --show-secrets, exactly what a call sends', async (t) => {
+    let received: { line: string; headers: string[]; body: string } | undefined
+    const origin = await listen(
+      createServer((request, response) => {
+        const chunks: Buffer[] = []
+        request.on('data', (chunk) => chunks.push(chunk))
+        request.on('end', () => {
+          const { method, url, rawHeaders } = request
+          received = {
+            line: `${method} ${origin}${url}`,
+            headers: rawHeaders,
+            body: Buffer.concat(chunks).toString(),
+          }
+          response.setHeader('content-type', 'application/json').end('{"number": 7}')
+        })
+      }),
+    )
+    const text = configuration(origin)
+    const flags = ['--header', 'Authorization: Bearer x', '--show-secrets', '--format', 'json']
+    const { stdout } = await run(t, ['render', '-', 'create', ...given, ...flags], { env, input: text })
+    const shown = JSON.parse(stdout)
+
+    const read = readConfiguration({ file: 'a.yaml', text }, env).configuration!
+    const pools = createPools()
+    t.after(() => pools.close())
+    const { tools } = compileTools(read, read.servers[0]!, { env, limits: DEFAULT_LIMITS, pools })
+    const args = { id: 'a/"b"', n: 9223372036854775807n, tags: ['x'], user: { name: 'ü' }, q: true }
+    const signal = new AbortController().signal
+    const outcome = await tools
+      .get('create')!
+      .call(args, { headers: { authorization: 'Bearer x' }, body: null, signal })
+    assert.deepEqual(outcome.result.content, [{ type: 'text', text: 'Made 7 for a/"b"' }])
+    assert.equal(`${shown.method} ${shown.url}`, received!.line)
+    assert.equal(shown.body, received!.body)
+    const pairs = received!.headers
+      .map((one, i, all) => (i % 2 === 0 ? `${one}: ${all[i + 1]}` : ''))
+      .filter(Boolean)
+    for (const [name, value] of shown.headers) assert.ok(pairs.includes(`${name}: ${value}`), name)
+    // What is left frames the message: Host, Connection, Content-Length.
+    assert.equal(pairs.length, shown.headers.length + 3)
+  })
+
+  test('--response shows what the client would get', async (t) => {
+    const folder = temporaryFolder(t)
+    const answer = join(folder, 'answer.json')
+    writeFileSync(answer, '{"number": 12345678901234567890}')
+    const args = ['render', '-', 'create', 'id=a', 'n=1', '--response', answer]
+    const input = configuration('http://localhost:1')
+    const text = await run(t, args, { env, input })
+    assert.deepEqual([text.code, text.stdout], [0, 'Made 12345678901234567890 for a\n'])
+    const json = await run(t, [...args, '--format', 'json'], { env, input })
+    assert.deepEqual(JSON.parse(json.stdout), {
+      content: [{ type: 'text', text: 'Made 12345678901234567890 for a' }],
+    })
+    writeFileSync(answer, 'not JSON')
+    const broken = await run(t, args, { env, input })
+    assert.equal(broken.code, 1)
+    assert.match(broken.stdout, /^isError: true\n[\s\S]*not JSON/)
+  })
+
+  test('key=@file reads a file, and a form gets it as a file', async (t) => {
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, 'note.txt'), 'words of a note')
+    writeFileSync(join(folder, 'tags.json'), '["from", "file"]')
+    const input = configuration('http://localhost:1')
+    const form = await run(t, ['render', '-', 'upload', `file=@${join(folder, 'note.txt')}`, 'title=home'], {
+      env,
+      input,
+    })
+    assert.match(form.stdout, /name="file"; filename="note\.txt"\r?\n[\s\S]*words of a note/)
+    const args = ['render', '-', 'create', 'id=1', 'n=1', `tags=@${join(folder, 'tags.json')}`]
+    assert.match((await run(t, args, { env, input })).stdout, /"tags": \["from","file"\]/)
+  })
+
+  test('says why nothing would be sent', async (t) => {
+    const input = configuration('http://localhost:1')
+    const missing = await run(t, ['render', '-', 'create', 'id=1'], { env, input })
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /`n` is missing/)
+    const unknown = await run(t, ['render', '-', 'create', 'id=1', 'n=1', 'tag=[]'], { env, input })
+    assert.match(unknown.stderr, /did you mean `tags`/)
+    const unset = await run(t, ['render', '-', 'create', 'id=1', 'n=1'], { input })
+    assert.equal(unset.code, 1)
+    assert.match(unset.stderr, /USER_TOKEN is not set \[env-unset\]/)
+  })
+
+  test('wrong use exits 2', async (t) => {
+    const input = configuration('http://localhost:1')
+    for (const [args, why] of [
+      [['-', 'creat'], /no tool creat: did you mean create\?/],
+      [['-', 'create', 'id'], /key=value/],
+      [['-', 'create', 'n=abc'], /argument n of type integer must be JSON/],
+      [['-', 'create', 'id=@/no/such/file'], /cannot read \/no\/such\/file/],
+      [['-', 'create', '--header', 'x'], /name:value/],
+    ] as const) {
+      const { code, stderr } = await run(t, ['render', ...args], { env, input })
+      assert.match(stderr, why)
+      assert.equal(code, 2)
+    }
+  })
+})
