@@ -1,0 +1,44 @@
+import type { Cors } from '../config/model.ts'
+
+/** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
+export interface CorsPolicy {
+  allows(origin: string): boolean
+  /** Headers of every answer, also to requests without an origin, so that caches tell them apart. */
+  vary: Readonly<Record<string, string>>
+  /** Headers of every answer to this origin. */
+  headers(origin: string): Readonly<Record<string, string>>
+  /** Headers of the answer to a preflight from this origin. */
+  preflight(origin: string): Readonly<Record<string, string>>
+}
+
+/** Seconds a browser may keep the answer to a preflight. */
+const MAX_AGE = '600'
+
+export function createCors(cors: Cors): CorsPolicy {
+  const any = cors.allowOrigins.includes('*')
+  const origins = new Set(cors.allowOrigins.map((origin) => origin.toLowerCase()))
+  // `*` together with credentials is refused by browsers; the configuration's finding says so.
+  const open = any && !cors.allowCredentials
+  const credentials = cors.allowCredentials && !any ? { 'access-control-allow-credentials': 'true' } : {}
+  const expose = cors.exposeHeaders.length
+    ? { 'access-control-expose-headers': cors.exposeHeaders.join(', ') }
+    : {}
+  const vary: Record<string, string> = open ? {} : { vary: 'Origin' }
+
+  const base = (origin: string) => ({
+    'access-control-allow-origin': open ? '*' : origin,
+    ...credentials,
+    ...vary,
+  })
+  return {
+    vary,
+    allows: (origin) => any || origins.has(origin.toLowerCase()),
+    headers: (origin) => ({ ...base(origin), ...expose }),
+    preflight: (origin) => ({
+      ...base(origin),
+      'access-control-allow-methods': cors.allowMethods.join(', '),
+      'access-control-allow-headers': cors.allowHeaders.join(', '),
+      'access-control-max-age': MAX_AGE,
+    }),
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security):
+ * a page of another site must not reach a gateway on the user's machine through a name that it controls.
+ */
+export interface HostGuard {
+  allowsHost(host: string | undefined): boolean
+  /** For origins that no router's CORS names. */
+  allowsOrigin(origin: string, host: string | undefined): boolean
+}
+
+export interface HostGuardOptions {
+  /** The address the gateway is bound to. */
+  bind: string
+  /** Host names, without port, accepted besides. */
+  allowedHosts: readonly string[]
+  /** Origins accepted besides. */
+  allowedOrigins: readonly string[]
+}
+
+export function createHostGuard({ bind, allowedHosts, allowedOrigins }: HostGuardOptions): HostGuard {
+  const local = isLoopback(bind)
+  const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
+  const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+  const known = new Map<string, boolean>()
+
+  function allowsHost(host: string | undefined): boolean {
+    if (!local && hosts.size === 0) return true
+    if (host === undefined) return false
+    const name = hostName(host)
+    return hosts.has(name) || (local && isLoopback(name))
+  }
+
+  function decideOrigin(origin: string, host: string | undefined): boolean {
+    if (origins.has(origin.toLowerCase())) return true
+    const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
+    if (authority === undefined) return false
+    if (local) return isLoopback(hostName(authority)) || hosts.has(hostName(authority))
+    return authority === host?.toLowerCase()
+  }
+
+  return {
+    allowsHost(host) {
+      // A client uses few names, so the decision is looked up, not made, on nearly every request.
+      const decided = host !== undefined ? known.get(host) : undefined
+      if (decided !== undefined) return decided
+      const allowed = allowsHost(host)
+      if (host !== undefined && known.size < 1000) known.set(host, allowed)
+      return allowed
+    },
+    allowsOrigin: decideOrigin,
+  }
+}
+
+/** The name in `host:port` or `[v6]:port`, in lower case, without brackets. */
+function hostName(authority: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(authority)
+  return (bracketed?.[1] ?? authority.replace(/:\d+$/, '')).toLowerCase()
+}
+
+/** Whether a name or address is this machine's own (RFC 6761, 6.3; RFC 1122, 3.2.1.3; RFC 4291, 2.5.3). */
+export function isLoopback(name: string): boolean {
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
+  )
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cors } from '../../src/config/model.ts'
+import { post, rpc, wire } from '../support/wire.ts'
+
+const CORS: Cors = {
+  allowOrigins: ['https://app.example'],
+  allowMethods: ['GET', 'POST', 'OPTIONS'],
+  allowHeaders: ['Content-Type', 'Mcp-Session-Id'],
+  exposeHeaders: ['Mcp-Session-Id'],
+  allowCredentials: true,
+}
+const initialize = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
+
+test('on loopback only loopback names and allowed ones may be the Host or the Origin', async () => {
+  const { app } = await wire({ allowedHosts: ['gateway.lan'], allowedOrigins: ['https://ui.lan'] })
+  const status = async (headers: Record<string, string>) =>
+    (await post(app, '/one/mcp', initialize, headers)).status
+  for (const host of [
+    'localhost',
+    'localhost:5235',
+    '127.0.0.1:1',
+    '[::1]:5235',
+    'a.localhost',
+    'gateway.lan:80',
+  ])
+    assert.equal(await status({ host }), 200, host)
+  for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '8.8.8.8'])
+    assert.equal(await status({ host }), 403, host)
+  for (const origin of ['http://localhost:3000', 'http://127.0.0.1', 'https://ui.lan'])
+    assert.equal(await status({ origin }), 200, origin)
+  for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'file://localhost'])
+    assert.equal(await status({ origin }), 403, origin)
+})
+
+test('bound to all addresses any Host will do, and an Origin must be the same or allowed', async () => {
+  const { app } = await wire({ bind: '0.0.0.0' })
+  const status = async (headers: Record<string, string>) =>
+    (await post(app, '/one/mcp', initialize, headers)).status
+  assert.equal(await status({ host: 'gw.example' }), 200)
+  assert.equal(await status({ host: 'gw.example', origin: 'https://gw.example' }), 200)
+  assert.equal(await status({ host: 'gw.example', origin: 'https://evil.example' }), 403)
+})
+
+test('preflight: before authentication, only for allowed origins, with what the router allows', async () => {
+  const { app } = await wire({ cors: CORS, token: 'x' })
+  const preflight = (origin: string) =>
+    app.request('/one/mcp', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', host: 'localhost' },
+    })
+  const allowed = await preflight('https://app.example')
+  assert.equal(allowed.status, 204)
+  const sent = Object.fromEntries([...allowed.headers].filter(([name]) => /^(access|vary)/.test(name)))
+  assert.deepEqual(sent, {
+    'access-control-allow-credentials': 'true',
+    'access-control-allow-headers': 'Content-Type, Mcp-Session-Id',
+    'access-control-allow-methods': 'GET, POST, OPTIONS',
+    'access-control-allow-origin': 'https://app.example',
+    'access-control-max-age': '600',
+    vary: 'Origin',
+  })
+  assert.equal((await preflight('https://evil.example')).status, 403)
+})
+
+test('answers to an allowed origin carry CORS headers, errors too, and say that they vary', async () => {
+  const { app } = await wire({ cors: CORS })
+  const headers = { origin: 'https://app.example' }
+  for (const response of [
+    await post(app, '/one/mcp', initialize, headers),
+    await post(app, '/one/mcp', '{', headers),
+    await post(app, '/one/mcp', rpc('ping'), { ...headers, 'mcp-session-id': 'gone' }),
+  ]) {
+    assert.equal(response.headers.get('access-control-allow-origin'), 'https://app.example')
+    assert.equal(response.headers.get('access-control-expose-headers'), 'Mcp-Session-Id')
+    assert.equal(response.headers.get('vary'), 'Origin')
+  }
+  const without = await post(app, '/one/mcp', initialize)
+  assert.equal(without.headers.get('access-control-allow-origin'), null)
+  assert.equal(without.headers.get('vary'), 'Origin')
+})
+
+test('`*` is sent as it is, and never together with credentials', async () => {
+  const open = await wire({ cors: { ...CORS, allowOrigins: ['*'], allowCredentials: false } })
+  const any = await post(open.app, '/one/mcp', initialize, { origin: 'https://anyone.example' })
+  assert.equal(any.headers.get('access-control-allow-origin'), '*')
+  const wrong = await wire({ cors: { ...CORS, allowOrigins: ['*'] } })
+  const response = await post(wrong.app, '/one/mcp', initialize, { origin: 'https://anyone.example' })
+  assert.equal(response.headers.get('access-control-allow-credentials'), null)
+})
