@@ -1,0 +1,105 @@
+import type { ServerResponse } from 'node:http'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { bearerChallenge, bearerTable } from '../access/bearer.ts'
+import type { PlantSettings } from '../config/model.ts'
+import { Refusal, readNewPlant } from './body.ts'
+import { int64 } from './int64.ts'
+import { bodyOf, jsonArray } from './list.ts'
+import { description } from './openapi.ts'
+import { type Access, type PlantStore, StoreError } from './store.ts'
+
+type Variables = { access: Access }
+type PlantsContext = Context<{ Variables: Variables }>
+
+const STORE_ERRORS = {
+  full: [507, 'The plant store has no space left: the change was not made.'],
+  failed: [500, 'The plant store failed: no change was acknowledged.'],
+  closed: [503, 'The plant store is shutting down: the change was not made.'],
+  unavailable: [503, 'The plant store cannot be reached at the moment: no change was acknowledged.'],
+} as const
+
+/**
+ * The HTTP face of a plant store. Paths and methods are judged first, then the credential, then the rest;
+ * every error has the body `{error: <status>, message}`.
+ */
+export function plantsApp(
+  { basePath, tokens }: PlantSettings,
+  store: PlantStore,
+  onError: (error: Error) => void = () => {},
+): Hono {
+  const app = new Hono<{ Variables: Variables }>().basePath(basePath)
+  const authenticate = bearerAuthentication(tokens)
+  const document = description(basePath)
+
+  app.get('/plants/openapi.json', (c) => c.body(document, 200, { 'content-type': 'application/json' }))
+  app.all('/plants/openapi.json', notAllowed('GET, HEAD'))
+
+  app.get('/plants', authenticate, async (c) => {
+    const body = await bodyOf(jsonArray(store.list(c.var.access)), (error) => {
+      onError(error)
+      return endConnection(c)
+    })
+    return c.body(body, 200, { 'content-type': 'application/json' })
+  })
+  app.post('/plants', authenticate, async (c) => {
+    const plant = await readNewPlant(c.req)
+    if (plant instanceof Refusal) return refuse(c, plant.status, plant.message)
+    if ((await store.create(c.var.access, plant)) === 'taken')
+      return refuse(c, 400, `The field "id" is ${plant.id}, which is already taken.`)
+    const { id: _, ...answer } = plant
+    return c.json(answer)
+  })
+  app.all('/plants', notAllowed('GET, HEAD, POST'))
+
+  app.delete('/plants/:id', authenticate, async (c) => {
+    const id = int64(c.req.param('id'))
+    if (id === undefined) return refuse(c, 400, 'The "id" in the path must be an int64 in decimal.')
+    if (!(await store.delete(c.var.access, id))) return refuse(c, 404, `There is no plant with the id ${id}.`)
+    return c.body(null, 204)
+  })
+  app.all('/plants/:id', notAllowed('DELETE'))
+
+  app.notFound((c) => refuse(c, 404, 'There is nothing at this path.'))
+  app.onError((error, c) => {
+    onError(error)
+    const [status, message] = error instanceof StoreError ? STORE_ERRORS[error.kind] : STORE_ERRORS.failed
+    return refuse(c, status, message)
+  })
+  return app as unknown as Hono
+}
+
+function bearerAuthentication(tokens: PlantSettings['tokens']): MiddlewareHandler<{ Variables: Variables }> {
+  const find = bearerTable(tokens)
+  return async function authenticate(c, next) {
+    const authorization = c.req.header('authorization')
+    const access = find(authorization)
+    if (access === undefined) {
+      c.header('WWW-Authenticate', bearerChallenge(authorization))
+      return refuse(
+        c,
+        401,
+        'The request needs the header "Authorization: Bearer <token>" with a known token.',
+      )
+    }
+    c.set('access', access)
+    return next()
+  }
+}
+
+/** False when there is no connection: the app was called by itself. */
+function endConnection(c: PlantsContext): boolean {
+  const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse }
+  return outgoing?.destroy() !== undefined
+}
+
+function notAllowed(allow: string) {
+  return (c: PlantsContext) => {
+    c.header('Allow', allow)
+    return refuse(c, 405, `The method ${c.req.method} is not allowed here.`)
+  }
+}
+
+function refuse(c: PlantsContext, status: ContentfulStatusCode, message: string): Response {
+  return c.json({ error: status, message }, status)
+}

@@ -1,0 +1,53 @@
+import type { Hono } from 'hono'
+import type { PlantSettings, PlantStorage } from '../config/model.ts'
+import { plantsApp } from './app.ts'
+import { openFile } from './file.ts'
+import { lowdbStore } from './lowdb.ts'
+import type { PlantStore } from './store.ts'
+
+export { type Access, type NewPlant, type Plant, type PlantStore, PlantsError } from './store.ts'
+
+/** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
+export interface Plants {
+  app: Hono
+  /** Ends the writes under way and lets go of the file or database; later changes are answered 503. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the plant store of the specification's area A, as `schemas/plants.openapi.json` describes it.
+ * An absent file is an empty store; its folders are made, as are the tables of a database.
+ * @param settings a file's path is used as it is, so it should be absolute
+ * @param options `onError` is told of every operation that failed, for the log
+ * @throws PlantsError when another process holds the file, or when it or the database is damaged or out of reach
+ */
+export async function openPlants(
+  settings: PlantSettings,
+  options: { onError?: (error: Error) => void } = {},
+): Promise<Plants> {
+  const store = await openStore(settings.storage)
+  return { app: plantsApp(settings, store, options.onError), close: () => store.close() }
+}
+
+async function openStore(storage: PlantStorage): Promise<PlantStore> {
+  if (storage.type !== 'lowdb') {
+    // The drivers are loaded only where they are used.
+    const { openDatabase } = await import('./sql/open.ts')
+    return openDatabase(storage.type, storage.url)
+  }
+  const file = await openFile(storage.file)
+  const store = lowdbStore(file.adapter, file.snapshot)
+  return {
+    ...store,
+    async close() {
+      await store.close()
+      await file.close()
+    },
+  }
+}
+
+/** Whether a path (decoded, with the base path) belongs to the plant store. */
+export function isPlantsPath(basePath: string): (path: string) => boolean {
+  const root = `${basePath.replace(/\/+$/, '')}/plants`
+  return (path) => path === root || path.startsWith(`${root}/`)
+}

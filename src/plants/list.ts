@@ -1,0 +1,53 @@
+import type { Plant } from './store.ts'
+
+/** UTF-16 units after which a piece of a list's text is handed on. */
+const PIECE = 65_536
+
+/** The JSON array of plants, as text in pieces of about 64 Ki characters or of one plant that is larger. */
+export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncGenerator<string, undefined> {
+  let piece = '['
+  let separator = ''
+  for await (const plants of lists)
+    for (const plant of plants) {
+      piece += separator + JSON.stringify(plant)
+      separator = ','
+      if (piece.length < PIECE) continue
+      yield piece
+      piece = ''
+    }
+  yield `${piece}]`
+  return undefined
+}
+
+/**
+ * Text that comes in pieces as the body of an answer: whole when there is one piece, else a stream that asks for a
+ * piece once the client has taken the ones before.
+ * @param breakOff is told of a fault after the first two pieces, when it is too late for another status, and ends
+ *   the connection, so that nobody takes the part for the whole; false where it cannot, then the stream fails
+ * @throws what `pieces` throws for the first two
+ */
+export async function bodyOf(
+  pieces: AsyncGenerator<string, undefined>,
+  breakOff: (error: Error) => boolean,
+): Promise<string | ReadableStream<Uint8Array>> {
+  const first = await pieces.next()
+  let ready: IteratorResult<string> | undefined = await pieces.next()
+  if (first.done || ready.done) return first.value ?? ''
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(encoder.encode(first.value)),
+    async pull(controller) {
+      try {
+        const piece = ready ?? (await pieces.next())
+        ready = undefined
+        if (piece.done) controller.close()
+        else controller.enqueue(encoder.encode(piece.value))
+      } catch (error) {
+        if (!breakOff(error as Error)) controller.error(new Error('the list broke off'))
+      }
+    },
+    async cancel() {
+      await pieces.return(undefined)
+    },
+  })
+}

@@ -1,0 +1,50 @@
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import pg from 'pg'
+import { faultOf } from './faults.ts'
+import type { Limits } from './limits.ts'
+
+/** A server may be set to acknowledge before a change is on disk; any other setting is left as it is. */
+const sessionOf = ({ statement }: Limits) =>
+  `select set_config('statement_timeout', '${statement}', false),
+  case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`
+
+/** Kysely on PostgreSQL. Connections are made when they are needed; broken ones are never used again. */
+export function postgresDialect(url: string, limits: Limits): PostgresDialect {
+  return new PostgresDialect({ pool: async () => postgresPool(url, limits) })
+}
+
+function postgresPool(url: string, limits: Limits): PostgresPool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'plantgw',
+    max: limits.connections,
+    connectionTimeoutMillis: limits.connect,
+    idleTimeoutMillis: limits.idle,
+    query_timeout: limits.answer,
+    keepAlive: true,
+    onConnect: async (client) => {
+      // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
+      client.on('error', () => {})
+      await client.query(sessionOf(limits))
+    },
+  })
+  pool.on('error', () => {})
+  return {
+    connect: async () => guarded(await pool.connect()),
+    end: () => pool.end(),
+  }
+}
+
+/** The client, which is closed at its release when a query showed that it is of no more use. */
+function guarded(client: pg.PoolClient): PostgresPoolClient {
+  let broken = false
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    try {
+      return await client.query(text, [...parameters])
+    } catch (error) {
+      if (faultOf(error) === 'unavailable') broken = true
+      throw error
+    }
+  }
+  return { query: query as unknown as PostgresPoolClient['query'], release: () => client.release(broken) }
+}

@@ -1,0 +1,58 @@
+/** What `GET /plants` and `POST /plants` answer with. */
+export interface Plant {
+  name: string
+  tag?: string
+}
+
+/** A plant as it is given; `id` is any int64. */
+export interface NewPlant extends Plant {
+  id: bigint
+}
+
+/** Who asks: `own` reaches the plants that `caller` created, `all` reaches every plant. */
+export interface Access {
+  caller: string
+  access: 'own' | 'all'
+}
+
+/** Plants in one piece of a list, at the most. */
+export const LIST_PIECE = 1000
+
+/**
+ * Where plants live. A promise that resolves says that the change is durable; none is visible before that.
+ * Every operation rejects with a StoreError only.
+ */
+export interface PlantStore {
+  /** Ids are unique over the whole store, whoever owns the plant. */
+  create(access: Access, plant: NewPlant): Promise<'created' | 'taken'>
+  /**
+   * The plants within reach in order of creation, in pieces of at most `LIST_PIECE`. A plant that is there all the while is
+   * listed once; one that is deleted meanwhile may be left out, and the list ends although plants are being created.
+   */
+  list(access: Access): AsyncIterable<readonly Plant[]>
+  /** False when no plant within reach has the id. */
+  delete(access: Access, id: bigint): Promise<boolean>
+  /** Ends what is under way, then refuses changes. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * What was not done. `full`: no space or quota left; `closed`: the store is closing; `unavailable`: the database
+ * cannot be reached or does not answer in time, so that a change may have been made all the same; `failed`: anything
+ * else. The message is for the operator, not for a client.
+ */
+export class StoreError extends Error {
+  override name = 'StoreError'
+  constructor(
+    readonly kind: 'full' | 'failed' | 'closed' | 'unavailable',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** The store cannot be opened. The message names the file or database, what is wrong and the cure. */
+export class PlantsError extends Error {
+  override name = 'PlantsError'
+}
