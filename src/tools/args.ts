@@ -1,0 +1,188 @@
+import type { ErrorObject } from 'ajv'
+import type { Arg, Tool } from '../config/model.ts'
+import { nearest } from '../findings/index.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { CallError } from './failure.ts'
+import type { Validate } from './validators.ts'
+import { isObject, typeText } from './values.ts'
+import { cut } from './words.ts'
+
+/** Faults named in one answer. */
+const MAX_FAULTS = 20
+
+export type ReadArgs = (args: unknown) => JsonObject
+
+/**
+ * Makes what turns the arguments of a call into checked ones: defaults filled in, `null` for an argument of
+ * `args` taken as omitted, every fault named.
+ * @param validate by the tool's input schema
+ */
+export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): ReadArgs {
+  const defaults = tool.args.filter((arg) => arg.default !== undefined)
+  const nullIsOmitted = !tool.inputSchema
+  const properties = isObject(schema.properties) ? Object.keys(schema.properties) : []
+
+  return (given) => {
+    if (given !== undefined && !isObject(given))
+      throw new CallError(
+        'arguments',
+        `The arguments of ${tool.name} must be an object, but ${typeText(given as Json)} came.`,
+      )
+    const args: JsonObject = { ...given }
+    if (nullIsOmitted)
+      for (const { name } of tool.args)
+        if (args[name] === null && Object.hasOwn(args, name)) delete args[name]
+    for (const arg of defaults) if (!Object.hasOwn(args, arg.name)) args[arg.name] = arg.default!
+    const errors = validate(args)
+    if (errors.length === 0) return args
+    throw new CallError('arguments', faultText(tool, args, errors, properties))
+  }
+}
+
+function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: string[]): string {
+  const faults = describeErrors(errors, args, {
+    name: '`arguments`',
+    unknown: (name) => unknownText(name, properties),
+    args: tool.args,
+  })
+  const shown = faults.slice(0, MAX_FAULTS)
+  const more = faults.length > shown.length ? [`- and ${faults.length - shown.length} more`] : []
+  return [
+    `The arguments of ${tool.name} are not right; nothing was sent:`,
+    ...shown.map((f) => `- ${f}`),
+    ...more,
+  ].join('\n')
+}
+
+function unknownText(name: string, properties: string[]): string {
+  const near = nearest(name, properties)
+  const cure = near
+    ? `did you mean \`${near}\`?`
+    : properties.length > 0
+      ? `the arguments are ${properties.map((property) => `\`${property}\``).join(', ')}`
+      : 'this tool takes no arguments'
+  return `\`${cut(name, 60)}\` is not an argument; ${cure}`
+}
+
+/** How the value as a whole is called, and what more can be said of its members. */
+interface Whole {
+  name: string
+  unknown?: (name: string) => string
+  args?: Arg[]
+}
+
+/** One sentence for each fault, without repetitions. */
+export function describeErrors(errors: ErrorObject[], value: Json, whole: Whole): string[] {
+  // What an alternative of `anyOf` said is noise beside the sentence for the whole.
+  const groups = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const inner = (error: ErrorObject) =>
+    groups.some((group) => error.schemaPath.startsWith(`${group.schemaPath}/`))
+  const faults = errors.filter((error) => !inner(error)).map((error) => describe(error, value, whole))
+  return [...new Set(faults)]
+}
+
+function describe(error: ErrorObject, root: Json, whole: Whole): string {
+  const { keyword, params, instancePath, message } = error
+  const { unknown, args = [] } = whole
+  const path = pathText(instancePath)
+  const name = path === '' ? whole.name : `\`${path}\``
+  const value = valueAt(root, instancePath)
+  const came = `but ${typeText(value)} came`
+  switch (keyword) {
+    case 'required': {
+      const missing = pathText(`${instancePath}/${escapePointer(params.missingProperty)}`)
+      const arg = instancePath === '' ? args.find((each) => each.name === params.missingProperty) : undefined
+      return `\`${missing}\` is missing${arg ? `: ${withArticle(arg.type)}${arg.description ? `, ${cut(arg.description, 200)}` : ''}` : ''}`
+    }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const extra: string = params.additionalProperty ?? params.unevaluatedProperty
+      if (instancePath === '' && unknown) return unknown(extra)
+      return `\`${cut(pathText(`${instancePath}/${escapePointer(extra)}`), 120)}\` is not a known property`
+    }
+    case 'type': {
+      const types = Array.isArray(params.type) ? params.type : [params.type]
+      const quoted = typeof value === 'string' && !types.includes('string') && value.length < 400
+      const hint = quoted && looksLike(types, value) ? ' (write it without quotes)' : ''
+      return `${name} must be ${types.map(withArticle).join(' or ')}, ${came}${hint}`
+    }
+    case 'enum': {
+      const allowed: Json[] = params.allowedValues
+      const near =
+        typeof value === 'string'
+          ? nearest(
+              value,
+              allowed.filter((each) => typeof each === 'string'),
+            )
+          : undefined
+      return `${name} must be one of ${cut(allowed.map(stringify).join(', '), 500)}, ${cameShort(value)}${near ? `; did you mean ${stringify(near)}?` : ''}`
+    }
+    case 'anyOf':
+    case 'oneOf':
+      return `${name} must be ${alternatives(error)}, ${came}`
+    default:
+      return `${name} ${message ?? `breaks the rule ${keyword}`}, ${cameShort(value)}`
+  }
+}
+
+/** The alternatives by their types and required properties, as far as they have them. */
+function alternatives({ schema }: ErrorObject): string {
+  const texts = (Array.isArray(schema) ? schema : []).map((each: Json) => {
+    if (!isObject(each) || typeof each.type !== 'string') return undefined
+    if (typeof each.description === 'string') return `${withArticle(each.type)} (${each.description})`
+    return withArticle(each.type)
+  })
+  return texts.length > 0 && texts.every((text) => text !== undefined)
+    ? texts.join(' or ')
+    : 'one of the alternatives of the schema'
+}
+
+function looksLike(types: string[], text: string): boolean {
+  try {
+    const value: Json = JSON.parse(text)
+    return types.some(
+      (type) => typeText(value).endsWith(` ${type}`) || (type === 'number' && typeof value === 'number'),
+    )
+  } catch {
+    return false
+  }
+}
+
+function cameShort(value: Json | undefined): string {
+  if (typeof value === 'string' && value.length <= 40) return `but ${JSON.stringify(value)} came`
+  if (typeof value === 'number' || typeof value === 'boolean') return `but ${value} came`
+  return `but ${typeText(value)} came`
+}
+
+function withArticle(type: string): string {
+  return type === 'null' ? 'null' : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`
+}
+
+/** `/a/0/b` → `a[0].b`; empty for the whole. */
+function pathText(pointer: string): string {
+  const text = segments(pointer)
+    .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
+    .join('')
+  return cut(text.replace(/^\./, ''), 120)
+}
+
+function valueAt(root: Json, pointer: string): Json | undefined {
+  let value: Json | undefined = root
+  for (const segment of segments(pointer)) {
+    if (Array.isArray(value)) value = value[Number(segment)]
+    else if (isObject(value) && Object.hasOwn(value, segment)) value = value[segment]
+    else return undefined
+  }
+  return value
+}
+
+function segments(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}

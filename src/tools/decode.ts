@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
+import { parse } from '../json/index.ts'
+import { isJsonType } from './body.ts'
+import type { Answer } from './exchange.ts'
+import { CallError, errorCode } from './failure.ts'
+import type { ReadAnswer } from './response.ts'
+import { lazy, sizeText } from './words.ts'
+
+type Decoder = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+
+const DECODERS: Record<string, Decoder> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  br: promisify(brotliDecompress),
+  // Some servers send raw deflate data under this name.
+  deflate: (data, options) =>
+    promisify(inflate)(data, options).catch(() => promisify(inflateRaw)(data, options)),
+}
+/** More encodings one over another than anyone sends. */
+const MAX_LAYERS = 3
+
+/**
+ * Undoes `Content-Encoding`, which nobody asked for but upstreams send; the result is held to the same limit as
+ * the answer, against bodies made to explode.
+ * @throws CallError
+ */
+export async function decodeAnswer(answer: Answer, maxResponseSize: number, origin: string): Promise<Answer> {
+  const header = answer.headers['content-encoding']
+  if (header === undefined || answer.body.length === 0) return answer
+  const layers = String(header)
+    .toLowerCase()
+    .split(',')
+    .map((layer) => layer.trim())
+    .filter((layer) => layer !== '' && layer !== 'identity')
+  let { body } = answer
+  for (const layer of layers.reverse()) {
+    const decode = Object.hasOwn(DECODERS, layer) && layers.length <= MAX_LAYERS ? DECODERS[layer] : undefined
+    if (!decode)
+      throw new CallError(
+        'encoding',
+        `${origin} sent its answer in an encoding that is not supported: ${layer.slice(0, 40)}.`,
+      )
+    try {
+      body = await decode(body, { maxOutputLength: maxResponseSize })
+    } catch (error) {
+      if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE')
+        throw new CallError(
+          'too-large',
+          `The answer of ${origin} is larger than the limit of ${sizeText(maxResponseSize)} (maxResponseSize) once decompressed.`,
+        )
+      throw new CallError('encoding', `${origin} sent an answer that is damaged: it is not ${layer} data.`)
+    }
+  }
+  const { 'content-encoding': _, 'content-length': __, ...headers } = answer.headers
+  return { ...answer, headers, body }
+}
+
+/** What an answer's body is. */
+export type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'
+
+export interface Typed extends ReadAnswer {
+  kind: Kind
+  /** Media type in lower case, without parameters. */
+  mediaType: string
+}
+
+const TEXT_TYPE =
+  /^(?:text\/.*|multipart\/.*|message\/.*|.*\+(?:xml|yaml|json-seq)|application\/(?:xml|yaml|x-yaml|toml|javascript|ecmascript|x-javascript|typescript|graphql|sql|x-sh|x-www-form-urlencoded|(?:x-)?ndjson|jsonl|jsonlines|json-seq|json5|xhtml|x-httpd-php|pem-certificate-chain|ld-json))$/
+
+/** Reads an answer by its media type; text and JSON are made when they are asked for, once. */
+export function readAnswer(answer: Answer): Typed {
+  const header = String(answer.headers['content-type'] ?? '')
+  const semicolon = header.indexOf(';')
+  const declared = (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase()
+  const charset = semicolon < 0 ? undefined : /;\s*charset\s*=\s*"?([^\s";]{1,40})/i.exec(header)?.[1]
+  const kind = kindOf(declared, charset, answer.body)
+  const mediaType = declared || (kind === 'text' ? 'text/plain' : 'application/octet-stream')
+  const text = lazy(() => decodeText(answer.body, kind === 'json' ? undefined : charset))
+  const data = lazy(() => (text() === '' ? undefined : parse(text())))
+  return { answer, kind, mediaType, text, data }
+}
+
+function kindOf(mediaType: string, charset: string | undefined, body: Buffer): Kind {
+  if (isJsonType(mediaType)) return 'json'
+  if (mediaType.startsWith('image/')) return 'image'
+  if (mediaType.startsWith('audio/')) return 'audio'
+  if (TEXT_TYPE.test(mediaType)) return 'text'
+  if (mediaType === '') return isUtf8(body) && !body.includes(0) ? 'text' : 'binary'
+  return charset !== undefined ? 'text' : 'binary'
+}
+
+/** By charset, UTF-8 without one; bytes that do not fit become U+FFFD. A byte order mark is left out. */
+function decodeText(body: Buffer, charset: string | undefined): string {
+  if (charset === undefined || /^utf-?8$/i.test(charset)) {
+    const text = body.toString('utf8')
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  }
+  try {
+    const decoder = new TextDecoder(charset)
+    return decoder.encoding === 'windows-1252' ? decodeWindows1252(body) : decoder.decode(body)
+  } catch {
+    return new TextDecoder().decode(body)
+  }
+}
+
+/** 0x80 to 0x9F; Node 20 decodes the whole encoding as ISO-8859-1, which has control characters there. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+function decodeWindows1252(body: Buffer): string {
+  return body.toString('latin1').replace(/[\x80-\x9f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80]!)
+}

@@ -1,0 +1,199 @@
+import type { Arg } from '../config/model.ts'
+import type { Json } from '../json/index.ts'
+import type { Template } from '../template/index.ts'
+import { CallError } from './failure.ts'
+import type { Root } from './root.ts'
+import { isFixed, render } from './templates.ts'
+
+/** Where a request goes: `path` holds the query too, and is ASCII without a fragment. */
+export interface Target {
+  origin: string
+  path: string
+}
+
+/** Makes the target of a call. @throws CallError */
+export type Endpoint = (root: Root) => Target
+
+/** What the template means to reach, as far as it can be known before a call. */
+interface Intent {
+  origin: string
+  segments: number
+}
+
+/**
+ * Turns a compiled endpoint template into targets, and holds every rendered URL against what the template
+ * means: the same origin, the same number of path segments, no `.` and `..`.
+ * @returns also what can be said against it before any call
+ */
+export function compileEndpoint(
+  template: Template,
+  args: Arg[],
+  config: Root['Config'],
+): { endpoint: Endpoint; fault?: string } {
+  const { intent, fault, target } = foresee(template, args, config)
+  if (fault !== undefined) return { endpoint: () => fail(fault), fault }
+  if (target) return { endpoint: () => target }
+  let known = ''
+  let origin = ''
+  return {
+    endpoint(root) {
+      const url = render(template, root, 'endpoint') ?? ''
+      const end = originEnd(url)
+      if (end < 0) return fail(`is not an absolute http or https URL`)
+      const text = url.slice(0, end)
+      if (text !== known) {
+        origin = readOrigin(text)
+        known = text
+      }
+      if (intent && origin !== intent.origin)
+        return fail('came out with another origin than its template has')
+      const path = readPath(url, end)
+      if (intent && countSegments(path) !== intent.segments)
+        return fail('came out with another number of path segments than its template has')
+      return { origin, path }
+    },
+  }
+}
+
+function fail(what: string): never {
+  throw new CallError('request', `Nothing was sent: the URL of this tool ${what}.`)
+}
+
+/** Where scheme, host and port end; -1 when it is no absolute URL. */
+function originEnd(url: string): number {
+  const scheme = url.indexOf('://')
+  if (scheme < 0 || scheme > 20) return -1
+  let end = scheme + 3
+  while (end < url.length && !'/?#\\'.includes(url[end]!)) end++
+  return end
+}
+
+/** Checks scheme, host and port. @throws CallError */
+export function readOrigin(text: string): string {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return fail('names no valid host and port')
+  }
+  const { protocol, username, password, hostname, origin } = url
+  if (protocol !== 'http:' && protocol !== 'https:')
+    return fail(`has the scheme ${protocol.slice(0, 20)} where only http and https are served`)
+  if (username || password || text.includes('@'))
+    return fail('holds a user name or password; send them as a header')
+  if (!hostname) return fail('names no host')
+  return origin
+}
+
+const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/
+const UNSAFE_RUNS = /(?:[^\x21-\x7e]|["<>\\^`{|}])+/g
+const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
+
+/** Path and query of a URL, from `start`. @throws CallError for `.` and `..` */
+export function readPath(url: string, start: number): string {
+  const hash = url.indexOf('#', start)
+  let path = hash < 0 ? url.slice(start) : url.slice(start, hash)
+  if (path[0] !== '/') path = `/${path}`
+  if (UNSAFE.test(path)) path = path.replace(UNSAFE_RUNS, encodeRun)
+  if (DOT_SEGMENT.test(path)) return fail('has a path segment that is `.` or `..`')
+  return path
+}
+
+function encodeRun(run: string): string {
+  return encodeURIComponent(Buffer.from(run).toString())
+}
+
+function countSegments(path: string): number {
+  let count = 0
+  for (let i = 0; i < path.length; i++) {
+    const char = path.charCodeAt(i)
+    if (char === 63) break
+    if (char === 47) count++
+  }
+  return count
+}
+
+/** Branches and `raw` may mean another origin or path in each call. */
+const BRANCHING = /\b(?:if|range|with|template|block|raw)\b/
+
+/**
+ * Renders the template with harmless values: what it shows of origin and path holds for every call, unless
+ * the template branches.
+ */
+function foresee(
+  template: Template,
+  args: Arg[],
+  config: Root['Config'],
+): { intent?: Intent; fault?: string; target?: Target } {
+  const fixed = isFixed(template)
+  if (!fixed && BRANCHING.test(template.source)) return {}
+  let url: string
+  try {
+    url = template.render(sampleRoot(template, args, config)) ?? ''
+  } catch (error) {
+    return fixed
+      ? { fault: error instanceof Error ? `cannot be made: ${error.message}` : 'cannot be made' }
+      : {}
+  }
+  try {
+    const end = originEnd(url)
+    if (end < 0) return { fault: 'is not an absolute http or https URL' }
+    const target = { origin: readOrigin(url.slice(0, end)), path: readPath(url, end) }
+    if (fixed) return { target }
+    return { intent: { origin: target.origin, segments: countSegments(target.path) } }
+  } catch (error) {
+    return { fault: (error as CallError).text.replace(/^Nothing was sent: the URL of this tool |\.$/g, '') }
+  }
+}
+
+const SAMPLES: Record<Arg['type'], Json> = {
+  string: 'x',
+  number: 1,
+  integer: 1,
+  boolean: true,
+  array: ['x', 'x', 'x', 'x'],
+  object: {},
+}
+
+function sampleRoot(template: Template, args: Arg[], config: Root['Config']): object {
+  const root = { Config: config, Args: {}, Request: {} }
+  for (const { name, type } of args) set(root, ['Args', name], SAMPLES[type])
+  for (const { path } of template.references)
+    if (path[0] === 'Args' || path[0] === 'Request') set(root, path, 'x')
+  return root
+}
+
+/** Sets what is not there yet, through objects only. */
+function set(root: object, path: readonly string[], value: Json): void {
+  let target = root as Record<string, unknown>
+  for (const [i, key] of path.entries()) {
+    const last = i === path.length - 1
+    if (!Object.hasOwn(target, key))
+      Object.defineProperty(target, key, { value: last ? value : {}, enumerable: true, writable: true })
+    const next = target[key]
+    if (typeof next !== 'object' || next === null) return
+    target = next as Record<string, unknown>
+  }
+}
+
+/**
+ * The URL for messages: origin and path, without the query; what comes from `Config` or the environment is
+ * shown by its name unless it is an address, since it may be a secret.
+ */
+export function shownUrl(origin: string, masked: Template | undefined, root: Root): string {
+  if (!masked) return origin
+  const Config = Object.fromEntries(
+    Object.entries(root.Config).map(([key, value]) => [
+      key,
+      /^https?:\/\/[^@?]*$/i.test(value) ? value : `{${key}}`,
+    ]),
+  )
+  try {
+    const url = masked.render({ ...root, Config }) ?? ''
+    const end = originEnd(url)
+    if (end < 0) return origin
+    return origin + url.slice(end).replace(/[?#].*$/s, '')
+  } catch {
+    return origin
+  }
+}

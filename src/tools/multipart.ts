@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import type { Json } from '../json/index.ts'
+import { CallError } from './failure.ts'
+import { isObject, valueText } from './values.ts'
+
+/** One part of a multipart/form-data body; a file when it has a filename. */
+export interface Part {
+  name: string
+  filename?: string
+  contentType?: string
+  data: string | Buffer
+}
+
+const MEDIA_TYPE =
+  /^[!#$%&'*+.^_`|~\w-]{1,127}\/[!#$%&'*+.^_`|~\w-]{1,127}(?: ?; ?[!#$%&'*+.^_`|~\w-]{1,64}=(?:[!#$%&'*+.^_`|~\w-]{1,127}|"[\x20!#-[\]-~]{0,127}"))*$/
+/** RFC 2397: media type, parameters, `;base64`. */
+const DATA_URI = /^data:([^,;\s]{0,255})((?:;[^,;]{0,255}){0,8}),/i
+
+/** The parts of an argument: one for each item of an array. @throws CallError */
+export function argParts(name: string, value: Json): Part[] {
+  return Array.isArray(value) ? value.map((item) => part(name, item)) : [part(name, value)]
+}
+
+function part(name: string, value: Json): Part {
+  if (typeof value === 'string') return dataUri(name, value) ?? { name, data: value }
+  if (isFile(value)) {
+    const contentType = value.contentType ?? 'application/octet-stream'
+    return file(name, value.filename ?? name, contentType, base64(name, value.data))
+  }
+  if (typeof value === 'object' && value !== null)
+    return { name, contentType: 'application/json', data: valueText(value) }
+  return { name, data: valueText(value) }
+}
+
+const FILE_KEYS = new Set(['filename', 'contentType', 'data'])
+
+function isFile(value: Json): value is { filename?: string; contentType?: string; data: string } {
+  return (
+    isObject(value) &&
+    typeof value.data === 'string' &&
+    Object.entries(value).every(([key, member]) => FILE_KEYS.has(key) && typeof member === 'string')
+  )
+}
+
+/** Undefined for text that is no data: URI. */
+function dataUri(name: string, text: string): Part | undefined {
+  const match = DATA_URI.exec(text)
+  if (!match) return undefined
+  const parameters = match[2]!.split(';').slice(1)
+  const encoded = parameters.at(-1)?.trim().toLowerCase() === 'base64'
+  if (encoded) parameters.pop()
+  const rest = text.slice(match[0].length)
+  const filename = parameters.find((each) => /^(?:file)?name=/i.test(each))
+  const others = parameters.filter((each) => each !== filename).map((each) => `;${each.trim()}`)
+  const contentType = (match[1]!.trim() || 'text/plain') + others.join('')
+  if (!MEDIA_TYPE.test(contentType)) return undefined
+  const data = encoded ? base64(name, percentDecode(rest).toString('latin1')) : percentDecode(rest)
+  const shown = filename ? percentDecode(filename.slice(filename.indexOf('=') + 1)).toString() : name
+  return file(name, shown, contentType, data)
+}
+
+function file(name: string, filename: string, contentType: string, data: Buffer): Part {
+  if (!MEDIA_TYPE.test(contentType))
+    throw new CallError(
+      'arguments',
+      `\`${name}\`: the content type of the file is not a media type such as image/png; nothing was sent.`,
+    )
+  return { name, filename, contentType, data }
+}
+
+function base64(name: string, text: string): Buffer {
+  const compact = text.replace(/[\s=]+/g, '')
+  if (!/^[\w+/-]*$/.test(compact) || compact.length % 4 === 1)
+    throw new CallError('arguments', `\`${name}\`: the data of the file is not base64; nothing was sent.`)
+  return Buffer.from(compact, 'base64')
+}
+
+/** WHATWG URL's percent-decode: what is no escape stays as it is. */
+function percentDecode(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  let length = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const value = bytes[i] === 37 ? Number.parseInt(bytes.toString('latin1', i + 1, i + 3), 16) : Number.NaN
+    const escaped = bytes[i] === 37 && isHex(bytes[i + 1]) && isHex(bytes[i + 2])
+    bytes[length++] = escaped ? value : bytes[i]!
+    if (escaped) i += 2
+  }
+  return bytes.subarray(0, length)
+}
+
+function isHex(byte: number | undefined): boolean {
+  return byte !== undefined && /[0-9a-f]/i.test(String.fromCharCode(byte))
+}
+
+/** Writes the parts as WHATWG HTML's multipart/form-data encoding does; values go in unchanged. */
+export function encodeParts(parts: Part[]): { body: Buffer; contentType: string } {
+  // Unguessable, so that no value can hold it.
+  const boundary = `plantgw-${randomUUID()}`
+  const chunks: Buffer[] = []
+  for (const { name, filename, contentType, data } of parts) {
+    let head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
+    if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
+    if (contentType !== undefined) head += `\r\nContent-Type: ${contentType}`
+    chunks.push(Buffer.from(`${head}\r\n\r\n`), typeof data === 'string' ? Buffer.from(data) : data, CRLF)
+  }
+  chunks.push(Buffer.from(`--${boundary}--\r\n`))
+  return { body: Buffer.concat(chunks), contentType: `multipart/form-data; boundary=${boundary}` }
+}
+
+const CRLF = Buffer.from('\r\n')
+
+/** The escapes of WHATWG HTML: line breaks of a name count as CRLF, those of a filename as they are. */
+function escapeFilename(name: string): string {
+  return name.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22').replaceAll('\0', '%00')
+}
+
+function escapeName(name: string): string {
+  return escapeFilename(name.replace(/\r\n|\r|\n/g, '\r\n'))
+}

@@ -1,0 +1,63 @@
+import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici'
+import type { Proxy as UpstreamProxy } from '../config/model.ts'
+import type { Pools } from './types.ts'
+
+/** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
+const MAX_POOLS = 256
+/** Sockets of one origin; further calls wait for one, each within its own time-out. */
+const MAX_SOCKETS = 256
+
+/**
+ * Connections to upstreams, kept alive between calls: one undici `Pool` for each origin, connect time-out and
+ * proxy. They outlive a reload. At most 256 pools of 256 sockets; a pool that makes room finishes its calls.
+ */
+export function createPools(): Pools {
+  const pools = new Map<string, { dispatcher: Dispatcher; used: number }>()
+  const closing = new Set<Promise<void>>()
+  let clock = 0
+
+  function retire(key: string, dispatcher: Dispatcher): void {
+    pools.delete(key)
+    const closed = dispatcher.close().finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  function makeRoom(): void {
+    let oldest: [string, { dispatcher: Dispatcher; used: number }] | undefined
+    for (const entry of pools) if (!oldest || entry[1].used < oldest[1].used) oldest = entry
+    if (oldest) retire(oldest[0], oldest[1].dispatcher)
+  }
+
+  return {
+    get(origin, connectTimeout, proxy) {
+      const key = `${origin} ${connectTimeout}${proxy ? ` ${proxyUrl(proxy)}` : ''}`
+      let entry = pools.get(key)
+      if (!entry) {
+        if (pools.size >= MAX_POOLS) makeRoom()
+        entry = { dispatcher: open(origin, connectTimeout, proxy), used: 0 }
+        pools.set(key, entry)
+      }
+      entry.used = ++clock
+      return entry.dispatcher
+    },
+    async close() {
+      for (const [key, { dispatcher }] of pools) retire(key, dispatcher)
+      await Promise.all(closing)
+    },
+  }
+}
+
+function proxyUrl({ type, host, port }: UpstreamProxy): string {
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  return `${type}://${name}:${port}`
+}
+
+function open(origin: string, connectTimeout: number, proxy?: UpstreamProxy): Dispatcher {
+  // The deadline of the call bounds headers and body together.
+  const options = { connections: MAX_SOCKETS, headersTimeout: 0, bodyTimeout: 0 }
+  const connect = { timeout: connectTimeout }
+  if (!proxy) return new Pool(origin, { ...options, connect })
+  const uri = proxyUrl(proxy)
+  if (proxy.type !== 'socks5') return new ProxyAgent({ ...options, uri, proxyTls: connect })
+  return new Socks5ProxyAgent(uri, { ...options, connect: buildConnector(connect) })
+}

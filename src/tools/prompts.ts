@@ -1,0 +1,75 @@
+import type { Configuration, Prompt } from '../config/model.ts'
+import { nearest } from '../findings/index.ts'
+import type { Template } from '../template/index.ts'
+import { CallError } from './failure.ts'
+import { type Env, render, templateCompiler } from './templates.ts'
+import type { Problem, PromptAnswer, PromptDefinition, Prompts } from './types.ts'
+import { isObject } from './values.ts'
+import { cut } from './words.ts'
+
+interface CompiledPrompt {
+  prompt: Prompt
+  definition: PromptDefinition
+  texts: (Template | undefined)[]
+}
+
+/** Compiles the prompts that the configuration itself holds; their texts are templates over `.Args`. */
+export function compilePrompts(
+  configuration: Configuration,
+  { env }: { env: Env },
+): { prompts: Prompts; problems: Problem[] } {
+  const problems: Problem[] = []
+  const compile = templateCompiler(env, problems)
+  const compiled = new Map<string, CompiledPrompt>()
+  for (const [i, prompt] of configuration.prompts.entries()) {
+    const texts = prompt.promptResponse.map(({ content }, j) =>
+      compile(content.text, ['prompts', i, 'promptResponse', j, 'content', 'text'], 'text', { Args: true }),
+    )
+    if (!texts.includes(undefined))
+      compiled.set(prompt.name, { prompt, definition: definitionOf(prompt), texts })
+  }
+  const list = [...compiled.values()].map(({ definition }) => definition)
+  const names = [...compiled.keys()]
+  return {
+    prompts: {
+      list,
+      get(name, args) {
+        const found = compiled.get(name)
+        if (found) return answer(found, args)
+        const near = nearest(name, names)
+        return { error: `Unknown prompt: ${cut(name, 100)}${near ? `; did you mean ${near}?` : ''}` }
+      },
+    },
+    problems,
+  }
+}
+
+function definitionOf({ name, title, description, arguments: args }: Prompt): PromptDefinition {
+  const definition: PromptDefinition = { name, arguments: args }
+  if (title !== undefined) definition.title = title
+  if (description !== undefined) definition.description = description
+  return definition
+}
+
+function answer({ prompt, texts }: CompiledPrompt, args: unknown = {}): PromptAnswer {
+  if (!isObject(args)) return { error: `The arguments of prompt ${prompt.name} must be an object` }
+  const wrong = Object.keys(args).find((name) => typeof args[name] !== 'string')
+  if (wrong !== undefined)
+    return { error: `Argument ${cut(wrong, 100)} of prompt ${prompt.name} must be a string` }
+  const missing = prompt.arguments.filter(({ name, required }) => required && !Object.hasOwn(args, name))
+  if (missing.length > 0)
+    return {
+      error: `Missing argument of prompt ${prompt.name}: ${missing.map(({ name }) => name).join(', ')}`,
+    }
+  try {
+    const messages = prompt.promptResponse.map(({ role }, i) => ({
+      role,
+      content: { type: 'text' as const, text: render(texts[i]!, { Args: args }, 'text') ?? '' },
+    }))
+    const { description } = prompt
+    return { result: description === undefined ? { messages } : { description, messages } }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return { error: error.text }
+  }
+}

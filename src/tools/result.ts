@@ -1,0 +1,214 @@
+import { type Json, type JsonObject, parse } from '../json/index.ts'
+import { describeErrors } from './args.ts'
+import type { Typed } from './decode.ts'
+import { CallError } from './failure.ts'
+import type { AnswerTemplate } from './response.ts'
+import type { Root } from './root.ts'
+import type { Content, ToolResult } from './types.ts'
+import type { Validate } from './validators.ts'
+import { isObject } from './values.ts'
+import { cut } from './words.ts'
+
+/** Characters of an upstream's body in an error's text. */
+const ERROR_TEXT = 4_000
+/** Faults of an answer that does not fit its schema. */
+const MAX_FAULTS = 10
+
+/** What a tool says of its answers, compiled. */
+export interface Shape {
+  responseBody: AnswerTemplate | undefined
+  errorBody: AnswerTemplate | undefined
+  /** Present with an output schema. */
+  output: { validate: Validate; wrapped: boolean } | undefined
+}
+
+export interface Sent {
+  method: string
+  /** Without query and secrets; made only when it is needed. */
+  url: () => string
+  root: Root
+}
+
+/** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
+export function successResult(read: Typed, shape: Shape, sent: Sent): ToolResult {
+  const template = shape.responseBody?.passesThrough ? undefined : shape.responseBody
+  if (shape.output) return structuredResult(read, template, shape.output, sent)
+  if (isBinary(read)) return { content: [...captions(read, template, sent), binaryContent(read, sent)] }
+  if (template) return textResult(template.render(sent.root, read))
+  if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
+  return textResult(read.answer.body.length === 0 ? `${statusText(read)} (empty answer)` : read.text())
+}
+
+function isBinary({ kind, answer }: Typed): boolean {
+  return kind !== 'json' && kind !== 'text' && answer.body.length > 0
+}
+
+function textResult(text: string): ToolResult {
+  return { content: [{ type: 'text', text }] }
+}
+
+/** Beside media only a text that does not read the media as text. */
+function captions(read: Typed, template: AnswerTemplate | undefined, sent: Sent): Content[] {
+  if (!template || template.readsBody) return []
+  return [{ type: 'text', text: template.render(sent.root, read) }]
+}
+
+function binaryContent(read: Typed, sent: Sent): Content {
+  const data = read.answer.body.toString('base64')
+  const { kind, mediaType } = read
+  if (kind === 'image' || kind === 'audio') return { type: kind, data, mimeType: mediaType }
+  return { type: 'resource', resource: { uri: sent.url(), mimeType: mediaType, blob: data } }
+}
+
+function structuredResult(
+  read: Typed,
+  template: AnswerTemplate | undefined,
+  { validate, wrapped }: NonNullable<Shape['output']>,
+  sent: Sent,
+): ToolResult {
+  const text = template ? template.render(sent.root, read) : read.text()
+  let data: Json
+  try {
+    data = parse(text)
+  } catch {
+    const what = template
+      ? 'The rendered responseBody'
+      : `The answer of the upstream (${statusText(read)}, ${read.mediaType})`
+    throw new CallError(
+      'output-schema',
+      `${what} is not JSON, but this tool promises structured content (outputSchema).`,
+    )
+  }
+  const structured: Json = wrapped ? { result: data } : data
+  const errors = validate(structured)
+  if (errors.length > 0 || !isObject(structured)) {
+    // The wrapper is ours: what is said is said of the answer.
+    const own = wrapped
+      ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
+      : errors
+    const faults = describeErrors(own, data, { name: 'the answer' }).slice(0, MAX_FAULTS)
+    throw new CallError(
+      'output-schema',
+      ['The answer does not fit the outputSchema of this tool:', ...faults.map((fault) => `- ${fault}`)].join(
+        '\n',
+      ),
+    )
+  }
+  const content: Content[] = [{ type: 'text', text }]
+  if (isBinary(read)) content.push(binaryContent(read, sent))
+  return { content, structuredContent: structured }
+}
+
+/**
+ * The result of an answer that is an error, or a redirect that is not followed.
+ *
+ * `structuredContent` is `{status, headers, body}`. Clients hold structured content against a tool's output
+ * schema even on errors, so with an output schema it is `_meta['plantgw/error']` instead. `failed` is what kept
+ * the tool's `errorBody` from being made.
+ */
+export function errorAnswer(
+  read: Typed,
+  shape: Shape,
+  sent: Sent,
+): { result: ToolResult; failed?: CallError | undefined } {
+  const details = errorDetails(read)
+  const { text, failed } = shape.errorBody
+    ? errorBodyText(shape.errorBody, read, sent)
+    : { text: errorText(read, sent) }
+  const result: ToolResult = { content: [{ type: 'text', text }], isError: true }
+  if (shape.output) result._meta = { 'plantgw/error': details }
+  else result.structuredContent = details
+  return { result, failed }
+}
+
+/** A template that fails must not hide what the upstream said. */
+function errorBodyText(
+  template: AnswerTemplate,
+  read: Typed,
+  sent: Sent,
+): { text: string; failed?: CallError } {
+  try {
+    return { text: template.render(sent.root, read) }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return { text: `${errorText(read, sent)}\n\n${error.text}`, failed: error }
+  }
+}
+
+/**
+ * The text for an answer that came, but could not be made a result of: that the request was carried out
+ * matters more to the caller than why its answer is in no shape.
+ */
+export function unshapedText(read: Typed, sent: Sent, error: CallError): string {
+  const { length } = read.answer.body
+  const first = `${sent.method} ${sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
+  return length === 0 || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
+}
+
+function errorText(read: Typed, sent: Sent): string {
+  const { status, headers, body } = read.answer
+  const first = `${sent.method} ${sent.url()} answered ${statusText(read)}`
+  if (status < 400 && typeof headers.location === 'string')
+    return `${first}: a redirect to ${withoutSecrets(headers.location)} that is not followed; followRedirects of the tool would follow it.`
+  if (body.length === 0) return `${first} without a body.`
+  if (read.kind !== 'json' && read.kind !== 'text')
+    return `${first} with ${body.length} bytes of ${read.mediaType}.`
+  return `${first}:\n${cut(read.text(), ERROR_TEXT)}`
+}
+
+/** A URL without user, query and fragment. */
+function withoutSecrets(location: string): string {
+  return cut(location.replace(/[?#].*$/s, '').replace(/^([a-z]+:)?\/\/[^/]*@/i, '$1//'), 500)
+}
+
+function errorDetails(read: Typed): JsonObject {
+  const details: JsonObject = { status: read.answer.status, headers: safeHeaders(read) }
+  if (read.answer.body.length === 0) return details
+  if (read.kind === 'json') {
+    try {
+      details.body = read.data()!
+      return details
+    } catch {
+      // Not JSON after all: the text says what it is.
+    }
+  }
+  if (read.kind === 'json' || read.kind === 'text') details.body = cut(read.text(), ERROR_TEXT)
+  return details
+}
+
+/** Headers that help to act on an answer; whatever could be a credential stays out. */
+const SAFE_HEADERS = new Set([
+  'allow',
+  'content-language',
+  'content-length',
+  'content-type',
+  'deprecation',
+  'etag',
+  'last-modified',
+  'retry-after',
+  'sunset',
+  'traceparent',
+  'www-authenticate',
+  'x-correlation-id',
+  'x-request-id',
+  'x-trace-id',
+])
+
+function safeHeaders(read: Typed): { [name: string]: string } {
+  const safe: { [name: string]: string } = {}
+  for (const [name, value] of Object.entries(read.answer.headers)) {
+    if (value === undefined || !(SAFE_HEADERS.has(name) || /^(?:x-)?rate-?limit/.test(name))) continue
+    safe[name] = cut(Array.isArray(value) ? value.join(', ') : value, 1000)
+  }
+  return safe
+}
+
+function headerLines(read: Typed): string {
+  return Object.entries(safeHeaders(read))
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+}
+
+function statusText({ answer: { status, reason } }: Typed): string {
+  return reason ? `${status} ${cut(reason, 100)}` : `${status}`
+}

@@ -1,0 +1,97 @@
+import type { JsonObject } from '../json/index.ts'
+import type { Reference, Template } from '../template/index.ts'
+import { reads } from './templates.ts'
+import type { CallContext } from './types.ts'
+
+/** What templates see as `.`; `Response` only in `responseBody` and `errorBody`. */
+export interface Root {
+  Config: Readonly<Record<string, string>>
+  Args: JsonObject
+  Request: object
+  Response?: object
+}
+
+export type RootBuilder = (args: JsonObject, call: CallContext) => Root
+
+/** Makes what builds the root of a call: only those parts of `Request` that one of the templates reads. */
+export function rootBuilder(config: Root['Config'], templates: (Template | undefined)[]): RootBuilder {
+  const any = (...path: string[]) => templates.some((template) => reads(template, ...path))
+  if (!any('Request')) {
+    const Request = Object.freeze({})
+    return (Args) => ({ Config: config, Args, Request })
+  }
+  const headers = any('Request', 'Headers') ? headersBuilder(templates) : undefined
+  const [query, cookies, path, body] = ['Query', 'Cookies', 'Path', 'Body'].map((name) =>
+    any('Request', name),
+  )
+  return (Args, call) => {
+    const Request: Record<string, unknown> = {}
+    if (headers) Request.Headers = headers(call.headers)
+    if (query) Request.Query = call.query?.() ?? {}
+    if (cookies) Request.Cookies = parseCookies(call.headers.cookie)
+    if (path) Request.Path = call.path
+    if (body) Request.Body = call.body
+    return { Config: config, Args, Request }
+  }
+}
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/**
+ * Headers that templates name are looked up without regard to case, as HTTP compares them; all of them, under
+ * Go's canonical names, are there only for a template that reads the whole map.
+ */
+function headersBuilder(templates: (Template | undefined)[]): (headers: Headers) => Record<string, string> {
+  const references = templates
+    .flatMap((template) => template?.references.filter((each) => !isPartOfLonger(each, template)) ?? [])
+    .map(({ path }) => path)
+  const paths = references.filter(
+    ([root, field]) => root === undefined || (root === 'Request' && (field ?? 'Headers') === 'Headers'),
+  )
+  const whole = paths.some((path) => path.length < 3)
+  const names = [...new Set(paths.flatMap((path) => path[2] ?? []))].map((name) => [name, name.toLowerCase()])
+  return (headers) => {
+    const picked: Record<string, string> = {}
+    const pick = (name: string, lower: string) => {
+      const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined
+      if (value !== undefined) define(picked, name, value)
+    }
+    if (whole) for (const lower of Object.keys(headers)) pick(canonicalHeader(lower), lower)
+    for (const [name, lower] of names) pick(name!, lower!)
+    return picked
+  }
+}
+
+/** `.Request.Headers` inside `index .Request.Headers "X-Id"`, which is a reference of its own. */
+function isPartOfLonger({ path, start, end }: Reference, { references }: Template): boolean {
+  return references.some(
+    (other) =>
+      other.path.length > path.length &&
+      other.start <= start &&
+      other.end >= end &&
+      other.path[2] !== undefined,
+  )
+}
+
+/** Sets an own property, also one named `__proto__`. */
+export function define(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') target[name] = value
+  else Object.defineProperty(target, name, { value, enumerable: true })
+}
+
+/** `x-trace-id` → `X-Trace-Id`, as Go's net/textproto writes header names. */
+export function canonicalHeader(name: string): string {
+  return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
+}
+
+function parseCookies(header: string | undefined): Record<string, string> {
+  const cookies: Record<string, string> = {}
+  for (const pair of header?.split(';') ?? []) {
+    const equals = pair.indexOf('=')
+    if (equals < 0) continue
+    const name = pair.slice(0, equals).trim()
+    const value = pair.slice(equals + 1).trim()
+    if (name && !Object.hasOwn(cookies, name)) define(cookies, name, value.replace(/^"(.*)"$/, '$1'))
+  }
+  return cookies
+}

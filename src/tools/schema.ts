@@ -1,0 +1,102 @@
+import type { Arg, Tool } from '../config/model.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { ToolDefinition } from './types.ts'
+import { isObject } from './values.ts'
+
+/** A file as an object; `data:` URIs are the other way to give one. */
+const FILE: JsonObject = {
+  type: 'object',
+  description: 'A file: base64 data with its name and media type',
+  properties: {
+    filename: { type: 'string' },
+    contentType: { type: 'string', description: 'Media type, such as image/png' },
+    data: { type: 'string', description: 'Base64' },
+  },
+  required: ['data'],
+  additionalProperties: false,
+}
+const TEXT_OR_FILE: JsonObject[] = [{ type: 'string', description: 'Text, or a file as a data: URI' }, FILE]
+
+/** The tool as `tools/list` shows it. */
+export function toolDefinition(tool: Tool): ToolDefinition {
+  const definition: ToolDefinition = {
+    name: tool.name,
+    inputSchema: tool.inputSchema ?? inputSchema(tool.args),
+  }
+  if (tool.title !== undefined) definition.title = tool.title
+  if (tool.description !== undefined) definition.description = tool.description
+  if (tool.outputSchema) definition.outputSchema = wrapOutput(tool.outputSchema)
+  if (tool.annotations) definition.annotations = tool.annotations
+  if (tool.meta) definition._meta = tool.meta
+  return definition
+}
+
+/**
+ * The JSON Schema 2020-12 of a tool's arguments. Unknown arguments are refused: a misspelt one would be lost
+ * without a word otherwise.
+ */
+export function inputSchema(args: Arg[]): JsonObject {
+  const schema: JsonObject = {
+    type: 'object',
+    properties: Object.fromEntries(args.map((arg) => [arg.name, argSchema(arg)])),
+  }
+  const required = args.filter((arg) => arg.required).map((arg) => arg.name)
+  if (required.length > 0) schema.required = required
+  schema.additionalProperties = false
+  return schema
+}
+
+function argSchema(arg: Arg): JsonObject {
+  const schema: JsonObject = {}
+  const files = arg.position === 'form-data' && !arg.enum
+  if (files && arg.type === 'string') schema.anyOf = TEXT_OR_FILE
+  else schema.type = arg.type
+  if (arg.description !== undefined) schema.description = arg.description
+  if (arg.default !== undefined) schema.default = arg.default
+  if (arg.enum) schema.enum = arg.enum
+  if (arg.type === 'array' && arg.items) {
+    const items = normalise(arg.items)
+    if (files && items.type === 'string' && !items.enum) {
+      const { type: _, ...rest } = items
+      schema.items = { ...rest, anyOf: TEXT_OR_FILE }
+    } else schema.items = items
+  }
+  if (arg.type === 'object' && arg.properties)
+    schema.properties = normalise({ properties: arg.properties }).properties!
+  return schema
+}
+
+/** Fills in the types that `properties` and `items` imply, at every depth. */
+function normalise(schema: JsonObject): JsonObject {
+  const result = { ...schema }
+  if (isObject(schema.properties)) {
+    const entries = Object.entries(schema.properties)
+    result.type ??= 'object'
+    result.properties = Object.fromEntries(
+      entries.map(([name, property]) => [name, isObject(property) ? normalise(property) : property]),
+    )
+  }
+  if (isObject(schema.items)) {
+    result.type ??= 'array'
+    result.items = normalise(schema.items)
+  }
+  return result
+}
+
+/**
+ * Structured content is an object in every session-based revision, so an answer of another type is wrapped as
+ * the property `result`, and its schema with it.
+ */
+function wrapOutput(schema: JsonObject): JsonObject {
+  if (isObjectSchema(schema)) return schema
+  const { $defs, $schema, ...rest } = schema
+  const wrapped: JsonObject = { type: 'object', properties: { result: rest }, required: ['result'] }
+  if ($schema !== undefined) wrapped.$schema = $schema
+  if ($defs !== undefined) wrapped.$defs = $defs
+  return wrapped
+}
+
+/** Whether a schema can only describe objects, by its `type`. */
+export function isObjectSchema(schema: JsonObject): boolean {
+  return schema.type === 'object'
+}

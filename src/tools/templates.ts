@@ -1,0 +1,101 @@
+import type { FindingCode } from '../findings/codes.ts'
+import {
+  type Compiled,
+  compile,
+  type Place,
+  RenderError,
+  type Roots,
+  type Template,
+  type TemplateError,
+} from '../template/index.ts'
+import { CallError } from './failure.ts'
+import type { Problem } from './types.ts'
+import { unrendered } from './unrendered.ts'
+
+const REQUEST = { Headers: true, Query: true, Cookies: true, Path: true, Body: true } as const
+/** What the templates that make a request can read. */
+export const REQUEST_ROOTS: Roots = { Config: true, Args: true, Request: REQUEST }
+/** What `responseBody` and `errorBody` can read. */
+export const RESPONSE_ROOTS: Roots = {
+  ...REQUEST_ROOTS,
+  Response: { Data: true, Body: true, Status: true, Headers: true },
+}
+/** The author wrote these values, so URLs take them as they are. */
+const TRUSTED = ['Config']
+
+export type Env = Readonly<Record<string, string | undefined>>
+export type CompileTemplate = (
+  source: string,
+  path: (string | number)[],
+  place: Place,
+  roots: Roots,
+) => Template | undefined
+
+/** Compiles templates and writes what is wrong with them into `problems`. */
+export function templateCompiler(env: Env, problems: Problem[]): CompileTemplate {
+  return (source, path, place, roots) => {
+    const { template, errors } = compileQuietly(source, place, roots, env)
+    for (const error of errors) problems.push(problemOf(error, path))
+    return template
+  }
+}
+
+export function compileQuietly(source: string, place: Place, roots: Roots, env: Env): Compiled {
+  return compile(source, { place, env, roots, trusted: TRUSTED })
+}
+
+const CODES: Record<TemplateError['kind'], FindingCode> = {
+  parse: 'template-syntax',
+  context: 'template-context',
+  env: 'env-unset',
+}
+
+function problemOf(error: TemplateError, path: (string | number)[]): Problem {
+  const { start, end, message, hint } = error
+  const problem: Problem = { path, start, end, code: CODES[error.kind], severity: 'error', message }
+  if (hint) problem.hint = hint
+  return problem
+}
+
+/**
+ * Renders for a call.
+ * @param what names the template in the error, as `unrendered` says
+ * @throws CallError
+ */
+export function render(template: Template, root: object, what: string): string | undefined {
+  try {
+    return template.render(root)
+  } catch (error) {
+    if (error instanceof CallError) throw error
+    if (!(error instanceof RenderError)) throw error
+    throw unrendered(error, template, root, what)
+  }
+}
+
+/** Whether the template may read `.A.B`: directly, or through something that holds it. */
+export function reads(template: Template | undefined, ...path: string[]): boolean {
+  return (
+    template?.references.some((reference) =>
+      reference.path.slice(0, path.length).every((segment, i) => segment === path[i]),
+    ) ?? false
+  )
+}
+
+/** Whether the template names the argument, or may read it as one of all of them. */
+export function readsArgument({ references }: Template, name: string): boolean {
+  const ofArgs = references.filter(({ path }) => path.length === 0 || path[0] === 'Args')
+  return ofArgs.some((one) => {
+    if (one.path.length > 1) return one.path[1] === name
+    // `.Args` inside `index .Args "id"`, which is a reference of its own.
+    return !ofArgs.some(({ path, start, end }) => path.length > 1 && start <= one.start && end >= one.end)
+  })
+}
+
+/** Functions whose result differs from call to call. */
+const VARYING = /\b(?:now|ago|uuid\w*|rand\w*|shuffle|gen\w+)\b/
+
+/** Whether the output is the same for every call, since the template reads `Config` at most. */
+export function isFixed(template: Template): boolean {
+  if (template.constant !== undefined) return true
+  return template.references.every(({ path }) => path[0] === 'Config') && !VARYING.test(template.source)
+}

@@ -1,0 +1,148 @@
+import type { Dispatcher } from 'undici'
+import type { Limits, Proxy as UpstreamProxy } from '../config/model.ts'
+import type { FindingCode } from '../findings/codes.ts'
+import type { Severity } from '../findings/finding.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import type { Answer, UpstreamRequest } from './exchange.ts'
+
+/** Something wrong with what a tool or prompt says; the caller adds file and range. */
+export interface Problem {
+  /** Path in the configuration, such as `['tools', 2, 'endpoint']`. */
+  path: (string | number)[]
+  /** Offsets into the decoded scalar at `path`, in UTF-16 units. Absent: the whole value. */
+  start?: number
+  end?: number
+  code: FindingCode
+  severity: Severity
+  message: string
+  hint?: string
+}
+
+/** What MCP's `tools/list` shows of a tool. */
+export interface ToolDefinition {
+  name: string
+  title?: string
+  description?: string
+  /** JSON Schema 2020-12 of type object. */
+  inputSchema: JsonObject
+  /** Of type object always: a schema of another type is wrapped as the property `result`. */
+  outputSchema?: JsonObject
+  annotations?: JsonObject
+  _meta?: JsonObject
+}
+
+export interface Tools {
+  /** In the order of `allowedTools`, else of `tools`. */
+  list: ToolDefinition[]
+  get(name: string): CompiledTool | undefined
+}
+
+export interface CompiledTool {
+  definition: ToolDefinition
+  /** Calls the upstream. Never rejects; every failure is a result with `isError`. */
+  call(args: unknown, call: CallContext): Promise<Outcome>
+  /** What `call` would send, without sending it; or why nothing would be sent, for the author of the tool. */
+  request(args: unknown, call: CallContext): RequestPlan
+  /** What `call` would come to if the upstream gave this answer; nothing is sent. */
+  respond(args: unknown, call: CallContext, answer: Answer): Outcome
+}
+
+export type RequestPlan =
+  | { request: UpstreamRequest; error?: undefined }
+  | { request?: undefined; error: string }
+
+/** What a call needs of an `AbortSignal`, which is one. */
+export interface CancelSignal {
+  readonly aborted: boolean
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+/** The MCP request that a call came with. */
+export interface CallContext {
+  /** Names in lower case; repeated ones joined as Node joins them. */
+  headers: Readonly<Record<string, string | undefined>>
+  query?: () => Readonly<Record<string, string>>
+  path?: string
+  /** The whole JSON-RPC message. */
+  body: Json
+  /** Aborts the upstream call. */
+  signal: CancelSignal
+}
+
+export type Content =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | { type: 'resource'; resource: { uri: string; mimeType: string; blob: string } }
+
+/** MCP's CallToolResult. May hold exact numbers: write it with `stringify` of `src/json`. */
+export interface ToolResult {
+  content: Content[]
+  structuredContent?: JsonObject
+  isError?: true
+  _meta?: JsonObject
+}
+
+export interface Outcome {
+  result: ToolResult
+  upstreamStatus?: number
+  /** Short code for the log. */
+  failure?: Failure
+  /** For the log: what failed in terms of the configuration, where the result says it in the caller's. */
+  detail?: string
+}
+
+export type Failure =
+  | 'arguments'
+  | 'template'
+  | 'request'
+  | 'too-large'
+  | 'timeout'
+  | 'cancelled'
+  | 'connect'
+  | 'tls'
+  | 'network'
+  | 'redirect'
+  | 'status'
+  | 'encoding'
+  | 'output-schema'
+  /** A fault of the gateway itself. */
+  | 'internal'
+
+/** Connections to upstreams: one undici `Pool` for each origin, kept alive between calls. */
+export interface Pools {
+  /** The dispatcher for an origin such as `https://api.example.com`, made at its first use. */
+  get(origin: string, connectTimeout: number, proxy?: UpstreamProxy): Dispatcher
+  /** Waits for calls in flight, then closes every connection. */
+  close(): Promise<void>
+}
+
+export interface CompileContext {
+  /** What `env` of templates reads. */
+  env: Readonly<Record<string, string | undefined>>
+  /** Of the process; those of the server and the tool go before them. */
+  limits: Limits
+  pools: Pools
+}
+
+/** What MCP's `prompts/list` shows of a prompt. */
+export interface PromptDefinition {
+  name: string
+  title?: string
+  description?: string
+  arguments: { name: string; description?: string; required: boolean }[]
+}
+
+export interface Prompts {
+  list: PromptDefinition[]
+  /** `args` as they came; `error` is for JSON-RPC -32602: an unknown prompt, a missing or faulty argument. */
+  get(name: string, args: unknown): PromptAnswer
+}
+
+export type PromptAnswer = { result: PromptResult; error?: undefined } | { result?: undefined; error: string }
+
+/** MCP's GetPromptResult. */
+export interface PromptResult {
+  description?: string
+  messages: { role: 'user' | 'assistant'; content: { type: 'text'; text: string } }[]
+}

@@ -1,0 +1,84 @@
+import type { RenderError, Template } from '../template/index.ts'
+import { CallError } from './failure.ts'
+import { isObject } from './values.ts'
+import { cut } from './words.ts'
+
+/**
+ * The failure of a template in a call. Its text is for the caller, who can mend arguments and nothing else; the
+ * place in the template and its cure are for the author, and stand in `detail`.
+ * @param what names the template, such as `endpoint` or `header X-Id`; `text` is one of a prompt
+ */
+export function unrendered(error: RenderError, template: Template, root: object, what: string): CallError {
+  const { message, hint, line, column, start, end } = error
+  const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be made`
+  const at = `at \`${cut(template.source.slice(start, end), 80)}\`, line ${line}, column ${column}`
+  const detail = capital(`${whole}: ${message}${hint ? ` (${hint})` : ''}, ${at}.`)
+  const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'Nothing was sent: '
+  const reason = reasonOf(error, template, root, what) ?? `${whole}${ofArgs(error, template)}`
+  return new CallError('template', `${capital(before + reason)}.`, detail)
+}
+
+/** In terms of what the caller gave; undefined where that is not what it is about. */
+function reasonOf(
+  { kind, start, end }: RenderError,
+  template: Template,
+  root: object,
+  what: string,
+): string | undefined {
+  if (kind !== 'missing' && kind !== 'unsafe') return undefined
+  const inside = template.references.filter((one) => start <= one.start && one.end <= end)
+  // That a header cannot hold a value is seen when it is finished.
+  const paths = (what.startsWith('header') || inside.length === 0 ? template.references : inside).map(
+    ({ path }) => path,
+  )
+  const find = (test: (value: unknown) => boolean) => paths.find((path) => test(valueAt(root, path)))
+  if (kind === 'missing') {
+    const missing = find((value) => value === undefined || value === null)
+    if (missing) return missingText(missing)
+    const empty = find((value) => value === '')
+    return empty && `${nameOf(empty)} may not be empty`
+  }
+  if (what.startsWith('header')) {
+    const odd = find((value) => typeof value === 'string' && /[^\t\x20-\x7e\xa0-\xff]/.test(value))
+    return odd && `${nameOf(odd)} holds a line break or another character that the ${what} cannot hold`
+  }
+  const dots = find((value) => value === '.' || value === '..')
+  return dots && `${nameOf(dots)} may not be \`${valueAt(root, dots)}\`: it must name something`
+}
+
+function missingText(path: readonly string[]): string {
+  const cure = {
+    Args: 'give it a value',
+    Config: 'only the operator of this gateway can mend that',
+    Request: 'it comes with the request to this gateway, not with the arguments',
+  }[path[0] ?? '']
+  return `${nameOf(path)} is missing${cure ? `; ${cure}` : ''}`
+}
+
+function nameOf([root = '', ...path]: readonly string[]): string {
+  const [field, ...names] = path
+  if (root === 'Args') return `\`${cut(path.join('.'), 120)}\``
+  if (root === 'Request' && field === 'Headers' && names.length > 0)
+    return `the header \`${names.join('.')}\``
+  return `\`.${[root, ...path].join('.')}\``
+}
+
+/** What went wrong and the arguments that were involved, without the expression that the message ends with. */
+function ofArgs({ message, start, end }: RenderError, { source, references }: Template): string {
+  const expression = source.slice(start, end).replace(/\s+/g, ' ')
+  const at = message.lastIndexOf(', at ')
+  const bare = at >= 0 && expression.startsWith(message.slice(at + 5)) ? message.slice(0, at) : message
+  const inside = references.filter((one) => one.path[0] === 'Args' && start <= one.start && one.end <= end)
+  const names = [...new Set(inside.map(({ path }) => nameOf(path)))]
+  return `${names.length > 0 ? ` of ${names.join(', ')}` : ''}: ${bare}`
+}
+
+function valueAt(root: object, path: readonly string[]): unknown {
+  let value: unknown = root
+  for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  return value
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,52 @@
+import { ExactNumber, type Json, stringify } from '../json/index.ts'
+import { wellFormed } from './words.ts'
+
+/** How a value is written where only text fits: strings as they are, everything else as JSON. */
+export function valueText(value: Json): string {
+  return typeof value === 'string' ? value : stringify(value)
+}
+
+/** `name=value`, both percent-encoded so that nothing of them can end the pair. */
+export function queryPair(name: string, value: Json): string {
+  return `${percentEncode(name)}=${percentEncode(valueText(value))}`
+}
+
+/** An argument as query pairs: an array is the name again for each item. */
+export function queryPairs(name: string, value: Json): string[] {
+  return Array.isArray(value) ? value.map((item) => queryPair(name, item)) : [queryPair(name, value)]
+}
+
+function percentEncode(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    return encodeURIComponent(wellFormed(text))
+  }
+}
+
+/** Whether the value holds a number that a double cannot. */
+export function hasExact(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
+  if (value instanceof ExactNumber) return true
+  if (Array.isArray(value)) return value.some(hasExact)
+  for (const key in value) if (hasExact(value[key]!)) return true
+  return false
+}
+
+/** The JSON name of a value's type, with its article. */
+export function typeText(value: Json | undefined): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'bigint') return 'an integer'
+  if (value instanceof ExactNumber) return 'a number'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a number'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** A plain object, neither an array nor an exact number. */
+export function isObject(value: unknown): value is { [key: string]: Json } {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  )
+}
