@@ -1,0 +1,195 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'hono'
+import { Cancellation, type CancelSignal } from './cancel.ts'
+import { errorText, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
+
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
+export type ResponseHeaders = Readonly<Record<string, string>>
+
+/** One HTTP request as the codec needs it. */
+export interface Exchange {
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: RequestHeaders
+  query(): Readonly<Record<string, string>>
+  /** Sent with every answer: CORS, request id. */
+  readonly replyHeaders: ResponseHeaders
+  readonly requestId: string
+  /** Bytes of a body that are read at the most. */
+  readonly maxBody: number
+  /** Aborted when the client goes away before it has the answer. Made at each call. */
+  signal(): CancelSignal
+  /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
+  onGone(listener: () => void): () => void
+  body(): Promise<Body>
+}
+
+export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' }
+
+/** Node's own request and response, where there are any: they are read without building web objects. */
+interface NodePair {
+  incoming?: IncomingMessage
+  outgoing?: ServerResponse
+}
+
+function nodePair(c: Context): NodePair {
+  return (c.env as NodePair | undefined) ?? {}
+}
+
+/** Tells when the client goes away before it has the answer. */
+export function departureOf(c: Context): CancelSignal {
+  const { outgoing } = nodePair(c)
+  if (!outgoing) return c.req.raw.signal
+  const departure = new Cancellation()
+  outgoing.on('close', () => {
+    if (!outgoing.writableFinished) departure.abort()
+  })
+  return departure
+}
+
+/** The headers of a request, read without building a `Headers` object where Node has them already. */
+export function headersOf(c: Context): RequestHeaders {
+  const { incoming } = nodePair(c)
+  return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
+}
+
+/** Listens for a client that goes away, without building a `Request` where Node's response is there. */
+export function onGone(c: Context, listener: () => void): () => void {
+  const { outgoing } = nodePair(c)
+  if (!outgoing) {
+    const { signal } = c.req.raw
+    signal.addEventListener('abort', listener, { once: true })
+    return () => signal.removeEventListener('abort', listener)
+  }
+  const closed = () => {
+    if (!outgoing.writableFinished) listener()
+  }
+  if (outgoing.destroyed) queueMicrotask(closed)
+  else outgoing.once('close', closed)
+  return () => outgoing.off('close', closed)
+}
+
+/** Reads a body of at most `limit` bytes; stops reading when there is more. */
+export async function readBody(c: Context, limit: number): Promise<Body> {
+  const { incoming } = nodePair(c)
+  try {
+    const bytes = incoming ? await readIncoming(incoming, limit) : await readStream(c.req.raw.body, limit)
+    if (!bytes) return { failure: 'too-large' }
+    return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
+  } catch {
+    return { failure: 'aborted' }
+  }
+}
+
+function readIncoming(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    if (Number(incoming.headers['content-length']) > limit) return resolve(undefined)
+    const chunks: Buffer[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= limit) chunks.push(chunk)
+      else resolve(undefined)
+    })
+    incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    incoming.on('error', reject)
+    incoming.on('close', () => {
+      if (!incoming.complete) reject(new Error('the client went away'))
+    })
+  })
+}
+
+async function readStream(
+  body: ReadableStream<Uint8Array> | null,
+  limit: number,
+): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const STREAM_TYPE = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // Keeps reverse proxies from holding events back (2026-07-28, Receiving Messages).
+  'x-accel-buffering': 'no',
+}
+
+export function json(
+  exchange: Exchange,
+  text: string,
+  status = 200,
+  headers?: Record<string, string>,
+): Response {
+  return new Response(text, { status, headers: { ...JSON_TYPE, ...exchange.replyHeaders, ...headers } })
+}
+
+export function rpcError(
+  exchange: Exchange,
+  status: number,
+  error: RpcError,
+  id: RequestId | null = null,
+  headers?: Record<string, string>,
+): Response {
+  return json(exchange, errorText(id, error), status, headers)
+}
+
+export function eventStream(exchange: Exchange, body: ReadableStream<Uint8Array> | string): Response {
+  return new Response(body, { status: 200, headers: { ...STREAM_TYPE, ...exchange.replyHeaders } })
+}
+
+/** The answer to a POST in the form that the client takes. */
+export function reply(exchange: Exchange, text: string, form: AnswerForm): Response {
+  return form === 'json' ? json(exchange, text) : eventStream(exchange, event(text))
+}
+
+export function accepted(exchange: Exchange): Response {
+  return new Response(null, { status: 202, headers: exchange.replyHeaders })
+}
+
+export function methodNotAllowed(exchange: Exchange, allow: string): Response {
+  const message = `Method ${exchange.method} is not allowed here; use ${allow}`
+  return rpcError(exchange, 405, { code: INVALID_REQUEST, message }, null, { allow })
+}
+
+/** One message as a server-sent event. */
+export function event(text: string, name = 'message'): string {
+  return `event: ${name}\ndata: ${text}\n\n`
+}
+
+export type AnswerForm = 'json' | 'stream'
+
+/** `Accept` as MCP clients write it (Streamable HTTP, Sending Messages); it need not be taken apart. */
+const EVERY_FORM = 'application/json, text/event-stream'
+
+/** How a client takes the answer to a POST: JSON whenever it may be sent; undefined when neither is taken. */
+export function acceptedForm(accept: string | undefined): AnswerForm | undefined {
+  if (accept === undefined || accept === EVERY_FORM) return 'json'
+  if (takes(accept, 'application', 'json')) return 'json'
+  if (takes(accept, 'text', 'event-stream')) return 'stream'
+  return undefined
+}
+
+/** Whether a client takes answers as server-sent events. */
+export function takesEvents(accept: string | undefined): boolean {
+  return accept === undefined || accept === EVERY_FORM || takes(accept, 'text', 'event-stream')
+}
+
+/** Whether an `Accept` value names the media type, also by a range (RFC 9110, 12.5.1). */
+export function takes(accept: string, type: string, subtype: string): boolean {
+  return accept.split(',').some((range) => {
+    const [name = '', ...parameters] = range
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/)
+    if (parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))) return false
+    return name === `${type}/${subtype}` || name === `${type}/*` || name === '*/*'
+  })
+}

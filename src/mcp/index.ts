@@ -1,0 +1,50 @@
+/** The wire: bytes from a client → a JSON-RPC message of a known revision → an answer. */
+
+export { Cancellation, type CancelSignal } from './cancel.ts'
+export {
+  type AnswerForm,
+  accepted,
+  acceptedForm,
+  departureOf,
+  type Exchange,
+  event,
+  eventStream,
+  headersOf,
+  json,
+  methodNotAllowed,
+  onGone,
+  type RequestHeaders,
+  type ResponseHeaders,
+  readBody,
+  reply,
+  rpcError,
+} from './http.ts'
+export {
+  type Attached,
+  createHub,
+  type Hub,
+  type HubOptions,
+  type ListKind,
+  type Session,
+} from './hub.ts'
+export * from './jsonrpc.ts'
+export { checkParamHeaders, declaredParamHeaders } from './mirror.ts'
+export { paramHeaderFault } from './param-header-fault.ts'
+export { type Messages, type Received, receive } from './receive.ts'
+export { openReply, type PostReply } from './reply.ts'
+export {
+  allowsBatches,
+  isSessionRevision,
+  isStatelessRevision,
+  negotiate,
+  REVISIONS,
+  type Revision,
+  SESSION_REVISIONS,
+  type SessionRevision,
+  STATELESS_REVISIONS,
+} from './revisions.ts'
+export type { Answer, Call, Door, Endpoint, Method, ParamHeader, Service } from './service.ts'
+export { serveMessage, serveSse } from './sse.ts'
+export { checkStateless, claimsRevision, unsupported } from './stateless.ts'
+export { type EventStream, openStream } from './stream.ts'
+export { notAcceptable, openGet, serveMcp, withSession } from './streamable.ts'

@@ -1,0 +1,68 @@
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+
+/** Codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic, Error Codes). */
+export const PARSE_ERROR = -32700
+export const INVALID_REQUEST = -32600
+export const METHOD_NOT_FOUND = -32601
+export const INVALID_PARAMS = -32602
+export const INTERNAL_ERROR = -32603
+export const HEADER_MISMATCH = -32020
+export const UNSUPPORTED_PROTOCOL_VERSION = -32022
+
+export type RequestId = string | number | bigint
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: Json
+}
+
+export type Message =
+  | { kind: 'request'; id: RequestId; method: string; params: JsonObject; raw: JsonObject }
+  | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
+  | { kind: 'response'; id: RequestId | null; raw: JsonObject }
+  | { kind: 'invalid'; id: RequestId | null; reason: string }
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isInteger(value) || typeof value === 'bigint'
+}
+
+/** Tells what a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
+export function readMessage(raw: Json): Message {
+  if (!isObject(raw)) return { kind: 'invalid', id: null, reason: 'a message is a JSON object' }
+  const { id, method, params } = raw
+  const answerTo = isId(id) ? id : null
+  const invalid = (reason: string): Message => ({ kind: 'invalid', id: answerTo, reason })
+  if (raw.jsonrpc !== '2.0') return invalid('"jsonrpc" must be "2.0"')
+  if (method === undefined) {
+    if (!('result' in raw) && !('error' in raw)) return invalid('"method" is missing')
+    return { kind: 'response', id: answerTo, raw }
+  }
+  if (typeof method !== 'string') return invalid('"method" must be a string')
+  if (params !== undefined && !isObject(params)) return invalid('"params" must be an object')
+  if (!('id' in raw)) return { kind: 'notification', method, params: params ?? {}, raw }
+  if (answerTo === null) return invalid('"id" must be a string or an integer')
+  return { kind: 'request', id: answerTo, method, params: params ?? {}, raw }
+}
+
+/** The text of a response with a result that is JSON text already. */
+export function resultText(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
+}
+
+export function errorText(id: RequestId | null, { code, message, data }: RpcError): string {
+  const error = data === undefined ? { code, message } : { code, message, data }
+  return `{"jsonrpc":"2.0","id":${idText(id)},"error":${stringify(error)}}`
+}
+
+export function notificationText(method: string, params?: JsonObject): string {
+  return stringify(params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method })
+}
+
+function idText(id: RequestId | null): string {
+  return typeof id === 'string' ? JSON.stringify(id) : String(id)
+}

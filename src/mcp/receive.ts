@@ -1,0 +1,55 @@
+import { type Json, parse } from '../json/index.ts'
+import { type Exchange, rpcError } from './http.ts'
+import { INVALID_REQUEST, isObject, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
+import { claimsRevision } from './stateless.ts'
+
+/** The messages of one POST; more or less than one only in a batch. */
+export interface Messages {
+  messages: Message[]
+  batch: boolean
+  /** As it came. */
+  text: string
+}
+
+/** The messages, or the answer that refuses them. */
+export type Received = Messages | { refused: Response }
+
+/** Messages of a batch at the most. */
+const MAX_BATCH = 100
+
+/** Reads a POST's body as JSON-RPC; one place for what every transport refuses. */
+export async function receive(exchange: Exchange): Promise<Received> {
+  const refuse = (status: number, code: number, message: string) => ({
+    refused: rpcError(exchange, status, { code, message }),
+  })
+  const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
+  if (!isJsonType(type))
+    return refuse(415, INVALID_REQUEST, `Content-Type must be application/json, not ${type ?? 'missing'}`)
+  if (encoding !== undefined && encoding !== 'identity')
+    return refuse(415, INVALID_REQUEST, `Content-Encoding ${encoding} is not supported`)
+  const body = await exchange.body()
+  if ('failure' in body) {
+    if (body.failure === 'too-large')
+      return refuse(413, INVALID_REQUEST, `The request is larger than ${exchange.maxBody} bytes`)
+    if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
+    return refuse(400, PARSE_ERROR, 'The body ended early')
+  }
+  let value: Json
+  try {
+    value = parse(body.text)
+  } catch {
+    return refuse(400, PARSE_ERROR, 'The body is not JSON')
+  }
+  if (!Array.isArray(value)) return { messages: [readMessage(value)], batch: false, text: body.text }
+  if (value.length === 0) return refuse(400, INVALID_REQUEST, 'The batch is empty')
+  if (value.length > MAX_BATCH)
+    return refuse(400, INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`)
+  if (value.some((item) => isObject(item) && claimsRevision(item.params)))
+    return refuse(400, INVALID_REQUEST, 'Protocol revision 2026-07-28 has no batches')
+  return { messages: value.map(readMessage), batch: true, text: body.text }
+}
+
+function isJsonType(type: string | undefined): boolean {
+  if (type === 'application/json') return true
+  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+}
