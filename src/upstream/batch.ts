@@ -1,0 +1,41 @@
+import type { PostReply } from '../mcp/index.ts'
+
+/** The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event. */
+export function batchReply(reply: PostReply, owed: number): PostReply {
+  let waiting: string[] | undefined = []
+  let left = owed
+  const last = () => {
+    left--
+    return left <= 0
+  }
+  /** From the first other message on, the answers are events as well. */
+  function stream(): void {
+    for (const text of waiting ?? []) reply.message(text)
+    waiting = undefined
+  }
+  return {
+    ...reply,
+    message(text) {
+      if (!reply.canStream()) return
+      stream()
+      reply.message(text)
+    },
+    answer(text) {
+      if (waiting) waiting.push(text)
+      else reply.message(text)
+      if (!last()) return
+      if (waiting) reply.answer(`[${waiting.join(',')}]`)
+      else reply.end()
+    },
+    end() {
+      if (!last()) return
+      if (waiting?.length) reply.answer(`[${waiting.join(',')}]`)
+      else reply.end()
+    },
+    write(comment) {
+      if (!reply.canStream()) return
+      stream()
+      reply.write(comment)
+    },
+  }
+}

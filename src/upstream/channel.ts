@@ -1,0 +1,28 @@
+import type { Message, RequestId } from '../mcp/index.ts'
+
+/**
+ * A connection to a session-based server that carries JSON-RPC messages both ways. One channel is one session
+ * of the server. It is never used again after it has closed.
+ */
+export interface Channel {
+  /** Sends one message. A fault says why it could not be taken; the channel may live on. */
+  send(text: string): { fault: string } | undefined
+  /** Ends the session and what carries it. */
+  close(): void
+  /** Resolves when nothing of it is left. */
+  readonly ended: Promise<void>
+}
+
+export interface ChannelEvents {
+  /** A message of the server, and its text on one line. */
+  message(message: Message, text: string): void
+  /** A message came that was larger than allowed; its id when it could be found. */
+  oversized(id: RequestId | undefined): void
+  /** The channel closed without being asked to; the reason is a sentence for the caller. */
+  closed(reason: string): void
+}
+
+/** A text on one line: line breaks of JSON stand between its tokens only, so a space does as well. */
+export function oneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]+/g, ' ') : text
+}

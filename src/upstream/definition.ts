@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import type { McpServer } from '../config/model.ts'
+import { Cancellation } from '../mcp/index.ts'
+import { type Reference, RenderError, type Template } from '../template/index.ts'
+import { rootBuilder } from '../tools/root.ts'
+import { templateCompiler } from '../tools/templates.ts'
+import type { Problem } from '../tools/types.ts'
+
+/** What templates of an MCP server can read. */
+const ROOTS = { Request: { Headers: true, Query: true, Cookies: true } } as const
+
+/** What of a client's request templates see. */
+export interface RequestFacts {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  query(): Readonly<Record<string, string>>
+}
+
+/** An MCP server's `env`, `url` and `headers` for one caller. */
+export interface Resolved {
+  env: Readonly<Record<string, string>>
+  /** Scheme, host and port; empty for `stdio`. */
+  origin: string
+  /** Path and query. */
+  path: string
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>
+  /** The same for the same values, and tells nothing of them. */
+  key: string
+}
+
+/** A compiled `mcpServers` entry. */
+export interface Definition {
+  server: McpServer
+  /** Whether a template reads the request. */
+  varies: boolean
+  /** Whether the caller's `Authorization` is sent on, so that a refusal concerns the caller. */
+  forwardsAuthorization: boolean
+  /** Never throws; `fault` is a sentence for the caller. */
+  resolve(facts: RequestFacts): Resolved | { fault: string }
+}
+
+type Path = (string | number)[]
+
+/** Compiles the templates of an MCP server. Never throws. */
+export function compileDefinition(
+  server: McpServer,
+  path: Path,
+  env: Readonly<Record<string, string | undefined>>,
+): { definition: Definition; problems: Problem[] } {
+  const problems: Problem[] = []
+  const compile = templateCompiler(env, problems)
+  const one = (source: string, at: Path, place: 'text' | 'header' | 'url') => {
+    const template = compile(source, at, place, ROOTS)
+    for (const reference of template?.references ?? []) checkReference(reference, at, problems)
+    return template
+  }
+  const many = (key: 'env' | 'headers', place: 'text' | 'header') =>
+    Object.entries(server[key]).flatMap(([name, source]) => {
+      const template = one(source, [...path, key, name], place)
+      return template ? [{ name, template }] : []
+    })
+  const stdio = server.type === 'stdio'
+  const variables = stdio ? many('env', 'text') : []
+  const headers = stdio ? [] : many('headers', 'header')
+  const url = stdio ? undefined : one(server.url ?? '', [...path, 'url'], 'url')
+  const templates = [...variables, ...headers].map(({ template }) => template)
+  if (url) templates.push(url)
+  const varies = templates.some(({ references }) => references.length > 0)
+  if (varies && server.isolation === 'shared')
+    problems.push({
+      path: [...path, 'isolation'],
+      code: 'upstream-shared',
+      severity: 'error',
+      message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but a template of it reads the request`,
+      hint: 'Write `isolation: credential`, or take the request out of `env`, `url` and `headers`',
+    })
+  if (!stdio && !varies && url) {
+    const read = readUrl(url.constant ?? '')
+    if ('fault' in read)
+      problems.push({
+        path: [...path, 'url'],
+        code: 'invalid-value',
+        severity: 'error',
+        message: `the URL ${read.fault}`,
+        hint: 'Write it like `http://localhost:3000/mcp`',
+      })
+  }
+  for (const { name } of headers)
+    if (OWN_HEADERS.test(name))
+      problems.push({
+        path: [...path, 'headers', name],
+        code: 'forbidden-header',
+        severity: 'error',
+        message: `the header ${JSON.stringify(name)} belongs to the transport`,
+        hint: 'Remove it',
+      })
+  const build = rootBuilder({}, templates)
+
+  function resolve(facts: RequestFacts): Resolved | { fault: string } {
+    const root = build({}, { ...facts, signal: NEVER, body: undefined } as never)
+    try {
+      const values = render(variables, root, 'the variable')
+      const sent = render(headers, root, 'the header', true)
+      const target = url ? readUrl(renderOne(url, root, 'url') ?? '') : { origin: '', path: '' }
+      if ('fault' in target) return { fault: `The URL of the server ${server.name} ${target.fault}` }
+      const key = createHash('sha256')
+        .update(JSON.stringify([values, target, sent]))
+        .digest('base64url')
+      return { env: values, ...target, headers: sent, key }
+    } catch (error) {
+      if (error instanceof TemplateFault) return { fault: `The server ${server.name}: ${error.message}` }
+      throw error
+    }
+  }
+  // What depends on nothing is made once.
+  const constant = varies || problems.length ? undefined : resolve({ headers: {}, query: () => ({}) })
+  const definition: Definition = {
+    server,
+    varies,
+    forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
+    resolve: constant ? () => constant : resolve,
+  }
+  return { definition, problems }
+}
+
+function checkReference(
+  { path: [root, field], start, end }: Reference,
+  path: Path,
+  problems: Problem[],
+): void {
+  if (root === 'Request' && (field === undefined || Object.hasOwn(ROOTS.Request, field))) return
+  const message = `templates of MCP servers cannot read \`.${[root, field].filter(Boolean).join('.')}\``
+  const hint = `There are ${Object.keys(ROOTS.Request)
+    .map((name) => `\`.Request.${name}\``)
+    .join(', ')}`
+  problems.push({ path, start, end, code: 'template-context', severity: 'error', message, hint })
+}
+
+const NEVER = new Cancellation()
+/** What the transport sets itself. */
+const OWN_HEADERS =
+  /^(mcp-.*|host|connection|content-.*|transfer-encoding|accept|te|trailer|upgrade|keep-alive|expect)$/i
+
+class TemplateFault extends Error {}
+
+function namesAuthorization({ path }: Reference): boolean {
+  return path[1] === 'Headers' && (path[2] ?? 'authorization').toLowerCase() === 'authorization'
+}
+
+function render(
+  templates: { name: string; template: Template }[],
+  root: object,
+  what: string,
+  lower = false,
+): Record<string, string> {
+  const values: Record<string, string> = {}
+  for (const { name, template } of templates) {
+    const value = renderOne(template, root, `${what} ${name}`)
+    // What the caller did not send is not there, rather than there and empty.
+    if (value === undefined || (value === '' && template.references.length > 0)) continue
+    Object.defineProperty(values, lower ? name.toLowerCase() : name, { value, enumerable: true })
+  }
+  return values
+}
+
+function renderOne(template: Template, root: object, what: string): string | undefined {
+  try {
+    return template.render(root)
+  } catch (error) {
+    if (error instanceof RenderError) throw new TemplateFault(`${what} could not be made: ${error.message}`)
+    throw error
+  }
+}
+
+function readUrl(text: string): { origin: string; path: string } | { fault: string } {
+  if (!URL.canParse(text)) return { fault: 'is not an absolute URL' }
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return { fault: 'is neither http nor https' }
+  if (url.username || url.password) return { fault: 'holds a user name or password; send them as a header' }
+  return { origin: url.origin, path: url.pathname + url.search }
+}

@@ -1,0 +1,205 @@
+import { type Exchange, errorText, event, INTERNAL_ERROR, json, type RequestId } from '../mcp/index.ts'
+import { discard, type HttpAnswer, mediaType, readText } from './http.ts'
+
+/** What of a client's headers an upstream gets; credentials go there only by a template. */
+const SENT = [
+  'accept',
+  'content-type',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'traceparent',
+  'tracestate',
+  'baggage',
+]
+/** What of an upstream's headers a client gets. */
+const RETURNED = [
+  'content-type',
+  'cache-control',
+  'x-accel-buffering',
+  'retry-after',
+  'allow',
+  'mcp-protocol-version',
+]
+const BODILESS = new Set([202, 204, 205, 304])
+
+export function forwardedHeaders({ headers }: Pick<Exchange, 'headers'>): Record<string, string> {
+  const sent: Record<string, string> = {}
+  for (const name of SENT) {
+    const value = headers[name]
+    if (value !== undefined) sent[name] = value
+  }
+  for (const name in headers)
+    if (name.startsWith('mcp-param-') && headers[name] !== undefined) sent[name] = headers[name]
+  return sent
+}
+
+export interface ForwardOptions {
+  /** Which request it answers, if it answers one. */
+  id: RequestId | null
+  server: string
+  /** Whether a refusal of credentials concerns the caller's own. */
+  forwardsAuthorization: boolean
+  maxResponseSize: number
+  /** Milliseconds of silence after which an answer is given up; undefined for what may be silent. */
+  timeout: number | undefined
+  headers?: Record<string, string>
+  /** Runs when the whole answer is out, or the client is gone. */
+  onEnd: () => void
+}
+
+/** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
+export async function forwardAnswer(
+  exchange: Exchange,
+  answer: HttpAnswer,
+  options: ForwardOptions,
+): Promise<Response> {
+  const { statusCode: status, headers } = answer
+  const refused = refusal(answer, options)
+  if (refused !== undefined) {
+    discard(answer)
+    options.onEnd()
+    return json(exchange, errorText(options.id, { code: INTERNAL_ERROR, message: refused }), 502)
+  }
+  const returned: Record<string, string> = { ...exchange.replyHeaders, ...options.headers }
+  for (const name of RETURNED) {
+    const value = headers[name]
+    if (value !== undefined) returned[name] = String(value)
+  }
+  if (options.forwardsAuthorization && headers['www-authenticate'])
+    returned['www-authenticate'] = String(headers['www-authenticate'])
+  if (BODILESS.has(status)) {
+    discard(answer)
+    options.onEnd()
+    return new Response(null, { status, headers: returned })
+  }
+  if (Number(headers['content-length']) > options.maxResponseSize) {
+    discard(answer)
+    options.onEnd()
+    const message = 'The answer of the server is larger than maxResponseSize'
+    return json(exchange, errorText(options.id, { code: INTERNAL_ERROR, message }), 502)
+  }
+  if (!answer.whole) return new Response(webStream(answer, options), { status, headers: returned })
+  options.onEnd()
+  return new Response(answer.whole, { status, headers: returned })
+}
+
+/** Why an answer is none of an MCP server; undefined when it is one. */
+function refusal(answer: HttpAnswer, { server, forwardsAuthorization }: ForwardOptions): string | undefined {
+  const { statusCode: status } = answer
+  const type = mediaType(answer)
+  if (status === 401 || status === 403)
+    return forwardsAuthorization
+      ? undefined
+      : `The server ${server} refused the gateway's credentials (${status})`
+  if (status >= 300 && status < 400) return `The server ${server} answered with a redirect (${status})`
+  if (status >= 500 && type !== 'application/json') return `The server ${server} failed (${status})`
+  return undefined
+}
+
+/** A body as a stream for the client, at the client's pace; events that end without an answer get an error for one. */
+function webStream(
+  answer: HttpAnswer,
+  { id, server, timeout, onEnd }: ForwardOptions,
+): ReadableStream<Uint8Array> {
+  const { body } = answer
+  const watch = id !== null && mediaType(answer) === 'text/event-stream' ? answerWatch(id) : undefined
+  let timer: NodeJS.Timeout | undefined
+  let over = false
+  let whole = true
+  const end = () => {
+    if (!over) onEnd()
+    over = true
+    clearTimeout(timer)
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const close = (reason: string) => {
+          if (over) return
+          if (watch?.missing())
+            // A broken event is ended first, so that the error does not become a part of it.
+            controller.enqueue(
+              Buffer.from(
+                (whole ? '' : '\n\n') + event(errorText(id, { code: INTERNAL_ERROR, message: reason })),
+              ),
+            )
+          controller.close()
+          end()
+        }
+        if (watch && timeout !== undefined)
+          timer = setTimeout(() => {
+            close(`The server ${server} said nothing of this call for ${timeout / 1000} s`)
+            body.destroy()
+          }, timeout)
+        body.on('data', (chunk: Buffer) => {
+          if (over) return
+          timer?.refresh()
+          watch?.see(chunk)
+          whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) body.pause()
+        })
+        const early = () => close(`The server ${server} ended the call without an answer`)
+        body.on('end', early)
+        body.on('error', early)
+      },
+      pull() {
+        body.resume()
+      },
+      cancel() {
+        end()
+        body.destroy()
+      },
+    },
+    { highWaterMark: 256 * 1024, size: (chunk) => chunk.byteLength },
+  )
+}
+
+/** Bytes at the end of a piece that are looked at again with the next one. */
+const OVERLAP = 300
+
+/**
+ * Watches for the answer in events that pass as bytes, without reading them: an `id` like the request's is
+ * taken for it. A stream whose events have ids is one that the client can resume elsewhere.
+ */
+function answerWatch(id: RequestId): { see(chunk: Buffer): void; missing(): boolean } {
+  const value = typeof id === 'string' ? JSON.stringify(id) : String(id)
+  let found = false
+  let rest = Buffer.from('\n')
+  return {
+    see(chunk) {
+      if (found) return
+      const all = Buffer.concat([rest, chunk])
+      found = all.includes(`"id":${value}`) || all.includes(`"id": ${value}`) || all.includes('\nid:')
+      rest = all.subarray(-OVERLAP)
+    },
+    missing: () => !found,
+  }
+}
+
+/** The JSON-RPC messages of an answer that is read whole; a fault is a sentence. */
+export async function readMessages(
+  answer: HttpAnswer,
+  limit: number,
+  server: string,
+): Promise<{ texts: string[] } | { fault: string }> {
+  let text: string | undefined
+  try {
+    text = await readText(answer, limit)
+  } catch {
+    return { fault: `The server ${server} closed the connection in the middle of its answer` }
+  }
+  if (text === undefined) return { fault: 'The answer of the server is larger than maxResponseSize' }
+  if (mediaType(answer) !== 'text/event-stream') return { texts: text.trim() ? [text] : [] }
+  const texts: string[] = []
+  for (const block of text.split(/\r\n\r\n|\n\n|\r\r/)) {
+    const data = block
+      .split(/\r\n|\n|\r/)
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(line[5] === ' ' ? 6 : 5))
+    if (data.join('')) texts.push(data.join('\n'))
+  }
+  return { texts }
+}

@@ -1,0 +1,187 @@
+import { Readable } from 'node:stream'
+import { type Dispatcher, Pool } from 'undici'
+import type { CancelSignal } from '../mcp/index.ts'
+import type { Resolved } from './definition.ts'
+import type { Fault } from './link.ts'
+
+export interface HttpOptions {
+  connectTimeout: number
+  /** Milliseconds until an answer begins. */
+  timeout: number
+}
+
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'DELETE'
+  headers: Record<string, string>
+  body?: string
+  signal?: CancelSignal
+}
+
+/** An answer: in one piece when it said how long it is and is short, else its body as it comes. */
+export interface HttpAnswer {
+  statusCode: number
+  /** Names in lower case. */
+  headers: Record<string, string | string[] | undefined>
+  whole: Buffer | undefined
+  body: Readable
+}
+
+/** Connections to the upstreams of one proxy. */
+export interface Http {
+  send(resolved: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault>
+  close(): Promise<void>
+}
+
+/** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
+const MAX_ORIGINS = 64
+
+export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
+  const pools = new Map<string, Pool>()
+
+  function poolOf(origin: string): Pool {
+    const known = pools.get(origin)
+    if (known && pools.size === 1) return known
+    // Streams stay open for as long as sessions do, so neither their time nor their number has a limit here.
+    const pool =
+      known ??
+      new Pool(origin, {
+        connections: null,
+        headersTimeout: timeout,
+        bodyTimeout: 0,
+        connect: { timeout: connectTimeout },
+      })
+    pools.delete(origin)
+    pools.set(origin, pool)
+    if (pools.size > MAX_ORIGINS) {
+      const [oldest, unused] = pools.entries().next().value as [string, Pool]
+      pools.delete(oldest)
+      void unused.close()
+    }
+    return pool
+  }
+
+  return {
+    send({ origin, path, headers: own }, { method, headers, body, signal }) {
+      const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
+      return new Promise((resolve) => {
+        const handler = answerHandler(signal, resolve, (error) =>
+          resolve({ fault: faultOf(error, origin, timeout) }),
+        )
+        poolOf(origin).dispatch(options, handler)
+      })
+    },
+    async close() {
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()))
+    },
+  }
+}
+
+/** An answer that says how long it is, and is not longer than this, is taken in one piece. */
+const MAX_WHOLE = 1024 * 1024
+const NOTHING = Readable.from([])
+
+/** Leaner than undici's own `request`, which makes a stream of every body. */
+function answerHandler(
+  signal: CancelSignal | undefined,
+  resolve: (answer: HttpAnswer) => void,
+  fail: (error: Error) => void,
+): Dispatcher.DispatchHandler {
+  let controller: Dispatcher.DispatchController | undefined
+  let answer: HttpAnswer | undefined
+  let body: Readable | undefined
+  let chunks: Buffer[] | undefined
+  const stop = () => controller?.abort(new CancelledError())
+  const over = () => signal?.removeEventListener('abort', stop)
+  signal?.addEventListener('abort', stop)
+  return {
+    onRequestStart(started) {
+      controller = started
+      if (signal?.aborted) stop()
+    },
+    onResponseStart(started, statusCode, headers) {
+      if (statusCode < 200) return
+      const length = Number(headers['content-length'] ?? (statusCode === 204 ? 0 : Number.NaN))
+      answer = { statusCode, headers, whole: undefined, body: NOTHING }
+      if (length <= MAX_WHOLE) {
+        chunks = []
+        return
+      }
+      body = new Readable({
+        read: () => started.resume(),
+        destroy(error, done) {
+          // An upstream that ended by itself can't be aborted, and need not be.
+          if (!body?.readableEnded) started.abort(error ?? new CancelledError())
+          done(error)
+        },
+      })
+      resolve({ ...answer, body })
+    },
+    onResponseData(started, chunk) {
+      if (chunks) chunks.push(chunk)
+      else if (body && !body.push(chunk)) started.pause()
+    },
+    onResponseEnd() {
+      over()
+      if (body) body.push(null)
+      else if (answer && chunks)
+        resolve({ ...answer, whole: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) })
+    },
+    onResponseError(_controller, error) {
+      over()
+      if (!body) fail(error)
+      else if (!body.destroyed) body.destroy(error)
+    },
+  }
+}
+
+class CancelledError extends Error {
+  override name = 'AbortError'
+}
+
+/** Reads a body of at most `limit` bytes; undefined when it is larger. @throws when it ends early */
+export async function readText({ whole, body }: HttpAnswer, limit: number): Promise<string | undefined> {
+  if (whole) return whole.length > limit ? undefined : whole.toString('utf8')
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    // Leaving the loop ends the body.
+    if (size > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size).toString('utf8')
+}
+
+/** Throws a body away; a short one was read already, and its connection is used again. */
+export function discard({ whole, body }: HttpAnswer): void {
+  if (!whole) body.on('error', () => {}).destroy()
+}
+
+/** The pieces of a body. @throws when it ends early */
+export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
+  if (whole) yield whole
+  else yield* body as AsyncIterable<Buffer>
+}
+
+/** The media type of an answer, in lower case and without parameters. */
+export function mediaType({ headers }: HttpAnswer): string {
+  return String(headers['content-type'] ?? '')
+    .split(';', 1)[0]!
+    .trim()
+    .toLowerCase()
+}
+
+function faultOf(error: unknown, origin: string, timeout: number): string {
+  const { code, name, message } = error as NodeJS.ErrnoException
+  const inner = (error as AggregateError).errors?.[0] as NodeJS.ErrnoException | undefined
+  const cause = code ?? inner?.code
+  if (name === 'AbortError') return 'The call was cancelled'
+  if (cause === 'ECONNREFUSED') return `The server at ${origin} refuses connections`
+  if (cause === 'ENOTFOUND' || cause === 'EAI_AGAIN') return `There is no host of the name in ${origin}`
+  if (cause === 'UND_ERR_CONNECT_TIMEOUT') return `The server at ${origin} could not be reached in time`
+  if (cause === 'UND_ERR_HEADERS_TIMEOUT')
+    return `The server at ${origin} did not begin to answer within ${timeout / 1000} s`
+  if (cause === 'UND_ERR_SOCKET' || cause === 'ECONNRESET' || cause === 'EPIPE')
+    return `The server at ${origin} closed the connection without an answer`
+  return `The server at ${origin} could not be asked: ${cause ?? message}`
+}

@@ -1,0 +1,3 @@
+/** A message → a proxied MCP server over stdio, SSE or streamable HTTP; the bridges between protocol revisions. */
+export { compileDefinition, type Definition } from './definition.ts'
+export { createProxy, type McpProxy, type ProxyContext } from './proxy.ts'

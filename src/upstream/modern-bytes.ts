@@ -1,0 +1,63 @@
+import {
+  Cancellation,
+  type Exchange,
+  errorText,
+  INTERNAL_ERROR,
+  json,
+  reply,
+  rpcError,
+} from '../mcp/index.ts'
+import type { Resolved } from './definition.ts'
+import { forwardAnswer, forwardedHeaders, readMessages } from './forward.ts'
+import type { Request } from './link.ts'
+import { encodeHeader } from './modern-http.ts'
+import type { StatelessOptions } from './stateless.ts'
+import { filterText } from './tools.ts'
+import type { Upstream } from './upstream.ts'
+
+/** Passes a request of 2026-07-28 to a streamable HTTP server that speaks it, byte for byte. */
+export async function forwardStateless(
+  exchange: Exchange,
+  request: Request,
+  text: string,
+  resolved: Resolved,
+  { definition, http, limits, filter, name }: Upstream,
+  { onCall }: Pick<StatelessOptions, 'onCall'>,
+): Promise<Response> {
+  const { id, method, params } = request
+  const headers = forwardedHeaders(exchange)
+  let body = text
+  if (filter) {
+    const sent = filter.request(request, text)
+    if (typeof sent !== 'string') return rpcError(exchange, 200, sent, id)
+    if (sent !== text) headers['mcp-name'] = encodeHeader(filter.ownName(String(params.name)) ?? '')
+    body = sent
+  }
+  const started = performance.now()
+  const abort = new Cancellation()
+  // Closing the answer is what cancels the request (2026-07-28, Cancellation).
+  const unwatch = exchange.onGone(() => abort.abort())
+  const done = (failure?: string) => {
+    unwatch()
+    const ms = Math.round((performance.now() - started) * 10) / 10
+    onCall({ method, name: params.name, ms, requestId: exchange.requestId, ...(failure && { failure }) })
+  }
+  const fail = (message: string) => {
+    done(message)
+    return json(exchange, errorText(id, { code: INTERNAL_ERROR, message }), 502)
+  }
+  const answer = await http.send(resolved, { method: 'POST', headers, body, signal: abort })
+  if ('fault' in answer) return fail(answer.fault)
+  if (filter && method === 'tools/list' && answer.statusCode === 200) {
+    const read = await readMessages(answer, limits.maxResponseSize, name)
+    if ('fault' in read) return fail(read.fault)
+    done()
+    return reply(exchange, filterText(filter, method, read.texts.at(-1) ?? ''), 'json')
+  }
+  const { forwardsAuthorization } = definition
+  const { maxResponseSize } = limits
+  // A subscription may be silent for as long as nothing changes.
+  const timeout = method === 'subscriptions/listen' ? undefined : limits.timeout
+  const options = { id, server: name, forwardsAuthorization, maxResponseSize, timeout, onEnd: done }
+  return forwardAnswer(exchange, answer, options)
+}

@@ -1,0 +1,283 @@
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import {
+  type AnswerForm,
+  accepted,
+  type EventStream,
+  type Exchange,
+  errorText,
+  type Hub,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isObject,
+  isSessionRevision,
+  type Message,
+  type Messages,
+  openReply,
+  type PostReply,
+  type RequestId,
+  type Session,
+} from '../mcp/index.ts'
+import { batchReply } from './batch.ts'
+import type { Opened } from './front.ts'
+import type { Fault, Link, LinkEvents, Request } from './link.ts'
+import type { ToolFilter } from './tools.ts'
+
+export interface RelayOptions {
+  session: Session
+  hub: Hub
+  /** Milliseconds of silence after which a call is given up. */
+  timeout: number
+  filter: ToolFilter | undefined
+  /** Writes the line of a call that is over. */
+  onCall(call: { method: string; name: unknown; ms: number; requestId: string; failure?: string }): void
+  /** Nothing of it is left to do after a drain. */
+  onIdle(): void
+}
+
+/** One client session in front of a session-based server: ids and messages pass unchanged. */
+export interface Relay {
+  /** What the link has to say. */
+  events: LinkEvents
+  /** What a server that was started anew has to be told. */
+  restore(): { method: string; params: object }[]
+  /** Opens the server's session by the client's `initialize`. */
+  initialize(link: Link, request: Request, text: string): Promise<Opened>
+  /** Takes the messages of one POST. */
+  post(exchange: Exchange, messages: Messages, form: AnswerForm): Response | Promise<Response>
+  /** Takes messages of the SSE transport; all answers go to its stream. */
+  take(exchange: Exchange, messages: readonly Message[], text: string): void
+  /** Sends what waited for a stream. */
+  flush(stream: EventStream): void
+  busy(): boolean
+  close(): void
+}
+
+interface Pending {
+  id: RequestId
+  method: string
+  name: unknown
+  token: unknown
+  reply: PostReply | undefined
+  started: number
+  requestId: string
+  timer: NodeJS.Timeout
+}
+
+/** Messages that wait for a stream; the oldest give way. */
+const MAX_WAITING = 256
+
+/** A progress token that no message carries. */
+const NONE = Symbol('none')
+
+function textOf(message: Message): string {
+  return stringify('raw' in message ? message.raw : null)
+}
+
+export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: RelayOptions): Relay {
+  const pending = new Map<RequestId, Pending>()
+  /** Requests of the server that the client has not answered, and the call they belong to. */
+  const asked = new Map<RequestId, Pending | undefined>()
+  const subscribed = new Set<string>()
+  let level: Json | undefined
+  let waiting: string[] = []
+  let link: Link | undefined
+  let opening = false
+
+  /** Which call a message of the server belongs to. */
+  function callOf(message: Message): Pending | undefined {
+    if (message.kind === 'notification') {
+      const { progressToken, requestId } = message.params
+      if (message.method === 'notifications/progress')
+        for (const call of pending.values()) if (call.token === progressToken) return call
+      if (message.method === 'notifications/cancelled' && asked.has(requestId as RequestId))
+        return asked.get(requestId as RequestId)
+    }
+    return pending.size === 1 ? pending.values().next().value : undefined
+  }
+
+  function deliver(message: Message, text: string): void {
+    const call = callOf(message)
+    if (message.kind === 'request') asked.set(message.id, call)
+    call?.timer.refresh()
+    const stream = session.streams.at(-1)
+    const other = () => [...pending.values()].reverse().find(({ reply }) => reply?.canStream())?.reply
+    if (call?.reply?.canStream()) call.reply.message(text)
+    else if (stream) stream.send(text)
+    else if (other()) other()?.message(text)
+    else {
+      waiting.push(text)
+      if (waiting.length > MAX_WAITING) waiting.shift()
+    }
+  }
+
+  function settle(call: Pending, text: string | undefined, failure?: string): void {
+    pending.delete(call.id)
+    clearTimeout(call.timer)
+    if (call.reply) {
+      hub.drop(call.reply)
+      if (text === undefined) call.reply.end()
+      else call.reply.answer(text)
+    } else if (text !== undefined) session.streams[0]?.send(text)
+    const { method, name, requestId, started } = call
+    const ms = Math.round((performance.now() - started) * 10) / 10
+    onCall({ method, name, ms, requestId, ...(failure && { failure }) })
+    if (!pending.size) onIdle()
+  }
+
+  function fail(call: Pending, reason: string): void {
+    settle(call, errorText(call.id, { code: INTERNAL_ERROR, message: reason }), reason)
+  }
+
+  function expire(call: Pending): void {
+    // As long as the client is asked something, it is not the server that is silent.
+    if ([...asked.values()].includes(call)) {
+      call.timer.refresh()
+      return
+    }
+    cancel(call, 'timed out')
+    fail(call, `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`)
+  }
+
+  function cancel(call: Pending, reason: string): void {
+    const params = { requestId: call.id, reason }
+    const text = stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    const message: Message = { kind: 'notification', method: 'notifications/cancelled', params: {}, raw: {} }
+    void link?.send(message, text)
+  }
+
+  function request(exchange: Exchange, message: Request, text: string, reply: PostReply | undefined): void {
+    const { id, method, params } = message
+    if (pending.has(id)) {
+      const error = errorText(id, { code: INVALID_REQUEST, message: 'A request with this id is under way' })
+      if (reply) reply.answer(error)
+      else session.streams[0]?.send(error)
+      return
+    }
+    const token = isObject(params._meta) ? params._meta.progressToken : undefined
+    const call: Pending = {
+      id,
+      method,
+      name: params.name,
+      token: token ?? NONE,
+      reply,
+      started: performance.now(),
+      requestId: exchange.requestId,
+      timer: setTimeout(() => expire(call), timeout),
+    }
+    pending.set(id, call)
+    if (reply) hub.keep(reply)
+    remember(method, params)
+    const sent = filter ? filter.request(message, text) : text
+    if (typeof sent !== 'string') {
+      settle(call, errorText(id, sent), 'hidden tool')
+      return
+    }
+    const outcome = link?.send(message, sent)
+    if (outcome instanceof Promise) void outcome.then((fault) => fault && unsent(call, fault))
+    else if (outcome) unsent(call, outcome)
+  }
+
+  function unsent(call: Pending, { fault }: Fault): void {
+    if (pending.get(call.id) === call) fail(call, fault)
+  }
+
+  /** Keeps what a server that is started anew would have forgotten. */
+  function remember(method: string, { level: wanted, uri }: JsonObject): void {
+    if (method === 'logging/setLevel') level = wanted
+    else if (method === 'resources/subscribe') subscribed.add(String(uri))
+    else if (method === 'resources/unsubscribe') subscribed.delete(String(uri))
+  }
+
+  function note(message: Message, text: string): void {
+    if (message.kind === 'response' && message.id !== null) asked.delete(message.id)
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const call = pending.get(message.params.requestId as RequestId)
+      // A cancelled request gets no answer (2025-11-25, Cancellation).
+      if (call) settle(call, undefined, 'cancelled')
+    }
+    void link?.send(message, text)
+  }
+
+  const relay: Relay = {
+    events: {
+      message(message, text) {
+        if (message.kind !== 'response') {
+          if (message.kind !== 'invalid') deliver(message, text)
+          return
+        }
+        const call = message.id === null ? undefined : pending.get(message.id)
+        // What came too late has nobody who waits for it.
+        if (call) settle(call, filter ? filter.response(call.method, message, text) : text)
+      },
+      lost(reason, ids) {
+        asked.clear()
+        for (const id of ids ?? [...pending.keys()]) {
+          const call = pending.get(id)
+          if (call) fail(call, `${reason}; the call was not repeated, the next one starts it anew`)
+        }
+      },
+      oversized(id) {
+        const message = 'The answer of the server is larger than maxResponseSize'
+        const known = id !== undefined ? pending.get(id) : undefined
+        // Without an id it may be the answer to any of them.
+        for (const call of known ? [known] : [...pending.values()]) fail(call, message)
+      },
+    },
+    restore: () => [
+      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+      ...[...subscribed].map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+    ],
+    async initialize(given, request, text) {
+      link = given
+      opening = true
+      const answer = await given.start(request, text)
+      opening = false
+      if ('fault' in answer) {
+        const text = errorText(request.id, { code: INTERNAL_ERROR, message: answer.fault })
+        return { text, ok: false, ...(answer.busy && { status: 503 }) }
+      }
+      const { result } = answer.response.raw
+      const version = isObject(result) ? result.protocolVersion : undefined
+      if (isSessionRevision(version)) session.revision = version
+      return { text: answer.text, ok: isObject(result) }
+    },
+    post(exchange, { messages, batch, text }, form) {
+      const requests = messages.filter((message) => message.kind === 'request')
+      if (!batch) {
+        const [only] = messages as [Message]
+        if (only.kind !== 'request') {
+          note(only, text)
+          return accepted(exchange)
+        }
+        const made = openReply(exchange, form, () => hub.drop(made))
+        request(exchange, only, text, made)
+        return made.response
+      }
+      const answers = requests.length
+        ? openReply(exchange, form, () => shared && hub.drop(shared))
+        : undefined
+      const shared: PostReply | undefined = answers && batchReply(answers, requests.length)
+      for (const message of messages)
+        if (message.kind === 'request') request(exchange, message, textOf(message), shared)
+        else if (message.kind !== 'invalid') note(message, textOf(message))
+      return answers ? answers.response : accepted(exchange)
+    },
+    take(exchange, messages, text) {
+      for (const message of messages) {
+        const own = messages.length === 1 ? text : textOf(message)
+        if (message.kind === 'request') request(exchange, message, own, undefined)
+        else if (message.kind !== 'invalid') note(message, own)
+      }
+    },
+    flush(stream) {
+      for (const text of waiting) stream.send(text)
+      waiting = []
+    },
+    busy: () => opening || pending.size > 0,
+    close() {
+      for (const call of [...pending.values()]) fail(call, 'The session has ended')
+      link?.close()
+    },
+  }
+  return relay
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../mcp/index.ts'
+import type { Fault, Link, LinkEvents, Request, Response } from './link.ts'
+import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'
+import type { ToolFilter } from './tools.ts'
+
+/** One of the servers: its name, its filter, and what opens its session. */
+export interface Branch {
+  name: string
+  filter: ToolFilter | undefined
+  open(events: LinkEvents): Link
+}
+
+export interface SeveralLinkOptions {
+  branches: readonly Branch[]
+  /** `serverInfo` of all together. */
+  info: { name: string; version: string }
+  onClash(uri: string, server: string): void
+  onDown(server: string, reason: string): void
+}
+
+/** A client's session with several servers behind one prefix, as one. */
+export function createSeveralLink(
+  { branches, info, onClash, onDown }: SeveralLinkOptions,
+  events: LinkEvents,
+): Link {
+  const parties: Party[] = branches.map(({ name, filter }) => ({ name, filter, capabilities: undefined }))
+  const several = createSeveral(parties, onClash)
+  const own = `plantgw-${randomUUID()}`
+  let count = 0
+  /** Requests of this file's own, by id. */
+  const asking = new Map<string, { i: number; settle: (raw: JsonObject | Fault) => void }>()
+  /** Requests of the client that one server has, by id. */
+  const routed = new Map<RequestId, { i: number; method: string }>()
+  /** Requests of servers to the client, under ids that differ among servers. */
+  const asked = new Map<string, { i: number; id: RequestId }>()
+  const links = branches.map(({ open }, i) => open(eventsOf(i)))
+
+  function emit(raw: JsonObject): void {
+    events.message(readMessage(raw), stringify(raw))
+  }
+
+  function eventsOf(i: number): LinkEvents {
+    return {
+      message(message, text) {
+        if (message.kind === 'response') {
+          const mine = asking.get(String(message.id))
+          if (mine) return mine.settle(message.raw)
+          const call = message.id === null ? undefined : routed.get(message.id)
+          if (!call || message.id === null) return
+          routed.delete(message.id)
+          emit(several.shown(i, call.method, message.raw))
+        } else if (message.kind === 'request') {
+          const id = `${own}-${++count}`
+          asked.set(id, { i, id: message.id })
+          emit({ ...message.raw, id })
+        } else events.message(message, text)
+      },
+      lost(reason) {
+        for (const [id, ask] of [...asking])
+          if (ask.i === i && asking.delete(id)) ask.settle({ fault: reason })
+        const ids = [...routed].filter(([, call]) => call.i === i).map(([id]) => id)
+        for (const id of ids) routed.delete(id)
+        events.lost(reason, ids)
+      },
+      oversized(id) {
+        const mine = asking.get(String(id))
+        if (mine) mine.settle({ fault: 'The answer of the server is larger than maxResponseSize' })
+        else events.oversized(id)
+      },
+    }
+  }
+
+  function ask(i: number, method: string, params: JsonObject): Promise<JsonObject | Fault> {
+    const id = `${own}-${++count}`
+    return new Promise((resolve) => {
+      const settle = (raw: JsonObject | Fault) => {
+        asking.delete(id)
+        resolve('fault' in raw ? raw : several.shown(i, method, raw))
+      }
+      asking.set(id, { i, settle })
+      const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
+      const message: Request = { kind: 'request', id, method, params, raw }
+      void Promise.resolve(links[i]!.send(message, stringify(raw))).then((fault) => fault && settle(fault))
+    })
+  }
+
+  async function take(request: Request): Promise<void> {
+    const { id, method, raw } = request
+    if (method === 'ping') return emit({ jsonrpc: '2.0', id: id as Json, result: {} })
+    const outcome: Outcome = await several.decide(request, ask)
+    if (!('to' in outcome)) return emit({ jsonrpc: '2.0', id: id as Json, ...outcome } as JsonObject)
+    const { to, params } = outcome
+    routed.set(id, { i: to, method })
+    const sent = { ...raw, params }
+    const fault = await links[to]!.send({ ...request, params, raw: sent }, stringify(sent))
+    if (fault && routed.delete(id))
+      emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.fault } })
+  }
+
+  async function start(
+    request: Request,
+    text: string,
+  ): Promise<{ response: Response; text: string } | Fault> {
+    const answers = await Promise.all(links.map((link) => link.start(request, text)))
+    const results = answers.map((answer, i) => {
+      const result = 'fault' in answer ? undefined : answer.response.raw.result
+      if (isObject(result)) {
+        parties[i]!.capabilities = isObject(result.capabilities) ? result.capabilities : {}
+        return result
+      }
+      onDown(parties[i]!.name, 'fault' in answer ? answer.fault : 'it refused the handshake')
+      return undefined
+    })
+    const up = results.filter((result) => result !== undefined)
+    if (!up.length)
+      return answers.find((answer) => 'fault' in answer) ?? { fault: 'No server took the handshake' }
+    const instructions = mergeInstructions(
+      results.map((result, i) => ({ name: parties[i]!.name, text: result?.instructions })),
+    )
+    const result = {
+      // The oldest that they speak is understood by all.
+      protocolVersion: up.map((each) => String(each.protocolVersion)).sort()[0] as string,
+      capabilities: mergeCapabilities(parties.map(({ capabilities }) => capabilities)),
+      serverInfo: { ...info },
+      ...(instructions !== undefined && { instructions }),
+    }
+    const raw: JsonObject = { jsonrpc: '2.0', id: request.id as Json, result }
+    return { response: readMessage(raw) as Response, text: stringify(raw) }
+  }
+
+  return {
+    start,
+    send(message, text) {
+      if (message.kind === 'request') void take(message)
+      else if (message.kind === 'response') {
+        const to = asked.get(String(message.id))
+        asked.delete(String(message.id))
+        if (!to) return undefined
+        const raw = { ...message.raw, id: to.id as Json }
+        void links[to.i]!.send({ ...message, id: to.id, raw }, stringify(raw))
+      } else if (message.kind === 'notification') {
+        const call =
+          message.method === 'notifications/cancelled' && routed.get(message.params.requestId as RequestId)
+        for (const [i, link] of links.entries())
+          if (parties[i]?.capabilities && (!call || call.i === i)) void link.send(message, text)
+      }
+      return undefined
+    },
+    close() {
+      for (const link of links) link.close()
+      for (const { settle } of [...asking.values()]) settle({ fault: 'The session has ended' })
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { isObject, SESSION_REVISIONS } from '../mcp/index.ts'
+import type { Request } from './link.ts'
+import type { Member } from './member.ts'
+
+/**
+ * Starts a server at load, as its configuration says: `preinstalled` starts and ends it once, so that its first
+ * call finds it installed; `onStart` keeps what requests without a session use. What depends on a request can't
+ * be started before there is one.
+ * @returns what went wrong, as sentences
+ */
+export async function startMember({ upstream, stateless, link, eras }: Member): Promise<string[]> {
+  const { server, varies, resolve } = upstream.definition
+  if (server.policy !== 'onStart' && !server.preinstalled) return []
+  if (varies)
+    return [`The server ${server.name} cannot be started before a request: its templates read the request`]
+  const resolved = resolve({ headers: {}, query: () => ({}) })
+  if ('fault' in resolved) return [resolved.fault]
+  if (server.policy === 'onStart') {
+    const era = await eras.of(resolved)
+    if (typeof era !== 'string') return [era.fault]
+    const found = await stateless(resolved)
+    if ('fault' in found) return [found.fault]
+    if (era === 'modern') return []
+  }
+  const params = {
+    protocolVersion: SESSION_REVISIONS[0],
+    capabilities: {},
+    clientInfo: { name: 'plantgw', version: '' },
+  }
+  const raw = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+  const request: Request = { kind: 'request', id: 1, method: 'initialize', params, raw }
+  const events = { message: () => {}, lost: () => {}, oversized: () => {} }
+  const trial = link(resolved, undefined, events, () => [])
+  const answer = await trial.start(request, JSON.stringify(raw))
+  trial.close()
+  if ('fault' in answer) return [answer.fault]
+  return isObject(answer.response.raw.result) ? [] : [`The server ${server.name} refused the handshake`]
+}

@@ -1,0 +1,138 @@
+import { type JsonObject, stringify } from '../json/index.ts'
+import {
+  type AnswerForm,
+  Cancellation,
+  type CancelSignal,
+  checkParamHeaders,
+  checkStateless,
+  type Door,
+  type Exchange,
+  errorText,
+  HEADER_MISMATCH,
+  INTERNAL_ERROR,
+  isObject,
+  METHOD_NOT_FOUND,
+  openReply,
+  type ParamHeader,
+  type RequestHeaders,
+  rpcError,
+  UNSUPPORTED_PROTOCOL_VERSION,
+} from '../mcp/index.ts'
+import type { Resolved } from './definition.ts'
+import type { Fault, Request } from './link.ts'
+import { metaOf, PROTOCOL_VERSION } from './meta.ts'
+import type { ToolFilter } from './tools.ts'
+
+/** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
+export interface Stateless {
+  /** Answers with the JSON-RPC response to the request; undefined when it was cancelled. */
+  request(call: StatelessCall): Promise<JsonObject | Fault | undefined>
+  /** The revisions that its clients may use. */
+  versions(resolved: Resolved): Promise<string[]>
+  /** The arguments of a tool that clients mirror into headers. */
+  paramHeaders(tool: string, call: StatelessCall): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+}
+
+export interface StatelessCall {
+  readonly message: Request
+  /** Of the client, names in lower case. */
+  readonly headers: RequestHeaders
+  /** Who calls, once there is authentication. */
+  readonly caller: string | undefined
+  readonly resolved: Resolved
+  /** Takes what comes before the answer. */
+  onMessage(raw: JsonObject): void
+  /** Aborted when the client goes away, which cancels the request. */
+  readonly signal: CancelSignal
+}
+
+export interface StatelessOptions {
+  filter: ToolFilter | undefined
+  onCall(call: { method: string; name: unknown; ms: number; requestId: string; failure?: string }): void
+}
+
+/** HTTP statuses of errors (2026-07-28, Streamable HTTP); others come with 200, as results do. */
+const STATUS: Record<number, number> = {
+  [METHOD_NOT_FOUND]: 404,
+  [-32020]: 400,
+  [-32021]: 400,
+  [-32022]: 400,
+}
+
+/** Answers one request of a stateless client by messages, with all checks that HTTP adds to them. */
+export async function serveStateless(
+  exchange: Exchange,
+  request: Request,
+  { hub, caller }: Door,
+  form: AnswerForm,
+  resolved: Resolved,
+  server: Stateless,
+  { filter, onCall }: StatelessOptions,
+): Promise<Response> {
+  const { id, method, params } = request
+  const refused = checkStateless(exchange, request)
+  if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
+    const requested = String(metaOf(params)[PROTOCOL_VERSION])
+    const supported = await server.versions(resolved)
+    if (!supported.includes(requested))
+      return rpcError(exchange, 400, { ...refused, data: { supported, requested } }, id)
+  } else if (refused) return rpcError(exchange, 400, refused, id)
+  const hidden = filter?.request(request, '')
+  if (hidden !== undefined && typeof hidden !== 'string') return rpcError(exchange, 200, hidden, id)
+  const message = renamed(request, filter)
+  const abort = new Cancellation()
+  const reply = openReply(exchange, form, () => {
+    hub.drop(reply)
+    abort.abort()
+  })
+  hub.keep(reply)
+  const call: StatelessCall = {
+    message,
+    headers: exchange.headers,
+    caller,
+    resolved,
+    signal: abort,
+    onMessage: (raw) => reply.message(stringify(raw)),
+  }
+  const started = performance.now()
+  void answer(call).then((failure) => {
+    hub.drop(reply)
+    const ms = Math.round((performance.now() - started) * 10) / 10
+    onCall({ method, name: params.name, ms, requestId: exchange.requestId, ...(failure && { failure }) })
+  })
+  return reply.response
+
+  async function answer(call: StatelessCall): Promise<string | undefined> {
+    if (method === 'tools/call' && typeof message.params.name === 'string') {
+      const listed = server.paramHeaders(message.params.name, call)
+      const declared = listed instanceof Promise ? await listed : listed
+      const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
+      if (fault !== undefined) {
+        reply.answer(errorText(id, { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }), 400)
+        return fault
+      }
+    }
+    const raw = await server.request(call)
+    if (!raw) {
+      reply.end()
+      return 'cancelled'
+    }
+    if ('fault' in raw) {
+      const { fault, busy } = raw as Fault
+      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: fault }), busy ? 503 : 200)
+      return fault
+    }
+    const { error } = raw
+    const status = isObject(error) ? STATUS[error.code as number] : undefined
+    const text = stringify(raw)
+    reply.answer(filter ? filter.response(method, { kind: 'response', id, raw }, text) : text, status)
+    return undefined
+  }
+}
+
+function renamed(request: Request, filter: ToolFilter | undefined): Request {
+  const name = filter?.ownName(String(request.params.name))
+  if (request.method !== 'tools/call' || name === undefined) return request
+  const params = { ...request.params, name }
+  return { ...request, params, raw: { ...request.raw, params } }
+}

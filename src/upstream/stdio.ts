@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Json, parse, stringify } from '../json/index.ts'
+import { readMessage } from '../mcp/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { type Channel, type ChannelEvents, oneLine } from './channel.ts'
+import { startChild } from './child.ts'
+import type { Definition, Resolved } from './definition.ts'
+import { idInEnds, lineSplitter } from './lines.ts'
+
+export interface StdioOptions {
+  /** The gateway's environment, of which the child sees very little. */
+  env: Readonly<Record<string, string | undefined>>
+  /** Bytes of one message of the server. */
+  maxMessage: number
+  log: Logger
+}
+
+/** Bytes that wait for a child which does not read, before messages are refused. */
+const MAX_WAITING = 16 * 1024 * 1024
+/** Milliseconds between the end of a child's output and its own. */
+const OUTPUT_LOST = 200
+/** Bytes of a line of standard error that are logged. */
+const MAX_LOGGED = 8 * 1024
+
+/** Starts an MCP server as a child; messages are lines (2025-11-25 and 2026-07-28, stdio). */
+export function openStdio(
+  { server }: Definition,
+  resolved: Resolved,
+  events: ChannelEvents,
+  { env, maxMessage, log }: StdioOptions,
+): Channel & { pid: number | undefined } {
+  const child = startChild(server.command ?? '', server.args, resolved.env, env)
+  const line = { server: server.name, pid: child.pid }
+  log.debug(line, 'mcp server started')
+  let closing = false
+  let corked = false
+  const uncork = () => {
+    corked = false
+    child.stdin.uncork()
+  }
+
+  function take(text: string): void {
+    if (closing) return
+    let value: Json
+    try {
+      value = parse(text)
+    } catch {
+      // Programs that print on standard output are common; what is no message concerns nobody.
+      log.warn({ ...line, text: text.slice(0, 200) }, 'mcp server wrote a line that is no message')
+      return
+    }
+    if (Array.isArray(value)) for (const item of value) events.message(readMessage(item), stringify(item))
+    else events.message(readMessage(value), text.trimEnd())
+  }
+  child.stdout.on(
+    'data',
+    lineSplitter(maxMessage, take, (head, tail) => {
+      log.warn({ ...line, limit: maxMessage }, 'mcp server wrote a message that is too large')
+      if (!closing) events.oversized(idInEnds(head, tail))
+    }),
+  )
+  const toLog = (text: string) => log.info({ ...line, text }, 'mcp server wrote to standard error')
+  child.stderr.on(
+    'data',
+    lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`)),
+  )
+  child.stdout.on('end', () => {
+    // A child that lives on without its output is of no use; how one ends that does not is told below.
+    void Promise.race([child.ended, pause(OUTPUT_LOST)]).then(() => {
+      if (closing) return
+      closing = true
+      child.close()
+      events.closed(`The server ${server.name} closed its output`)
+    })
+  })
+  const ended = child.ended.then((how) => {
+    log.debug({ ...line, how }, 'mcp server ended')
+    if (!closing) events.closed(`The server ${server.name} ${how}`)
+    closing = true
+  })
+  return {
+    pid: child.pid,
+    ended,
+    send(text) {
+      if (closing) return { fault: `The server ${server.name} has ended` }
+      if (child.stdin.writableLength > MAX_WAITING)
+        return { fault: `The server ${server.name} does not read what is sent to it` }
+      // What is sent in one turn of the event loop goes out in one write.
+      if (!corked) {
+        corked = true
+        child.stdin.cork()
+        setImmediate(uncork)
+      }
+      child.stdin.write(`${oneLine(text)}\n`)
+      return undefined
+    },
+    close() {
+      closing = true
+      child.close()
+    },
+  }
+}

@@ -1,0 +1,292 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, REVISIONS, type RpcError } from '../mcp/index.ts'
+import type { Fault } from './link.ts'
+import { listenInSession } from './listen.ts'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  LOG_LEVEL,
+  metaOf,
+  omit,
+  PROTOCOL_VERSION,
+  SERVER_INFO,
+} from './meta.ts'
+import { createParamHeaders } from './param-headers.ts'
+import { createPark } from './park.ts'
+import type { Ask } from './seat.ts'
+import { createSeats, type Held, type Party, type Seats, type Use } from './seats.ts'
+import type { Stateless, StatelessCall } from './stateless.ts'
+import type { Upstream } from './upstream.ts'
+
+/**
+ * Clients of 2026-07-28 in front of a server that speaks only revisions with sessions. What the server asks its
+ * client becomes `input_required`; the call waits in the server meanwhile.
+ */
+export interface ToSession extends Stateless {
+  seats: Seats
+  close(): void
+}
+
+/** Requests during which a client may be asked (Multi Round-Trip Requests, Supported Requests). */
+const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])
+const CACHEABLE = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+])
+/** Methods that 2026-07-28 does not have (its changelog, 2 to 6). */
+const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
+/** `MissingRequiredClientCapabilityError`. */
+const MISSING_CAPABILITY = -32021
+/** What of a client's capabilities answers which request of a server. */
+const ASKS: Record<string, string> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+}
+
+/** A call that is under way in the server, over all the requests of the client that it takes. */
+interface Bridged {
+  held: Held
+  /** Asked and not answered. */
+  asks: Map<string, Ask>
+  answer: Promise<JsonObject | Fault>
+  cancel(reason: string): void
+  /** Where messages go, while a request of the client is open. */
+  onMessage: ((raw: JsonObject) => void) | undefined
+  onAsk: (() => void) | undefined
+  /** A capability that the server wanted and the client did not declare. */
+  missing: string | undefined
+}
+
+export function createToSession(upstream: Upstream): ToSession {
+  const seats = createSeats(upstream)
+  const park = createPark<Bridged>()
+  const headers = createParamHeaders()
+
+  async function request(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
+    const { message } = call
+    const { id, method, params } = message
+    if (REMOVED.test(method))
+      return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+    const party = partyOf(call)
+    if (method === 'server/discover') return discover(call, party)
+    if (method === 'subscriptions/listen') return listenInSession(call, seats.hold(party, 'plain'))
+    const { requestState } = params
+    if (ASKING.has(method) && requestState !== undefined) return resume(call, String(requestState))
+    const use = useOf(method, party, params)
+    const held = seats.hold(party, use)
+    const ready = await held.seat.ready
+    if ('fault' in ready) return released(held, ready as Fault)
+    const level = metaOf(params)[LOG_LEVEL]
+    if (level !== undefined && isObject(ready.capabilities) && ready.capabilities.logging)
+      await held.seat.request('logging/setLevel', { level }).answer
+    return begin(call, held, level !== undefined, ready)
+  }
+
+  function begin(call: StatelessCall, held: Held, logs: boolean, ready: JsonObject) {
+    const { method, params } = call.message
+    let count = 0
+    const bridged: Bridged = {
+      held,
+      asks: new Map(),
+      answer: Promise.resolve({}),
+      cancel: () => {},
+      onMessage: undefined,
+      onAsk: undefined,
+      missing: undefined,
+    }
+    const sent = held.seat.request(method, forSession(params), {
+      logs,
+      onMessage: (raw) => bridged.onMessage?.(raw),
+      ...(ASKING.has(method) && {
+        onAsk(ask: Ask) {
+          const needs = Object.hasOwn(ASKS, ask.method) ? ASKS[ask.method] : undefined
+          if (needs && capabilitiesOf(call)[needs])
+            bridged.asks.set(`${ask.method.split('/')[0]}-${++count}`, ask)
+          else {
+            held.seat.respond(ask, {
+              error: { code: METHOD_NOT_FOUND, message: 'The client cannot do that' },
+            })
+            if (!needs) return
+            bridged.missing = needs
+          }
+          bridged.onAsk?.()
+        },
+      }),
+    })
+    bridged.answer = sent.answer
+    bridged.cancel = sent.cancel
+    void sent.answer.then(() => held.release())
+    return follow(call, bridged, ready)
+  }
+
+  /** Waits for the answer, or until the server asks. */
+  async function follow(call: StatelessCall, bridged: Bridged, ready: JsonObject) {
+    const { message, signal } = call
+    bridged.onMessage = call.onMessage
+    const cancel = () => {
+      bridged.cancel('The client went away')
+      bridged.held.release()
+    }
+    if (signal.aborted) cancel()
+    signal.addEventListener('abort', cancel)
+    const asked = new Promise<'asked'>((resolve) => {
+      // Several questions at once are one round for the client.
+      bridged.onAsk = () => setImmediate(resolve, 'asked')
+      if (bridged.asks.size || bridged.missing) bridged.onAsk()
+    })
+    const outcome = await Promise.race([bridged.answer, asked])
+    bridged.onMessage = undefined
+    bridged.onAsk = undefined
+    signal.removeEventListener('abort', cancel)
+    if (signal.aborted) return undefined
+    if (bridged.missing) {
+      bridged.cancel('The client cannot answer')
+      return errorOf(message.id, {
+        code: MISSING_CAPABILITY,
+        message: `The server asks for the client capability ${bridged.missing}`,
+        data: { requiredCapabilities: { [bridged.missing]: {} } },
+      })
+    }
+    if (outcome === 'asked') return inputRequired(call, bridged)
+    if ('fault' in outcome) return outcome as Fault
+    return { ...answered(outcome, message.method, ready), id: message.id }
+  }
+
+  function inputRequired(call: StatelessCall, bridged: Bridged): JsonObject {
+    const requestState = park.put(bridged, call, () => {
+      for (const ask of bridged.asks.values())
+        bridged.held.seat.respond(ask, {
+          error: { code: -32000, message: 'The client did not answer in time' },
+        })
+      bridged.cancel('The client did not answer in time')
+      bridged.held.release()
+    })
+    const inputRequests = Object.fromEntries(
+      [...bridged.asks].map(([key, { method, params, raw }]) => {
+        const { params: given } = raw
+        return [key, { method, ...(given !== undefined && { params: omit(params, 'elicitationId') }) }]
+      }),
+    )
+    const result = { resultType: 'input_required', inputRequests, requestState }
+    return { jsonrpc: '2.0', id: call.message.id as Json, result }
+  }
+
+  async function resume(call: StatelessCall, handle: string): Promise<JsonObject | Fault | undefined> {
+    const { message } = call
+    const bridged = park.take(handle, call)
+    if (!bridged)
+      return errorOf(message.id, {
+        code: INVALID_PARAMS,
+        message: 'requestState is unknown, used up, expired or of another request: call again without it',
+      })
+    const given = isObject(message.params.inputResponses) ? message.params.inputResponses : {}
+    for (const [key, ask] of bridged.asks) {
+      const result = Object.hasOwn(given, key) ? given[key] : undefined
+      if (!isObject(result)) continue
+      bridged.asks.delete(key)
+      bridged.held.seat.respond(ask, { result: omit(result, 'resultType') })
+    }
+    // What is missing is asked for again (Error Handling).
+    if (bridged.asks.size) return inputRequired(call, bridged)
+    const ready = await bridged.held.seat.ready
+    return 'fault' in ready ? (ready as Fault) : follow(call, bridged, ready)
+  }
+
+  async function discover(call: StatelessCall, party: Party): Promise<JsonObject | Fault> {
+    const held = seats.hold(party, 'plain')
+    const ready = await held.seat.ready
+    held.release()
+    if ('fault' in ready) return ready as Fault
+    const { capabilities, instructions } = ready
+    const result = {
+      supportedVersions: [...REVISIONS],
+      capabilities: isObject(capabilities) ? omit(capabilities, 'tasks') : {},
+      ...(typeof instructions === 'string' && { instructions }),
+    }
+    return { ...answered({ jsonrpc: '2.0', result }, 'server/discover', ready), id: call.message.id as Json }
+  }
+
+  function answered(raw: JsonObject, method: string, { serverInfo }: JsonObject): JsonObject {
+    const { result, error } = raw
+    // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
+    if (isObject(error))
+      return error.code === -32002 ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
+    if (!isObject(result)) return raw
+    if (method === 'tools/list') headers.learn(result)
+    const cacheable = CACHEABLE.has(method) || method === 'server/discover'
+    return {
+      ...raw,
+      result: {
+        resultType: 'complete',
+        // The server says nothing of how long its lists hold.
+        ...(cacheable && { ttlMs: 0, cacheScope: 'private' }),
+        ...result,
+        _meta: { ...(serverInfo !== undefined && { [SERVER_INFO]: serverInfo }), ...metaOf(result) },
+      },
+    }
+  }
+
+  function list(call: StatelessCall) {
+    return async (cursor: string | undefined): Promise<Json | undefined> => {
+      const held = seats.hold(partyOf(call), 'plain')
+      const ready = await held.seat.ready
+      const raw =
+        'fault' in ready ? ready : await held.seat.request('tools/list', cursor ? { cursor } : {}).answer
+      held.release()
+      return 'result' in raw ? (raw.result as Json) : undefined
+    }
+  }
+
+  return {
+    seats,
+    request,
+    versions: () => Promise.resolve([...REVISIONS]),
+    paramHeaders: (tool, call) => headers.of(tool, list(call)),
+    close() {
+      park.close()
+      seats.close()
+    },
+  }
+}
+
+function partyOf(call: StatelessCall): Party {
+  const info = metaOf(call.message.params)[CLIENT_INFO]
+  return {
+    resolved: call.resolved,
+    caller: call.caller,
+    capabilities: capabilitiesOf(call),
+    clientInfo: isObject(info) ? info : { name: 'unknown', version: '0' },
+  }
+}
+
+function capabilitiesOf({ message }: StatelessCall): JsonObject {
+  const given = metaOf(message.params)[CLIENT_CAPABILITIES]
+  return isObject(given) ? given : {}
+}
+
+function useOf(method: string, { capabilities }: Party, params: JsonObject): Use {
+  if (/\/list$|^completion\//.test(method)) return 'plain'
+  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'alone'
+  const asks = ASKING.has(method) && Object.values(ASKS).some((needs) => capabilities[needs])
+  return asks ? 'alone' : 'open'
+}
+
+/** Parameters without what only 2026-07-28 has. */
+function forSession(params: JsonObject): JsonObject {
+  const meta = omit(metaOf(params), PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
+  const rest = omit(params, '_meta', 'inputResponses', 'requestState')
+  return Object.keys(meta).length ? { ...rest, _meta: meta } : rest
+}
+
+function released(held: Held, fault: Fault): Fault {
+  held.release()
+  return fault
+}
+
+function errorOf(id: StatelessCall['message']['id'], error: RpcError): JsonObject {
+  return { jsonrpc: '2.0', id: id as Json, error: { ...error } as JsonObject }
+}

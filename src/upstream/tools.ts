@@ -1,0 +1,81 @@
+import type { McpServer } from '../config/model.ts'
+import { type Json, type JsonObject, parse, stringify } from '../json/index.ts'
+import { INVALID_PARAMS, isObject, type Message, type RpcError } from '../mcp/index.ts'
+import type { Request } from './link.ts'
+
+/** What clients see of a server's tools, when that is not simply all of them. */
+export interface ToolFilter {
+  /** The text to send for a request, or the error that answers it. */
+  request(message: Request, text: string): string | RpcError
+  /** The text of a response to a request of that method, as the client is to see it. */
+  response(method: string, message: Message, text: string): string
+  /** The server's own name of a tool that clients see under this one; undefined when they see none. */
+  ownName(shown: string): string | undefined
+}
+
+/** `allowedTools`, `blockedTools` and `toolOverrides` of a server; undefined when it has none of them. */
+export function createToolFilter({
+  allowedTools,
+  blockedTools,
+  toolOverrides,
+}: McpServer): ToolFilter | undefined {
+  const overrides = new Map(Object.entries(toolOverrides))
+  if (!allowedTools && !blockedTools.length && !overrides.size) return undefined
+  const allowed = allowedTools && new Set(allowedTools)
+  const blocked = new Set(blockedTools)
+  const shows = (own: string) => !blocked.has(own) && (!allowed || allowed.has(own))
+  const renamed = new Map(
+    [...overrides].flatMap(([own, { name }]) => (name !== undefined && name !== own ? [[name, own]] : [])),
+  )
+  const hiddenByName = new Set(renamed.values())
+
+  function ownName(shown: string): string | undefined {
+    const own = renamed.get(shown) ?? (hiddenByName.has(shown) ? undefined : shown)
+    return own !== undefined && shows(own) ? own : undefined
+  }
+
+  function show(tool: Json): Json[] {
+    if (!isObject(tool) || typeof tool.name !== 'string') return [tool]
+    const own = tool.name
+    // A tool whose name another one was given cannot be told from it.
+    if (!shows(own) || (renamed.has(own) && !hiddenByName.has(own))) return []
+    const override = overrides.get(own)
+    if (!override) return [tool]
+    const { annotations, ...words } = override
+    const changed: JsonObject = { ...tool, ...words }
+    if (annotations)
+      changed.annotations = { ...(isObject(tool.annotations) && tool.annotations), ...annotations }
+    return [changed]
+  }
+
+  return {
+    ownName,
+    request({ method, params, raw }, text) {
+      if (method !== 'tools/call') return text
+      // A name of another type could be taken for a hidden one by a lenient server.
+      if (typeof params.name !== 'string')
+        return { code: INVALID_PARAMS, message: 'params.name must be a string' }
+      const own = ownName(params.name)
+      if (own === undefined)
+        return { code: INVALID_PARAMS, message: `Unknown tool: ${params.name.slice(0, 80)}` }
+      return own === params.name ? text : stringify({ ...raw, params: { ...params, name: own } })
+    },
+    response(method, message, text) {
+      if (method !== 'tools/list' || message.kind !== 'response') return text
+      const { raw } = message
+      if (!isObject(raw.result) || !Array.isArray(raw.result.tools)) return text
+      return stringify({ ...raw, result: { ...raw.result, tools: raw.result.tools.flatMap(show) } })
+    },
+  }
+}
+
+/** The same for a response of which only the text is known. */
+export function filterText(filter: ToolFilter, method: string, text: string): string {
+  try {
+    const raw = parse(text)
+    if (!isObject(raw) || !('result' in raw)) return text
+    return filter.response(method, { kind: 'response', id: null, raw }, text)
+  } catch {
+    return text
+  }
+}

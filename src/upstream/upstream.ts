@@ -1,0 +1,116 @@
+import type { Limits } from '../config/model.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { type Backoff, createBackoff } from './backoff.ts'
+import type { Channel, ChannelEvents } from './channel.ts'
+import type { Definition, Resolved } from './definition.ts'
+import { createHttp, type Http } from './http.ts'
+import { createLink, type Fault, type Link, type LinkEvents } from './link.ts'
+import { openSseChannel } from './sse.ts'
+import { openStdio } from './stdio.ts'
+import { openStreamable } from './streamable.ts'
+import { createToolFilter, type ToolFilter } from './tools.ts'
+
+export interface UpstreamContext {
+  /** The gateway's environment. */
+  env: Readonly<Record<string, string | undefined>>
+  /** Of the process; the server's own go before them. */
+  limits: Limits
+  log: Logger
+}
+
+/** Milliseconds of silence after which a call is given up, unless `limits.timeout` of the server says otherwise. */
+const SILENCE = 300_000
+
+/** One MCP server that is proxied, with all its connections. */
+export interface Upstream {
+  readonly name: string
+  readonly definition: Definition
+  readonly filter: ToolFilter | undefined
+  readonly http: Http
+  readonly limits: Limits
+  readonly backoff: Backoff
+  /** Live sessions with the server. */
+  size(): number
+  open(resolved: Resolved, events: ChannelEvents): Channel | Fault
+  link(resolved: Resolved, events: LinkEvents, restore: () => { method: string; params: object }[]): Link
+  /** Process ids of its children. */
+  pids(): number[]
+  /** Ends every connection and child; resolves when nothing is left. */
+  close(): Promise<void>
+}
+
+/** @param makeRoom ends a session that nobody uses, if there is one */
+export function createUpstream(
+  definition: Definition,
+  { env, limits: processLimits, log }: UpstreamContext,
+  makeRoom: () => boolean,
+): Upstream {
+  const { server } = definition
+  const limits: Limits = { ...processLimits, timeout: SILENCE, ...server.limits }
+  const http = createHttp(limits)
+  const backoff = createBackoff()
+  const live = new Map<Channel, number | undefined>()
+  const ending = new Set<Promise<void>>()
+  const options = { env, maxMessage: limits.maxResponseSize, log }
+
+  function open(resolved: Resolved, events: ChannelEvents): Channel | Fault {
+    if (live.size >= server.maxSessions && !makeRoom())
+      return {
+        fault: `All ${server.maxSessions} sessions with the server ${server.name} are in use (maxSessions): try again later`,
+        busy: true,
+      }
+    const forget = () => live.delete(channel)
+    const watched: ChannelEvents = {
+      ...events,
+      closed(reason) {
+        forget()
+        events.closed(reason)
+      },
+    }
+    const inner = connect(resolved, watched)
+    const channel: Channel = {
+      ...inner,
+      close() {
+        forget()
+        inner.close()
+      },
+    }
+    live.set(channel, 'pid' in inner ? (inner.pid as number | undefined) : undefined)
+    const ended = inner.ended.finally(() => {
+      forget()
+      ending.delete(ended)
+    })
+    ending.add(ended)
+    return channel
+  }
+
+  function connect(resolved: Resolved, events: ChannelEvents): Channel {
+    if (server.type === 'stdio') return openStdio(definition, resolved, events, options)
+    if (server.type === 'sse') return openSseChannel(definition, resolved, events, { http, ...options })
+    return openStreamable(definition, resolved, events, { http, ...options })
+  }
+
+  return {
+    name: server.name,
+    definition,
+    filter: createToolFilter(server),
+    http,
+    limits,
+    backoff,
+    size: () => live.size,
+    open,
+    link(resolved, events, restore) {
+      const { startupTimeout, name } = server
+      return createLink(
+        { open: (inner) => open(resolved, inner), restore, startupTimeout, name, backoff, key: resolved.key },
+        events,
+      )
+    },
+    pids: () => [...live.values()].filter((pid) => pid !== undefined),
+    async close() {
+      for (const channel of [...live.keys()]) channel.close()
+      await Promise.all(ending)
+      await http.close()
+    },
+  }
+}

@@ -1,0 +1,200 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { getRequestListener } from '@hono/node-server'
+import { createHostGuard } from '../../src/access/rebinding.ts'
+import { readConfiguration } from '../../src/config/index.ts'
+import { DEFAULT_LIMITS } from '../../src/config/model.ts'
+import { createApp } from '../../src/gateway/app.ts'
+import { buildTable, type Route } from '../../src/gateway/table.ts'
+import { createHub } from '../../src/mcp/index.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { compileDefinition, createProxy, type McpProxy } from '../../src/upstream/index.ts'
+import { ACCEPT, type Loose } from '../support/wire.ts'
+
+export interface Proxied {
+  url: string
+  proxy: McpProxy
+  hub: ReturnType<typeof createHub>
+  /** Lines that were logged, parsed. */
+  logged: Loose[]
+  close(): Promise<void>
+}
+
+/** Serves MCP servers, as entries of a configuration file give them, behind `/p` over real HTTP. */
+export async function proxied(
+  t: TestContext,
+  servers: object[],
+  options: { list?: boolean; env?: Record<string, string>; authenticate?: Route['authenticate'] } = {},
+): Promise<Proxied> {
+  const names = servers.map((_, i) => `s${i + 1}`)
+  const value = {
+    name: 'test',
+    routers: [{ server: options.list ? names : 's1', prefix: '/p' }],
+    mcpServers: servers.map((server, i) => ({ name: names[i], ...server })),
+  }
+  const read = readConfiguration({ file: 'a.yaml', text: JSON.stringify(value) }, {})
+  if (!read.configuration) throw new Error(JSON.stringify(read.findings))
+  const env = options.env ?? (process.env as Record<string, string>)
+  const definitions = read.configuration.mcpServers.map((server, i) => {
+    const { definition, problems } = compileDefinition(server, ['mcpServers', i], env)
+    if (problems.length) throw new Error(JSON.stringify(problems))
+    return definition
+  })
+  const logged: Loose[] = []
+  const to = { write: (line: string) => void logged.push(JSON.parse(line)) }
+  const log = await createLog({ level: 'debug', format: 'json', to })
+  const context = { env, limits: DEFAULT_LIMITS, log, prefix: '/p', tenant: 'default', version: '1' }
+  const proxy = createProxy(definitions, { ...context, named: options.list === true })
+  const hub = createHub()
+  const route: Route = {
+    prefix: '/p',
+    ssePrefix: '/p',
+    proxy: { key: 'p', proxy, servers: names },
+    tools: [],
+    lists: { tools: '[]', prompts: '[]' },
+    configuration: 'test',
+    tenant: 'default',
+    maxRequestSize: DEFAULT_LIMITS.maxRequestSize,
+    ...(options.authenticate && { authenticate: options.authenticate }),
+  }
+  const table = buildTable(
+    1,
+    new Map([['test', { name: 'test', file: 'a.yaml', text: '', routes: [route] }]]),
+  )
+  const guard = createHostGuard({ bind: '127.0.0.1', allowedHosts: [], allowedOrigins: [] })
+  const app = createApp({ table: () => table, hub, guard, log })
+  const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= (async () => {
+      hub.close()
+      await proxy.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })()
+    return closed
+  }
+  t.after(close)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/p/mcp`,
+    proxy,
+    hub,
+    logged,
+    close,
+  }
+}
+
+let ids = 0
+
+/** POSTs a message; the response is not read. */
+export function send(
+  url: string,
+  message: object,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+) {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: ACCEPT, ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    ...(signal && { signal }),
+  })
+}
+
+/** All messages of an answer, whether it is JSON or a stream. */
+export async function messages(response: Response): Promise<Loose[]> {
+  const text = await response.text()
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return text ? [JSON.parse(text)] : []
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data as string))
+}
+
+export interface Client {
+  headers: Record<string, string>
+  /** Sends a request and gives all messages of its answer. */
+  all(method: string, params?: object): Promise<Loose[]>
+  /** Sends a request and gives its answer. */
+  request(method: string, params?: object): Promise<Loose>
+  /** Calls a tool: its text, or the message of the error. */
+  call(name: string, args?: object): Promise<string>
+}
+
+function client(all: Client['all'], headers: Record<string, string>): Client {
+  const request: Client['request'] = async (method, params) => (await all(method, params)).at(-1)
+  return {
+    headers,
+    all,
+    request,
+    async call(name, args = {}) {
+      const { result, error } = await request('tools/call', { name, arguments: args })
+      return error ? `error: ${error.message}` : result.content.map((each: Loose) => each.text).join()
+    },
+  }
+}
+
+/** Opens a session of 2025-11-25. */
+export async function open(
+  url: string,
+  given: Record<string, string> = {},
+  capabilities: object = {},
+): Promise<Client & { initialized: Loose; status: number }> {
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
+  const response = await send(url, { id: ++ids, method: 'initialize', params }, given)
+  const session = response.headers.get('mcp-session-id')
+  const headers = {
+    ...given,
+    ...(session && { 'mcp-session-id': session }),
+    'mcp-protocol-version': '2025-11-25',
+  }
+  const initialized = (await messages(response)).at(-1)
+  if (session) await (await send(url, { method: 'notifications/initialized' }, headers)).text()
+  const all: Client['all'] = async (method, params = {}) =>
+    messages(await send(url, { id: ++ids, method, params }, headers))
+  return { ...client(all, headers), initialized, status: response.status }
+}
+
+export const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** POSTs a request of 2026-07-28. */
+export function modernSend(
+  url: string,
+  method: string,
+  params: Loose = {},
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+) {
+  const name = params.name ?? params.uri
+  const own = {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(name && { 'mcp-name': name }),
+  }
+  const message = { id: ++ids, method, params: { ...params, _meta: { ...META, ...params._meta } } }
+  return send(url, message, { ...own, ...headers }, signal)
+}
+
+/** A client of 2026-07-28. */
+export function modern(url: string, headers: Record<string, string> = {}): Client {
+  return client(async (method, params) => messages(await modernSend(url, method, params, headers)), headers)
+}
+
+/** Whether a process is there; a zombie is. */
+export function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Waits, without a guess at how long it takes, until something holds; the test's own time-out bounds it. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { lives, messages, modern, open, proxied, send, until } from './harness.ts'
+
+const stdio = (more: object = {}, faults = {}) => ({
+  type: 'stdio',
+  ...faultyStdio('session', faults),
+  ...more,
+})
+const TIMEOUT = { timeout: 60_000 }
+
+test(
+  'a child sees what it needs and what the configuration gives, and none of the gateway’s secrets',
+  TIMEOUT,
+  async (t) => {
+    const env = { ...(process.env as Record<string, string>), GATEWAY_SECRET: 'hush' }
+    const server = stdio({
+      env: {
+        TOKEN: '{{index .Request.Headers "X-Token"}}',
+        FIXED: 'yes',
+        NONE: '{{index .Request.Headers "X-None"}}',
+      },
+    })
+    const { url } = await proxied(t, [server], { env })
+    const client = await open(url, { 'x-token': 'mine' })
+    const seen = JSON.parse(await client.call('environment'))
+    assert.deepEqual(Object.keys(seen).sort(), ['FIXED', 'HOME', 'PATH', 'TOKEN'])
+    assert.equal(seen.TOKEN, 'mine')
+  },
+)
+
+test(
+  'each session has a child of its own, which DELETE ends with all that it started',
+  TIMEOUT,
+  async (t) => {
+    const { url, proxy } = await proxied(t, [stdio()])
+    const [a, b] = [await open(url), await open(url)]
+    const [pidA, pidB] = [Number(await a.call('pid')), Number(await b.call('pid'))]
+    assert.notEqual(pidA, pidB)
+    const grandchild = Number(await a.call('grandchild'))
+    assert.ok(lives(grandchild))
+    assert.equal((await fetch(url, { method: 'DELETE', headers: a.headers })).status, 204)
+    await until(() => !lives(pidA) && !lives(grandchild))
+    assert.deepEqual(proxy.status().pids, [pidB])
+    const answer = await send(url, { id: 1, method: 'tools/list' }, a.headers)
+    assert.equal(answer.status, 404)
+  },
+)
+
+test(
+  'a child that is killed answers the calls in flight, and the next call starts it anew',
+  TIMEOUT,
+  async (t) => {
+    const { url } = await proxied(t, [stdio()])
+    const client = await open(url)
+    const before = Number(await client.call('pid'))
+    const held = client.call('silent')
+    const dying = await client.call('die')
+    assert.match(dying, /^error: The server s1 was ended by SIGKILL; the call was not repeated/)
+    assert.match(await held, /^error: The server s1 was ended by SIGKILL/)
+    const after = Number(await client.call('pid'))
+    assert.notEqual(after, before)
+    assert.ok(!lives(before))
+  },
+)
+
+test('a child that is deaf to SIGTERM is killed, and close waits for it', TIMEOUT, async (t) => {
+  const { url, proxy } = await proxied(t, [stdio({}, { deaf: true })])
+  const client = await open(url)
+  const pid = Number(await client.call('pid'))
+  await proxy.close()
+  assert.ok(!lives(pid))
+  assert.equal(proxy.status().connections, 0)
+})
+
+for (const start of ['exit', 'silent'] as const)
+  test(`a start that fails (${start}) is told, and not tried again at once`, TIMEOUT, async (t) => {
+    const { url, proxy } = await proxied(t, [stdio({ startupTimeout: '500ms' }, { start })])
+    const first = await open(url)
+    assert.match(first.initialized.error.message, /The server s1 (ended with exit code 3|did not answer)/)
+    assert.equal(first.headers['mcp-session-id'], undefined)
+    let { message } = (await open(url)).initialized.error
+    // A first failure is tried again at once, further ones are not; the pause grows beyond what a test takes.
+    while (!message.includes('next try')) message = (await open(url)).initialized.error.message
+    assert.match(message, /It failed \d+ times in a row; the next try is in \d+ s/)
+    await until(() => proxy.status().connections === 0)
+  })
+
+test('a command that does not exist is told by its name', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [{ type: 'stdio', command: 'no-such-command-here' }])
+  const { initialized } = await open(url)
+  assert.match(initialized.error.message, /could not be started: there is no command no-such-command-here/)
+  assert.match((await modern(url).request('tools/list')).error.message, /no command no-such-command-here/)
+})
+
+test('maxSessions: the longest unused makes room, and all in use are a clear refusal', TIMEOUT, async (t) => {
+  const { url, proxy } = await proxied(t, [stdio({ maxSessions: 2 })])
+  const [a, b] = [await open(url), await open(url)]
+  await b.call('echo')
+  const c = await open(url)
+  assert.equal((await send(url, { id: 1, method: 'ping' }, a.headers)).status, 404)
+  const busy = [b.call('silent'), c.call('silent')]
+  await until(() => proxy.status().sessions === 2)
+  const refused = await open(url)
+  assert.equal(refused.status, 503)
+  assert.match(
+    refused.initialized.error.message,
+    /All 2 sessions with the server s1 are in use \(maxSessions\)/,
+  )
+  await proxy.close()
+  for (const answer of await Promise.all(busy)) assert.match(answer, /^error: /)
+})
+
+test('idle sessions end with their child', TIMEOUT, async (t) => {
+  const { url, hub } = await proxied(t, [stdio({ idleTimeout: '50ms' })])
+  const client = await open(url)
+  const pid = Number(await client.call('pid'))
+  await until(() => !lives(pid))
+  assert.equal(hub.counts().sessions, 0)
+})
+
+test('200 sessions that are opened and abandoned leave nothing', { timeout: 180_000 }, async (t) => {
+  const { url, hub, proxy } = await proxied(t, [stdio({ idleTimeout: '50ms', maxSessions: 200 })])
+  const pids = new Set<number>()
+  for (let round = 0; round < 20; round++) {
+    const opened = await Promise.all(Array.from({ length: 10 }, () => open(url)))
+    assert.ok(opened.every(({ initialized }) => initialized.result))
+    for (const pid of proxy.status().pids) pids.add(pid)
+  }
+  await until(() => hub.counts().sessions === 0 && proxy.status().connections === 0)
+  await until(() => ![...pids].some(lives))
+})
+
+test(
+  'standard error goes to the log line by line, and what is no message harms nobody',
+  TIMEOUT,
+  async (t) => {
+    const { url, logged } = await proxied(t, [stdio()])
+    const client = await open(url)
+    await client.call('stderr', { text: 'one\ntwo' })
+    await until(() => logged.filter(({ msg }) => msg === 'mcp server wrote to standard error').length === 2)
+    assert.deepEqual(logged.filter(({ text }) => text === 'one' || text === 'two').length, 2)
+    assert.equal(await client.call('garbage-first'), 'after the garbage')
+    assert.ok(logged.some(({ msg }) => msg === 'mcp server wrote a line that is no message'))
+  },
+)
+
+test(
+  'sizes: 10 MiB pass where they are allowed; a larger answer is refused and its session lives on',
+  TIMEOUT,
+  async (t) => {
+    const roomy = await proxied(t, [stdio({ limits: { maxResponseSize: '11MiB' } })])
+    assert.equal((await (await open(roomy.url)).call('big')).length, 10 * 1024 * 1024)
+    const { url } = await proxied(t, [stdio({ limits: { maxResponseSize: '1MiB' } })])
+    const client = await open(url)
+    const waiting = client.call('silent')
+    assert.match(await client.call('big'), /^error: The answer of the server is larger than maxResponseSize/)
+    assert.equal(await client.call('echo', { a: 1 }), '{"a":1}')
+    await fetch(url, { method: 'DELETE', headers: client.headers })
+    assert.match(await waiting, /session has ended/)
+  },
+)
+
+test('a silent server is given up, and told so', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [stdio({ limits: { timeout: '200ms' } })])
+  const client = await open(url)
+  assert.match(await client.call('silent'), /^error: The server said nothing of this call for 0.2 s/)
+  assert.ok((await client.call('seen')).includes('notifications/cancelled'))
+})
+
+async function gone(t: TestContext, era: 'session' | 'modern') {
+  const { url } = await proxied(t, [{ type: 'stdio', ...faultyStdio(era) }])
+  const client = era === 'session' ? await open(url) : modern(url)
+  const leave = new AbortController()
+  const params = { name: 'silent', arguments: {}, _meta: { progressToken: 1 } }
+  const headers = {
+    ...client.headers,
+    ...(era === 'modern' && {
+      'mcp-method': 'tools/call',
+      'mcp-name': 'silent',
+      'mcp-protocol-version': '2026-07-28',
+    }),
+  }
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const left = send(
+    url,
+    { id: 'x', method: 'tools/call', params: { ...params, _meta: era === 'modern' ? meta : {} } },
+    headers,
+    leave.signal,
+  )
+  await until(async () => (await client.call('seen')).split('tools/call').length > 2)
+  leave.abort()
+  await assert.rejects(left)
+  return client
+}
+
+test('a client of 2026-07-28 that goes away cancels its call', TIMEOUT, async (t) => {
+  const client = await gone(t, 'modern')
+  await until(async () => (await client.call('seen')).includes('notifications/cancelled'))
+})
+
+test('a client with a session that goes away does not', TIMEOUT, async (t) => {
+  const client = await gone(t, 'session')
+  // Messages keep their order, so a cancellation would have come before this call.
+  assert.ok(!(await client.call('seen')).includes('notifications/cancelled'))
+})
+
+test('answers out of order and pieces of answers reach their calls', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [stdio()])
+  const client = await open(url)
+  const answers = await Promise.all([1, 2, 3].map((n) => client.call('reverse', { n, count: 3 })))
+  assert.deepEqual(answers, ['{"n":1,"count":3}', '{"n":2,"count":3}', '{"n":3,"count":3}'])
+  assert.equal(await client.call('dribble'), 'piece by piece')
+})
+
+test(
+  'a request of the server reaches the client on the stream of its call, and the answer goes back',
+  TIMEOUT,
+  async (t) => {
+    const { url } = await proxied(t, [stdio()])
+    const client = await open(url, {}, { roots: {} })
+    const response = await send(
+      url,
+      { id: 'call', method: 'tools/call', params: { name: 'ask', arguments: {} } },
+      client.headers,
+    )
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    const reader = response.clone().body!.getReader()
+    const first = new TextDecoder().decode((await reader.read()).value)
+    assert.match(first, /"id":"ask-call","method":"roots\/list"/)
+    const answer = { id: 'ask-call', result: { roots: [{ uri: 'file:///a' }] } }
+    assert.equal((await send(url, answer, client.headers)).status, 202)
+    const [, last] = await messages(response)
+    assert.equal(last.result.content[0].text, '{"roots":[{"uri":"file:///a"}]}')
+    await reader.cancel()
+  },
+)

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { stringify } from 'yaml'
+import { readSettings } from '../../src/config/index.ts'
+import { check } from '../../src/gateway/check.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { body, open, post, rpc } from '../support/wire.ts'
+import { lives, until } from './harness.ts'
+
+const TIMEOUT = { timeout: 60_000 }
+const SERVER = { type: 'stdio', ...faultyStdio('session') }
+
+async function gateway(t: TestContext) {
+  const folder = temporaryFolder(t)
+  const write = (name: string, server: object, more = {}) => {
+    const routers = [{ server: name, prefix: `/${name}` }]
+    const text = stringify({ name, routers, mcpServers: [{ name, ...SERVER, ...server }], ...more })
+    writeFileSync(join(folder, `${name}.yaml`), text)
+  }
+  const start = async () => {
+    const { settings } = readSettings(undefined, {})
+    const log = await createLog({ level: 'silent', format: 'json' })
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME }
+    const made = await createGateway({ paths: [folder], settings: settings!, env, log, version: '1' })
+    t.after(() => made.gateway?.close())
+    const { app } = made.gateway!
+    const call = async (prefix: string, session: Record<string, string>, name: string) => {
+      const response = await post(app, `${prefix}/mcp`, rpc('tools/call', { name, arguments: {} }), session)
+      return response.status === 200 ? (await body(response)).result.content[0].text : response.status
+    }
+    return { ...made, gateway: made.gateway!, call }
+  }
+  return { folder, write, start }
+}
+
+test(
+  'a reload keeps the process of a server that did not change, and ends that of one that did',
+  TIMEOUT,
+  async (t) => {
+    const { write, start } = await gateway(t)
+    write('same', {})
+    write('other', {})
+    const { gateway: made, call } = await start()
+    const [same, other] = [await open(made.app, '/same'), await open(made.app, '/other')]
+    const pids = [Number(await call('/same', same, 'pid')), Number(await call('/other', other, 'pid'))]
+    write('same', {}, { 'x-note': 'the definition of the server is what it was' })
+    write('other', { env: { NEW: 'yes' } })
+    const { changed } = await made.reload()
+    assert.deepEqual(changed, ['other', 'same'])
+    assert.equal(Number(await call('/same', same, 'pid')), pids[0])
+    await until(() => !lives(pids[1]!))
+    assert.equal(await call('/other', other, 'pid'), 404)
+    assert.match(String(await call('/other', await open(made.app, '/other'), 'environment')), /"NEW":"yes"/)
+    await made.close()
+    assert.ok(!lives(pids[0]!))
+  },
+)
+
+test(
+  'a call that is under way ends on the server it began with, its questions answered',
+  TIMEOUT,
+  async (t) => {
+    const { write, start } = await gateway(t)
+    write('a', {})
+    const { gateway: made, call } = await start()
+    const session = await open(made.app, '/a')
+    const pid = Number(await call('/a', session, 'pid'))
+    const asking = await post(
+      made.app,
+      '/a/mcp',
+      rpc('tools/call', { name: 'ask', arguments: {} }, 'held'),
+      session,
+    )
+    const reader = asking.body!.getReader()
+    assert.match(new TextDecoder().decode((await reader.read()).value), /"ask-held"/)
+    write('a', { env: { NEW: 'yes' } })
+    await made.reload()
+    assert.ok(lives(pid))
+    assert.equal(await call('/a', session, 'pid'), 404)
+    const answer = { jsonrpc: '2.0', id: 'ask-held', result: { roots: [] } }
+    assert.equal((await post(made.app, '/a/mcp', answer, session)).status, 202)
+    assert.match(new TextDecoder().decode((await reader.read()).value), /"id":"held","result"/)
+    await until(() => !lives(pid))
+  },
+)
+
+test(
+  'preinstalled: a server that does not start is a finding, and the others are served',
+  TIMEOUT,
+  async (t) => {
+    const { write, start } = await gateway(t)
+    write('good', { preinstalled: true })
+    write('bad', { ...faultyStdio('session', { start: 'exit' }), preinstalled: true })
+    write('varies', { preinstalled: true, env: { KEY: '{{.Request.Headers.Key}}' } })
+    const { findings, gateway: made, call } = await start()
+    const told = findings.filter(({ code }) => code === 'upstream-start').map(({ message }) => message)
+    assert.equal(told.length, 2)
+    assert.match(told.join(), /The server bad ended with exit code 3/)
+    assert.match(told.join(), /The server varies cannot be started before a request/)
+    assert.equal(await call('/good', await open(made.app, '/good'), 'echo'), '{}')
+  },
+)
+
+test('what is wrong with an MCP server is found without starting it', TIMEOUT, async (t) => {
+  const { folder, write } = await gateway(t)
+  write('a', { isolation: 'shared', env: { KEY: '{{.Request.Headers.Key}}' }, headers: { A: 'b' } })
+  const { findings } = await check([folder], { env: {} })
+  assert.deepEqual(findings.map(({ code }) => code).sort(), ['key-without-effect', 'upstream-shared'])
+  assert.ok(findings.every(({ range }) => range))
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
+import { faultyStdio, startFaulty } from '../fixtures/faulty/start.ts'
+import type { Loose } from '../support/wire.ts'
+import { modern, modernSend, open, proxied } from './harness.ts'
+
+const TIMEOUT = { timeout: 60_000 }
+const FILTER = {
+  allowedTools: ['test_simple_text', 'test_image_content', 'test_error_handling'],
+  blockedTools: ['test_image_content'],
+  toolOverrides: {
+    test_simple_text: { name: 'greet', description: 'Greets.', annotations: { readOnlyHint: true } },
+  },
+}
+
+for (const [transport, type] of [
+  ['http', 'streamable-http'],
+  ['stdio', 'stdio'],
+] as const)
+  test(
+    `tools of a server over ${transport} are hidden and renamed in both generations`,
+    TIMEOUT,
+    async (t) => {
+      const at =
+        transport === 'stdio' ? everythingStdio('dual') : { url: await startEverything(t, 'http', 'dual') }
+      const { url } = await proxied(t, [{ type, ...at, ...FILTER }])
+      for (const client of [await open(url), modern(url)]) {
+        const { tools } = (await client.request('tools/list')).result
+        assert.deepEqual(tools.map(({ name }: Loose) => name).sort(), ['greet', 'test_error_handling'])
+        const greet = tools.find(({ name }: Loose) => name === 'greet')
+        assert.equal(greet.description, 'Greets.')
+        assert.equal(greet.annotations.readOnlyHint, true)
+        assert.match(await client.call('greet'), /simple text/)
+        for (const hidden of ['test_simple_text', 'test_image_content', 'test_audio_content'])
+          assert.equal(await client.call(hidden), `error: Unknown tool: ${hidden}`)
+      }
+    },
+  )
+
+test(
+  'several servers: names tell the server, lists are one, and one that is down hides its own',
+  TIMEOUT,
+  async (t) => {
+    const servers = [
+      { type: 'stdio', ...everythingStdio('dual') },
+      { type: 'streamable-http', url: await startEverything(t, 'http', 'session') },
+      { type: 'stdio', command: 'no-such-command-here' },
+    ]
+    const { url, logged } = await proxied(t, servers, { list: true })
+    for (const client of [await open(url), modern(url)]) {
+      const { tools } = (await client.request('tools/list')).result
+      const names: string[] = tools.map(({ name }: Loose) => name)
+      assert.ok(names.includes('s1__test_simple_text') && names.includes('s2__test_simple_text'))
+      assert.ok(names.every((name) => /^s[12]__/.test(name)))
+      assert.match(await client.call('s1__test_simple_text'), /simple text/)
+      assert.match(await client.call('s2__test_simple_text'), /simple text/)
+      assert.equal(await client.call('s4__test_simple_text'), 'error: Unknown tool: s4__test_simple_text')
+      const { prompts } = (await client.request('prompts/list')).result
+      const prompt = prompts.find(({ name }: Loose) => name === 's2__test_simple_prompt')
+      assert.ok(prompt)
+      assert.ok((await client.request('prompts/get', { name: prompt.name })).result.messages.length)
+      const { resources } = (await client.request('resources/list')).result
+      const uris: string[] = resources.map(({ uri }: Loose) => uri)
+      assert.equal(new Set(uris).size, uris.length)
+      const { contents } = (await client.request('resources/read', { uri: uris[0] })).result
+      assert.equal(contents[0].uri, uris[0])
+    }
+    assert.ok(logged.some(({ msg, server }) => /is down/.test(msg) && server === 's3'))
+    assert.ok(logged.some(({ msg }) => /two servers have this resource/.test(msg)))
+  },
+)
+
+test('several servers: discovery, subscriptions and ends of one server', TIMEOUT, async (t) => {
+  const servers = [
+    { type: 'stdio', ...faultyStdio('session') },
+    { type: 'stdio', ...everythingStdio('dual') },
+  ]
+  const { url } = await proxied(t, servers, { list: true })
+  const found = (await modern(url).request('server/discover')).result
+  assert.ok(found.capabilities.tools && found.capabilities.prompts)
+  const leave = new AbortController()
+  const listening = await modernSend(
+    url,
+    'subscriptions/listen',
+    { notifications: { toolsListChanged: true } },
+    {},
+    leave.signal,
+  )
+  const first = new TextDecoder().decode((await listening.body!.getReader().read()).value)
+  assert.match(first, /notifications\/subscriptions\/acknowledged/)
+  leave.abort()
+  const client = await open(url)
+  assert.match(await client.call('s1__die'), /was ended by SIGKILL/)
+  assert.match(await client.call('s2__test_simple_text'), /simple text/)
+  assert.match(await client.call('s1__echo', { a: 1 }), /"a":1/)
+})
+
+test('a single server in a list is named as well', TIMEOUT, async (t) => {
+  const faulty = await startFaulty(t, 'http')
+  const { url } = await proxied(t, [{ type: 'streamable-http', url: faulty.url }], { list: true })
+  assert.equal(await (await open(url)).call('s1__echo', { a: 1 }), '{"a":1}')
+})

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { readConfiguration } from '../../src/config/index.ts'
+import { createBackoff } from '../../src/upstream/backoff.ts'
+import { oneLine } from '../../src/upstream/channel.ts'
+import { compileDefinition } from '../../src/upstream/definition.ts'
+import { eventParser, type ServerEvent } from '../../src/upstream/events.ts'
+import { idInEnds, lineSplitter } from '../../src/upstream/lines.ts'
+import { canonical } from '../../src/upstream/meta.ts'
+import { encodeHeader } from '../../src/upstream/modern-http.ts'
+import { createPark } from '../../src/upstream/park.ts'
+import { createSeveral } from '../../src/upstream/several.ts'
+
+/** A text cut into pieces at any places. */
+const pieces = (text: string, cuts: number[]) => {
+  const at = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+  return [0, ...at].map((start, i) => text.slice(start, at[i] ?? text.length))
+}
+
+test('server-sent events come out the same however their text is cut', () => {
+  const end = fc.constantFrom('\n', '\r\n', '\r')
+  const line = fc.stringMatching(/^[^\r\n]{0,20}$/)
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(line, fc.array(line, { minLength: 1, maxLength: 3 }))),
+      end,
+      fc.array(fc.nat()),
+      (events, br, cuts) => {
+        const text = events
+          .map(
+            ([event, data]) =>
+              `event: ${event}${br}: a comment${br}${data.map((each) => `data: ${each}${br}`).join('')}${br}`,
+          )
+          .join('')
+        const found: ServerEvent[] = []
+        const parse = eventParser(
+          1000,
+          (event) => found.push(event),
+          () => assert.fail('too large'),
+        )
+        for (const piece of pieces(text, cuts)) parse(piece)
+        assert.deepEqual(
+          found,
+          events.map(([event, data]) => ({ event: event || 'message', data: data.join('\n') })),
+        )
+      },
+    ),
+  )
+})
+
+test('an event that is too large is dropped, and the next one is read', () => {
+  const found: string[] = []
+  let dropped = 0
+  const parse = eventParser(
+    20,
+    ({ data }) => found.push(data),
+    () => dropped++,
+  )
+  for (const piece of [`data: ${'x'.repeat(15)}`, 'y'.repeat(30), '\n\ndata: next\n\n']) parse(piece)
+  parse(`data: 0123456789\ndata: 0123456789\ndata: 0123456789\n\ndata: last\n\n`)
+  assert.deepEqual([found, dropped], [['next', 'last'], 2])
+})
+
+test('lines come out the same however their bytes are cut, and long ones as their ends', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ maxLength: 40 }).map((text) => text.replaceAll('\n', ' '))),
+      fc.array(fc.nat()),
+      (lines, cuts) => {
+        const found: string[] = []
+        const long: string[] = []
+        const split = lineSplitter(
+          30,
+          (line) => found.push(line),
+          (head) => long.push(head),
+        )
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+        for (const piece of pieces(bytes.toString('latin1'), cuts)) split(Buffer.from(piece, 'latin1'))
+        const size = (line: string) => Buffer.byteLength(line)
+        assert.deepEqual(
+          found,
+          lines.filter((line) => size(line) > 0 && size(line) <= 30),
+        )
+        assert.equal(long.length, lines.filter((line) => size(line) > 30).length)
+      },
+    ),
+  )
+})
+
+test('the id of a long answer is found at either end', () => {
+  assert.equal(idInEnds('{"jsonrpc":"2.0","id":7,"result":{', '"}]}}'), 7)
+  assert.equal(idInEnds('{"result":{"content":[', '"}]},"jsonrpc":"2.0","id":"a\\"b"}'), 'a"b')
+  assert.equal(idInEnds('{"id":"x","jsonrpc"', '}'), 'x')
+  assert.equal(
+    idInEnds('{"jsonrpc":"2.0","method":"notifications/message","params":{"id":1,', '}}'),
+    undefined,
+  )
+})
+
+test('any JSON text on one line is the same value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const line = oneLine(JSON.stringify(value, null, 2).replaceAll('\n', '\r\n'))
+      assert.ok(!/[\r\n]/.test(line))
+      assert.deepEqual(JSON.parse(line), JSON.parse(JSON.stringify(value)))
+    }),
+  )
+})
+
+test('equal values have equal canonical texts, whatever the order of keys', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+      const turned = Object.fromEntries(Object.entries(object).reverse())
+      assert.equal(JSON.stringify(canonical(object)), JSON.stringify(canonical(turned)))
+    }),
+  )
+})
+
+test('header values are ASCII and can be read back', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const value = encodeHeader(text)
+      assert.match(value, /^[\t\x20-\x7e]*$/)
+      const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1]
+      assert.equal(
+        encoded === undefined ? value : Buffer.from(encoded, 'base64').toString(),
+        Buffer.from(text).toString(),
+      )
+    }),
+  )
+})
+
+test('what fails to start is tried again after ever longer pauses, and at once when it has worked', () => {
+  let now = 0
+  const backoff = createBackoff(() => now)
+  const pauses: number[] = []
+  for (let i = 0; i < 10; i++) {
+    backoff.failed('a', 'It broke')
+    const start = now
+    while (backoff.refusal('a')) now += 250
+    pauses.push(now - start)
+  }
+  assert.deepEqual(pauses, [0, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000])
+  backoff.failed('a', 'It broke')
+  assert.match(backoff.refusal('a') ?? '', /^It broke. It failed 11 times in a row; the next try is in 30 s$/)
+  assert.equal(backoff.refusal('b'), undefined)
+  backoff.worked('a')
+  assert.equal(backoff.refusal('a'), undefined)
+})
+
+test('a parked call is taken once, and expires', () => {
+  const resolved = { env: {}, origin: '', path: '', headers: {}, key: 'k' }
+  const call = (params: object, caller?: string) =>
+    ({ message: { method: 'tools/call', params }, caller, resolved }) as never
+  const park = createPark<string>()
+  let expired = 0
+  const handle = park.put('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), () => expired++)
+  assert.equal(park.take(handle, call({ name: 'a' })), undefined)
+  assert.equal(park.take(handle, call({ name: 'b' }, 'me')), undefined)
+  assert.equal(park.take(handle, call({ name: 'a', requestState: handle, inputResponses: {} }, 'me')), 'one')
+  assert.equal(park.take(handle, call({ name: 'a' }, 'me')), undefined)
+  park.put('two', call({}), () => expired++)
+  park.close()
+  assert.equal(expired, 1)
+})
+
+test('pages of several servers go on where each stopped', async () => {
+  const pages: Record<string, [string[], string?]> = {
+    '0': [['a'], 'p2'],
+    '0p2': [['b']],
+    '1': [['c']],
+    '2': [[], 'q'],
+    '2q': [['d']],
+  }
+  const parties = ['x', 'x__y', 'z'].map((name) => ({ name, filter: undefined, capabilities: { tools: {} } }))
+  const several = createSeveral(parties, () => {})
+  const ask = async (i: number, _method: string, { cursor = '' }: { cursor?: unknown }) => {
+    const [names, nextCursor] = pages[`${i}${cursor}`] as [string[], string?]
+    return { result: { tools: names.map((name) => ({ name })), ...(nextCursor && { nextCursor }) } }
+  }
+  const names: string[] = []
+  let cursor: unknown
+  do {
+    const outcome = await several.decide(
+      { method: 'tools/list', params: cursor ? { cursor: cursor as string } : {} },
+      ask,
+    )
+    assert.ok('result' in outcome)
+    for (const tool of outcome.result.tools as { name: string }[]) names.push(tool.name)
+    cursor = outcome.result.nextCursor
+  } while (cursor)
+  assert.deepEqual(names, ['x__a', 'x__y__c', 'x__b', 'z__d'])
+  const routed = await several.decide({ method: 'tools/call', params: { name: 'x__y__c' } }, ask)
+  assert.deepEqual(routed, { to: 1, params: { name: 'c' } })
+  for (const bad of [
+    'nonsense',
+    Buffer.from('[[9,"a"]]').toString('base64url'),
+    Buffer.from('[]').toString('base64url'),
+  ])
+    assert.ok('error' in (await several.decide({ method: 'tools/list', params: { cursor: bad } }, ask)))
+})
+
+function definitionOf(server: object) {
+  const text = JSON.stringify({
+    name: 'a',
+    routers: [{ server: 's', prefix: '/s' }],
+    mcpServers: [{ name: 's', ...server }],
+  })
+  const { configuration } = readConfiguration({ file: 'a.yaml', text }, {})
+  return compileDefinition(configuration!.mcpServers[0]!, ['mcpServers', 0], { HOST: 'example.com' })
+}
+const facts = (headers: Record<string, string>) => ({ headers, query: () => ({}) })
+
+test('templates of url and headers, per caller', () => {
+  const { definition, problems } = definitionOf({
+    type: 'streamable-http',
+    url: 'https://{{env "HOST"}}/u/{{.Request.Headers.User}}/mcp',
+    headers: { Authorization: '{{.Request.Headers.Authorization}}', 'X-Fixed': 'a' },
+  })
+  assert.deepEqual(problems, [])
+  assert.ok(definition.varies && definition.forwardsAuthorization)
+  const a = definition.resolve(facts({ user: 'a/b', authorization: 'Bearer t' }))
+  assert.ok(!('fault' in a))
+  assert.deepEqual([a.origin, a.path], ['https://example.com', '/u/a%2Fb/mcp'])
+  assert.deepEqual(a.headers, { authorization: 'Bearer t', 'x-fixed': 'a' })
+  assert.ok(!a.key.includes('Bearer'))
+  const b = definition.resolve(facts({ user: 'a/b' }))
+  assert.ok(!('fault' in b) && b.key !== a.key && !('authorization' in b.headers))
+  assert.ok('fault' in definition.resolve(facts({ user: 'x', authorization: 'a\r\nb' })))
+})
+
+test('what is wrong with a definition is found when it is read', () => {
+  const codes = (server: object) => definitionOf(server).problems.map(({ code }) => code)
+  const stdio = { type: 'stdio', command: 'c' }
+  assert.deepEqual(codes({ ...stdio, isolation: 'shared', env: { A: '{{.Request.Headers.X}}' } }), [
+    'upstream-shared',
+  ])
+  assert.deepEqual(codes({ ...stdio, isolation: 'shared', env: { A: 'b' } }), [])
+  assert.deepEqual(codes({ ...stdio, env: { A: '{{.Args.x}}' } }), ['template-context'])
+  assert.deepEqual(codes({ ...stdio, env: { A: '{{.Request.Body.x}}' } }), ['template-context'])
+  assert.deepEqual(codes({ ...stdio, env: { A: '{{' } }), ['template-syntax'])
+  assert.deepEqual(codes({ type: 'sse', url: 'ftp://a/sse' }), ['invalid-value'])
+  assert.deepEqual(codes({ type: 'sse', url: 'http://a/sse', headers: { 'Mcp-Session-Id': 'x' } }), [
+    'forbidden-header',
+  ])
+})
