@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type Context, Hono } from 'hono'
+import { bearerChallenge } from '../access/bearer.ts'
+import type { HostGuard } from '../access/rebinding.ts'
+import {
+  departureOf,
+  type Exchange,
+  type Hub,
+  headersOf,
+  INVALID_REQUEST,
+  onGone,
+  type RequestHeaders,
+  type ResponseHeaders,
+  readBody,
+  rpcError,
+  type Service,
+  serveMcp,
+  serveMessage,
+  serveSse,
+} from '../mcp/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Route, Table } from './table.ts'
+
+export interface AppParts {
+  /** The table of the moment; a request keeps the one it began with. */
+  table: () => Table
+  hub: Hub
+  guard: HostGuard
+  log: Logger
+  /** The plant store and the paths that are its own. */
+  plants?: { app: Hono; owns: (path: string) => boolean }
+}
+
+type Endpoint = 'mcp' | 'sse' | 'message'
+
+/** The gateway's HTTP face: path → route → access → the wire. */
+export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
+  const app = new Hono()
+
+  app.all('*', (c) => {
+    const headers = headersOf(c)
+    const { path } = c.req
+    // Two Host headers are an attack on whoever reads the other one (RFC 9112, 3.2).
+    if (hasTwoHosts(c))
+      return c.json({ error: 400, message: 'The request has more than one Host header' }, 400)
+    if (!guard.allowsHost(headers.host ?? new URL(c.req.url).host)) return forbidden(c, headers, 'Host')
+    if (plants?.owns(path)) {
+      const { origin } = headers
+      if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
+        return forbidden(c, headers, 'Origin')
+      return plants.app.fetch(c.req.raw, c.env)
+    }
+    const found = find(table(), path)
+    if (!found) return notFound(c, path)
+    return serve(c, headers, found.route, found.endpoint)
+  })
+
+  app.onError((error, c) => {
+    log.error({ err: error, path: c.req.path }, 'internal error')
+    return c.json({ error: 'internal error' }, 500)
+  })
+
+  function serve(c: Context, headers: RequestHeaders, route: Route, endpoint: Endpoint) {
+    const { origin } = headers
+    const { method } = c.req
+    const cors = origin !== undefined && route.cors?.allows(origin) ? route.cors : undefined
+    if (origin !== undefined && !cors && !guard.allowsOrigin(origin, headers.host))
+      return forbidden(c, headers, 'Origin')
+    // A preflight carries no credentials, so it comes before authentication (Fetch, 3.2.2).
+    if (method === 'OPTIONS') return options(headers, route, endpoint)
+    const requestId = requestIdOf(headers['x-request-id'])
+    const replyHeaders: ResponseHeaders = {
+      'x-request-id': requestId,
+      ...(cors ? cors.headers(origin as string) : route.cors?.vary),
+    }
+    const exchange: Exchange = {
+      method,
+      headers,
+      query: () => c.req.query(),
+      replyHeaders,
+      requestId,
+      maxBody: route.maxRequestSize,
+      signal: () => departureOf(c),
+      onGone: (listener) => onGone(c, listener),
+      body: () => readBody(c, route.maxRequestSize),
+    }
+    const caller = route.authenticate?.(headers.authorization)?.caller
+    if (route.authenticate && caller === undefined) {
+      const message = 'A known bearer token is required: send the header "Authorization: Bearer <token>"'
+      const challenge = { 'www-authenticate': bearerChallenge(headers.authorization) }
+      return rpcError(exchange, 401, { code: INVALID_REQUEST, message }, null, challenge)
+    }
+    const door = { prefix: route.prefix, hub, caller }
+    const messages = `${route.ssePrefix}/message`
+    if (route.proxy) {
+      const { proxy } = route.proxy
+      if (endpoint === 'mcp') return proxy.serveMcp(exchange, door)
+      if (endpoint === 'message') return proxy.serveMessage(exchange, door)
+      return proxy.serveSse(exchange, door, messages)
+    }
+    const at = { ...door, service: route.service as Service }
+    if (endpoint === 'mcp') return serveMcp(exchange, at)
+    if (endpoint === 'message') return serveMessage(exchange, at)
+    return serveSse(exchange, at, messages)
+  }
+
+  return app
+}
+
+function hasTwoHosts(c: Context): boolean {
+  const names = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming?.rawHeaders
+  if (!names) return false
+  let hosts = 0
+  for (let i = 0; i < names.length; i += 2) {
+    const name = names[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
+}
+
+/** The route that a path is an endpoint of. */
+function find(table: Table, path: string): { route: Route; endpoint: Endpoint } | undefined {
+  const slash = path.lastIndexOf('/')
+  const endpoint = path.slice(slash + 1)
+  if (endpoint !== 'mcp' && endpoint !== 'sse' && endpoint !== 'message') return undefined
+  const prefix = path.slice(0, slash)
+  const route = (endpoint === 'mcp' ? table.routes : table.sseRoutes).get(prefix)
+  return route && { route, endpoint }
+}
+
+const METHODS = { mcp: 'POST, GET, DELETE, OPTIONS', sse: 'GET, OPTIONS', message: 'POST, OPTIONS' }
+
+function options({ origin }: RequestHeaders, { cors }: Route, endpoint: Endpoint): Response {
+  const allow = { allow: METHODS[endpoint] }
+  const headers =
+    origin !== undefined && cors?.allows(origin) ? { ...allow, ...cors.preflight(origin) } : allow
+  return new Response(null, { status: 204, headers })
+}
+
+function forbidden(c: Context, headers: RequestHeaders, name: 'Host' | 'Origin'): Response {
+  const value = (name === 'Host' ? headers.host : headers.origin) ?? ''
+  const message = `${name} ${value.slice(0, 100)} is not allowed; allow it by ${name === 'Host' ? 'allowedHosts' : 'allowedOrigins'} of the settings${name === 'Origin' ? " or the router's cors" : ''}`
+  return c.json({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } }, 403)
+}
+
+function notFound(c: Context, path: string): Response {
+  const message = `Nothing is served at ${path.slice(0, 200)}: an endpoint is a router's prefix followed by /mcp, /sse or /message`
+  return c.json({ error: 404, message }, 404)
+}
+
+/** The caller's `X-Request-Id` when it is a sane one, else a new one. */
+function requestIdOf(given: string | undefined): string {
+  return given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given)
+    ? given
+    : `${PROCESS}-${(++requests).toString(36)}`
+}
+
+/** Request ids are this process's own name and a counter. */
+const PROCESS = randomBytes(6).toString('base64url')
+let requests = 0

@@ -1,0 +1,112 @@
+import type { Configuration, Server } from '../config/model.ts'
+import { nearest } from '../findings/index.ts'
+import { type JsonObject, stringify } from '../json/index.ts'
+import { type Answer, declaredParamHeaders, INVALID_PARAMS, type Method, type Service } from '../mcp/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Prompts, Tools } from '../tools/index.ts'
+
+export interface ServiceParts {
+  configuration: Configuration
+  server: Server
+  prefix: string
+  tools: Tools
+  prompts: Prompts
+  lists: Lists
+  log: Logger
+  /** Whether callers are told apart, so that a list may not be kept for others. */
+  authenticated: boolean
+  version: string
+}
+
+/** JSON text of what `tools/list` and `prompts/list` show: written once, and compared at a reload. */
+export interface Lists {
+  tools: string
+  prompts: string
+}
+
+/** What MCP clients see of one server's HTTP tools and prompts. */
+export function createService(parts: ServiceParts): Service {
+  const { server, tools, prompts, lists, authenticated, version } = parts
+  const methods = new Map<string, Method>()
+  methods.set('tools/list', list('tools', lists.tools))
+  methods.set('tools/call', callTool(parts))
+  if (prompts.list.length) {
+    methods.set('prompts/list', list('prompts', lists.prompts))
+    methods.set('prompts/get', getPrompt(prompts))
+  }
+  const paramHeaders = new Map(
+    tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
+  )
+  return {
+    info: { name: server.name, version },
+    ...(server.description && { instructions: server.description }),
+    capabilities: {
+      tools: { listChanged: true },
+      ...(prompts.list.length && { prompts: { listChanged: true } }),
+    },
+    methods,
+    paramHeaders: (tool) => paramHeaders.get(tool) ?? [],
+    cacheScope: authenticated ? 'private' : 'public',
+  }
+}
+
+function list(key: keyof Lists, text: string): Method {
+  const answer: Answer = { result: `{"${key}":${text}}` }
+  return (params) =>
+    params.cursor === undefined
+      ? answer
+      : invalid('Invalid cursor: the list is one page, ask without a cursor')
+}
+
+function callTool({ configuration, prefix, tools, log }: ServiceParts): Method {
+  const names = tools.list.map((tool) => tool.name)
+  return async (params, call) => {
+    const { name } = params
+    if (typeof name !== 'string') return invalid('params.name must be a string')
+    const tool = tools.get(name)
+    if (!tool) return invalid(unknown('tool', name, names))
+    const started = performance.now()
+    const outcome = await tool.call(params.arguments ?? {}, {
+      headers: call.headers as Readonly<Record<string, string>>,
+      query: call.query,
+      body: call.message,
+      signal: call.signal,
+    })
+    const { result, upstreamStatus, failure, detail } = outcome
+    const line = {
+      tenant: configuration.tenant,
+      prefix,
+      tool: name,
+      revision: call.revision,
+      ...(upstreamStatus !== undefined && { upstreamStatus }),
+      ms: Math.round((performance.now() - started) * 10) / 10,
+      requestId: call.requestId,
+      ...(failure && { failure }),
+      ...(detail && { detail }),
+    }
+    if (failure) log.warn(line, 'tool call failed')
+    else log.info(line, 'tool call')
+    return { result: stringify(result) }
+  }
+}
+
+function getPrompt(prompts: Prompts): Method {
+  const names = prompts.list.map((prompt) => prompt.name)
+  return (params) => {
+    const { name, arguments: given = {} } = params
+    if (typeof name !== 'string') return invalid('params.name must be a string')
+    if (!names.includes(name)) return invalid(unknown('prompt', name, names))
+    const { result, error } = prompts.get(name, given as Record<string, string>)
+    return error === undefined ? { result: stringify(result) } : invalid(error)
+  }
+}
+
+function invalid(message: string, data?: JsonObject): Answer {
+  return { error: { code: INVALID_PARAMS, message, ...(data && { data }) } }
+}
+
+function unknown(kind: string, name: string, names: readonly string[]): string {
+  const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name
+  const near = nearest(name, names)
+  return `Unknown ${kind}: ${shown}${near ? `. Did you mean ${near}?` : ''}`
+}
