@@ -1,0 +1,101 @@
+import { hostname, userInfo } from 'node:os'
+import { Command, Option } from 'commander'
+import { type Env, readSettings, type Settings } from '../config/index.ts'
+import { hasErrors } from '../findings/index.ts'
+import { type ConfigurationStore, openStore, type Reason } from '../store/index.ts'
+import { printFindings } from './print.ts'
+import { settingsSource } from './settings.ts'
+
+/** Flags of every `config` command. */
+export interface StoreFlags {
+  settings: string
+  /** Only this tenant's configurations are seen and changed. */
+  tenant?: string
+  format: 'text' | 'json'
+}
+
+/** Flags of those that change something. */
+export interface ChangeFlags extends StoreFlags {
+  author?: string
+  message?: string
+  expect?: string
+}
+
+export interface StoreContext {
+  store: ConfigurationStore
+  settings: Settings
+  /** As `serve` gives it to configurations. */
+  env: Env
+}
+
+export type Exit = (code: number) => void
+
+/** A command with the flags that all have. */
+export function storeCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .requiredOption('-s, --settings <file>', 'settings file with a `storage`, such as plantgw.yaml')
+    .option('--tenant <name>', "only this tenant's configurations")
+    .addOption(
+      new Option('--format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
+    )
+}
+
+export function changeCommand(name: string, description: string): Command {
+  return storeCommand(name, description)
+    .option('-m, --message <text>', 'why, for the history')
+    .option('--author <name>', 'who, for the history (default: user@host)')
+    .option('--expect <version>', 'refuse unless the store holds this version; 0: none yet')
+}
+
+/**
+ * Opens the store of the settings for one command.
+ * @returns what `work` returns; 1 when the settings have findings
+ * @throws StoreError; Error when the settings cannot be read or name no store
+ */
+export async function withStore(
+  { settings: file }: StoreFlags,
+  work: (context: StoreContext) => Promise<number>,
+): Promise<number> {
+  const source = settingsSource(file)
+  const { settings, findings } = readSettings(source, process.env)
+  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
+  if (!settings || hasErrors(findings)) return 1
+  if (!settings.storage)
+    throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
+  const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+  const store = await openStore(settings.storage, env)
+  try {
+    return await work({ store, settings, env })
+  } finally {
+    await store.close()
+  }
+}
+
+export function reasonOf({ author, message }: ChangeFlags): Reason {
+  return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
+}
+
+function user(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without an entry in the system's list of users, as in many containers.
+    return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Whether a configuration is within reach of the flags. */
+export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): boolean {
+  return flags.tenant === undefined || flags.tenant === tenant
+}
+
+/** Says why nothing was done; 1, as a finding. */
+export function refuse(...lines: string[]): 1 {
+  for (const line of lines) process.stderr.write(`plantgw: ${line}\n`)
+  return 1
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}

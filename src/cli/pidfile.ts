@@ -1,0 +1,89 @@
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** A pid file that cannot be had; the message says why and what to do. */
+export class PidFileError extends Error {
+  override name = 'PidFileError'
+}
+
+/**
+ * Writes this process's id to `path`; a stale file is taken over.
+ * @returns what removes the file again, if it is still ours
+ * @throws PidFileError when a living process holds it, or when it cannot be written
+ */
+export function takePidFile(path: string): () => void {
+  // Linked into place whole, so that nobody reads half a file.
+  const mine = `${path}.${process.pid}`
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(mine, `${process.pid}\n`)
+    for (let attempt = 0; !tryLink(mine, path); attempt++) {
+      const pid = readPid(path)
+      if (pid !== undefined && pid !== process.pid && isAlive(pid)) throw held(path, pid)
+      if (attempt > 2) throw new Error('another process keeps writing it')
+      rmSync(path, { force: true })
+    }
+  } catch (error) {
+    if (error instanceof PidFileError) throw error
+    throw new PidFileError(`cannot write the pid file ${path}: ${reason(error as NodeJS.ErrnoException)}`)
+  } finally {
+    rmSync(mine, { force: true })
+  }
+  return () => {
+    if (readPid(path) === process.pid) rmSync(path, { force: true })
+  }
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'a part of its path is not a folder',
+  ENOSPC: 'the disk is full',
+}
+
+/** In words, as the message of the system names a file that exists for a moment only. */
+function reason({ code, message }: NodeJS.ErrnoException): string {
+  return (code && REASONS[code]) ?? message
+}
+
+function held(path: string, pid: number): PidFileError {
+  return new PidFileError(
+    `the pid file ${path} is held by the running process ${pid}: stop that process, or use another --pid`,
+  )
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** The id in a pid file; undefined when there is none to be read. */
+export function readPid(path: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(path, 'utf8').trim())
+    return Number.isInteger(pid) && pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // EPERM: it is there and belongs to another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  try {
+    // A zombie has ended already (proc_pid_stat(5), field 3, after the command in parentheses).
+    return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return true
+  }
+}

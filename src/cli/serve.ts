@@ -1,0 +1,175 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { Command } from 'commander'
+import { readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
+import { hasErrors } from '../findings/index.ts'
+import { createGateway, type Gateway, type Reload } from '../gateway/gateway.ts'
+import { fromStore } from '../gateway/source.ts'
+import { type ConfigurationStore, openStore } from '../store/index.ts'
+import { createLog, type Logger } from '../telemetry/log.ts'
+import { banner } from './banner.ts'
+import { takePidFile } from './pidfile.ts'
+import { printFindings } from './print.ts'
+import { settingsSource } from './settings.ts'
+import { VERSION } from './version.ts'
+
+interface ServeFlags extends SettingsFlags {
+  settings?: string
+  skipInvalid?: boolean
+}
+
+export function serveCommand(exit: (code: number) => void): Command {
+  return new Command('serve')
+    .description('Serve configurations as MCP endpoints, until SIGTERM or SIGINT; SIGHUP reads them again.')
+    .argument(
+      '[paths...]',
+      'configuration files, and folders of them (default: the `storage` of the settings)',
+    )
+    .option('-s, --settings <file>', 'settings file, such as plantgw.yaml')
+    .option('-p, --port <number>', 'port to listen on (default 5235)')
+    .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+    .option('--pid <file>', 'write the process id to this file')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default info)')
+    .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
+    .option('--reload-interval <duration>', 'time between reloads of --reload-switch (default 600s)')
+    .option('--reload-switch', 'read the configurations again at every interval')
+    .option('--skip-invalid', 'serve the sound configurations although others have errors')
+    .action(async (paths: string[], flags: ServeFlags) => exit(await serve(paths, flags)))
+}
+
+/** Serves until a signal ends it; returns the exit code. */
+async function serve(paths: readonly string[], flags: ServeFlags): Promise<number> {
+  const source = settingsSource(flags.settings)
+  const read = readSettings(source, process.env, flags)
+  if (read.findings.length) printFindings(read.findings, new Map(source ? [[source.file, source.text]] : []))
+  const { settings } = read
+  // What a flag or a variable says wrong is wrong use; what a file says is a finding.
+  if (!settings || hasErrors(read.findings))
+    return read.findings.some(({ file }) => file !== source?.file) ? 2 : 1
+
+  if (paths.length === 0 && !settings.storage)
+    throw new Error('give configuration files or folders, or settings with a `storage`')
+  const log = await createLog(settings.logger)
+  const { skipInvalid = false } = flags
+  const removePid = settings.pid === undefined ? () => {} : takePidFile(settings.pid)
+  let store: ConfigurationStore | undefined
+  try {
+    // Configurations that call the gateway itself find the port that flags and settings came to.
+    const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+    const { storage } = settings
+    const folders = storage?.type === 'directory' ? [storage.path] : []
+    if (paths.length + folders.length === 0) store = await openStore(storage!, env)
+    const source = store ? fromStore(store) : paths.length ? paths : folders
+    const options = { paths: source, settings, env, log, version: VERSION, skipInvalid }
+    const { gateway, findings, sources } = await createGateway(options)
+    if (findings.length) printFindings(findings, sources)
+    if (!gateway) return 1
+    const server = await listen(gateway, settings)
+    const { port } = server.address() as AddressInfo
+    log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
+    const ended = untilSignal(log)
+    const reloads = watchReloads(gateway, settings, log)
+    process.stdout.write(banner(gateway.table(), settings, port))
+    await ended
+    reloads.stop()
+    endAtOnce(removePid)
+    await drain(server, gateway)
+    return 0
+  } finally {
+    await store?.close()
+    removePid()
+    log.flush?.()
+  }
+}
+
+const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
+  EADDRINUSE: (port, host) =>
+    `port ${port} on ${host} is in use: stop what uses it, or choose another --port`,
+  EADDRNOTAVAIL: (_, host) => `this machine has no address ${host}: choose another --host`,
+  EACCES: (port) => `port ${port} is not open to this user: choose a --port above 1023`,
+  ENOTFOUND: (_, host) => `the host name ${host} is not known: choose another --host`,
+}
+
+function listen(gateway: Gateway, { port, host }: Settings): Promise<Server> {
+  const server = createServer(getRequestListener(gateway.app.fetch))
+  // Longer than the idle time of common load balancers, so that they close first.
+  server.keepAliveTimeout = 75_000
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      void gateway.close()
+      const advise = LISTEN_ADVICE[error.code ?? '']
+      reject(advise ? new Error(`${advise(port, host)}`) : error)
+    })
+    server.listen(port, host, () => resolve(server))
+  })
+}
+
+/** Reloads on SIGHUP and, when the settings say so, at every interval. */
+function watchReloads(gateway: Gateway, settings: Settings, log: Logger): { stop: () => void } {
+  let stopped = false
+  const reload = (trigger: string) => () => {
+    if (stopped) return
+    gateway.reload().then(
+      (result) => report(result, trigger, log),
+      (err) => log.error({ err, trigger }, 'reload failed; what was served is served on'),
+    )
+  }
+  process.on('SIGHUP', reload('SIGHUP'))
+  const timer = settings.reload_switch ? setInterval(reload('interval'), settings.reload_interval) : undefined
+  return {
+    // The handler of SIGHUP stays: without one the signal would end the process in the middle of its calls.
+    stop() {
+      stopped = true
+      clearInterval(timer)
+    },
+  }
+}
+
+function report({ findings, sources: _, ...summary }: Reload, trigger: string, log: Logger): void {
+  for (const { code, severity, file, range, message, hint } of findings)
+    if (severity === 'error') log.error({ code, file, line: range?.start.line, hint }, message)
+  const line = { trigger, ...summary }
+  if (hasErrors(findings)) log.error(line, 'reload with errors: what they concern is served as before')
+  else log.info(line, 'reload')
+}
+
+function untilSignal(log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (signal: string) => {
+      log.info({ signal }, 'ending: calls in flight are finished first')
+      process.off('SIGTERM', end)
+      process.off('SIGINT', end)
+      resolve()
+    }
+    process.on('SIGTERM', end)
+    process.on('SIGINT', end)
+  })
+}
+
+/** A second signal does not wait for the calls in flight. */
+function endAtOnce(removePid: () => void): void {
+  const end = () => {
+    removePid()
+    process.exit(1)
+  }
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+}
+
+/** Milliseconds for calls in flight at the end: more than an upstream call takes by default. */
+const DRAIN_LIMIT = 35_000
+
+/** Takes no new connections, lets calls in flight finish, then closes what is left. */
+async function drain(server: Server, gateway: Gateway): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // Connections become idle one by one as their calls end, and nothing tells when.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20)
+  const limit = setTimeout(() => server.closeAllConnections(), DRAIN_LIMIT)
+  // Streams would hold their connections open for ever.
+  await gateway.hub.drain()
+  await closed
+  clearInterval(sweep)
+  clearTimeout(limit)
+  await gateway.close()
+}

@@ -1,0 +1,16 @@
+/** plantgw as a library: read and check configurations, and serve them from a program of your own. */
+export {
+  type Configuration,
+  type ReadConfiguration,
+  type ReadConfigurationsResult,
+  type ReadSettings,
+  readConfiguration,
+  readConfigurations,
+  readSettings,
+  type Settings,
+} from './config/index.ts'
+export { CODES, type Finding, type FindingCode, formatJson, formatText } from './findings/index.ts'
+export { type CheckOptions, check } from './gateway/check.ts'
+export { createGateway, type Gateway, type GatewayOptions, type Reload } from './gateway/gateway.ts'
+export { createLog } from './telemetry/log.ts'
+export { type Compiled, compile, RenderError, type Template } from './template/index.ts'
