@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startEverything } from '../fixtures/everything/start.ts'
+import { serveUpstreams } from '../fixtures/gateway.ts'
+import { explained } from './explained.ts'
+import { differences, isBridged, LEGS, startUpstreams } from './legs.ts'
+import { runSuite } from './suite.ts'
+
+// {streamable, stdio, SSE} × {2025-11-25, 2026-07-28}, through the built binary, against the same server directly.
+
+test('everything-servers, through the gateway', { concurrency: 2 }, async (t) => {
+  const server = await startEverything(t, 'http', 'dual')
+  const direct = {
+    '2025-11-25': await runSuite(server, '2025-11-25'),
+    '2026-07-28': await runSuite(server, '2026-07-28'),
+  }
+  const gateway = await serveUpstreams(t, await startUpstreams(t), ['--log-level', 'error'])
+
+  const legs = LEGS.map((leg) =>
+    t.test(`${leg.upstream} in ${leg.revision}${isBridged(leg) ? ', bridged' : ''}`, async () => {
+      const through = await runSuite(gateway.url(leg.upstream), leg.revision)
+      const differing = differences(direct[leg.revision], through, explained(leg))
+      assert.ok(differing.length === 0, differing.join('\n'))
+    }),
+  )
+  await Promise.all(legs)
+})

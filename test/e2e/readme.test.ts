@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT, run, temporaryFolder } from '../support/process.ts'
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+
+test("the README's configuration is sound and sends what the README says", async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'weather.yaml'), /```yaml\n([^`]+)```/.exec(readme)![1]!)
+  const sound = await run(t, ['validate', 'weather.yaml'], { cwd: folder })
+  assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
+  const [, arguments_, line] = /plantgw render (.+)\n(GET .+)\n/.exec(readme)!
+  const words = arguments_!.split(' ').map((word) => word.replaceAll("'", ''))
+  const rendered = await run(t, ['render', ...words], { cwd: folder })
+  assert.equal(rendered.code, 0, rendered.stderr)
+  assert.equal(rendered.stdout.split('\n')[0], line)
+})
+
+test("the README's links lead somewhere", () => {
+  for (const [, target] of readme.matchAll(/\]\(([^)h][^)]*)\)/g))
+    assert.ok(existsSync(join(ROOT, target!)), target)
+})
+
+test('every dependency has its reason in the README', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const table = readme.slice(readme.indexOf('## Dependencies'))
+  for (const name of Object.keys(dependencies)) assert.ok(table.includes(name), name)
+})

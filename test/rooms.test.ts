@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { test } from 'node:test'
+import { ROOT } from './support/process.ts'
+
+/** The rooms, highest first, from the table of CONTRIBUTING.md. */
+const rooms = [...readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(/^\| `(\w+)\/` +\|/gm)].map(
+  (match) => match[1] as string,
+)
+const src = join(ROOT, 'src')
+const files = readdirSync(src, { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith('.ts'))
+
+test('every folder of src is a room of CONTRIBUTING.md, and the other way round', () => {
+  const folders = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  assert.deepEqual(folders.map(({ name }) => name).sort(), [...rooms].sort())
+})
+
+test('imports only go down the list of rooms', () => {
+  for (const file of files) {
+    const room = rooms.indexOf(file.split('/')[0] as string)
+    if (room < 0) continue
+    for (const [, target] of readFileSync(join(src, file), 'utf8').matchAll(/from '(\.[^']+)'/g)) {
+      const to = relative(src, join(src, dirname(file), target as string)).split('/')[0] as string
+      assert.ok(to === '..' || rooms.indexOf(to) >= room, `${file} imports ${target}`)
+    }
+  }
+})
+
+test('no file has two jobs: 300 lines at the most', () => {
+  for (const file of files) {
+    const lines = readFileSync(join(src, file), 'utf8').split('\n').length
+    assert.ok(lines <= 301, `src/${file} has ${lines} lines`)
+  }
+})

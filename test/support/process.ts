@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const BIN = join(ROOT, 'bin/plantgw.js')
+
+/** A folder of its own for one test, removed at its end. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plantgw-test-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export interface Running {
+  child: ChildProcess
+  /** All of it so far. */
+  stdout: () => string
+  stderr: () => string
+  /** The exit code, or the signal's name. */
+  ended: Promise<number | string>
+  /** Waits until standard output or standard error matches. */
+  until(pattern: RegExp): Promise<void>
+}
+
+/** Runs the built binary; a test's end kills what is left. */
+export function plantgw(
+  t: TestContext,
+  args: readonly string[],
+  { env = {}, cwd = ROOT, input }: { env?: Record<string, string>; cwd?: string; input?: string } = {},
+): Running {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  child.stdin.end(input)
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const each of waiting) each()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    wake()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    wake()
+  })
+  const ended = new Promise<number | string>((resolve) => {
+    child.on('close', (code, signal) => {
+      resolve(code ?? signal ?? -1)
+      wake()
+    })
+  })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    until(pattern) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          if (pattern.test(stdout) || pattern.test(stderr)) resolve()
+          else if (child.exitCode !== null || child.signalCode !== null)
+            reject(new Error(`it ended without ${pattern}:\n${stdout}${stderr}`))
+          else return
+          waiting.delete(look)
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+  }
+}
+
+/** Runs the built binary to its end. */
+export async function run(
+  t: TestContext,
+  args: readonly string[],
+  options: Parameters<typeof plantgw>[2] = {},
+) {
+  const running = plantgw(t, args, options)
+  const code = await running.ended
+  return { code, stdout: running.stdout(), stderr: running.stderr() }
+}

@@ -1,0 +1,166 @@
+import type { Hono } from 'hono'
+import { createCors } from '../../src/access/cors.ts'
+import { createHostGuard } from '../../src/access/rebinding.ts'
+import type { Cors } from '../../src/config/model.ts'
+import { createApp } from '../../src/gateway/app.ts'
+import { buildTable, type Route } from '../../src/gateway/table.ts'
+import { createHub, type Hub, type HubOptions, type Method, type Service } from '../../src/mcp/index.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+
+export interface Wire {
+  app: Hono
+  hub: Hub
+  /** Calls of the tool `wait` that are under way; each ends when it is called, or by its signal. */
+  waiting: Map<string, () => void>
+  /** Names of the calls whose signal was aborted. */
+  cancelled: string[]
+}
+
+export interface WireOptions {
+  cors?: Cors
+  maxRequestSize?: number
+  hub?: HubOptions
+  bind?: string
+  allowedHosts?: string[]
+  allowedOrigins?: string[]
+  token?: string
+}
+
+/** An app with two prefixes, `/one` and `/two`, whose service has tools that the wire's tests need. */
+export async function wire(options: WireOptions = {}): Promise<Wire> {
+  const waiting = new Map<string, () => void>()
+  const cancelled: string[] = []
+  const hub = createHub(options.hub)
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const service = testService(waiting, cancelled)
+  const routes = ['/one', '/two'].map(
+    (prefix): Route => ({
+      prefix,
+      ssePrefix: prefix,
+      service,
+      tools: [],
+      lists: { tools: '[]', prompts: '[]' },
+      configuration: 'test',
+      tenant: 'default',
+      maxRequestSize: options.maxRequestSize ?? 100_000,
+      ...(options.cors && { cors: createCors(options.cors) }),
+      ...(options.token && {
+        authenticate: (given) => (given === `Bearer ${options.token}` ? { caller: 'me' } : undefined),
+      }),
+    }),
+  )
+  const table = buildTable(1, new Map([['test', { name: 'test', file: 'test.yaml', text: '', routes }]]))
+  const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [] } = options
+  const guard = createHostGuard({ bind, allowedHosts, allowedOrigins })
+  return { app: createApp({ table: () => table, hub, guard, log }), hub, waiting, cancelled }
+}
+
+function testService(waiting: Map<string, () => void>, cancelled: string[]): Service {
+  const call: Method = (params, { signal }) => {
+    const name = String(params.name)
+    if (name === 'fail') throw new Error('a bug')
+    if (name !== 'wait') return { result: JSON.stringify({ content: [{ type: 'text', text: name }] }) }
+    const key = String((params.arguments as { key?: string } | undefined)?.key)
+    return new Promise((resolve) => {
+      const done = () => resolve({ result: '{"content":[]}' })
+      waiting.set(key, done)
+      signal.addEventListener('abort', () => {
+        cancelled.push(key)
+        done()
+      })
+    })
+  }
+  return {
+    info: { name: 'test', version: '1.2.3' },
+    instructions: 'Be kind.',
+    capabilities: { tools: { listChanged: true } },
+    methods: new Map([
+      ['tools/list', () => ({ result: '{"tools":[]}' })],
+      ['tools/call', call],
+    ]),
+    paramHeaders: (tool) => (tool === 'region' ? [{ path: ['region'], header: 'mcp-param-region' }] : []),
+    cacheScope: 'public',
+  }
+}
+
+export const ACCEPT = 'application/json, text/event-stream'
+
+/** POSTs a JSON-RPC message, or any text, as a client does. */
+export function post(app: Hono, path: string, body: unknown, headers: Record<string, string> = {}) {
+  return app.request(path, {
+    method: 'POST',
+    headers: { host: 'localhost', 'content-type': 'application/json', accept: ACCEPT, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+export function rpc(method: string, params?: object, id: unknown = 1) {
+  return { jsonrpc: '2.0', id, method, ...(params && { params }) }
+}
+
+/** Opens a session and returns the header that names it. */
+export async function open(app: Hono, prefix = '/one', protocolVersion = '2025-11-25', headers = {}) {
+  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const response = await post(app, `${prefix}/mcp`, rpc('initialize', params), headers)
+  return { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }
+}
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** POSTs a request of 2026-07-28 with its headers; `headers` replaces or, when undefined, takes away. */
+export function stateless(
+  app: Hono,
+  method: string,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string | undefined> = {},
+  init: { signal?: AbortSignal; id?: unknown } = {},
+) {
+  const name = params.name ?? params.uri
+  const all = {
+    host: 'localhost',
+    'content-type': 'application/json',
+    accept: ACCEPT,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(typeof name === 'string' && { 'mcp-name': name }),
+    ...headers,
+  }
+  const kept = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return app.request('/one/mcp', {
+    method: 'POST',
+    headers: Object.fromEntries(kept),
+    body: JSON.stringify(rpc(method, { _meta: META, ...params }, init.id ?? 1)),
+    ...(init.signal && { signal: init.signal }),
+  })
+}
+
+/** What `JSON.parse` gives: anything, so that a test can look into it. */
+export type Loose = ReturnType<typeof JSON.parse>
+
+export async function body(response: Response | Promise<Response>): Promise<Loose> {
+  return (await response).json()
+}
+
+/** Reads events of a stream until `count` have come; keep-alive comments are left out. */
+export async function events(response: Response, count: number): Promise<{ event: string; data: string }[]> {
+  const found: { event: string; data: string }[] = []
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (found.length < count) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const block = text.slice(0, end)
+      text = text.slice(end + 2)
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data !== undefined) found.push({ event: /^event: (.*)$/m.exec(block)?.[1] ?? 'message', data })
+    }
+  }
+  reader.releaseLock()
+  return found
+}
