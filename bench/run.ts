@@ -1,0 +1,13 @@
+import { callBench } from './call.ts'
+import { lintBench } from './lint.ts'
+import { proxyBench } from './proxy.ts'
+
+/** `npm run bench [name…]`: every bench, or those named. */
+const benches: Record<string, () => Promise<string>> = { call: callBench, lint: lintBench, proxy: proxyBench }
+
+const names = process.argv.slice(2).length ? process.argv.slice(2) : Object.keys(benches)
+for (const name of names) {
+  const bench = benches[name]
+  if (!bench) throw new Error(`no bench ${name}; there are ${Object.keys(benches).join(', ')}`)
+  console.log(`${await bench()}\n`)
+}
