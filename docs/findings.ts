@@ -1,0 +1,33 @@
+import { CODES, type CodeInfo } from '../src/findings/index.ts'
+
+/** The page of all findings, from the catalogue. */
+export function findingsPage(): string {
+  const entries = Object.entries(CODES) as [string, CodeInfo][]
+  const rows = entries.map(
+    ([code, { severity, title }]) => `| [\`${code}\`](#${code}) | ${severity} | ${title} |`,
+  )
+  const sections = entries.map(([code, info]) => section(code, info))
+  return `# Findings
+
+Made by \`npm run docs\` from \`src/findings/codes.ts\`; do not edit.
+
+Every finding has a code, a severity, a place and a cure. An \`error\` keeps a configuration from being served, a
+\`warning\` does not. Mistakes in templates (\`template-…\`) are what \`lint-templates\` looks for.
+
+| code | severity | |
+| --- | --- | --- |
+${rows.join('\n')}
+
+${sections.join('\n')}`
+}
+
+function section(code: string, { severity, title, cause, cure, wrong, right }: CodeInfo): string {
+  const parts = [`## ${code}`, `*${severity}* · ${title}`, cause, `**Cure.** ${cure}`]
+  if (wrong) parts.push(`Wrong:\n\n${yaml(wrong)}`)
+  if (right) parts.push(`Right:\n\n${yaml(right)}`)
+  return `${parts.join('\n\n')}\n`
+}
+
+function yaml(text: string): string {
+  return `\`\`\`yaml\n${text}\n\`\`\``
+}

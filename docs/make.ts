@@ -1,0 +1,31 @@
+// Writes the generated pages of this folder; a test compares them with what is committed.
+import { existsSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { schemaFile } from '../src/config/index.ts'
+import { findingsPage } from './findings.ts'
+import { schemaPage } from './schema-page.ts'
+
+/** Each generated page by its file name. */
+export async function pages(): Promise<Record<string, string>> {
+  return {
+    'configuration.md': schemaPage(schemaFile('configuration'), 'configuration'),
+    'settings.md': schemaPage(schemaFile('settings'), 'settings'),
+    'findings.md': findingsPage(),
+    ...(await templatesPages()),
+  }
+}
+
+/** The page of the template language is made by its own module. */
+async function templatesPages(): Promise<Record<string, string>> {
+  const module = new URL('./templates.ts', import.meta.url)
+  if (!existsSync(module)) return {}
+  const { templatesPage } = (await import(module.href)) as { templatesPage: () => string }
+  return { 'templates.md': templatesPage() }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const [name, text] of Object.entries(await pages())) {
+    writeFileSync(new URL(name, import.meta.url), text)
+    console.log(`docs/${name}`)
+  }
+}
