@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander'
+import { callCommand } from './call.ts'
 import { configCommand } from './config.ts'
 import { lintTemplatesCommand } from './lint-templates.ts'
 import { renderCommand } from './render.ts'
 import { serveCommand } from './serve.ts'
+import { toolsCommand } from './tools.ts'
 import { validateCommand } from './validate.ts'
 import { VERSION } from './version.ts'
 
@@ -12,7 +14,9 @@ import { VERSION } from './version.ts'
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const program = new Command('plantgw')
-    .description('Turns HTTP APIs into MCP endpoints, from one YAML file per service.')
+    .description(
+      'Turns HTTP APIs and existing MCP servers into MCP endpoints, from one YAML file per service.',
+    )
     .version(VERSION, '-V, --version')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
@@ -26,6 +30,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   program.addCommand(inherit(validateCommand(exit)))
   program.addCommand(inherit(lintTemplatesCommand(exit)))
   program.addCommand(inherit(renderCommand(exit)))
+  program.addCommand(inherit(toolsCommand(exit)))
+  program.addCommand(inherit(callCommand(exit)))
   program.addCommand(inherit(configCommand(exit)))
   try {
     await program.parseAsync(argv as string[], { from: 'user' })

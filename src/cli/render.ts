@@ -10,6 +10,7 @@ import {
 import { nearest } from '../findings/index.ts'
 import { toFinding } from '../gateway/prepare.ts'
 import { type CallContext, compileTools, createPools, type UpstreamRequest } from '../tools/index.ts'
+import { addHeader } from './header.ts'
 import { masker, noMasks, SHOWN, secretConfig, secretsOf } from './masks.ts'
 import { printFindings } from './print.ts'
 import { readAnswerFile, readArguments } from './render-arguments.ts'
@@ -130,13 +131,4 @@ function unknownTool(name: string, { tools }: Configuration): string {
       ? `there are ${names.join(', ')}`
       : 'there is none'
   return `no tool ${name}: ${cure}`
-}
-
-function addHeader(given: string, headers: Record<string, string>): Record<string, string> {
-  const colon = given.indexOf(':')
-  if (colon < 1) throw new Error(`--header is written name:value, not ${given}`)
-  const name = given.slice(0, colon).trim().toLowerCase()
-  const value = given.slice(colon + 1).trim()
-  const before = Object.hasOwn(headers, name) ? `${headers[name]}, ` : ''
-  return { ...headers, [name]: before + value }
 }

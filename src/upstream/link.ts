@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { stringify } from '../json/index.ts'
-import type { Message, RequestId } from '../mcp/index.ts'
+import { type JsonObject, stringify } from '../json/index.ts'
+import { isObject, type Message, type RequestId } from '../mcp/index.ts'
 import type { Backoff } from './backoff.ts'
 import type { Channel, ChannelEvents } from './channel.ts'
 
@@ -149,4 +149,13 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
       channel = undefined
     },
   }
+}
+
+/** Why a server gave no handshake, with what it says itself. */
+export function refusalOf(name: string, answer: JsonObject | Fault): string {
+  const error = 'error' in answer ? answer.error : undefined
+  const said = isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : ''
+  // What the way to the server says of it is a sentence already.
+  if (said.startsWith(`The server ${name} `)) return said
+  return `The server ${name} refused the handshake${said && `: ${said}`}`
 }

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../mcp/index.ts'
 import type { Channel } from './channel.ts'
 import type { Resolved } from './definition.ts'
-import type { Fault, Request } from './link.ts'
+import { type Fault, type Request, refusalOf } from './link.ts'
 import { omit } from './meta.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -165,7 +165,7 @@ export function openSeat(
     const raw = await request('initialize', params).answer
     const result = 'result' in raw ? raw.result : undefined
     if (!isObject(result)) {
-      const { fault = `The server ${upstream.name} refused the handshake` } = raw as Partial<Fault>
+      const { fault = refusalOf(upstream.name, raw) } = raw as Partial<Fault>
       upstream.backoff.failed(resolved.key, fault)
       return failed({ fault })
     }

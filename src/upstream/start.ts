@@ -1,5 +1,5 @@
 import { isObject, SESSION_REVISIONS } from '../mcp/index.ts'
-import type { Request } from './link.ts'
+import { type Request, refusalOf } from './link.ts'
 import type { Member } from './member.ts'
 
 /**
@@ -34,5 +34,5 @@ export async function startMember({ upstream, stateless, link, eras }: Member): 
   const answer = await trial.start(request, JSON.stringify(raw))
   trial.close()
   if ('fault' in answer) return [answer.fault]
-  return isObject(answer.response.raw.result) ? [] : [`The server ${server.name} refused the handshake`]
+  return isObject(answer.response.raw.result) ? [] : [refusalOf(server.name, answer.response.raw)]
 }

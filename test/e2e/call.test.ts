@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Era, startEverything } from '../fixtures/everything/start.ts'
+import { serveExamples } from '../support/examples.ts'
+import { BIN, plantgw, ROOT, temporaryFolder } from '../support/process.ts'
+
+const SERVERS: ['http' | 'sse', Era][] = [
+  ['http', 'session'],
+  ['http', 'dual'],
+  ['http', 'modern'],
+  ['sse', 'session'],
+]
+
+for (const [transport, era] of SERVERS)
+  test(`tools and call against a server: ${transport}, ${era}`, async (t) => {
+    const url = await startEverything(t, transport, era)
+    const run = async (...args: string[]) => {
+      const running = plantgw(t, args)
+      return { code: await running.ended, out: running.stdout(), err: running.stderr() }
+    }
+    const listed = await run('tools', url, '--json')
+    assert.equal(listed.code, 0, listed.err)
+    const tools = JSON.parse(listed.out) as { name: string }[]
+    assert.ok(tools.some(({ name }) => name === 'test_simple_text'))
+    assert.match((await run('tools', url)).out, /^test_simple_text\n {2}Answers with one text\n/m)
+
+    assert.deepEqual(await run('call', url, 'test_simple_text'), {
+      code: 0,
+      out: 'This is a simple text response for testing.\n',
+      err: '',
+    })
+    const progress = await run('call', url, 'test_tool_with_progress')
+    assert.equal(progress.err, '[0/100] 0 of 100\n[50/100] 50 of 100\n[100/100] 100 of 100\n')
+    const failed = await run('call', url, 'test_error_handling')
+    assert.equal(failed.code, 1)
+    const mixed = await run('call', url, 'test_multiple_content_types')
+    assert.match(mixed.out, /^\[image: 69 bytes, image\/png; --json has it]$/m)
+    const asks = await run('call', url, 'test_elicitation', 'message=Who?')
+    assert.equal(asks.code, 2)
+    assert.match(asks.err, /elicitation.*On a terminal, elicitation can be answered/s)
+  })
+
+const SCRIPT = { skip: !existsSync('/usr/bin/script') && 'needs script (bsdutils) for a terminal' }
+
+for (const era of ['session', 'modern'] as const)
+  test(`a question of the server is answered on a terminal: ${era}`, SCRIPT, async (t) => {
+    const url = await startEverything(t, 'http', era)
+    const command = `"${process.execPath}" "${BIN}" call ${url} test_elicitation message=Who?`
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd: ROOT,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    let shown = ''
+    const asked = [/username\*/, /email\*/]
+    const answers = ['bob\n', 'bob@example.com\n']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      shown += text
+      if (asked[0]?.test(shown)) {
+        asked.shift()
+        child.stdin.write(answers.shift()!)
+      }
+    })
+    const [code] = await once(child, 'close')
+    assert.equal(code, 0, shown)
+    assert.match(shown, /User response: .*"username":"bob","email":"bob@example.com"/)
+  })
+
+test('a prefix of the gateway, and what is said of mistakes', async (t) => {
+  const { base } = await serveExamples(t)
+  const settings = join(temporaryFolder(t), 'plantgw.yaml')
+  writeFileSync(settings, `port: ${new URL(base).port}\n`)
+  const run = async (...args: string[]) => {
+    const running = plantgw(t, [...args, '--settings', settings])
+    return { code: await running.ended, out: running.stdout(), err: running.stderr() }
+  }
+  const big = '9223372036854775807'
+  const made = await run('call', '/gateway/plants', 'createPlant', `id=${big}`, 'name=Fern "x"={{y}}')
+  assert.equal(made.out, '{"name":"Fern \\"x\\"={{y}}"}\n')
+  assert.equal((await run('call', '/gateway/plants', 'deletePlant', `id=${big}`)).code, 0)
+
+  const says = async (pattern: RegExp, ...args: string[]) => {
+    const { code, err } = await run(...args)
+    assert.equal(code, 2)
+    assert.match(err, pattern)
+  }
+  await says(/no tool createPlan: did you mean createPlant\?/, 'call', '/gateway/plants', 'createPlan')
+  await says(/no argument nam: did you mean name\?/, 'call', '/gateway/plants', 'createPlant', 'nam=x')
+  await says(/argument id of type integer must be JSON/, 'call', '/gateway/plants', 'createPlant', 'id=x')
+  await says(/neither a URL .* nor a prefix/, 'tools', 'garden')
+  await says(/status 404\. Is this the address of its MCP endpoint\?/, 'tools', '/nothing')
+  await says(/refuses connections\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
+})
