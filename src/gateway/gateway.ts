@@ -148,14 +148,17 @@ function compare(before: Table['prepared'], after: Table['prepared']) {
   }
 }
 
+const KINDS = ['tools', 'prompts'] as const
+
 /** Sessions outlive a reload: they hear which of their lists changed, and end where nothing is served now. */
 function tellClients(hub: Hub, before: Table, after: Table): void {
   for (const [prefix, old] of before.routes) {
     const route = after.routes.get(prefix)
     if (!route) hub.endPrefix(prefix)
     else if (route.proxy || old.proxy) {
-      // A proxy ends its own sessions when it retires; those of a service know no proxy.
+      // Sessions of a proxy go on with the next one; those of a service know no proxy.
       if (old.service && route.proxy) hub.endPrefix(prefix)
+      else if (old.proxy !== route.proxy) for (const kind of KINDS) hub.listChanged(prefix, kind)
     } else if (route !== old) {
       if (route.lists.tools !== old.lists.tools) hub.listChanged(prefix, 'tools')
       if (route.lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')

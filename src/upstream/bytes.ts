@@ -20,9 +20,9 @@ import {
 } from '../mcp/index.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { forwardAnswer, forwardedHeaders, readMessages } from './forward.ts'
-import type { Opened } from './front.ts'
+import type { Handshake, Opened } from './front.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
-import type { Request } from './link.ts'
+import type { Request, Restored } from './link.ts'
 import { filterText, type ToolFilter } from './tools.ts'
 
 export interface BytesOptions {
@@ -41,6 +41,9 @@ export interface BytesOptions {
 export interface BytesSession extends Omit<Attached, 'owner' | 'drain'> {
   /** Opens the server's session by the client's `initialize`. */
   initialize(exchange: Exchange, request: Request, text: string): Promise<Opened>
+  /** Opens the server's session by a handshake that another server has had; its revision is kept. */
+  adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  restore(): Restored[]
   post(exchange: Exchange, messages: Messages, form: AnswerForm): Promise<Response>
   get(exchange: Exchange): Promise<Response>
 }
@@ -77,11 +80,18 @@ export function createBytes(options: BytesOptions): BytesSession {
     })
   }
 
-  function remember({ method, params }: Request): void {
+  function remember({ method, params }: Pick<Request, 'method' | 'params'>): void {
     const uri = String(params.uri)
     if (method === 'logging/setLevel') level = params.level
     else if (method === 'resources/subscribe') subscribed = [...new Set([...subscribed, uri])]
     else if (method === 'resources/unsubscribe') subscribed = subscribed.filter((one) => one !== uri)
+  }
+
+  function restore(): Restored[] {
+    return [
+      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+      ...subscribed.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+    ]
   }
 
   /** A request of the gateway's own in the server's session; the result, or undefined. */
@@ -107,7 +117,10 @@ export function createBytes(options: BytesOptions): BytesSession {
     if ('fault' in answer) return false
     const read = await readMessages(answer, maxMessage, name)
     if ('fault' in read || answer.statusCode !== 200) return false
-    if (!read.texts.map(parsed).some((message) => isObject(message) && 'result' in message)) return false
+    const message = read.texts.map(parsed).find((each) => isObject(each) && isObject(each.result))
+    const { protocolVersion } = ((message as JsonObject | undefined)?.result ?? {}) as JsonObject
+    // The client has been told a revision already.
+    if (!message || protocolVersion !== revision) return false
     upstreamId = idOf(answer)
     const headers: Record<string, string> = { ...FIRST, 'mcp-protocol-version': revision }
     if (upstreamId !== undefined) headers['mcp-session-id'] = upstreamId
@@ -115,8 +128,7 @@ export function createBytes(options: BytesOptions): BytesSession {
     const noted = await http.send(resolved, { method: 'POST', headers, body })
     if ('fault' in noted) return false
     discard(noted)
-    if (level !== undefined) await ask('logging/setLevel', { level })
-    for (const uri of subscribed) await ask('resources/subscribe', { uri })
+    for (const { method, params } of restore()) await ask(method, params)
     return true
   }
 
@@ -133,7 +145,7 @@ export function createBytes(options: BytesOptions): BytesSession {
   }
 
   async function forward(exchange: Exchange, message: Message | undefined, body: string): Promise<Response> {
-    const id: RequestId | null = message && 'id' in message ? message.id : null
+    const id: RequestId | null = message?.kind === 'request' ? message.id : null
     if (message?.kind === 'request') remember(message)
     const started = performance.now()
     active++
@@ -221,6 +233,13 @@ export function createBytes(options: BytesOptions): BytesSession {
       if (isSessionRevision(result.protocolVersion)) revision = session.revision = result.protocolVersion
       return { ok: true, text: found }
     },
+    async adopt({ text }, restored) {
+      initialize = text
+      revision = session.revision
+      for (const each of restored) remember(each)
+      return { ok: await handshake(), text: '' }
+    },
+    restore,
     post(exchange, { messages, batch, text }) {
       const [only] = messages as [Message]
       if (batch || only.kind !== 'request' || !filter) return forward(exchange, only, text)

@@ -48,7 +48,7 @@ export function startChild(
   let timer: NodeJS.Timeout | undefined
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => {
-      if (pid === undefined) resolve(reasonOf(error, command))
+      if (pid === undefined) resolve(reasonOf(error))
     })
     child.once('exit', () => {
       clearTimeout(timer)
@@ -96,9 +96,10 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-function reasonOf(error: NodeJS.ErrnoException, command: string): string {
-  if (error.code === 'ENOENT') return `could not be started: there is no command ${command}`
-  if (error.code === 'EACCES') return `could not be started: ${command} may not be run`
+/** For callers, who are not told what the command is. */
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return 'could not be started: its command was not found'
+  if (error.code === 'EACCES') return 'could not be started: its command may not be run'
   return `could not be started: ${error.code ?? error.message}`
 }
 
@@ -109,7 +110,7 @@ function failed(error: unknown): Child {
     stdin: new PassThrough(),
     stdout,
     stderr: new PassThrough().end(),
-    ended: Promise.resolve(reasonOf(error as NodeJS.ErrnoException, '')),
+    ended: Promise.resolve(reasonOf(error as NodeJS.ErrnoException)),
     close() {},
   }
 }

@@ -80,20 +80,50 @@ export async function forwardAnswer(
     const message = 'The answer of the server is larger than maxResponseSize'
     return json(exchange, errorText(options.id, { code: INTERNAL_ERROR, message }), 502)
   }
-  if (!answer.whole) return new Response(webStream(answer, options), { status, headers: returned })
+  const { whole } = answer
+  if (!whole) return new Response(webStream(answer, options), { status, headers: returned })
   options.onEnd()
-  return new Response(answer.whole, { status, headers: returned })
+  return new Response(completed(whole, answer, options), { status, headers: returned })
+}
+
+/** Events that hold no answer to the request get an error for one. */
+function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOptions): Buffer {
+  if (id === null || mediaType(answer) !== 'text/event-stream') return whole
+  const watch = answerWatch(id)
+  watch.see(whole)
+  if (!watch.missing()) return whole
+  const message = `The server ${server} ended the call without an answer`
+  return Buffer.concat([whole, Buffer.from(`\n\n${event(errorText(id, { code: INTERNAL_ERROR, message }))}`)])
 }
 
 /** Why an answer is none of an MCP server; undefined when it is one. */
-function refusal(answer: HttpAnswer, { server, forwardsAuthorization }: ForwardOptions): string | undefined {
-  const { statusCode: status } = answer
+function refusal(
+  answer: HttpAnswer,
+  { id, server, forwardsAuthorization }: ForwardOptions,
+): string | undefined {
+  const { statusCode: status, headers, whole } = answer
   const type = mediaType(answer)
+  if (id !== null && status < 300) {
+    // Nothing was answered, which a client would wait for or take as success (2025-11-25, Sending Messages).
+    if (BODILESS.has(status) || whole?.length === 0 || headers['content-length'] === '0')
+      return `The server ${server} ended the call without an answer (${status})`
+    if (type !== 'application/json' && type !== 'text/event-stream')
+      return `The server ${server} answered with ${type || 'no media type'} instead of JSON: is its url that of an MCP endpoint?`
+  }
   if (status === 401 || status === 403)
     return forwardsAuthorization
       ? undefined
       : `The server ${server} refused the gateway's credentials (${status})`
   if (status >= 300 && status < 400) return `The server ${server} answered with a redirect (${status})`
+  if (
+    id !== null &&
+    status >= 400 &&
+    status < 500 &&
+    type !== 'application/json' &&
+    status !== 401 &&
+    status !== 403
+  )
+    return `The server ${server} refused the call (${status})`
   if (status >= 500 && type !== 'application/json') return `The server ${server} failed (${status})`
   return undefined
 }
@@ -108,6 +138,7 @@ function webStream(
   let timer: NodeJS.Timeout | undefined
   let over = false
   let whole = true
+  let empty = true
   const end = () => {
     if (!over) onEnd()
     over = true
@@ -118,6 +149,8 @@ function webStream(
       start(controller) {
         const close = (reason: string) => {
           if (over) return
+          if (empty && id !== null && !watch)
+            controller.enqueue(Buffer.from(errorText(id, { code: INTERNAL_ERROR, message: reason })))
           if (watch?.missing())
             // A broken event is ended first, so that the error does not become a part of it.
             controller.enqueue(
@@ -136,6 +169,7 @@ function webStream(
         body.on('data', (chunk: Buffer) => {
           if (over) return
           timer?.refresh()
+          empty = false
           watch?.see(chunk)
           whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
           controller.enqueue(chunk)

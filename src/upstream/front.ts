@@ -25,7 +25,8 @@ import {
   type Session,
   withSession,
 } from '../mcp/index.ts'
-import type { Fault, Request } from './link.ts'
+import type { Fault, Request, Restored } from './link.ts'
+import { present, recipient } from './takeover.ts'
 
 /** A client's session with a proxied server, whatever is behind it. */
 export interface ProxySession extends Attached {
@@ -35,6 +36,27 @@ export interface ProxySession extends Attached {
   get(exchange: Exchange): Response | Promise<Response>
   /** Takes messages of the SSE transport; undefined where that has a session of another kind. */
   take?(exchange: Exchange, messages: readonly Message[], text: string): void
+  /** Whether it was opened over the SSE transport. */
+  readonly sse: boolean
+  /** Whether a caller whose templates come to these values may use the session. */
+  admits(exchange: Exchange): boolean
+  /** The client's `initialize`, once it was taken. */
+  handshake?: Handshake
+  /** Opens the server's session in place of another server's, with the same handshake. */
+  adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  /** Requests that bring a new session of the server into the state of this one. */
+  restore(): Restored[]
+  /** Whether a message of the client answers what this one asked, or concerns a call of it. */
+  awaits(message: Message): boolean
+  /** Ends the server's session and leaves the client's alone. */
+  release(): void
+  /** The one that this one has taken over from, which may have calls under way. */
+  former?: ProxySession
+}
+
+export interface Handshake {
+  request: Request
+  text: string
 }
 
 export interface Opened {
@@ -65,11 +87,15 @@ export async function serveProxy(exchange: Exchange, given: Door, backend: Backe
     case 'POST':
       return post(exchange, door, backend)
     case 'GET':
-      return withSession(exchange, door, (session) =>
-        attached(session).owner === backend.owner ? attached(session).get(exchange) : replaced(exchange),
-      )
+      return withSession(exchange, door, async (session) => {
+        if (!attached(session).admits(exchange)) return unknown(exchange)
+        const served = await present(session, exchange, door, backend)
+        if (!served) return unknown(exchange)
+        return 'fault' in served ? unserved(exchange, null, served) : served.get(exchange)
+      })
     case 'DELETE':
       return withSession(exchange, door, (session) => {
+        if (!attached(session).admits(exchange)) return unknown(exchange)
         door.hub.endSession(session)
         return new Response(null, { status: 204, headers: exchange.replyHeaders })
       })
@@ -78,8 +104,8 @@ export async function serveProxy(exchange: Exchange, given: Door, backend: Backe
   }
 }
 
-/** The session belongs to a server that a reload has replaced: the client begins anew. */
-function replaced(exchange: Exchange, id: RequestId | null = null): Response {
+/** A session of somebody else, or one that cannot go on, is answered as one that is unknown. */
+function unknown(exchange: Exchange, id: RequestId | null = null): Response {
   const message = 'The session has ended: send initialize again without a session id'
   return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)
 }
@@ -107,14 +133,18 @@ async function post(exchange: Exchange, door: Door, backend: Backend): Promise<R
   }
   const id = 'id' in only ? only.id : null
   const inSession = (session: Session) => {
-    // What a session that is being drained is still owed: answers to its server, and cancellations.
-    if (attached(session).owner !== backend.owner && messages.some(({ kind }) => kind === 'request'))
-      return replaced(exchange, id)
+    if (!attached(session).admits(exchange)) return unknown(exchange, id)
     if (batch && !allowsBatches(session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
       return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
     }
-    return attached(session).post(exchange, received, form)
+    const forward = (served: Awaited<ReturnType<typeof present>>) => {
+      if (!served) return unknown(exchange, id)
+      if ('fault' in served) return unserved(exchange, id, served)
+      return recipient(served, messages).post(exchange, { messages, batch, text }, form)
+    }
+    const served = present(session, exchange, door, backend)
+    return served instanceof Promise ? served.then(forward) : forward(served)
   }
   return withSession(exchange, door, inSession, id)
 }
@@ -131,7 +161,7 @@ async function open(
   const made = backend.attach(session, exchange, false)
   if ('fault' in made) {
     hub.endSession(session)
-    return unserved(exchange, request, made)
+    return unserved(exchange, request.id, made)
   }
   session.attached = made
   const { ok, text: answer, status = 200 } = await made.initialize(exchange, request, text)
@@ -145,7 +175,7 @@ async function open(
   return json(exchange, answer, status)
 }
 
-function unserved(exchange: Exchange, { id }: Request, { fault, busy }: Fault): Response {
+function unserved(exchange: Exchange, id: RequestId | null, { fault, busy }: Fault): Response {
   return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: fault }), busy ? 503 : 200)
 }
 
@@ -190,14 +220,19 @@ export async function serveProxyMessage(exchange: Exchange, door: Door, backend:
   const received = await receive(exchange)
   if ('refused' in received) return received.refused
   const { messages, batch, text } = received
-  if (session.attached.owner !== backend.owner && messages.some(({ kind }) => kind === 'request'))
-    return refuse(404, ended)
+  if (!attached(session).admits(exchange)) return refuse(404, ended)
+  const served = await present(session, exchange, door, backend)
+  if (!served) return refuse(404, ended)
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
     void attached(session)
       .initialize(exchange, only, text)
       .then((opened) => stream.send(opened.text))
-  else attached(session).take?.(exchange, messages, text)
+  else if ('fault' in served) {
+    for (const message of messages)
+      if (message.kind === 'request')
+        stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.fault }))
+  } else recipient(served, messages).take?.(exchange, messages, text)
   return accepted(exchange)
 }

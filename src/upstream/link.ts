@@ -32,18 +32,25 @@ export interface LinkEvents {
   oversized(id: RequestId | undefined): void
 }
 
+/** A request that is sent again to a server that was started anew. */
+export interface Restored {
+  method: string
+  params: JsonObject
+}
+
 export interface LinkOptions {
   /** Opens a channel, or says why not. */
   open(events: ChannelEvents): Channel | Fault
   /** Requests that bring a new session into the state of the lost one; their answers go nowhere. */
-  restore(): { method: string; params: object }[]
+  restore(): Restored[]
   startupTimeout: number
   name: string
   backoff: Backoff
   key: string
 }
 
-const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+/** What ends a handshake. */
+export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 export function createLink(options: LinkOptions, events: LinkEvents): Link {
   const { startupTimeout, name, backoff, key } = options

@@ -1,6 +1,6 @@
 import type { Definition, Resolved } from './definition.ts'
 import { createEras, type Era, type Eras } from './era.ts'
-import type { Fault, Link, LinkEvents } from './link.ts'
+import type { Fault, Link, LinkEvents, Restored } from './link.ts'
 import { createModern, type Modern } from './modern.ts'
 import type { Stateless, StatelessCall } from './stateless.ts'
 import { createToModern } from './to-modern.ts'
@@ -22,7 +22,7 @@ export interface Member {
   close(): Promise<void>
 }
 
-export type Restore = () => { method: string; params: object }[]
+export type Restore = () => Restored[]
 
 export function createMember(
   definition: Definition,

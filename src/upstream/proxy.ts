@@ -4,7 +4,14 @@ import type { Logger } from '../telemetry/log.ts'
 import { createBytes } from './bytes.ts'
 import { type Call, callLog } from './call-log.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { type Backend, type ProxySession, serveProxy, serveProxyMessage, serveProxySse } from './front.ts'
+import {
+  type Backend,
+  type Opened,
+  type ProxySession,
+  serveProxy,
+  serveProxyMessage,
+  serveProxySse,
+} from './front.ts'
 import type { Fault } from './link.ts'
 import { createMember } from './member.ts'
 import { forwardStateless } from './modern-bytes.ts'
@@ -57,6 +64,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   const info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
   const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
   let retired = false
+  const varies = definitions.some((definition) => definition.varies)
 
   function sweep(idle: number): void {
     for (const member of members) member.sweep(idle)
@@ -82,10 +90,17 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     return all
   }
 
+  function keyOf(exchange: Exchange): string | undefined {
+    const resolved = resolve(exchange)
+    return 'fault' in resolved ? undefined : resolved.map(({ key }) => key).join()
+  }
+
   function attach(door: Door, session: Session, exchange: Exchange, sse: boolean): ProxySession | Fault {
     if (retired) return { fault: 'The server is being replaced: try again', busy: true }
     const resolved = resolve(exchange)
     if ('fault' in resolved) return resolved
+    const values = resolved
+    const key = resolved.map((each) => each.key).join()
     const end = () => door.hub.endSession(session)
     let draining: NodeJS.Timeout | undefined
     let over: () => void = () => {}
@@ -93,7 +108,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       over = resolve
     })
     const onIdle = () => {
-      if (draining && !made.busy()) end()
+      if (draining && !made.busy()) made.release()
     }
     const server = only?.upstream.definition.server
     const bytes = server?.type === 'streamable-http' && server.isolation === 'session' && !sse
@@ -102,31 +117,51 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       : relaySession(door, session, resolved)
     const made: ProxySession = {
       owner,
-      busy: () => current.busy(),
+      sse,
+      busy: () => current.busy() || made.former?.busy() === true,
+      // Whoever is known by a credential may have another one by now.
+      admits: (exchange) => !varies || door.caller !== undefined || keyOf(exchange) === key,
       end() {
+        made.release()
+        made.former?.end()
+      },
+      release() {
         sessions.remove(made)
         clearTimeout(draining)
         current.end()
         over()
       },
       drain() {
-        draining ??= setTimeout(end, DRAIN)
-        if (!made.busy()) end()
-        return ended
+        draining ??= setTimeout(made.release, DRAIN)
+        if (!current.busy()) made.release()
+        return Promise.all([ended, made.former?.drain()]).then(() => {})
       },
       async initialize(exchange, request, text) {
-        const opened = await current.initialize(exchange, request, text)
-        if (opened.ok || !bytes || (await only?.eras.of(resolved[0] as Resolved)) !== 'modern') return opened
-        // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
-        current = relaySession(door, session, resolved)
-        return current.initialize(exchange, request, text)
+        const opened = await openBy(() => current.initialize(exchange, request, text))
+        if (opened.ok) made.handshake = { request, text }
+        return opened
       },
+      async adopt(handshake, restored) {
+        const opened = await openBy(() => current.adopt(handshake, restored))
+        if (opened.ok) made.handshake = handshake
+        return opened
+      },
+      restore: () => current.restore(),
+      awaits: (message) => current.awaits?.(message) ?? message.kind !== 'request',
       post: (exchange, messages, form) => current.post(exchange, messages, form),
       get: (exchange) => current.get(exchange),
       take: (exchange, messages, text) => current.take?.(exchange, messages, text),
     }
     sessions.add(made, session, end)
     return made
+
+    async function openBy(open: () => Promise<Opened>): Promise<Opened> {
+      const opened = await open()
+      if (opened.ok || !bytes || (await only?.eras.of(values[0] as Resolved)) !== 'modern') return opened
+      // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
+      current = relaySession(door, session, values)
+      return open()
+    }
 
     function bytesSession(session: Session, resolved: Resolved): Inner {
       const { definition, http, filter, limits } = members[0]!.upstream
@@ -144,16 +179,17 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
         open: (events: typeof relay.events) =>
           member.link(resolved[i] as Resolved, caller, events, only ? relay.restore : () => []),
       }))
+      const open = () =>
+        only
+          ? branches[0]!.open(relay.events)
+          : createSeveralLink({ branches, info, onClash, onDown }, relay.events)
       return {
         busy: relay.busy,
         end: relay.close,
-        initialize(_exchange, request, text) {
-          const [branch] = branches
-          const link = only
-            ? branch!.open(relay.events)
-            : createSeveralLink({ branches, info, onClash, onDown }, relay.events)
-          return relay.initialize(link, request, text)
-        },
+        initialize: (_exchange, request, text) => relay.initialize(open(), request, text),
+        adopt: (handshake, restored) => relay.adopt(open(), handshake, restored),
+        restore: relay.restore,
+        awaits: relay.awaits,
         post: relay.post,
         take: relay.take,
         get(exchange) {
@@ -165,7 +201,11 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       }
     }
   }
-  type Inner = Omit<ProxySession, 'owner' | 'drain'>
+  type Inner = Pick<
+    ProxySession,
+    'busy' | 'end' | 'initialize' | 'adopt' | 'restore' | 'post' | 'get' | 'take'
+  > &
+    Partial<Pick<ProxySession, 'awaits'>>
 
   async function stateless(...[exchange, request, text, door, form]: Parameters<Backend['stateless']>) {
     const refuse = ({ fault, busy }: Fault) =>

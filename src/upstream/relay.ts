@@ -18,8 +18,9 @@ import {
   type Session,
 } from '../mcp/index.ts'
 import { batchReply } from './batch.ts'
-import type { Opened } from './front.ts'
-import type { Fault, Link, LinkEvents, Request } from './link.ts'
+import type { Handshake, Opened } from './front.ts'
+import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request, type Restored } from './link.ts'
+import { noted, textOf } from './message.ts'
 import type { ToolFilter } from './tools.ts'
 
 export interface RelayOptions {
@@ -39,9 +40,13 @@ export interface Relay {
   /** What the link has to say. */
   events: LinkEvents
   /** What a server that was started anew has to be told. */
-  restore(): { method: string; params: object }[]
+  restore(): Restored[]
   /** Opens the server's session by the client's `initialize`. */
   initialize(link: Link, request: Request, text: string): Promise<Opened>
+  /** The same in place of another server, to which the client has said what is restored. */
+  adopt(link: Link, handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  /** Whether a message of the client answers what the server asked, or concerns a call of it. */
+  awaits(message: Message): boolean
   /** Takes the messages of one POST. */
   post(exchange: Exchange, messages: Messages, form: AnswerForm): Response | Promise<Response>
   /** Takes messages of the SSE transport; all answers go to its stream. */
@@ -68,11 +73,6 @@ const MAX_WAITING = 256
 
 /** A progress token that no message carries. */
 const NONE = Symbol('none')
-
-function textOf(message: Message): string {
-  return stringify('raw' in message ? message.raw : null)
-}
-
 export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: RelayOptions): Relay {
   const pending = new Map<RequestId, Pending>()
   /** Requests of the server that the client has not answered, and the call they belong to. */
@@ -141,8 +141,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
   function cancel(call: Pending, reason: string): void {
     const params = { requestId: call.id, reason }
     const text = stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-    const message: Message = { kind: 'notification', method: 'notifications/cancelled', params: {}, raw: {} }
-    void link?.send(message, text)
+    void link?.send(noted('notifications/cancelled'), text)
   }
 
   function request(exchange: Exchange, message: Request, text: string, reply: PostReply | undefined): void {
@@ -222,6 +221,25 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
         // Without an id it may be the answer to any of them.
         for (const call of known ? [known] : [...pending.values()]) fail(call, message)
       },
+    },
+    async adopt(link, { request, text }, restored) {
+      const opened = await relay.initialize(link, request, text)
+      if (!opened.ok) return opened
+      await link.send(noted('notifications/initialized'), INITIALIZED)
+      for (const [i, { method, params }] of restored.entries()) {
+        remember(method, params)
+        // Nobody waits for the answer.
+        const raw = { jsonrpc: '2.0', id: `plantgw-restore-${i}`, method, params }
+        await link.send({ kind: 'request', id: raw.id, method, params, raw }, stringify(raw))
+      }
+      return opened
+    },
+    awaits(message) {
+      if (message.kind === 'response') return message.id !== null && asked.has(message.id)
+      if (message.kind !== 'notification') return false
+      const { requestId, progressToken } = message.params
+      if (message.method === 'notifications/cancelled') return pending.has(requestId as RequestId)
+      return progressToken !== undefined && message.method === 'notifications/progress' && asked.size > 0
     },
     restore: () => [
       ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../mcp/index.ts'
-import type { Fault, Link, LinkEvents, Request, Response } from './link.ts'
+import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request, type Response } from './link.ts'
+import { noted } from './message.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'
 import type { ToolFilter } from './tools.ts'
 
@@ -36,6 +37,10 @@ export function createSeveralLink(
   /** Requests of servers to the client, under ids that differ among servers. */
   const asked = new Map<string, { i: number; id: RequestId }>()
   const links = branches.map(({ open }, i) => open(eventsOf(i)))
+  /** How the client began, for servers that come up later. */
+  let begun: { request: Request; text: string; revision: string } | undefined
+  const reviving = new Set<number>()
+  let closed = false
 
   function emit(raw: JsonObject): void {
     events.message(readMessage(raw), stringify(raw))
@@ -89,6 +94,7 @@ export function createSeveralLink(
   async function take(request: Request): Promise<void> {
     const { id, method, raw } = request
     if (method === 'ping') return emit({ jsonrpc: '2.0', id: id as Json, result: {} })
+    if (method.endsWith('/list')) revive()
     const outcome: Outcome = await several.decide(request, ask)
     if (!('to' in outcome)) return emit({ jsonrpc: '2.0', id: id as Json, ...outcome } as JsonObject)
     const { to, params } = outcome
@@ -97,6 +103,35 @@ export function createSeveralLink(
     const fault = await links[to]!.send({ ...request, params, raw: sent }, stringify(sent))
     if (fault && routed.delete(id))
       emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.fault } })
+  }
+
+  /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
+  function revive(): void {
+    for (const [i, { name, capabilities }] of parties.entries()) {
+      if (capabilities || reviving.has(i) || !begun) continue
+      reviving.add(i)
+      void reopen(i, begun)
+        .then((reason) => reason !== undefined && onDown(name, reason))
+        .finally(() => reviving.delete(i))
+    }
+  }
+
+  async function reopen(i: number, { request, text, revision }: NonNullable<typeof begun>) {
+    links[i]!.close()
+    const link = branches[i]!.open(eventsOf(i))
+    links[i] = link
+    const answer = await link.start(request, text)
+    if ('fault' in answer) return answer.fault
+    const { result } = answer.response.raw
+    // What the client was told of the protocol holds for the whole session.
+    if (!isObject(result) || String(result.protocolVersion) < revision) return 'it refused the handshake'
+    if (closed) return undefined
+    const capabilities = isObject(result.capabilities) ? result.capabilities : {}
+    parties[i]!.capabilities = capabilities
+    await link.send(noted('notifications/initialized'), INITIALIZED)
+    for (const kind of ['tools', 'prompts', 'resources'])
+      if (capabilities[kind]) emit({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed` })
+    return undefined
   }
 
   async function start(
@@ -119,9 +154,11 @@ export function createSeveralLink(
     const instructions = mergeInstructions(
       results.map((result, i) => ({ name: parties[i]!.name, text: result?.instructions })),
     )
+    // The oldest that they speak is understood by all.
+    const revision = up.map((each) => String(each.protocolVersion)).sort()[0] as string
+    begun = { request, text, revision }
     const result = {
-      // The oldest that they speak is understood by all.
-      protocolVersion: up.map((each) => String(each.protocolVersion)).sort()[0] as string,
+      protocolVersion: revision,
       capabilities: mergeCapabilities(parties.map(({ capabilities }) => capabilities)),
       serverInfo: { ...info },
       ...(instructions !== undefined && { instructions }),
@@ -149,6 +186,7 @@ export function createSeveralLink(
       return undefined
     },
     close() {
+      closed = true
       for (const link of links) link.close()
       for (const { settle } of [...asking.values()]) settle({ fault: 'The session has ended' })
     },

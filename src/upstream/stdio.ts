@@ -74,7 +74,9 @@ export function openStdio(
     })
   })
   const ended = child.ended.then((how) => {
-    log.debug({ ...line, how }, 'mcp server ended')
+    if (child.pid === undefined)
+      log.error({ ...line, command: server.command, args: server.args, how }, 'mcp server did not start')
+    else log.debug({ ...line, how }, 'mcp server ended')
     if (!closing) events.closed(`The server ${server.name} ${how}`)
     closing = true
   })

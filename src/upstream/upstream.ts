@@ -4,7 +4,7 @@ import { type Backoff, createBackoff } from './backoff.ts'
 import type { Channel, ChannelEvents } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { createHttp, type Http } from './http.ts'
-import { createLink, type Fault, type Link, type LinkEvents } from './link.ts'
+import { createLink, type Fault, type Link, type LinkEvents, type Restored } from './link.ts'
 import { openSseChannel } from './sse.ts'
 import { openStdio } from './stdio.ts'
 import { openStreamable } from './streamable.ts'
@@ -32,7 +32,7 @@ export interface Upstream {
   /** Live sessions with the server. */
   size(): number
   open(resolved: Resolved, events: ChannelEvents): Channel | Fault
-  link(resolved: Resolved, events: LinkEvents, restore: () => { method: string; params: object }[]): Link
+  link(resolved: Resolved, events: LinkEvents, restore: () => Restored[]): Link
   /** Process ids of its children. */
   pids(): number[]
   /** Ends every connection and child; resolves when nothing is left. */

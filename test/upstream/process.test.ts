@@ -87,11 +87,14 @@ for (const start of ['exit', 'silent'] as const)
     await until(() => proxy.status().connections === 0)
   })
 
-test('a command that does not exist is told by its name', TIMEOUT, async (t) => {
-  const { url } = await proxied(t, [{ type: 'stdio', command: 'no-such-command-here' }])
+test('a command that does not exist is told, and named in the log only', TIMEOUT, async (t) => {
+  const { url, logged } = await proxied(t, [{ type: 'stdio', command: 'no-such-command-here' }])
   const { initialized } = await open(url)
-  assert.match(initialized.error.message, /could not be started: there is no command no-such-command-here/)
-  assert.match((await modern(url).request('tools/list')).error.message, /no command no-such-command-here/)
+  assert.match(initialized.error.message, /could not be started: its command was not found$/)
+  const { error } = await modern(url).request('tools/list')
+  assert.match(error.message, /its command was not found/)
+  assert.doesNotMatch(error.message, /no-such-command-here/)
+  assert.ok(logged.some(({ command }) => command === 'no-such-command-here'))
 })
 
 test('maxSessions: the longest unused makes room, and all in use are a clear refusal', TIMEOUT, async (t) => {
