@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
 import { readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
@@ -65,8 +65,8 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     const { gateway, findings, sources } = await createGateway(options)
     if (findings.length) printFindings(findings, sources)
     if (!gateway) return 1
-    const server = await listen(gateway, settings)
-    const { port } = server.address() as AddressInfo
+    const listening = await listen(gateway, settings)
+    const { port } = listening.server.address() as AddressInfo
     log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
     const ended = untilSignal(log)
     const reloads = watchReloads(gateway, settings, log)
@@ -74,7 +74,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     await ended
     reloads.stop()
     endAtOnce(removePid)
-    await drain(server, gateway)
+    await drain(listening, gateway)
     return 0
   } finally {
     await store?.close()
@@ -91,17 +91,28 @@ const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
   ENOTFOUND: (_, host) => `the host name ${host} is not known: choose another --host`,
 }
 
-function listen(gateway: Gateway, { port, host }: Settings): Promise<Server> {
+interface Listening {
+  server: Server
+  /** Open connections: one that has brought no request yet is idle to nobody but us. */
+  sockets: ReadonlySet<Socket>
+}
+
+function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> {
   const server = createServer(getRequestListener(gateway.app.fetch))
   // Longer than the idle time of common load balancers, so that they close first.
   server.keepAliveTimeout = 75_000
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       void gateway.close()
       const advise = LISTEN_ADVICE[error.code ?? '']
       reject(advise ? new Error(`${advise(port, host)}`) : error)
     })
-    server.listen(port, host, () => resolve(server))
+    server.listen(port, host, () => resolve({ server, sockets }))
   })
 }
 
@@ -161,10 +172,13 @@ function endAtOnce(removePid: () => void): void {
 const DRAIN_LIMIT = 35_000
 
 /** Takes no new connections, lets calls in flight finish, then closes what is left. */
-async function drain(server: Server, gateway: Gateway): Promise<void> {
+async function drain({ server, sockets }: Listening, gateway: Gateway): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // Connections become idle one by one as their calls end, and nothing tells when.
-  const sweep = setInterval(() => server.closeIdleConnections(), 20)
+  const sweep = setInterval(() => {
+    server.closeIdleConnections()
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }, 20)
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_LIMIT)
   // Streams would hold their connections open for ever.
   await gateway.hub.drain()

@@ -34,9 +34,13 @@ export interface Http {
 
 /** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
 const MAX_ORIGINS = 64
+/** Milliseconds that servers have to answer the end of their sessions. */
+const FAREWELL = 1_000
 
 export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
   const pools = new Map<string, Pool>()
+  /** Sessions that are being ended. */
+  const leaving = new Set<Promise<unknown>>()
 
   function poolOf(origin: string): Pool {
     const known = pools.get(origin)
@@ -63,14 +67,22 @@ export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
   return {
     send({ origin, path, headers: own }, { method, headers, body, signal }) {
       const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
-      return new Promise((resolve) => {
+      const sent = new Promise<HttpAnswer | Fault>((resolve) => {
         const handler = answerHandler(signal, resolve, (error) =>
           resolve({ fault: faultOf(error, origin, timeout) }),
         )
         poolOf(origin).dispatch(options, handler)
       })
+      if (method === 'DELETE') {
+        leaving.add(sent)
+        void sent.then(() => leaving.delete(sent))
+      }
+      return sent
     },
     async close() {
+      // Servers hear of the end of their sessions, unless they take long.
+      const late = new Promise((resolve) => setTimeout(resolve, FAREWELL).unref())
+      if (leaving.size) await Promise.race([Promise.all(leaving), late])
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))
     },
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
@@ -84,6 +84,18 @@ test('SIGTERM lets calls in flight finish, removes the pid file, and exits 0', a
   assert.equal(await gateway.ended, 0)
   await stream.text()
   assert.ok(!existsSync(pid))
+})
+
+test('a connection that has brought no request does not hold up the end', { timeout: 30_000 }, async (t) => {
+  const { base } = await upstream(t)
+  const gateway = await serve(t, { 'a.yaml': configuration('a', base, { now: '/now' }) })
+  const socket = connect(Number(gateway.port), '127.0.0.1')
+  await once(socket, 'connect')
+  // The gateway has taken the connection before it answers on a later one.
+  await (await gateway.post('a', 'ping', {})).text()
+  gateway.child.kill('SIGTERM')
+  assert.equal(await gateway.ended, 0)
+  socket.destroy()
 })
 
 test('a pid file of a living process is refused, a stale one taken over', async (t) => {

@@ -194,7 +194,11 @@ export function lives(pid: number): boolean {
   }
 }
 
-/** Waits, without a guess at how long it takes, until something holds; the test's own time-out bounds it. */
+/** Waits, without a guess at how long it takes, until something holds; what has not come in a minute does not come. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+  const end = performance.now() + 60_000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`still not so after a minute: ${holds}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }

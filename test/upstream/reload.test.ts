@@ -11,6 +11,7 @@ import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
 import { lives, until } from './harness.ts'
+import { tiny } from './tiny.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const SERVER = { type: 'stdio', ...faultyStdio('session') }
@@ -88,6 +89,35 @@ test(
     assert.equal((await post(made.app, '/a/mcp', answer, session)).status, 202)
     assert.match(new TextDecoder().decode((await reader.read()).value), /"id":"held","result"/)
     await until(() => !lives(pid))
+  },
+)
+
+test(
+  'a session goes on when the url of its server changes, with what the client has said',
+  TIMEOUT,
+  async (t) => {
+    const { write, start } = await gateway(t)
+    const [one, two] = [await tiny(t, 'one'), await tiny(t, 'two')]
+    const at = ({ url }: { url: string }) => ({
+      type: 'streamable-http',
+      url,
+      command: undefined,
+      args: undefined,
+    })
+    write('a', at(one))
+    const { gateway: made, call } = await start()
+    const session = await open(made.app, '/a')
+    assert.equal(await call('/a', session, 'who'), 'one')
+    await post(made.app, '/a/mcp', rpc('logging/setLevel', { level: 'error' }), session)
+    write('a', at(two))
+    await made.reload()
+    assert.equal(await call('/a', session, 'who'), 'two')
+    assert.equal(await call('/a', session, 'who'), 'two')
+    assert.deepEqual(
+      two.seen.filter((method) => method !== 'server/discover'),
+      ['initialize', 'notifications/initialized', 'logging/setLevel', 'tools/call', 'tools/call'],
+    )
+    await until(() => one.seen.includes('DELETE'))
   },
 )
 

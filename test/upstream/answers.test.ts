@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import type { Loose } from '../support/wire.ts'
-import { modern, open, proxied } from './harness.ts'
+import { modern, open, proxied, until } from './harness.ts'
+import { tiny } from './tiny.ts'
 
 /** What a server does instead of answering a call, by the tool's name. */
 const INSTEAD: Record<string, (response: ServerResponse) => void> = {
@@ -87,4 +88,21 @@ test('a session is unknown to who has other values for its templates', async (t)
     }
   }
   assert.match(await mine.call('environment'), /"KEY":"a"/)
+})
+
+test('a server of a list that was down comes back by itself', { timeout: 60_000 }, async (t) => {
+  const [one, two] = [await tiny(t, 'one'), await tiny(t, 'two')]
+  two.down = true
+  const servers = [one, two].map(({ url }) => ({ type: 'streamable-http', url }))
+  const { url } = await proxied(t, servers, { list: true })
+  const client = await open(url)
+  const names = async () => {
+    const { result } = await client.request('tools/list')
+    return result.tools.map(({ name }: { name: string }) => name)
+  }
+  assert.deepEqual(await names(), ['s1__who'])
+  two.down = false
+  await until(async () => (await names()).length === 2)
+  assert.deepEqual(await names(), ['s1__who', 's2__who'])
+  assert.equal(await client.call('s2__who'), 'two')
 })
