@@ -33,10 +33,12 @@ export function openStdio(
   const line = { server: server.name, pid: child.pid }
   log.debug(line, 'mcp server started')
   let closing = false
-  let corked = false
-  const uncork = () => {
-    corked = false
-    child.stdin.uncork()
+  /** What is sent in one turn of the event loop goes out in one write. */
+  let outgoing = ''
+  const flush = () => {
+    const text = outgoing
+    outgoing = ''
+    child.stdin.write(text)
   }
 
   function take(text: string): void {
@@ -85,19 +87,15 @@ export function openStdio(
     ended,
     send(text) {
       if (closing) return { fault: `The server ${server.name} has ended` }
-      if (child.stdin.writableLength > MAX_WAITING)
+      if (child.stdin.writableLength + outgoing.length > MAX_WAITING)
         return { fault: `The server ${server.name} does not read what is sent to it` }
-      // What is sent in one turn of the event loop goes out in one write.
-      if (!corked) {
-        corked = true
-        child.stdin.cork()
-        setImmediate(uncork)
-      }
-      child.stdin.write(`${oneLine(text)}\n`)
+      if (!outgoing) setImmediate(flush)
+      outgoing += `${oneLine(text)}\n`
       return undefined
     },
     close() {
       closing = true
+      if (outgoing) flush()
       child.close()
     },
   }
