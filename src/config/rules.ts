@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { toDoubles } from '../json/index.ts'
 import { checkCors, methodHint } from './cors.ts'
 import { metaFaults } from './json-schema.ts'
-import type { Configuration, Limits, McpServer, Tool } from './model.ts'
+import { checkMcpServers } from './mcp-servers.ts'
+import type { Configuration, Limits, Tool } from './model.ts'
 import type { Locate, Path } from './read.ts'
 import { pointerPath } from './schema-findings.ts'
 import { METHODS, quote } from './words.ts'
@@ -209,68 +210,5 @@ function checkSchema(schema: JsonObject, path: Path, report: Report) {
   for (const { pointer, message } of metaFaults(toDoubles(schema as Json))) {
     const at = [...path, ...pointerPath(pointer, schema)]
     report('invalid-schema', at, `\`${key}\` is no JSON Schema: ${message}`, 'Mend the schema')
-  }
-}
-
-function checkMcpServers({ mcpServers }: Configuration, report: Report, doubtful: Checking['doubtful']) {
-  mcpServers.forEach((server, i) => {
-    if (doubtful(['mcpServers', i, 'type'])) return
-    const idle =
-      server.type === 'stdio' ? (['url', 'headers'] as const) : (['command', 'args', 'env'] as const)
-    for (const key of idle) {
-      const value = server[key]
-      if (value === undefined || Object.keys(value).length === 0) continue
-      const message = `\`${key}\` does nothing for the MCP server ${quote(server.name)} of type \`${server.type}\``
-      report('key-without-effect', ['mcpServers', i, key], message, 'Remove it, or change `type`')
-    }
-    checkLimits(server.limits, ['mcpServers', i, 'limits'], report)
-    for (const key of ['startupTimeout', 'idleTimeout'] as const) {
-      if (server[key] >= 1 && server[key] <= MAX_DURATION) continue
-      const hint = 'Write a duration from 1ms to 24d'
-      report(
-        'invalid-value',
-        ['mcpServers', i, key],
-        `\`${key}\` is too ${server[key] < 1 ? 'small' : 'large'}`,
-        hint,
-      )
-    }
-    checkToolNames(server, ['mcpServers', i], report)
-  })
-}
-
-/** Two tools under one name; the server's other tools are known only when it runs. */
-function checkToolNames(
-  { toolOverrides, blockedTools, allowedTools }: McpServer,
-  path: Path,
-  report: Report,
-) {
-  if (allowedTools?.length === 0) {
-    const hint = 'Name tools, or remove the key to allow all'
-    report('empty-allowed-tools', [...path, 'allowedTools'], 'the MCP server allows no tool', hint)
-  }
-  const seen = new Map<string, string>()
-  for (const [own, { name = own }] of Object.entries(toolOverrides)) {
-    const at = [...path, 'toolOverrides', own]
-    const hidden = blockedTools.includes(own) || (allowedTools && !allowedTools.includes(own))
-    if (hidden)
-      report(
-        'key-without-effect',
-        at,
-        `the tool ${quote(own)} is hidden, so its override does nothing`,
-        'Remove one of the two',
-      )
-    const first = seen.get(name)
-    if (first === undefined) seen.set(name, own)
-    else
-      report(
-        'duplicate-name',
-        [...at, 'name'],
-        `two tools have the name ${quote(name)}`,
-        'Rename one of the two',
-        {
-          path: [...path, 'toolOverrides', first],
-          message: 'the first one',
-        },
-      )
   }
 }

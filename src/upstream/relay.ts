@@ -134,14 +134,10 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       call.timer.refresh()
       return
     }
-    cancel(call, 'timed out')
-    fail(call, `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`)
-  }
-
-  function cancel(call: Pending, reason: string): void {
-    const params = { requestId: call.id, reason }
+    const params = { requestId: call.id, reason: 'timed out' }
     const text = stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     void link?.send(noted('notifications/cancelled'), text)
+    fail(call, `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`)
   }
 
   function request(exchange: Exchange, message: Request, text: string, reply: PostReply | undefined): void {

@@ -20,4 +20,39 @@ export const UPSTREAM = {
       'A server with `preinstalled` or `policy: onStart` was started when the configuration was loaded, and did not answer.',
     cure: 'Run its command by hand, look at what it wrote to standard error (in the log), and give `startupTimeout` enough time.',
   },
+  'command-line': {
+    severity: 'warning',
+    title: 'A command together with its arguments',
+    cause:
+      'A child is started without a shell, so `command` is the name or path of a program and nothing else.',
+    cure: 'Write the program in `command`, and each argument as an entry of `args`.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx -y some-server}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [-y, some-server]}',
+  },
+  'literal-template': {
+    severity: 'warning',
+    title: 'A template where none is rendered',
+    cause:
+      'Of an MCP server `env`, `url` and `headers` are templates. `command` and `args` are sent as they stand, so that no caller can change what is started.',
+    cure: 'Give the value by `env`, or write `${NAME}` for an environment variable of the gateway.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: ["--key={{.Request.Headers.Key}}"]}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, env: {KEY: "{{.Request.Headers.Key}}"}}',
+  },
+  'unexpanded-shell': {
+    severity: 'warning',
+    title: 'A path that only a shell would understand',
+    cause: 'A child is started without a shell, so `~` and `$NAME` are not replaced.',
+    cure: 'Write the whole path, or `${NAME}`, which the gateway replaces itself.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, ~/notes]}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, "${HOME}/notes"]}',
+  },
+  'ambiguous-name': {
+    severity: 'warning',
+    title: 'Servers of one prefix whose tools cannot be told apart',
+    cause:
+      'Behind a list of servers a tool is known as `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
+    cure: 'Rename one of the two servers.',
+    wrong: 'routers:\n  - {server: [a, a__b], prefix: /all}',
+    right: 'routers:\n  - {server: [a, b], prefix: /all}',
+  },
 } as const satisfies Record<string, CodeInfo>
