@@ -8,7 +8,15 @@ import type { Tree } from './nodes.ts'
 import { parseTree } from './parse.ts'
 import { isJsonFrame } from './places/auto.ts'
 import { jsonRules } from './places/json.ts'
-import { finishHeader, formRules, goRules, headerRules, textRules, trimEnds } from './places/plain.ts'
+import {
+  finishHeader,
+  formRules,
+  goRules,
+  headerFrame,
+  headerRules,
+  textRules,
+  trimEnds,
+} from './places/plain.ts'
 import type { PlaceRules } from './places/rules.ts'
 import { finishUrl, urlRules } from './places/url.ts'
 import { State } from './state.ts'
@@ -68,6 +76,7 @@ function compileWith(source: string, options: CompileOptions, locate: Locate, si
 
   const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
   if (place === 'url' || place === 'header') tree.root = trimEnds(tree.root)
+  const frame = place === 'header' ? headerFrame(tree) : undefined
   const compilation: Compilation = {
     go,
     functions,
@@ -80,7 +89,7 @@ function compileWith(source: string, options: CompileOptions, locate: Locate, si
     dynamic: false,
     dollarChanges: /\$\s*(?::?=|,)/.test(source),
   }
-  const run = compileTree(tree, compilation, rulesOf(place, sink))
+  const run = compileTree(tree, compilation, rulesOf(place, source, sink))
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
   const render = (data: unknown): string | undefined => {
@@ -90,7 +99,7 @@ function compileWith(source: string, options: CompileOptions, locate: Locate, si
     const state = new State(root === null ? undefined : root, place, limits)
     try {
       run(state, state.root)
-      return finish(state, place)
+      return finish(state, place, frame)
     } catch (error) {
       throw asRenderError(error, state, source, locate)
     }
@@ -115,12 +124,12 @@ function constantOf(render: (data: unknown) => string | undefined): string | und
   }
 }
 
-function rulesOf(place: Place, sink: ErrorSink): PlaceRules {
+function rulesOf(place: Place, source: string, sink: ErrorSink): PlaceRules {
   switch (place) {
     case 'go':
       return goRules()
     case 'json':
-      return jsonRules(sink)
+      return jsonRules(source, sink)
     case 'url':
       return urlRules(sink)
     case 'form':
@@ -132,12 +141,12 @@ function rulesOf(place: Place, sink: ErrorSink): PlaceRules {
   }
 }
 
-function finish(state: State, place: Place): string | undefined {
+function finish(state: State, place: Place, frame: string | undefined): string | undefined {
   switch (place) {
     case 'go':
       return wellFormed(state.out)
     case 'header':
-      return finishHeader(state)
+      return finishHeader(state, frame)
     case 'url':
       return finishUrl(state)
     default:

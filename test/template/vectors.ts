@@ -24,11 +24,31 @@ const ROOTS = {
   Env: true,
 } as const
 
+/** @throws Error that names the file, and the line that is no case */
 export function readVectors(file: string): Vector[] {
-  return readFileSync(file, 'utf8')
+  return readText(file)
     .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as Vector)
+    .flatMap((line, i) => (line.trim() === '' ? [] : [readVector(line, `${file}:${i + 1}`)]))
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`cannot read ${file}: ${(error as Error).message}`)
+  }
+}
+
+function readVector(line: string, place: string): Vector {
+  let vector: Partial<Vector> | null
+  try {
+    vector = JSON.parse(line)
+  } catch (error) {
+    throw new Error(`${place}: not JSON: ${(error as Error).message}`)
+  }
+  if (typeof vector?.id === 'string' && typeof vector.template === 'string' && vector.expect !== undefined)
+    return vector as Vector
+  throw new Error(`${place}: a case has an id, a template and what is expected`)
 }
 
 /** What came out instead of what is expected; undefined when the case passes. */
@@ -66,8 +86,10 @@ function run(vector: Vector): Outcome {
   }
 }
 
-/** `npm run vectors -- FILE…` */
+/** `npm run vectors -- FILE…`: exit code 0 when all pass, 1 when some fail, 2 when they cannot be read. */
 function main(files: string[]): void {
+  if (files.length === 0)
+    throw new Error('give a file of cases: npm run vectors -- test/vectors/go-template.jsonl')
   let passed = 0
   const failed: string[] = []
   for (const vector of files.flatMap(readVectors)) {
@@ -84,4 +106,11 @@ function main(files: string[]): void {
   process.exitCode = failed.length > 0 ? 1 : 0
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) main(process.argv.slice(2))
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    main(process.argv.slice(2))
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exitCode = 2
+  }
+}

@@ -1,6 +1,7 @@
 import type { Node, Tree } from '../nodes.ts'
 
-type Phase = 'before' | 'inside' | 'after'
+/** `maybe`: nothing yet, or a whole value, as a branch was taken or not. */
+type Phase = 'before' | 'inside' | 'after' | 'maybe'
 
 /** How far the template's own text has come as a JSON frame. */
 interface Frame {
@@ -19,8 +20,9 @@ const MAX_WORD = 400
 const LITERAL = /^(?:true|false|null|-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?)$/
 
 /**
- * True when the template's own text is the frame of exactly one JSON object or array, on every way through
- * its branches: `{"id": {{.id}}}` is, `[{{.name}}](http://example.org)` is not.
+ * True when the template's own text is the frame of JSON objects or arrays, one in a row or one in each branch, on
+ * every way through its branches: `{"id": {{.id}}}` and `{{if .ok}}{"id": {{.id}}}{{end}}` are,
+ * `[{{.name}}](http://example.org)` is not.
  */
 export function isJsonFrame(tree: Tree): boolean {
   const calls: string[] = []
@@ -59,13 +61,19 @@ export function isJsonFrame(tree: Tree): boolean {
       default: {
         const first = list(node.list, frame)
         const second = node.elseList ? list(node.elseList, frame) : frame
-        return first && second && alike(first, second) ? first : undefined
+        return first && second && joined(first, second)
       }
     }
   }
 
   const end = list(tree.root, START)
-  return end?.phase === 'after'
+  return end?.phase === 'after' || end?.phase === 'maybe'
+}
+
+function joined(a: Frame, b: Frame): Frame | undefined {
+  if (alike(a, b)) return a
+  const outside = a.stack === '' && b.stack === '' && a.string === '' && b.string === ''
+  return outside && a.phase !== 'inside' && b.phase !== 'inside' ? { ...START, phase: 'maybe' } : undefined
 }
 
 function alike(a: Frame, b: Frame): boolean {
@@ -91,7 +99,7 @@ function text(start: Frame, source: string): Frame | undefined {
       continue
     }
     if (frame.phase === 'after') return undefined
-    if (frame.phase === 'before' && char !== '{' && char !== '[') return undefined
+    if (frame.phase !== 'inside' && char !== '{' && char !== '[') return undefined
     if (char === '{' || char === '[') {
       frame.stack += char
       frame.phase = 'inside'

@@ -10,14 +10,15 @@ import { type Context, DEAD, type PlaceRules } from './rules.ts'
  * A JSON body has two contexts: where a value stands, and inside of a string. `escape` and `unicode` are
  * inside of a string within `\…` and `\u…`, where no value may stand.
  */
-export function jsonRules(errors: ErrorSink): PlaceRules {
+export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
   return {
     start: 'value',
     dead: DEAD,
     text: (context, text) => advance(context, text),
     value(context, flow, span) {
       if (context === 'string' || context === DEAD) return { sink: stringSink(flow), end: context }
-      if (context === 'value') return { sink: valueSink(flow), end: context }
+      if (context === 'value')
+        return { sink: isKey(source, span) ? keySink(flow) : valueSink(flow), end: context }
       const hint = String.raw`write \\ for a backslash`
       errors.add('context', span, 'a value stands behind a backslash inside of a JSON string', hint)
       return { sink: stringSink(flow), end: 'string' }
@@ -74,6 +75,19 @@ export function escapeString(text: string): string {
 function stringSink({ form }: Flow): Sink {
   if (form === 'raw') return (_, value) => printDialect(value)
   return (_, value) => escapeString(typeof value === 'string' ? value : printDialect(value))
+}
+
+/** A value whose action a colon follows is a key, and keys are strings (RFC 8259, 4). */
+function isKey(source: string, { end }: Span): boolean {
+  return /^[ \t\r\n]*:/.test(source.slice(end, end + 64))
+}
+
+function keySink({ form }: Flow): Sink {
+  if (form === 'raw') return (_, value) => printDialect(value)
+  return (_, value) => {
+    if (typeof value === 'string' && form === 'json' && value.startsWith('"')) return value
+    return JSON.stringify(typeof value === 'string' ? value : printDialect(value ?? null))
+  }
 }
 
 function valueSink({ form, built, tainted }: Flow): Sink {

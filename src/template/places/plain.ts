@@ -1,6 +1,6 @@
 import { withoutLone } from '../bytes.ts'
 import { execFault, Fault } from '../errors.ts'
-import type { Node } from '../nodes.ts'
+import type { Node, Tree } from '../nodes.ts'
 import { printDialect, printGo } from '../print.ts'
 import type { Sink, State } from '../state.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
@@ -57,16 +57,29 @@ export function headerRules(): PlaceRules {
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
 const NOT_LATIN1 = /[^\x00-\xff]/
 
-/** Nothing, or text that was to be followed by a value, such as `Bearer `. */
-const HANGING = /(?:^|\s)$/
+/**
+ * The text around the values and blocks of a header, such as `Bearer `: alone it says nothing. Undefined for a
+ * template that prints no value, whose text is all there is to say.
+ */
+export function headerFrame({ root, definitions }: Tree): string | undefined {
+  const prints = (nodes: readonly Node[]): boolean =>
+    nodes.some((node) => {
+      if (node.type === 'action') return node.pipe.declarations.length === 0
+      if (node.type === 'if' || node.type === 'with' || node.type === 'range')
+        return prints(node.list) || prints(node.elseList ?? [])
+      return false
+    })
+  if (!prints(root) && ![...definitions.values()].some(prints)) return undefined
+  return root.map((node) => (node.type === 'text' ? node.text : '')).join('')
+}
 
 /**
- * The finished header; undefined when it must not be sent: a value is missing, nothing came out of its blocks, or
- * nothing but text of the template is left, such as a lone `Bearer `.
+ * The finished header; undefined when it must not be sent: a value is missing, or nothing came out of its values
+ * and blocks, so that only the frame is left, such as a lone `Bearer `.
  * @throws Fault `unsafe`
  */
-export function finishHeader(state: State): string | undefined {
-  if (!state.printed && !state.emptied && HANGING.test(state.out)) return undefined
+export function finishHeader(state: State, frame: string | undefined): string | undefined {
+  if (!state.printed && !state.emptied && (state.out === '' || state.out === frame)) return undefined
   if (state.dropped || (state.emptied && !state.printed && state.out !== '')) return undefined
   if (CONTROL.test(state.out)) {
     const hint = 'a header is one line of text'

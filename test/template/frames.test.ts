@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { compile, type Place } from '../../src/template/index.ts'
+
+function render(source: string, place: Place, data: object): string | undefined {
+  const { template, errors } = compile(source, { place, env: {} })
+  assert.deepEqual(errors, [])
+  return template!.render(data)
+}
+
+const value = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constantFrom('"a"', '{}', '1'),
+)
+
+test('whatever stands in the place of a JSON key is a string', () => {
+  fc.assert(
+    fc.property(value, value, (key, other) => {
+      for (const source of ['{ {{.key}}: 1, "b": {{.other}} }', '{"b": {{.other}}, {{toJSON .key}} : 1}']) {
+        const text = render(source, 'json', { key, other })
+        const members = Object.entries(JSON.parse(text!))
+        assert.equal(members.length, new Set(members.map(([name]) => name)).size)
+        assert.ok(members.some(([, member]) => member === 1))
+      }
+    }),
+  )
+  assert.equal(render('{ {{.key}}: 1 }', 'json', { key: 42 }), '{ "42": 1 }')
+  assert.equal(render('{ {{.key}}: 1 }', 'json', { key: '"a"' }), String.raw`{ "\"a\"": 1 }`)
+})
+
+test('JSON that stands inside of branches is JSON', () => {
+  const nasty = 'a "quote" \\ and\nmore'
+  for (const source of [
+    '{{if .ok}}{"x": "{{.x}}"}{{end}}',
+    '{{if .no}}{"no": 1}{{else}}{"x": "{{.x}}"}{{end}}',
+    '{{with .x}}\n  {"x": "{{.}}"}\n{{end}}',
+    '{{if .no}}{"a": "{{.x}}"}{{end}}{{if .ok}}{"x": "{{.x}}"}{{end}}',
+  ])
+    assert.deepEqual(JSON.parse(render(source, 'auto', { ok: true, x: nasty })!), { x: nasty }, source)
+  const lines = render('{{range .all}}{"x": "{{.}}"}\n{{end}}', 'auto', { all: [nasty, 'b'] })!
+  assert.deepEqual(
+    lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).x),
+    [nasty, 'b'],
+  )
+})
+
+test('text that only begins like JSON stays text', () => {
+  assert.equal(render('[{{.x}}](http://a)', 'auto', { x: 'a"b' }), '[a"b](http://a)')
+  assert.equal(render('{{if .ok}}{"x": 1}{{else}}none: {{.x}}{{end}}', 'auto', { x: 'a"b' }), 'none: a"b')
+})
+
+test('a header hangs when only the text around its blocks is left', () => {
+  const hanging = [
+    'Bearer {{.t}}',
+    'Bearer {{if .t}}{{.t}}{{end}}',
+    'token={{with .t}}{{.}}{{end}}',
+    '{{.t}}',
+  ]
+  for (const source of hanging) {
+    assert.equal(render(source, 'header', {}), undefined, source)
+    assert.ok(render(source, 'header', { t: 'x' })?.endsWith('x'), source)
+  }
+  assert.equal(render('abc ', 'header', {}), 'abc ')
+  assert.equal(render('fixed {{if .f}}; more{{end}}', 'header', {}), 'fixed ')
+  assert.equal(render('{{if .t}}{{.t}}{{else}}none{{end}}', 'header', {}), 'none')
+})
