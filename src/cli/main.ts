@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { callCommand } from './call.ts'
 import { configCommand } from './config.ts'
 import { lintTemplatesCommand } from './lint-templates.ts'
+import { reloadCommand } from './reload.ts'
 import { renderCommand } from './render.ts'
 import { serveCommand } from './serve.ts'
 import { toolsCommand } from './tools.ts'
@@ -27,6 +28,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     code = status
   }
   program.addCommand(inherit(serveCommand(exit)))
+  program.addCommand(inherit(reloadCommand(exit)))
   program.addCommand(inherit(validateCommand(exit)))
   program.addCommand(inherit(lintTemplatesCommand(exit)))
   program.addCommand(inherit(renderCommand(exit)))

@@ -6,10 +6,10 @@ import { readSettings, type Settings, type SettingsFlags } from '../config/index
 import { hasErrors } from '../findings/index.ts'
 import { createGateway, type Gateway, type Reload } from '../gateway/gateway.ts'
 import { fromStore } from '../gateway/source.ts'
+import { takePidFile } from '../notify/pidfile.ts'
 import { type ConfigurationStore, openStore } from '../store/index.ts'
 import { createLog, type Logger } from '../telemetry/log.ts'
 import { banner } from './banner.ts'
-import { takePidFile } from './pidfile.ts'
 import { printFindings } from './print.ts'
 import { settingsSource } from './settings.ts'
 import { VERSION } from './version.ts'
@@ -52,6 +52,8 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     throw new Error('give configuration files or folders, or settings with a `storage`')
   const log = await createLog(settings.logger)
   const { skipInvalid = false } = flags
+  // Before others can read the pid file: the signal ends a process that does not listen for it.
+  const hangUps = catchHangUps()
   const removePid = settings.pid === undefined ? () => {} : takePidFile(settings.pid)
   let store: ConfigurationStore | undefined
   try {
@@ -69,7 +71,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     const { port } = listening.server.address() as AddressInfo
     log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
     const ended = untilSignal(log)
-    const reloads = watchReloads(gateway, settings, log)
+    const reloads = watchReloads(gateway, settings, log, hangUps)
     process.stdout.write(banner(gateway.table(), settings, port))
     await ended
     reloads.stop()
@@ -116,8 +118,32 @@ function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> 
   })
 }
 
+interface HangUps {
+  /** Calls `then` at every SIGHUP from now on, and once for those that came before. */
+  listen(then: () => void): void
+}
+
+function catchHangUps(): HangUps {
+  let early = false
+  let listener = () => {
+    early = true
+  }
+  process.on('SIGHUP', () => listener())
+  return {
+    listen(then) {
+      listener = then
+      if (early) then()
+    },
+  }
+}
+
 /** Reloads on SIGHUP and, when the settings say so, at every interval. */
-function watchReloads(gateway: Gateway, settings: Settings, log: Logger): { stop: () => void } {
+function watchReloads(
+  gateway: Gateway,
+  settings: Settings,
+  log: Logger,
+  hangUps: HangUps,
+): { stop: () => void } {
   let stopped = false
   const reload = (trigger: string) => () => {
     if (stopped) return
@@ -126,7 +152,7 @@ function watchReloads(gateway: Gateway, settings: Settings, log: Logger): { stop
       (err) => log.error({ err, trigger }, 'reload failed; what was served is served on'),
     )
   }
-  process.on('SIGHUP', reload('SIGHUP'))
+  hangUps.listen(reload('SIGHUP'))
   const timer = settings.reload_switch ? setInterval(reload('interval'), settings.reload_interval) : undefined
   return {
     // The handler of SIGHUP stays: without one the signal would end the process in the middle of its calls.

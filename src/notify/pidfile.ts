@@ -73,7 +73,8 @@ export function readPid(path: string): number | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is such a process; one that has ended and was not waited for is none. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {

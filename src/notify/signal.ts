@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { isAlive, PidFileError, readPid } from './pidfile.ts'
+
+/**
+ * Tells the `plantgw serve` that holds the pid file to read its configurations again, by SIGHUP.
+ * Whatever else was given the id of a gateway that crashed is not sent a signal that would end it.
+ * @returns the id of the process
+ * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
+ */
+export function sendReloadSignal(path: string): number {
+  const pid = readPid(path)
+  if (pid === undefined)
+    throw new PidFileError(
+      `there is no process id in ${path}: start \`plantgw serve\` with this \`pid\`, or name the file that it writes`,
+    )
+  if (!isAlive(pid)) throw notServing(path, `process ${pid} has ended`)
+  if (!isServe(pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)
+  try {
+    process.kill(pid, 'SIGHUP')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw notServing(path, `process ${pid} has ended`)
+    throw new PidFileError(
+      `process ${pid} of ${path} belongs to another user: send the reload as the user of the gateway`,
+    )
+  }
+  return pid
+}
+
+function notServing(path: string, why: string): PidFileError {
+  return new PidFileError(`the pid file ${path} is stale, ${why}: start the gateway again`)
+}
+
+/** By the command line, where the system shows it (proc_pid_cmdline(5)); elsewhere the pid file is believed. */
+function isServe(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('serve')
+  } catch {
+    return true
+  }
+}
