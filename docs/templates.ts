@@ -55,13 +55,13 @@ that closes a JSON string and one that does not, are an error.
 - The results of \`toJSON\` and \`urlquery\` are escaped already and are not escaped twice.
 - A text that a function puts together of several, such as \`{{printf "{%q: 1}" .Args.name}}\`, becomes a list or map
   of a JSON body only through \`raw\`: what stands in it could have left its quotes. Use \`dict\`, \`list\` and \`toJSON\`.
-- A header that would hold nothing but its own text, such as \`Bearer \` without a token, is not sent.
+- A header that would hold nothing but the text around its values and blocks, such as \`Bearer \` without a token, is
+  not sent.
 - \`raw\` prints a value without any escaping. A header still takes no control character, a path no segment
   \`..\`, also not in the middle of the value, and what comes from outside still does not decide the host.
 - A \`responseBody\` is JSON when the template's own text is the frame of a JSON object or array, also inside of the
   branches of \`if\`, \`with\` and \`range\` if all of them are; else it is text.
 - A value in front of a colon is a key of an object, so it is always written as a JSON string.
-- A header of which nothing but the text around its values and blocks is left, such as a lone \`Bearer\`, is not sent.
 
 ## Finding mistakes
 
