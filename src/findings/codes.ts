@@ -1,6 +1,10 @@
+import { CONNECTIONS } from './catalogue/connections.ts'
+import { ENDPOINTS } from './catalogue/endpoints.ts'
 import { FIELDS } from './catalogue/fields.ts'
 import { FILES } from './catalogue/files.ts'
+import { IGNORES } from './catalogue/ignores.ts'
 import { NAMES } from './catalogue/names.ts'
+import { PRACTICE } from './catalogue/practice.ts'
 import { TEMPLATES } from './catalogue/templates.ts'
 import { UPSTREAM } from './catalogue/upstream.ts'
 import type { Severity } from './finding.ts'
@@ -20,7 +24,17 @@ export interface CodeInfo {
 }
 
 /** The closed catalogue of findings, in the order in which a file meets them. */
-export const CODES = { ...FILES, ...FIELDS, ...NAMES, ...TEMPLATES, ...UPSTREAM } as const
+export const CODES = {
+  ...FILES,
+  ...IGNORES,
+  ...FIELDS,
+  ...NAMES,
+  ...TEMPLATES,
+  ...UPSTREAM,
+  ...CONNECTIONS,
+  ...ENDPOINTS,
+  ...PRACTICE,
+} as const
 
 export type FindingCode = keyof typeof CODES
 

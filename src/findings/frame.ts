@@ -66,11 +66,13 @@ interface Cell {
 }
 
 const TAB = '    '
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** Made when it is first wanted: its data take longer to load than most files to check. */
+let segmenter: Intl.Segmenter | undefined
 
 function cellsOf(line: string): Cell[] {
   const cells: Cell[] = []
   let column = 0
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   for (const { segment, index } of segmenter.segment(line)) {
     const text = segment === '\t' ? TAB : printable(segment)
     const width = segment === '\t' ? TAB.length : widthOf(segment)

@@ -18,20 +18,22 @@ function fixable(findings: readonly Finding[]): number {
 
 /**
  * Mends what leaves no doubt, and nothing else of the file: comments and layout stay as they are.
+ * @param find what is wrong with the file; what has a `fix` is mended. Default: `lintTemplates`
  * @returns the configuration as it reads afterwards, what was mended, and what is left
  */
-export function fixTemplates(
+export function fixFile(
   read: ReadConfiguration,
   env: Env,
+  find: (read: ReadConfiguration) => Finding[] = (one) => lintTemplates(one, env),
 ): { read: ReadConfiguration; fixed: Fixed[]; findings: Finding[] } {
   let current = read
-  let findings = lintTemplates(read, env)
+  let findings = find(read)
   const fixed: Fixed[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const applied = applyFixes(current.text, findings)
     if (applied.fixed.length === 0) break
     const next = readConfiguration({ file: read.file, text: applied.text }, env)
-    const left = lintTemplates(next, env)
+    const left = find(next)
     // A fix must not break what could be read; an alias shares text between tools that want different names.
     if (!next.configuration || fixable(left) >= fixable(findings)) break
     for (const one of applied.fixed) fixed.push(change(one, current.text))

@@ -1,7 +1,7 @@
 import type { Configuration, Env, Path, ReadConfiguration, Server } from '../config/index.ts'
 import { limited } from '../config/read.ts'
 import { type Finding, finding, nearest } from '../findings/index.ts'
-import { compile } from '../template/index.ts'
+import { type Memo, templateMemo } from '../template/memo.ts'
 import type { Report } from './names.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from './subjects.ts'
 import { type Context, checkTemplate } from './template.ts'
@@ -16,8 +16,9 @@ const MAX_FINDINGS = 1000
  * it is called, warnings for what is doubtful. All at once, sorted, each at its place in the file; those that
  * leave no doubt carry a `fix`. Pure; never throws.
  * @param env what `env` of templates reads
+ * @param memo what the same run has found out of their texts already
  */
-export function lintTemplates(read: ReadConfiguration, env: Env): Finding[] {
+export function lintTemplates(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Finding[] {
   const { configuration, file } = read
   if (!configuration) return []
   const findings: Finding[] = []
@@ -28,7 +29,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env): Finding[] {
     if (!seen.has(key)) findings.push(found)
     seen.add(key)
   }
-  const context: Context = { env, config: configReader(env) }
+  const context: Context = { env, memo, config: configReader(env, memo) }
   const reportAt: ReportAt = (code, path, message, hint) => {
     const range = read.locate(path) ?? read.locate.key(path)
     add(finding(code, file, message, { ...(range && { range }), hint }))
@@ -97,11 +98,11 @@ function checkPrompts(
 }
 
 /** `.Config` of each server as it is at run time, rendered once. */
-function configReader(env: Env): (server: Server) => Record<string, string> {
+function configReader(env: Env, memo: Memo): (server: Server) => Record<string, string> {
   const known = new Map<Server, Record<string, string>>()
   const render = (source: string): string => {
     if (!source.includes('{{')) return source
-    const { template } = compile(source, { place: 'text', env, roots: {} })
+    const { template } = memo.compile(source, { place: 'text', env, roots: {} })
     try {
       return template?.render({}) ?? 'sample'
     } catch {

@@ -1,5 +1,6 @@
-import { parse, type TemplateError, type Tree } from '../template/index.ts'
+import type { TemplateError, Tree } from '../template/index.ts'
 import { type ActionPiece, lex } from '../template/lex.ts'
+import type { Memo } from '../template/memo.ts'
 
 /** An action that cannot be parsed. Offsets are those of the whole action, braces included. */
 export interface Broken {
@@ -22,7 +23,7 @@ export interface Recovered {
 const ROUNDS = 4
 
 /** Parses a template; where that fails, what is broken is set aside so that the rest can be looked at too. */
-export function recover(source: string): Recovered {
+export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recovered {
   const first = parse(source)
   if (first.errors.length === 0) return { source, tree: first.tree, broken: [], unclosed: [] }
   const broken = new Map<number, Broken>()

@@ -1,6 +1,8 @@
 import type { Env, Server } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
-import { compile, parse, type Span, type TemplateError } from '../template/index.ts'
+import { stringify } from '../json/index.ts'
+import type { Span, TemplateError } from '../template/index.ts'
+import type { Memo } from '../template/memo.ts'
 import { isJsonFrame } from '../template/places/auto.ts'
 import { checkValue } from './body.ts'
 import { checkBroken, tellSyntax } from './broken.ts'
@@ -11,7 +13,7 @@ import { checkLiteralText } from './literal.ts'
 import { checkRef, type Report } from './names.ts'
 import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
-import type { Subject } from './subjects.ts'
+import type { Args, Subject } from './subjects.ts'
 import { type Ref, walk } from './walk.ts'
 
 /** More findings of one template help nobody. */
@@ -22,6 +24,7 @@ type Known = (span: Span, ...except: Finding['code'][]) => boolean
 
 export interface Context {
   env: Env
+  memo: Memo
   config: (server: Server) => Record<string, string>
 }
 
@@ -30,10 +33,47 @@ export interface Context {
  * @returns every reference below the root that it makes
  */
 export function checkTemplate(subject: Subject, context: Context, report: Report): Ref[] {
+  const { memo } = context
+  const key = keyOf(subject)
+  const known = memo.find<Ref[]>(key)
+  if (known) return known
+  let sound = true
+  const refs = checkAfresh(subject, context, (...told) => {
+    sound = false
+    report(...told)
+  })
+  if (sound) memo.keep(key, refs)
+  return refs
+}
+
+/** All that the judgement of a template depends on, its place in the file apart. */
+function keyOf({ source, place, phase, args, servers }: Subject): string {
+  return `lint ${place} ${phase} ${argsKey(args)} ${servers.map(serverKey).join(' ')}\n${source}`
+}
+
+const argsKey = keyed(({ schemas, always, required, inPath, open }: Args) =>
+  stringify([[...schemas], [...always], [...required], [...inPath], open]),
+)
+const serverKey = keyed(({ config }: Server) => stringify(config))
+
+function keyed<T extends object>(make: (one: T) => string): (one: T) => string {
+  const keys = new WeakMap<T, string>()
+  return (one) => {
+    let key = keys.get(one)
+    if (key === undefined) {
+      key = make(one)
+      keys.set(one, key)
+    }
+    return key
+  }
+}
+
+function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] {
   const { source, place } = subject
+  const { memo } = context
   if (!source.includes('{{')) {
-    checkLiteralText(parse(source).tree, subject, [], report)
-    if (place === 'json' || (place === 'auto' && isJsonFrame(parse(source).tree)))
+    checkLiteralText(memo.parse(source).tree, subject, [], report)
+    if (place === 'json' || (place === 'auto' && isJsonFrame(memo.parse(source).tree)))
       checkLiteral(source, report)
     return []
   }
@@ -49,7 +89,7 @@ export function checkTemplate(subject: Subject, context: Context, report: Report
   const known: Known = ({ start, end }, ...except) =>
     told.some((one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end)
 
-  const { source: sound, tree, broken, unclosed } = recover(source)
+  const { source: sound, tree, broken, unclosed } = recover(source, memo)
   const refs = broken.flatMap((action) => checkBroken(action, subject, tell))
   for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, tell)
   // `{{endif}}` and `{{ennd}}` are told as such.
@@ -82,10 +122,10 @@ export function checkTemplate(subject: Subject, context: Context, report: Report
   checkLiteralText(tree, subject, refs, tell)
   const trusted = ['Config']
   const options = { place, env: context.env, roots: subject.roots, trusted } as const
-  const { template, errors } = compile(sound, options)
+  const { template, errors } = memo.compile(sound, options)
   // What `raw` may do elsewhere, it may not do to the host.
   if (place === 'url' && raws.length > 0)
-    for (const error of compile(withoutCalls(sound, raws), options).errors)
+    for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
       if (error.kind === 'context') tellCompile(error, subject, known, tell)
   for (const error of errors) if (!inside(error, broken)) tellCompile(error, subject, known, tell)
   if (!template || broken.length + unclosed.length > 0) return refs

@@ -42,10 +42,15 @@ export const functionNames: readonly string[] = functionGroups.flatMap(({ functi
   functions.map(({ name }) => name),
 )
 
+export interface Parsed {
+  tree: Tree
+  errors: TemplateError[]
+}
+
 const NO_ENV: Environment = Object.freeze({})
 
 /** Parses a template: its nodes with their places, and what is wrong with its syntax. Never throws. */
-export function parse(source: string): { tree: Tree; errors: TemplateError[] } {
+export function parse(source: string): Parsed {
   const sink = errorSink(locator(source))
   const options = { functions: functionTable(NO_ENV, true), depth: DEFAULT_TEMPLATE_LIMITS.depth, name: '' }
   return { tree: parseTree(source, options, sink), errors: sink.errors }
@@ -54,12 +59,13 @@ export function parse(source: string): { tree: Tree; errors: TemplateError[] } {
 /**
  * Compiles a template for the place that its text goes to. Never throws: what is wrong is in `errors`, all
  * that can be found at once.
+ * @param parsed what `parse` makes of it, for any other place than `go`
  */
-export function compile(source: string, options: CompileOptions): Compiled {
+export function compile(source: string, options: CompileOptions, parsed?: () => Parsed): Compiled {
   const locate = locator(source)
   const sink = errorSink(locate)
   try {
-    return compileWith(source, options, locate, sink)
+    return compileWith(source, options, locate, sink, parsed)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     sink.add('parse', { start: 0, end: 0 }, 'the template is nested too deep')
@@ -67,11 +73,20 @@ export function compile(source: string, options: CompileOptions): Compiled {
   }
 }
 
-function compileWith(source: string, options: CompileOptions, locate: Locate, sink: ErrorSink): Compiled {
+function compileWith(
+  source: string,
+  options: CompileOptions,
+  locate: Locate,
+  sink: ErrorSink,
+  parsed?: () => Parsed,
+): Compiled {
   const limits: Limits = { ...DEFAULT_TEMPLATE_LIMITS, ...options.limits }
   const go = options.place === 'go'
   const functions = functionTable(options.env ?? NO_ENV, options.sprig ?? !go)
-  const tree = parseTree(source, { functions, depth: limits.depth, name: options.name ?? '' }, sink)
+  const known = parsed?.()
+  if (known && known.errors.length > 0) return { template: undefined, errors: known.errors }
+  const parseOptions = { functions, depth: limits.depth, name: options.name ?? '' }
+  const tree = known ? { ...known.tree } : parseTree(source, parseOptions, sink)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
   const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/config/index.ts'
-import { fixTemplates } from '../../src/lint/fix.ts'
+import { fixFile } from '../../src/lint/fix.ts'
 import { lintTemplates } from '../../src/lint/index.ts'
 
 const piece = fc.constantFrom(
@@ -79,7 +79,7 @@ test('no template makes the linter throw, and every finding has a place inside o
         assert.ok(range.start.offset >= 0 && range.end.offset <= text.length, message)
         assert.ok(range.start.offset <= range.end.offset, message)
       }
-      fixTemplates(read, {})
+      fixFile(read, {})
     }),
     { numRuns: 1500 },
   )

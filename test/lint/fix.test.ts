@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/config/index.ts'
 import { oneEditAway } from '../../src/lint/edits.ts'
-import { fixTemplates } from '../../src/lint/fix.ts'
+import { fixFile } from '../../src/lint/fix.ts'
 
 function fix(text: string) {
-  const { read, fixed, findings } = fixTemplates(readConfiguration({ file: 'a.yaml', text }, {}), {})
+  const { read, fixed, findings } = fixFile(readConfiguration({ file: 'a.yaml', text }, {}), {})
   return {
     text: read.text,
     fixed: fixed.map(({ finding }) => finding.code),

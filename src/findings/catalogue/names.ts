@@ -38,6 +38,22 @@ export const NAMES = {
     wrong: 'routers:\n  - {server: user, prefix: /_reload}',
     right: 'routers:\n  - {server: user, prefix: /reload}',
   },
+  'unknown-tenant': {
+    severity: 'error',
+    title: 'A tenant that the settings do not know',
+    cause: 'Where the settings list `tenants`, a configuration belongs to one of them, or to `default`.',
+    cure: 'Mend the name, or add the tenant to the settings.',
+  },
+  'tenant-prefix': {
+    severity: 'error',
+    title: 'A prefix outside of what the tenant has',
+    cause:
+      'Every prefix of a tenant lies at or below the one that the settings give it, and nobody else may have a prefix there.',
+    cure: 'Put the prefix below that of the tenant, or choose one that no tenant has.',
+    wrong:
+      'tenant: green # of the settings: {name: green, prefix: /green}\nrouters:\n  - {server: user, prefix: /user}',
+    right: 'tenant: green\nrouters:\n  - {server: user, prefix: /green/user}',
+  },
   'prefix-form': {
     severity: 'error',
     title: 'A prefix of the wrong form',

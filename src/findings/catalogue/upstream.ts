@@ -17,7 +17,7 @@ export const UPSTREAM = {
     severity: 'warning',
     title: 'An MCP server that did not start',
     cause:
-      'A server with `preinstalled` or `policy: onStart` was started when the configuration was loaded, and did not answer.',
+      'A server with `preinstalled` or `policy: onStart` was started when the configuration was loaded, and did not answer. At a reload it is an error, and the version that is served is served on.',
     cure: 'Run its command by hand, look at what it wrote to standard error (in the log), and give `startupTimeout` enough time.',
   },
   'command-line': {

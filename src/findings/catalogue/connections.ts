@@ -1,0 +1,26 @@
+import type { CodeInfo } from '../codes.ts'
+
+/** Of what the process itself needs: found by `validate --settings`, those of servers with `--all`. */
+export const CONNECTIONS = {
+  'pid-not-writable': {
+    severity: 'error',
+    title: 'A pid file that cannot be written',
+    cause:
+      'The folder of the `pid` file is no folder, or this user may not write into it: `serve` would not start.',
+    cure: 'Choose another path, such as one below `/run/plantgw`, or give the user of the gateway the right to write there.',
+  },
+  'database-unreachable': {
+    severity: 'error',
+    title: 'A database that cannot be used',
+    cause:
+      'The server of `storage` cannot be reached, refuses the credentials or has no such database: `serve` would have nothing to serve, or the plant store could not be opened.',
+    cure: 'Check host, port, user, password and the name of the database, and that the server takes connections from here.',
+  },
+  'broker-unreachable': {
+    severity: 'error',
+    title: 'A broker that cannot be used',
+    cause:
+      'The Redis of a `notifier` cannot be reached, refuses the credentials, or does not let this user subscribe to the topic: changes would not be told.',
+    cure: 'Check `addr`, `cluster_type`, `master_name` and the credentials; the user needs PING, SUBSCRIBE and PUBLISH on the topic.',
+  },
+} as const satisfies Record<string, CodeInfo>

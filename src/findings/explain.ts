@@ -1,0 +1,33 @@
+import { Chalk } from 'chalk'
+import { checkOf } from './checks.ts'
+import { CODES, codeInfo, type FindingCode } from './codes.ts'
+
+/**
+ * What a finding means, for a terminal: the text of the catalogue, from which `docs/findings.md` is made too.
+ * Ends with a line feed.
+ */
+export function explain(code: FindingCode, { color }: { color: boolean }): string {
+  const chalk = new Chalk({ level: color ? 1 : 0 })
+  const { severity, title, cause, cure, wrong, right } = codeInfo(code)
+  const head = `${chalk.bold(code)} (${severity}, of the check ${checkOf(code)})`
+  const parts = [`${head}\n${title}`, cause, `${chalk.cyan('Cure:')} ${cure}`]
+  if (wrong !== undefined) parts.push(`${chalk.red('Wrong:')}\n\n${indented(wrong)}`)
+  if (right !== undefined) parts.push(`${chalk.green('Right:')}\n\n${indented(right)}`)
+  return `${parts.join('\n\n')}\n`
+}
+
+/** Every code with its severity and title, a line each, in the order of the catalogue. */
+export function listCodes(): string {
+  const codes = Object.keys(CODES) as FindingCode[]
+  const width = Math.max(...codes.map((code) => code.length))
+  return codes
+    .map((code) => `${code.padEnd(width)}  ${CODES[code].severity.padEnd(7)}  ${CODES[code].title}\n`)
+    .join('')
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${line}`.trimEnd())
+    .join('\n')
+}

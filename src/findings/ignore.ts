@@ -1,0 +1,127 @@
+import { nearest } from '../template/nearest.ts'
+import { CODES, type FindingCode } from './codes.ts'
+import type { Finding, Range } from './finding.ts'
+import { finding, sortFindings } from './list.ts'
+
+export interface IgnoreOptions {
+  /** Whether all that a code stands for was looked for; of others nothing can be said to be silenced in vain. */
+  ran: (code: FindingCode, file: string) => boolean
+}
+
+/** One code of one comment. */
+interface Ignore {
+  code: FindingCode
+  range: Range
+  used: boolean
+}
+
+interface Comments {
+  /** By the line on which they silence. */
+  ignores: Map<number, Ignore[]>
+  faults: Finding[]
+  lines: string[]
+}
+
+/**
+ * Takes out the findings that a comment of their file silences: `# plantgw-ignore CODE: reason` on the line where
+ * one begins or alone on the line before, of a block of text also where its key stands. Adds findings for comments
+ * that cannot be understood and for those that silence nothing; sorted.
+ * @param sources the text of each file
+ */
+export function applyIgnores(
+  findings: readonly Finding[],
+  sources: ReadonlyMap<string, string>,
+  { ran }: IgnoreOptions,
+): Finding[] {
+  const byFile = new Map<string, Comments>()
+  for (const [file, text] of sources)
+    if (text.includes('plantgw-ignore')) byFile.set(file, commentsOf(file, text))
+  const left = findings.filter((found) => {
+    const comments = byFile.get(found.file)
+    return !comments || !found.range || !isSilenced(found.code, found.range.start.line, comments)
+  })
+  for (const [file, { ignores, faults }] of byFile) {
+    left.push(...faults)
+    for (const { code, range, used } of [...ignores.values()].flat())
+      if (!used && ran(code, file)) {
+        const hint = 'Remove the comment'
+        left.push(finding('unused-ignore', file, `there is no finding \`${code}\` here`, { range, hint }))
+      }
+  }
+  return sortFindings(left)
+}
+
+const COMMENT = /(?:^|\s)#\s*plantgw-ignore\b(.*)$/
+
+function commentsOf(file: string, text: string): Comments {
+  const lines = text.split('\n')
+  const comments: Comments = { ignores: new Map(), faults: [], lines }
+  let offset = 0
+  for (const [i, line] of lines.entries()) {
+    const match = COMMENT.exec(line)
+    // In a block of text it is a line of that text.
+    if (match && placesOf(i + 1, lines).length === 1) {
+      const column = line.indexOf('#', match.index)
+      const range = {
+        start: { line: i + 1, column: column + 1, offset: offset + column },
+        end: { line: i + 1, column: line.length + 1, offset: offset + line.length },
+      }
+      let target = i
+      // Several may stand below each other, all for the line after them.
+      if (isComment(line)) for (target++; target < lines.length && isComment(lines[target]!); ) target++
+      read(match[1]!, range, target + 1, file, comments)
+    }
+    offset += line.length + 1
+  }
+  return comments
+}
+
+function isComment(line: string): boolean {
+  return /^\s*#/.test(line)
+}
+
+function read(text: string, range: Range, line: number, file: string, { ignores, faults }: Comments) {
+  const [, names, reason] = /^\s+([\w-]+(?:\s*,\s*[\w-]+)*)\s*(?::\s*(\S.*))?$/.exec(text.trimEnd()) ?? []
+  const fault = (message: string, hint: string) =>
+    faults.push(finding('ignore-form', file, message, { range, hint }))
+  const form = 'Write it like `# plantgw-ignore CODE: reason`'
+  if (names === undefined) return fault('this comment names no finding to silence', form)
+  if (reason === undefined) return fault('this comment gives no reason', form)
+  for (const name of names.split(/\s*,\s*/)) {
+    if (Object.hasOwn(CODES, name)) {
+      const own = ignores.get(line) ?? []
+      own.push({ code: name as FindingCode, range, used: false })
+      ignores.set(line, own)
+      continue
+    }
+    const close = nearest(name, Object.keys(CODES))
+    const hint = close ? `Did you mean \`${close}\`?` : '`plantgw explain` lists the codes'
+    fault(`there is no finding \`${name}\``, hint)
+  }
+}
+
+function isSilenced(code: FindingCode, line: number, { ignores, lines }: Comments): boolean {
+  for (const at of placesOf(line, lines)) {
+    const own = ignores.get(at)?.filter((one) => one.code === code) ?? []
+    for (const one of own) one.used = true
+    if (own.length > 0) return true
+  }
+  return false
+}
+
+/** The line itself; and that of the key whose block of text it is in, since a block holds no comments. */
+function placesOf(line: number, lines: readonly string[]): number[] {
+  const places = [line]
+  let indent = indentOf(lines[line - 1] ?? '')
+  for (let i = line - 2; i >= 0 && indent > 0; i--) {
+    const above = lines[i]!
+    if (above.trim() === '' || indentOf(above) >= indent) continue
+    indent = indentOf(above)
+    if (/:\s+[|>][-+\d]*(?:\s+#.*)?\r?$/.test(above)) places.push(i + 1)
+  }
+  return places
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length
+}

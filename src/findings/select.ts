@@ -1,0 +1,45 @@
+import { type CheckName, checkOf } from './checks.ts'
+import type { FindingCode } from './codes.ts'
+import type { Finding, Severity } from './finding.ts'
+import { sortFindings } from './list.ts'
+
+/** Which findings are wanted, and as what. */
+export interface Selection {
+  /** Checks and codes that alone are told. Empty: all. */
+  only: readonly string[]
+  /** Checks and codes that are not told. */
+  skip: readonly string[]
+  /** Severities by code or by check; that of a code wins. */
+  severity: Readonly<Record<string, Severity | 'off'>>
+}
+
+/** Whether what a code stands for is looked for. */
+export function isWanted(code: FindingCode, { only, skip, severity }: Selection): boolean {
+  const check: CheckName = checkOf(code)
+  const named = (names: readonly string[]) => names.includes(code) || names.includes(check)
+  return (
+    !named(skip) &&
+    (only.length === 0 || named(only)) &&
+    (severity[code] ?? severity[check] ?? 'on') !== 'off'
+  )
+}
+
+/**
+ * The findings that are wanted, with the severities that were set; sorted.
+ * @param unread files that could not be looked into: their errors are told whatever was wanted, or silence would
+ *   pass for soundness
+ */
+export function select(
+  findings: readonly Finding[],
+  selection: Selection,
+  unread: ReadonlySet<string>,
+): Finding[] {
+  const { severity } = selection
+  const told = findings.flatMap((found): Finding[] => {
+    if (found.severity === 'error' && unread.has(found.file)) return [found]
+    if (!isWanted(found.code, selection)) return []
+    const set = severity[found.code] ?? severity[checkOf(found.code)]
+    return [set === undefined || set === 'off' ? found : { ...found, severity: set }]
+  })
+  return sortFindings(told)
+}

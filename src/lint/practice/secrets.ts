@@ -1,0 +1,124 @@
+import type { Source } from '../../config/index.ts'
+import { type Finding, finding, type Position } from '../../findings/index.ts'
+
+/** Only text with an `@` can hold one. */
+const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{1,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
+
+/** Forms that issuers give their secrets, so that they are found; the secret ends the match, or is its group. */
+const SHAPES: readonly [string, RegExp][] = [
+  ['a private key', /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-"']{0,8192}/g],
+  ['a token of GitHub', /\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{60,255})/g],
+  ['a token of GitLab', /\bglpat-[\w-]{20,64}/g],
+  ['a token of Slack', /\bxox[abeoprs]-[A-Za-z0-9-]{20,255}/g],
+  ['a key of AWS', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
+  ['a key of Google', /\bAIza[\w-]{35}/g],
+  ['a key of a model provider', /\bsk-(?:[a-z]{2,12}\d*-)*[\w-]{32,255}/g],
+  ['a key of Stripe', /\b[rs]k_live_[A-Za-z0-9]{20,255}/g],
+  ['a token of npm', /\bnpm_[A-Za-z0-9]{36}\b/g],
+  ['a key of SendGrid', /\bSG\.[\w-]{16,64}\.[\w-]{16,64}/g],
+  ['a token of Hugging Face', /\bhf_[A-Za-z0-9]{30,64}\b/g],
+  ['a webhook of Slack', /\bhooks\.slack\.com\/services\/(\w{6,16}\/\w{6,16}\/\w{16,64})/g],
+  ['a JSON Web Token', /\beyJ[\w-]{10,2048}\.eyJ[\w-]{10,4096}\.[\w-]{10,2048}/g],
+  ['a password in a URL', IN_URL],
+]
+
+/** A key, and the one line of its value. */
+const PAIR =
+  /(?<=^|[{,\s])["']?([A-Za-z][\w.-]{0,63})["']?[ \t]{0,8}:[ \t]{1,8}(?:"([^"\n]{6,512})"|'([^'\n]{6,512})'|([^\s"'#&*|>{}[\],][^\s#,}\]]{4,511}(?: [^\s#,}\]]{1,511})?))/gm
+/** Other places of a key and its value: `token=x` of a query or a command, `"--token", "x"`, and `${TOKEN:x}`. */
+const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
+  [/=/, /(?<=([A-Za-z][\w-]{0,63}))=([^\s"'&,;(){}[\]$<>]{6,512})/g],
+  [
+    /[,\r\n]/,
+    /(?<=[\s"'[])--?([A-Za-z][\w-]{0,63})["']?(?:[ \t]{0,8},|[ \t]{0,8}\r?\n[ \t]{0,64}-)\s{0,8}["']?([^\s"',(){}[\]$<>-][^\s"',(){}[\]$<>]{5,511})/g,
+  ],
+  [/:/, /\$\{([A-Za-z_]\w{0,63}):([^\s"'{}]{6,512})\}/g],
+]
+const SECRET_WORD = '(?:key|token|secret|passw(?:or)?d|pwd|authorization|credential|bearer)s?'
+const SECRET_KEY = new RegExp(`${SECRET_WORD}$`, 'i')
+const BEHIND_KEY = new RegExp(`${SECRET_WORD}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
+const PASSWORD_KEY = /(?:passw(?:or)?d|pwd)$/i
+const PLACEHOLDER =
+  /example|change[-_ ]?me|replace|your[-_ ]|x{4}|\*{3}|\.{3}|placeholder|dummy|sample|fake|demo|test|todo|<|\{\{|\$\{/i
+
+/** Secrets that stand in a file, by their form or by their key; the findings never show them. */
+export function secretsIn({ file, text }: Source): Finding[] {
+  const found: { start: number; end: number; what: string }[] = []
+  const add = (start: number, end: number, what: string) => {
+    if (!found.some((one) => start < one.end && one.start < end)) found.push({ start, end, what })
+  }
+  for (const [what, shape] of SHAPES) {
+    if (shape === IN_URL && !text.includes('@')) continue
+    for (const { 0: match, 1: secret = match, index } of text.matchAll(shape)) {
+      const start = index + match.length - secret.length
+      if (!PLACEHOLDER.test(secret)) add(start, start + secret.trimEnd().length, what)
+    }
+  }
+  // To look for every key and its value takes long, and few files have such a key in all these places.
+  const behind = [...new Set(Array.from(text.matchAll(BEHIND_KEY), ([, next]) => next))].join('')
+  for (const match of behind.includes(':') ? text.matchAll(PAIR) : []) {
+    const [whole, key = '', ...quoted] = match
+    const value = quoted.find((one) => one !== undefined) ?? ''
+    const secret = value.replace(/^(?:Bearer|Basic|Token|ApiKey)\s+/i, '')
+    if (!SECRET_KEY.test(key) || PLACEHOLDER.test(value)) continue
+    if (!(/^Basic\s/i.test(value) ? isLogin(secret) : isSecret(key, secret))) continue
+    const start = match.index + whole.lastIndexOf(value) + value.length - secret.length
+    add(start, start + secret.length, `what \`${key}\` is set to`)
+  }
+  for (const [next, form] of ASSIGNED)
+    for (const { 0: whole, 1: key = '', 2: value = '', index } of next.test(behind)
+      ? text.matchAll(form)
+      : []) {
+      if (!SECRET_KEY.test(key) || PLACEHOLDER.test(value) || !isSecret(key, value)) continue
+      const start = index + whole.lastIndexOf(value)
+      add(start, start + value.length, `what \`${key}\` is set to`)
+    }
+  const place = places(text)
+  return found.map(({ start, end, what }) => {
+    const hint = 'Replace it at its issuer, then give the new one by `${NAME}`'
+    const message = `${what} looks like a secret, and stands in the file`
+    return finding('literal-secret', file, message, { range: { start: place(start), end: place(end) }, hint })
+  })
+}
+
+/** By its letters: long and without a pattern, or a password with more than letters. */
+function isSecret(key: string, value: string): boolean {
+  if (/public/i.test(key)) return false
+  if (/\s/.test(value) || /^[a-z][a-z\d+.-]*:\/\//i.test(value)) return false
+  if (PASSWORD_KEY.test(key) && value.length <= 64)
+    return /[\d!#%^&*+=?@]/.test(value) && /[A-Za-z]/.test(value)
+  if (value.length < 20 || !/^[\w+/=.~-]+$/.test(value)) return false
+  return /\d/.test(value) && /[A-Za-z]/.test(value) && entropy(value) >= 3.3
+}
+
+/** `name:password`, as basic authentication writes it. */
+function isLogin(value: string): boolean {
+  const login = Buffer.from(value, 'base64').toString('latin1')
+  return /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(login) && !PLACEHOLDER.test(login)
+}
+
+/** Bits for each character (Shannon). */
+function entropy(text: string): number {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  return [...counts.values()].reduce((sum, n) => sum - (n / text.length) * Math.log2(n / text.length), 0)
+}
+
+function places(text: string): (offset: number) => Position {
+  return (offset) => {
+    const before = text.slice(0, offset)
+    const line = before.split('\n').length
+    return { line, column: offset - before.lastIndexOf('\n'), offset }
+  }
+}
+
+/** The text with `*` for each character of its secrets, for frames. */
+export function maskSecrets(text: string, findings: readonly Finding[]): string {
+  let masked = text
+  for (const { code, range } of findings) {
+    if (code !== 'literal-secret' || !range) continue
+    const [start, end] = [range.start.offset, range.end.offset]
+    masked = masked.slice(0, start) + masked.slice(start, end).replace(/[^\r\n]/g, '*') + masked.slice(end)
+  }
+  return masked
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readConfiguration } from '../../src/config/index.ts'
+import { lintTemplates } from '../../src/lint/index.ts'
+import { compile } from '../../src/template/index.ts'
+import { templateMemo } from '../../src/template/memo.ts'
+
+const SOURCES = [' {{.Args.id}}\n', '{{.Args.id', '{{env "NAME"}}', 'plain', '{"a": {{.Args.id}}}']
+
+describe('a memo of templates', () => {
+  const env = { NAME: 'a' }
+  const options = { env, roots: { Args: true } } as const
+
+  test('compiles as it is done without, for every place', () => {
+    const memo = templateMemo(env)
+    for (const place of ['go', 'text', 'json', 'url', 'header', 'form', 'auto'] as const)
+      for (const source of SOURCES)
+        for (const made of [1, 2].map(() => memo.compile(source, { ...options, place }))) {
+          const afresh = compile(source, { ...options, place })
+          assert.deepEqual(made.errors, afresh.errors)
+          const [first, second] = [made, afresh].map(({ template }) => template?.render({ Args: { id: 1 } }))
+          assert.equal(first, second)
+        }
+  })
+
+  test('compiles a text once, until it is cleared, and never for another environment', () => {
+    const memo = templateMemo(env)
+    const made = (other = env) => memo.compile('{{env "NAME"}}', { ...options, env: other, place: 'text' })
+    const first = made()
+    assert.equal(made(), first)
+    assert.equal(made({ NAME: 'b' }).template?.constant, 'b')
+    memo.clear()
+    assert.notEqual(made(), first)
+  })
+
+  test('a mistake is told wherever it stands', () => {
+    const tool = (name: string, arg: string) =>
+      `  - {name: ${name}, method: GET, endpoint: "http://a/{{.Args.id}}", args: [{name: ${arg}, position: path, type: string, required: true, description: d}]}\n`
+    const tools = tool('a', 'id') + tool('b', 'other') + tool('c', 'other') + tool('d', 'id')
+    const read = readConfiguration({ file: 'a.yaml', text: `name: a\ntools:\n${tools}` }, env)
+    const memo = templateMemo(env)
+    const [first, second] = [1, 2].map(() => lintTemplates(read, env, memo))
+    assert.deepEqual(first, second)
+    assert.deepEqual([...new Set(first!.map(({ range }) => range!.start.line))], [4, 5])
+  })
+})
