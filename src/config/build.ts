@@ -1,16 +1,6 @@
 import type { JsonObject } from '../json/index.ts'
-import type {
-  Arg,
-  Configuration,
-  Cors,
-  Limits,
-  McpServer,
-  Notifier,
-  Prompt,
-  Router,
-  Server,
-  Tool,
-} from './model.ts'
+import type { Arg, Configuration, Cors, Limits, McpServer, Prompt, Router, Server, Tool } from './model.ts'
+import { buildNotifier } from './notifier.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 /** A value that the schema has accepted, with keys as optional as in a file. */
@@ -177,15 +167,4 @@ function buildMcpServer(server: Checked): McpServer {
 
 function duration(value: string | undefined, otherwise: number): number {
   return parseDuration(value ?? '') ?? otherwise
-}
-
-function buildNotifier({ type, signal, api, redis }: Checked): Notifier {
-  return {
-    type,
-    ...(signal && { signal: { signal: signal.signal ?? 'SIGHUP', pid: signal.pid } }),
-    ...(api && { api: { ...some(api, ['port']), target_url: api.target_url } }),
-    ...(redis && {
-      redis: { cluster_type: redis.cluster_type ?? 'single', addr: redis.addr, topic: redis.topic },
-    }),
-  }
 }

@@ -1,34 +1,50 @@
-import { type Finding, finding, nearest, sortFindings } from '../findings/index.ts'
-import { type Configuration, serverNames } from './model.ts'
+import { type Finding, nearest, sortFindings } from '../findings/index.ts'
+import { type At, type Read, report } from './at.ts'
+import { serverNames, type TenantSettings } from './model.ts'
+import { type Claim, prefixClaims, take } from './prefixes.ts'
 import type { Path, ReadConfiguration } from './read.ts'
+import { tenantFaults } from './tenants.ts'
 import { list, quote } from './words.ts'
 
 export interface CheckTogetherOptions {
   /** Paths that the gateway serves itself, such as `/_reload`; a prefix may be neither one nor below one. */
   reserved?: readonly string[]
+  /** Those of the settings; absent: any tenant may have any prefix. */
+  tenants?: readonly TenantSettings[]
 }
 
-type Read = ReadConfiguration & { configuration: Configuration }
+/** What is wrong inside of one configuration, and what it claims among all. */
+export interface Alone {
+  findings: readonly Finding[]
+  claims: readonly (readonly Claim[])[]
+}
 
-/** A place of one of the files. */
-interface At {
-  read: Read
-  path: Path
+/** What is wrong with names and references inside of one configuration. */
+export function checkAlone(read: Read, { reserved = [], tenants }: CheckTogetherOptions): Alone {
+  const findings: Finding[] = []
+  checkNames(read, findings)
+  checkReferences(read, findings)
+  const claims = prefixClaims(read, reserved, findings)
+  if (tenants) checkTenant(read, tenants, findings)
+  return { findings, claims }
 }
 
 /**
  * What is wrong with names and references, inside each configuration and among all of them; sorted. Those that
  * could not be read are passed over.
+ * @param aloneOf gives what `checkAlone` says, for those who know it already
  */
 export function checkTogether(
   configurations: readonly ReadConfiguration[],
-  { reserved = [] }: CheckTogetherOptions = {},
+  options: CheckTogetherOptions = {},
+  aloneOf = (read: Read) => checkAlone(read, options),
 ): Finding[] {
-  const reads = configurations.filter((read): read is Read => read.configuration !== undefined)
   const findings: Finding[] = []
   const names = new Map<string, At>()
-  const claims = new Map<string, { at: At; prefix: string }>()
-  for (const read of reads) {
+  const taken = new Map<string, Claim>()
+  for (const each of configurations) {
+    if (!each.configuration) continue
+    const read = each as Read
     const { name } = read.configuration
     if (!read.doubtful(['name']))
       once(
@@ -39,33 +55,11 @@ export function checkTogether(
         'duplicate-configuration',
         `two configurations have the name ${quote(name)}`,
       )
-    checkNames(read, findings)
-    checkReferences(read, findings)
-    checkPrefixes(read, claims, reserved, findings)
+    const alone = aloneOf(read)
+    for (const found of alone.findings) findings.push(found)
+    for (const claims of alone.claims) take(taken, claims, findings)
   }
   return sortFindings(findings)
-}
-
-function report(
-  { read, path }: At,
-  code: Finding['code'],
-  message: string,
-  hint: string,
-  first?: At,
-): Finding {
-  const range = placeOf({ read, path })
-  const other = first && placeOf(first)
-  return finding(code, read.file, message, {
-    ...(range && { range }),
-    hint,
-    ...(first && {
-      related: [{ file: first.read.file, ...(other && { range: other }), message: 'the first one' }],
-    }),
-  })
-}
-
-function placeOf({ read, path }: At) {
-  return read.locate(path) ?? read.locate.key(path)
 }
 
 function once(
@@ -145,6 +139,8 @@ function checkReferences(read: Read, findings: Finding[]) {
   }
   if (read.doubtful(['routers']) || routers.some((_, i) => read.doubtful(['routers', i, 'server']))) return
   if (routers.length === 0) {
+    // Of a file without a name it is not sure that it is a configuration.
+    if (read.doubtful(['name'])) return
     findings.push(
       report(
         { read, path: ['name'] },
@@ -172,6 +168,12 @@ function checkReferences(read: Read, findings: Finding[]) {
   }
 }
 
+function checkTenant(read: Read, tenants: readonly TenantSettings[], findings: Finding[]) {
+  if (read.doubtful(['tenant'])) return
+  for (const { code, path, message, hint } of tenantFaults(read.configuration, tenants))
+    if (!read.doubtful(path)) findings.push(report({ read, path }, code, message, hint))
+}
+
 /** So many names are listed in a hint. */
 const MAX_LISTED = 12
 /** So many pairs of words are compared for one configuration: beyond that, hints only list what there is. */
@@ -188,96 +190,4 @@ function chooser(names: ReadonlySet<string>, what: string, add: string): (word: 
     const close = compared <= MAX_COMPARED ? nearest(word, names) : undefined
     return close ? `Did you mean \`${close}\`? ${known}` : known
   }
-}
-
-function checkPrefixes(
-  read: Read,
-  claims: Map<string, { at: At; prefix: string }>,
-  reserved: readonly string[],
-  findings: Finding[],
-) {
-  for (const [i, { prefix, ssePrefix }] of read.configuration.routers.entries()) {
-    const own: At = { read, path: ['routers', i, 'prefix'] }
-    const sse: At = { read, path: ['routers', i, 'ssePrefix'] }
-    const places =
-      ssePrefix === undefined
-        ? [{ at: own, path: prefix }]
-        : [
-            { at: own, path: prefix },
-            { at: sse, path: ssePrefix },
-          ]
-    if (read.doubtful(own.path) || read.doubtful(sse.path)) continue
-    for (const { at, path } of places) {
-      const fault = prefixFault(path)
-      if (fault)
-        findings.push(
-          report(
-            at,
-            'prefix-form',
-            `the prefix ${quote(path)} ${fault}`,
-            `Write it like \`${mended(path)}\``,
-          ),
-        )
-      const taken = reserved.find((one) => isBelow(comparable(path), comparable(one)))
-      if (taken !== undefined) {
-        findings.push(
-          report(
-            at,
-            'reserved-prefix',
-            `the prefix ${quote(path)} meets the gateway's own path ${quote(taken)}`,
-            'Choose another prefix',
-          ),
-        )
-      }
-    }
-    if (!claim(claims, 'mcp', own, prefix, findings)) continue
-    claim(claims, 'sse', ssePrefix === undefined ? own : sse, ssePrefix ?? prefix, findings)
-  }
-}
-
-/** Each router serves `/mcp` below one prefix, and `/sse` and `/message` below that or another. */
-function claim(
-  claims: Map<string, { at: At; prefix: string }>,
-  kind: string,
-  at: At,
-  prefix: string,
-  findings: Finding[],
-): boolean {
-  const key = `${kind} ${comparable(prefix)}`
-  const first = claims.get(key)
-  if (!first) {
-    claims.set(key, { at, prefix })
-    return true
-  }
-  const same = first.prefix === prefix
-  const message = same
-    ? `two routers have the prefix ${quote(prefix)}`
-    : `the prefix ${quote(prefix)} differs from ${quote(first.prefix)} only by case or slashes`
-  findings.push(report(at, 'duplicate-prefix', message, 'Give one of the two another prefix', first.at))
-  return false
-}
-
-function comparable(prefix: string): string {
-  return `/${prefix.toLowerCase().split('/').filter(Boolean).join('/')}`
-}
-
-function isBelow(path: string, root: string): boolean {
-  return path === root || path.startsWith(`${root}/`)
-}
-
-function prefixFault(prefix: string): string | undefined {
-  if (prefix === '') return 'is empty'
-  if (!prefix.startsWith('/')) return 'does not begin with a slash'
-  if (prefix.endsWith('/')) return 'ends with a slash'
-  if (prefix.includes('//')) return 'has two slashes in a row'
-  if (prefix.split('/').some((segment) => segment === '.' || segment === '..')) return 'has a dot segment'
-  if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/.test(prefix)) return 'holds characters that a URL path cannot'
-  if (/[*:]/.test(prefix)) return 'holds `*` or `:`'
-  return undefined
-}
-
-function mended(prefix: string): string {
-  const segments = prefix.split('/').map((segment) => segment.replace(/[^A-Za-z0-9\-._~]/g, ''))
-  const kept = segments.filter((segment) => segment && segment !== '.' && segment !== '..')
-  return kept.length ? `/${kept.join('/')}` : '/name'
 }

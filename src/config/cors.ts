@@ -36,7 +36,8 @@ export function checkCors(
     const hint = meant
       ? `Write \`${meant}\``
       : 'Write scheme, host and port, such as `https://app.example.com`'
-    report('cors-origin', [...path, 'allowOrigins', k], `no browser sends the origin ${quote(origin)}`, hint)
+    const message = `no browser sends the origin ${quote(origin)}`
+    report('cors-origin', [...path, 'allowOrigins', k], message, hint, undefined, meant)
   })
   // Without an origin nothing of it is used.
   if (allowOrigins.length === 0) return

@@ -1,13 +1,19 @@
 import { type Dirent, readFileSync } from 'node:fs'
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
-import { type CheckTogetherOptions, checkTogether } from './check.ts'
-import { type Env, MAX_FILE_SIZE, type ReadConfiguration, readConfiguration, type Source } from './read.ts'
+import { readBytes } from './bytes.ts'
+import type { CheckTogetherOptions } from './check.ts'
+import { LINT_CONFIG_FILE } from './lint-config.ts'
+import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
+import { createReader, type Reader } from './reader.ts'
+import { takeTurns } from './turns.ts'
 
 export interface ReadConfigurationsOptions extends CheckTogetherOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
+  /** Made with the same environment and options: what it has read before is not read again. */
+  reader?: Reader
 }
 
 export interface ReadConfigurationsResult {
@@ -21,7 +27,8 @@ export interface ReadConfigurationsResult {
 
 /**
  * Reads files and folders and checks all of them together. Never throws.
- * @param paths a folder stands for every `*.yaml` and `*.yml` in and below it, hidden ones apart; `-` is standard
+ * @param paths a folder stands for every `*.yaml` and `*.yml` in and below it, hidden ones and
+ *   `plantgw.lint.yaml` apart; `-` is standard
  *   input; a file that is named twice is read once
  */
 export async function readConfigurations(
@@ -37,28 +44,42 @@ export async function readConfigurations(
       if (!files.has(identity)) files.set(identity, file)
     }
   }
+  const { reader = createReader(env, options) } = options
   const configurations: ReadConfiguration[] = []
-  for (const file of files.values()) {
-    const source = file === '-' ? readStdin(options, findings) : await readSource(file, findings)
-    if (source) configurations.push(readConfiguration(source, env))
+  const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))
+  const turn = takeTurns()
+  for await (const source of inTurn([...files.values()], open)) {
+    if (source) configurations.push(reader.read(source))
+    await turn()
   }
-  return {
-    configurations,
-    findings: sortFindings([
-      ...findings,
-      ...configurations.flatMap((read) => read.findings),
-      ...checkTogether(configurations, options),
-    ]),
-    sources: new Map(configurations.map(({ file, text }) => [file, text])),
-  }
+  for (const read of configurations) findings.push(...read.findings)
+  findings.push(...reader.together(configurations))
+  const sources = new Map(configurations.map(({ file, text }) => [file, text]))
+  return { configurations, findings: sortFindings(findings), sources }
 }
 
-/** The files that a path stands for, as `readConfigurations` reads them; adds a finding where there are none. */
-export async function filesOf(path: string, findings: Finding[]): Promise<string[]> {
+/** So many files are opened at once: more are no faster. */
+const AT_ONCE = 16
+
+/** What `work` makes of each item, in their order; the next ones are under way meanwhile. */
+async function* inTurn<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): AsyncGenerator<R> {
+  const ahead: (R | Promise<R>)[] = []
+  for (const [i, item] of items.entries()) {
+    ahead.push(work(item))
+    if (i >= AT_ONCE - 1) yield await ahead.shift()!
+  }
+  for (const each of ahead) yield await each
+}
+
+/**
+ * The files that a path stands for, as `readConfigurations` reads them; adds a finding where there are none.
+ * @param folders takes the folders in which these files are, those behind symbolic links too
+ */
+export async function filesOf(path: string, findings: Finding[], folders?: Set<string>): Promise<string[]> {
   if (path === '-') return [path]
   try {
     if (!(await stat(path)).isDirectory()) return [path]
-    const files = await yamlFiles(path, findings)
+    const files = await yamlFiles(path, findings, folders)
     if (files.length === 0) {
       const hint = 'Name a folder that holds `*.yaml` or `*.yml` files'
       findings.push(finding('no-files', path, 'the folder holds no configuration', { hint }))
@@ -70,20 +91,26 @@ export async function filesOf(path: string, findings: Finding[]): Promise<string
   }
 }
 
-async function yamlFiles(folder: string, findings: Finding[]): Promise<string[]> {
+async function yamlFiles(
+  folder: string,
+  findings: Finding[],
+  folders: Set<string> | undefined,
+): Promise<string[]> {
+  folders?.add(folder)
   const entries = await readdir(folder, { withFileTypes: true })
   const files: string[] = []
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (entry.name.startsWith('.')) continue
+    if (entry.name.startsWith('.') || entry.name === LINT_CONFIG_FILE) continue
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       try {
-        files.push(...(await yamlFiles(path, findings)))
+        files.push(...(await yamlFiles(path, findings, folders)))
       } catch (error) {
         findings.push(unreadable(path, error))
       }
     } else if (/\.ya?ml$/i.test(entry.name) && (await isReadable(entry, path))) {
       files.push(path)
+      if (folders && entry.isSymbolicLink()) folders.add(dirname(await realpath(path).catch(() => path)))
     }
   }
   return files
@@ -100,28 +127,11 @@ async function isReadable(entry: Dirent, path: string): Promise<boolean> {
 /** The text of a file, or undefined with a finding of why there is none. */
 export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
   try {
-    const handle = await open(file)
-    try {
-      return decode(file, await readBounded(handle), findings)
-    } finally {
-      await handle.close()
-    }
+    return await readBytes(file, (bytes) => decode(file, bytes, findings))
   } catch (error) {
     findings.push(unreadable(file, error))
     return undefined
   }
-}
-
-/** At most one byte more than is allowed, also from a device that never ends. */
-async function readBounded(handle: FileHandle): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  for (let size = 0; size <= MAX_FILE_SIZE; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(64 * 1024), 0, 64 * 1024, null)
-    if (bytesRead === 0) break
-    size += bytesRead
-    chunks.push(buffer.subarray(0, bytesRead))
-  }
-  return Buffer.concat(chunks)
 }
 
 function readStdin(
@@ -136,13 +146,15 @@ function readStdin(
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
   if (bytes.byteLength > MAX_FILE_SIZE) {
     findings.push(tooLarge(file))
     return undefined
   }
   try {
-    return { file, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+    return { file, text: UTF8.decode(bytes) }
   } catch {
     const hint = 'Save the file as UTF-8'
     findings.push(finding('unreadable-file', file, 'the file is not UTF-8 text', { hint }))

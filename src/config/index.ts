@@ -6,8 +6,10 @@ export {
   readConfigurations,
   readSource,
 } from './files.ts'
+export { LINT_CONFIG_FILE, type LintConfig, readLintConfig } from './lint-config.ts'
 export type * from './model.ts'
 export { DEFAULT_LIMITS, serverNames } from './model.ts'
+export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
 export {
   type Env,
   type Locate,
@@ -16,6 +18,8 @@ export {
   readConfiguration,
   type Source,
 } from './read.ts'
-export { schemaFile } from './schemas.ts'
+export { createReader, type Reader, readerKeeper } from './reader.ts'
+export { type SchemaName, schemaFile } from './schemas.ts'
 export { type ReadSettings, readSettings, type SettingsFlags } from './settings.ts'
+export { takeTurns } from './turns.ts'
 export { parseDuration, parseSize } from './units.ts'

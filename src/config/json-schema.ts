@@ -1,6 +1,7 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
+import type { ErrorObject } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json, stringify } from '../json/index.ts'
+import { addFormats, makeAjv } from './ajv.ts'
 import type { Path } from './read.ts'
 import { pointerPath } from './schema-findings.ts'
 import { list, quote, typeNoun, valueAt } from './words.ts'
@@ -9,9 +10,8 @@ let shared: Ajv2020 | undefined
 
 function ajv(): Ajv2020 {
   if (!shared) {
-    shared = new Ajv2020({ strict: false, allErrors: true, logger: false, addUsedSchema: false })
-    // A module of CommonJS: the function is its default or itself, by who loads it.
-    ;(addFormats as unknown as (ajv: Ajv2020) => void)(shared)
+    shared = makeAjv({ strict: false, allErrors: true, logger: false, addUsedSchema: false })
+    addFormats(shared)
   }
   return shared
 }
@@ -22,9 +22,14 @@ export interface SchemaFault {
   message: string
 }
 
+const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
+
 /** What keeps a value from being a JSON Schema 2020-12. */
 export function metaFaults(schema: Json): SchemaFault[] {
   const checker = ajv()
+  const { $schema: dialect } = schema as { $schema?: Json }
+  if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
+    return [{ pointer: '/$schema', message: '`$schema` names another dialect than 2020-12' }]
   if (!checker.validateSchema(schema as object)) {
     // `anyOf` and its like only repeat what its parts say.
     const errors = (checker.errors ?? []).filter(({ keyword }) => !['anyOf', 'if', 'oneOf'].includes(keyword))
@@ -42,7 +47,7 @@ export function metaFaults(schema: Json): SchemaFault[] {
 /** References are found only by compiling. */
 function compileFaults(schema: object): SchemaFault[] {
   try {
-    new Ajv2020({ strict: false, logger: false, validateFormats: false }).compile(schema)
+    makeAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
     return []
   } catch (error) {
     return [{ pointer: '', message: (error as Error).message.replace(/ from id .*$/, '') }]
@@ -66,7 +71,7 @@ export function schemaErrors(
   say: (path: Path, value: unknown) => string,
 ): string | undefined {
   try {
-    const validate = new Ajv2020({ strict: false, logger: false, validateFormats: false }).compile(schema)
+    const validate = makeAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
     if (validate(value)) return undefined
     return misfit(validate.errors![0]!, value, say)
   } catch {

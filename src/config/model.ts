@@ -174,11 +174,23 @@ export function serverNames({ server }: Pick<Router, 'server'>): string[] {
   return typeof server === 'string' ? [server] : server
 }
 
+/** How a change is told to gateways. What its `type` names is there. */
 export interface Notifier {
   type: 'signal' | 'api' | 'redis'
-  signal?: { signal: string; pid: string }
-  api?: { port?: number; target_url: string }
-  redis?: { cluster_type: 'single' | 'sentinel' | 'cluster'; addr: string; topic: string }
+  signal?: { signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'; pid: string }
+  api?: { port?: number; target_url: string; token?: string }
+  redis?: RedisSettings
+}
+
+export interface RedisSettings {
+  cluster_type: 'single' | 'sentinel' | 'cluster'
+  /** `host:port`, several separated by commas. */
+  addr: string
+  topic: string
+  master_name: string
+  username?: string
+  password?: string
+  tls: boolean
 }
 
 /** Process-level settings, after files, environment and flags are merged. */
@@ -193,22 +205,51 @@ export interface Settings {
   reload_interval: number
   /** Default false. */
   reload_switch: boolean
+  /** Whether changes of files and folders are applied by themselves. Default false. */
+  watch: boolean
   logger: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'; format?: 'json' | 'pretty' }
   limits: Limits
   /** Host names accepted besides loopback names when bound to loopback; any host elsewhere when empty. */
   allowedHosts: string[]
   /** Origins accepted besides those of each router's `cors`. */
   allowedOrigins: string[]
+  /** Who may use the gateway's own pages from elsewhere. */
+  admin?: { token: string }
+  /** Absent: tenants are names without rules. */
+  tenants?: TenantSettings[]
   plants?: PlantSettings
   /** Where configurations are, for `serve` without paths and for `config`. */
   storage?: StorageSettings
+  /** How gateways are told of changes; with `redis` also how this one is. */
+  notifier?: Notifier
+  /** Absent: this process is the only one. */
+  cluster?: ClusterSettings
 }
 
-/** A folder or file (absolute paths), or a database on a server (URL with credentials). */
+/** What makes several gateways serve as one. */
+export interface ClusterSettings {
+  /** At least 32 characters, the same in every replica. */
+  secret: string
+  /** The origin at which the other replicas reach this one: `http://10.0.0.7:5235`. */
+  advertise: string
+}
+
+export interface TenantSettings {
+  name: string
+  /** Of all its routers; begins with `/`, does not end with it. */
+  prefix: string
+  /** Empty: the routers' `auth` alone decides. */
+  tokens: { token: string; caller: string }[]
+}
+
+/**
+ * A folder or file (absolute paths), or a database on a server (URL with credentials). `poll`: milliseconds between
+ * two looks whether it changed, 0: none; settings that were read always have it, default 5,000.
+ */
 export type StorageSettings =
-  | { type: 'directory'; path: string }
-  | { type: 'lowdb'; file: string }
-  | { type: 'postgres' | 'mysql'; url: string }
+  | { type: 'directory'; path: string; poll?: never }
+  | { type: 'lowdb'; file: string; poll?: number }
+  | { type: 'postgres' | 'mysql'; url: string; poll?: number }
 
 export interface PlantSettings {
   /** Default `/`: the operations are at `/plants`. */

@@ -4,12 +4,13 @@ import { type Finding, finding, hasErrors, nearest, type Range, sortFindings } f
 import type { Json } from '../json/index.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
+import { lateLocator } from './late.ts'
 import { locator, type Nodes, nodesOf } from './locate.ts'
 import type { Configuration } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
 import { checkFields } from './rules.ts'
 import { pointerPath, schemaFinding } from './schema-findings.ts'
-import { type LoadedSchema, loadSchema } from './schemas.ts'
+import { type LoadedSchema, loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import { schemaErrorsOf } from './validate.ts'
 import { readValues } from './values.ts'
@@ -68,9 +69,12 @@ export function readConfiguration(source: Source, env: Env): ReadConfiguration {
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
   const { value, nodes, doubtful } = repaired ?? { ...read, doubtful: () => false }
-  const locate = repaired ? read.locateBy(nodes) : read.locate
+  // Trees of nodes are many times as large as their text: what may be served for long keeps none.
+  const locate = repaired
+    ? read.locateBy(nodes)
+    : lateLocator(source, () => locatorOf(source, env), read.locate)
   const configuration = buildConfiguration(value as Record<string, Json>)
-  const context = { file, nodes, locate, findings, doubtful }
+  const context = { file, text: source.text, nodes, locate, findings, doubtful }
   readArguments(configuration.tools, context)
   checkFields(configuration, context)
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
@@ -119,9 +123,8 @@ export interface SchemaFile {
   locateBy: (nodes: Nodes) => Locate
 }
 
-/** Reads a YAML file that one of the schemas describes. */
-export function readSchemaFile(source: Source, env: Env, name: 'configuration' | 'settings'): SchemaFile {
-  const schema = loadSchema(name)
+/** The tree of a file and its values, with what is wrong with the YAML. */
+function openFile(source: Source, env: Env, { shape }: LoadedSchema) {
   const size = source.text.length > MAX_FILE_SIZE
   const parsed = size ? parseYaml({ ...source, text: '' }) : parseYaml(source)
   const { findings } = parsed
@@ -130,29 +133,60 @@ export function readSchemaFile(source: Source, env: Env, name: 'configuration' |
       finding('file-too-large', source.file, 'the file is larger than 4 MiB', { hint: 'Split it' }),
     )
   const broken = size || findings.some(({ code }) => code !== 'yaml-warning' && code !== 'not-json')
-  const values = readValues(source, env, broken ? { ...parsed, root: null } : parsed, schema.shape)
-  const { value, spoilt } = values
+  const values = readValues(source, env, broken ? { ...parsed, root: null } : parsed, shape)
   const nodes = nodesOf(broken ? null : parsed.root, values.aliases)
   const locateBy = (by: Nodes) => locator(source, env, parsed, by)
+  return { parsed, broken, values, nodes, locateBy }
+}
+
+function locatorOf(source: Source, env: Env): Locate {
+  const { nodes, locateBy } = openFile(source, env, loadSchema('configuration'))
+  return locateBy(nodes)
+}
+
+/** Reads a YAML file that one of the schemas describes. */
+export function readSchemaFile(source: Source, env: Env, name: SchemaName): SchemaFile {
+  const schema = loadSchema(name)
+  const { parsed, broken, values, nodes, locateBy } = openFile(source, env, schema)
+  const { findings } = parsed
+  const { value, spoilt } = values
   const locate = locateBy(nodes)
   const result = { value, findings, locate, nodes, sound: false, broken: true, errors: [], spoilt, locateBy }
   if (broken) return result
   for (const found of values.findings) findings.push(found)
   if (parsed.root === null || (value === null && values.findings.length === 0)) {
     // Settings may all be left out.
-    if (name === 'settings') return { ...result, value: {}, sound: true, broken: false }
+    if (name !== 'configuration') return { ...result, value: {}, sound: true, broken: false }
     const hint = 'Write a configuration with at least `name`, or remove the file'
     findings.push(finding('empty-file', source.file, 'the file holds no configuration', { hint }))
     return result
   }
   const errors = schemaErrorsOf(value, source.text.length, schema, nodes, MAX_FINDINGS)
   const sound = errors.every(({ keyword }) => keyword === 'additionalProperties')
-  tellErrors(errors, { ...result, file: source.file, homes: schema.homes })
+  if (name === 'configuration' && isSettings(value, schema)) {
+    const [first = ''] = Object.keys(value as object)
+    const range = locate.key([first])
+    const hint = 'Give it by `--settings`, and keep it out of the folders of configurations'
+    const message = 'this is a file of settings and no configuration'
+    findings.push(finding('missing-key', source.file, message, { ...(range && { range }), hint }))
+    return { ...result, sound: false, broken: false, errors }
+  }
+  tellErrors(errors, { ...result, file: source.file, text: source.text, homes: schema.homes })
   return { ...result, sound, broken: false, errors }
 }
 
+/** Keys at the top of settings, and none of a configuration. */
+function isSettings(value: Json, { schema: { properties: own = {} } }: LoadedSchema): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const keys = Object.keys(value).filter((key) => key !== 'notifier' && !key.startsWith('x-'))
+  if (keys.length === 0 || keys.some((key) => key in own)) return false
+  const known = loadSchema('settings').schema.properties ?? {}
+  return keys.every((key) => key in known)
+}
+
 type Told = Pick<SchemaFile, 'value' | 'findings' | 'locate' | 'nodes' | 'spoilt'> &
-  Pick<LoadedSchema, 'homes'> & { file: string }
+  Pick<LoadedSchema, 'homes'> &
+  Source
 
 function tellErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, ...read }: Told) {
   if (errors.length >= MAX_FINDINGS) findings.push(tooMany(read.file))

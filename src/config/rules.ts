@@ -5,7 +5,9 @@ import { checkCors, methodHint } from './cors.ts'
 import { metaFaults } from './json-schema.ts'
 import { checkMcpServers } from './mcp-servers.ts'
 import type { Configuration, Limits, Tool } from './model.ts'
+import { checkNotifier } from './notifier.ts'
 import type { Locate, Path } from './read.ts'
+import { scalarFix } from './scalar-fix.ts'
 import { pointerPath } from './schema-findings.ts'
 import { METHODS, quote } from './words.ts'
 
@@ -15,11 +17,14 @@ export type Report = (
   message: string,
   hint: string,
   related?: { path: Path; message: string },
+  /** What is meant without a doubt. */
+  now?: string,
 ) => void
 
 /** The file whose fields are checked. */
 export interface Checking {
   file: string
+  text: string
   locate: Locate
   findings: Finding[]
   /** Whether what stands at a path is not what the file says. */
@@ -27,21 +32,25 @@ export interface Checking {
 }
 
 /** Adds findings at paths of one file. */
-export function reporter(file: string, locate: Locate, findings: Finding[]): Report {
+export function reporter(file: string, locate: Locate, findings: Finding[], text = ''): Report {
   const at = (path: Path) => {
     const range = locate(path) ?? locate.key(path)
     return range ? { range } : {}
   }
-  return (code, path, message, hint, related) => {
+  return (code, path, message, hint, related, now) => {
     const others = related && [{ file, ...at(related.path), message: related.message }]
-    findings.push(finding(code, file, message, { ...at(path), hint, ...(others && { related: others }) }))
+    const place = at(path)
+    const fix = now === undefined ? {} : scalarFix(text, place.range, now)
+    findings.push(
+      finding(code, file, message, { ...place, hint, ...(others && { related: others }), ...fix }),
+    )
   }
 }
 
 /** What one field says about another, inside one router, server, tool or argument. */
 export function checkFields(configuration: Configuration, checking: Checking) {
-  const { file, locate, findings, doubtful } = checking
-  const report = reporter(file, locate, findings)
+  const { file, text, locate, findings, doubtful } = checking
+  const report = reporter(file, locate, findings, text)
   checkRouters(configuration, report, checking)
   configuration.servers.forEach(({ name, allowedTools, limits }, i) => {
     checkLimits(limits, ['servers', i, 'limits'], report)
@@ -62,6 +71,8 @@ export function checkFields(configuration: Configuration, checking: Checking) {
     for (const [i, { name }] of configuration[key].entries())
       if (!doubtful([key, i, 'name'])) checkName(name, kind, [key, i, 'name'], report)
   checkMcpServers(configuration, report, doubtful)
+  const { notifier } = configuration
+  if (notifier && !doubtful(['notifier'])) checkNotifier(notifier, ['notifier'], report)
 }
 
 function checkRouters({ routers }: Configuration, report: Report, { locate, doubtful }: Checking) {

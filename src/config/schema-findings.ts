@@ -1,12 +1,14 @@
 import type { ErrorObject } from 'ajv'
 import { type Finding, finding, nearest, type Range } from '../findings/index.ts'
 import type { Locate, Path } from './read.ts'
+import { bareFix, scalarFix } from './scalar-fix.ts'
 import type { LoadedSchema } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import { list, noun, quote, typeNoun, valueAt } from './words.ts'
 
 export interface Place {
   file: string
+  text: string
   value: unknown
   locate: Locate
   homes: LoadedSchema['homes']
@@ -112,9 +114,16 @@ function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, plac
   const type = params.type as string | string[]
   const wanted = typeNoun(type === 'string' || Array.isArray(type) ? 'string' : type)
   const message = `${subject(path)} wants ${wanted}, but is ${place.say(path, data)}`
+  const range = valueRange(path, place)
+  const hint = requiredHint(data, path) ?? typeHint(type, data, path, parentSchema as SchemaNode)
+  const truth = /^Write `(true|false)`$/.exec(hint)?.[1]
+  const bare = hint === 'Remove the quotes' ? String(data) : truth
+  const fix =
+    bare === undefined ? {} : { ...scalarFix(place.text, range, bare), ...bareFix(place.text, range, bare) }
   return finding('wrong-type', place.file, message, {
-    ...at(valueRange(path, place)),
-    hint: requiredHint(data, path) ?? typeHint(type, data, path, parentSchema as SchemaNode),
+    ...at(range),
+    hint,
+    ...fix,
   })
 }
 
@@ -188,9 +197,11 @@ function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Fi
     typeof data === 'string' ? (allowed.find((one) => one === meant) ?? nearest(data, allowed)) : undefined
   const message = `${subject(path)} is ${place.say(path, data)}, allowed are ${list(allowed)}`
   const hint = close ? `Did you mean \`${close}\`?` : 'Write one of the allowed values'
+  const sure = allowed.find((one) => one === meant)
   return finding(typeof data === 'string' ? 'invalid-value' : 'wrong-type', place.file, message, {
     ...range,
     hint,
+    ...(sure !== undefined && scalarFix(place.text, range.range, sure)),
   })
 }
 
@@ -204,7 +215,10 @@ function invalidValue(
   const hint = exampleHint(schema)
   const say = (message: string, cure = hint) =>
     finding('invalid-value', place.file, message, { ...range, hint: cure })
-  if (keyword === 'minLength') return say(`${subject(path)} is empty`)
+  if (keyword === 'minLength') {
+    const isShort = params.limit > 1 && data !== ''
+    return say(`${subject(path)} ${isShort ? `is shorter than ${params.limit} characters` : 'is empty'}`)
+  }
   if (keyword === 'minItems')
     return say(`${subject(path)} is an empty list`, 'Add an item, or remove the key')
   if (keyword === 'pattern')

@@ -2,11 +2,14 @@ import { dirname, resolve } from 'node:path'
 import { type Finding, finding, hasErrors, nearest } from '../findings/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { buildLimits } from './build.ts'
+import { buildCluster, checkCluster } from './cluster.ts'
 import { DEFAULT_LIMITS, type Settings } from './model.ts'
+import { buildSettingsNotifier, checkNotifier } from './notifier.ts'
 import { buildPlants, checkPlants } from './plants.ts'
-import { type Env, limited, readSchemaFile, type Source } from './read.ts'
+import { type Env, type Locate, limited, readSchemaFile, type Source } from './read.ts'
 import { checkLimits, MAX_DURATION, reporter } from './rules.ts'
-import { buildStorage, checkStorage } from './storage.ts'
+import { buildConfigurationStorage, checkConfigurationStorage } from './storage.ts'
+import { buildTenants, checkTenants } from './tenants.ts'
 import { parseDuration } from './units.ts'
 import { list, quote } from './words.ts'
 
@@ -19,6 +22,7 @@ export interface SettingsFlags {
   logFormat?: string
   reloadInterval?: string
   reloadSwitch?: string | boolean
+  watch?: string | boolean
 }
 
 export interface ReadSettings {
@@ -26,6 +30,8 @@ export interface ReadSettings {
   settings: Settings | undefined
   /** Those of a flag or variable name it (`--port`, `PLANTGW_PORT`) in place of a file. */
   findings: Finding[]
+  /** Where in the file something stands. */
+  locate: Locate
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -70,6 +76,7 @@ const OUTER: Outer[] = [
     variable: 'PLANTGW_RELOAD_SWITCH',
     parse: parseBoolean,
   },
+  { flag: 'watch', option: '--watch', variable: 'PLANTGW_WATCH', parse: parseBoolean },
 ]
 
 /**
@@ -86,8 +93,12 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   const settings = buildSettings(given, outer, file)
   const report = reporter(file, locate, findings)
   checkLimits(settings.limits, ['limits'], report)
+  if (given.tenants)
+    checkTenants(given.tenants as JsonObject[], report, (given.admin as JsonObject | undefined)?.token)
   if (given.plants) checkPlants(given.plants as JsonObject, report)
-  if (given.storage) checkStorage(given.storage as JsonObject, ['storage'], report)
+  if (given.storage) checkConfigurationStorage(given.storage as JsonObject, ['storage'], report)
+  if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
+  if (given.cluster) checkCluster(given.cluster as JsonObject, settings.host, report)
   if (settings.reload_interval < 1000 || settings.reload_interval > MAX_DURATION) {
     report(
       'invalid-value',
@@ -96,7 +107,8 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
       'Write a duration from 1s to 24d',
     )
   }
-  return { settings: hasErrors(findings) ? undefined : settings, findings: limited(findings, file) }
+  const sound = !hasErrors(findings)
+  return { settings: sound ? settings : undefined, findings: limited(findings, file), locate }
 }
 
 function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): Record<string, unknown> {
@@ -128,6 +140,7 @@ function buildSettings(given: Checked, outer: Checked, file: string): Settings {
     ...(pid !== undefined && { pid }),
     reload_interval: outer.reloadInterval ?? parseDuration(given.reload_interval ?? '600s') ?? 600_000,
     reload_switch: outer.reloadSwitch ?? given.reload_switch ?? false,
+    watch: outer.watch ?? given.watch ?? false,
     logger: {
       level: outer.logLevel ?? given.logger?.level ?? 'info',
       ...(format && { format }),
@@ -135,8 +148,12 @@ function buildSettings(given: Checked, outer: Checked, file: string): Settings {
     limits: { ...DEFAULT_LIMITS, ...buildLimits(given.limits ?? {}) },
     allowedHosts: given.allowedHosts ?? [],
     allowedOrigins: given.allowedOrigins ?? [],
+    ...(given.admin && { admin: { token: given.admin.token } }),
+    ...(given.tenants && { tenants: buildTenants(given.tenants) }),
     ...(given.plants && { plants: buildPlants(given.plants, file) }),
-    ...(given.storage && { storage: buildStorage(given.storage, file) }),
+    ...(given.storage && { storage: buildConfigurationStorage(given.storage, file) }),
+    ...(given.notifier && { notifier: buildSettingsNotifier(given.notifier, file) }),
+    ...(given.cluster && { cluster: buildCluster(given.cluster) }),
   }
 }
 

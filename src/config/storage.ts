@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path'
 import type { StorageSettings } from './model.ts'
 import type { Path } from './read.ts'
-import type { Report } from './rules.ts'
+import { MAX_DURATION, type Report } from './rules.ts'
+import { parseDuration } from './units.ts'
 import { list } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
@@ -48,4 +49,34 @@ function isDatabase(text: string, type: keyof typeof SCHEMES): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, pathname } = new URL(text)
   return SCHEMES[type].includes(protocol) && pathname.length > 1
+}
+
+/** Milliseconds. */
+const DEFAULT_POLL = 5_000
+const SHORTEST_POLL = 100
+
+/** The storage of configurations, which is looked at for changes besides. */
+export function buildConfigurationStorage(given: Checked, settingsFile: string): StorageSettings {
+  const storage = buildStorage(given, settingsFile)
+  return storage.type === 'directory'
+    ? storage
+    : { ...storage, poll: parseDuration(String(given.poll)) ?? DEFAULT_POLL }
+}
+
+export function checkConfigurationStorage(storage: Checked, path: Path, report: Report): void {
+  checkStorage(storage, path, report)
+  if (storage.poll === undefined) return
+  const at = [...path, 'poll']
+  if (storage.type === 'directory') {
+    const hint = 'Write `watch: true` beside `storage`: its files are watched then'
+    report('key-without-effect', at, '`poll` does nothing for a storage of type `directory`', hint)
+  }
+  const poll = parseDuration(String(storage.poll)) ?? 0
+  if (poll !== 0 && (poll < SHORTEST_POLL || poll > MAX_DURATION))
+    report(
+      'invalid-value',
+      at,
+      '`poll` is out of range',
+      'Write a duration from 100ms to 24d, or 0s for never',
+    )
 }

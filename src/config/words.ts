@@ -9,6 +9,8 @@ export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
 const NOUNS: Record<string, string> = {
   Configuration: 'a configuration',
   Settings: 'the settings',
+  Lint: 'the lint configuration',
+  LintLimits: '`limits`',
   Router: 'a router',
   Cors: '`cors`',
   Auth: '`auth`',

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { Kysely, type Migration, Migrator, MysqlDialect, PostgresDialect } from 'kysely'
+import { Kysely, type Migration, Migrator, MysqlDialect, PostgresDialect, sql } from 'kysely'
 
 export type DatabaseType = 'postgres' | 'mysql'
 
@@ -108,6 +108,21 @@ export function openDatabase<T>(
       pool = undefined
       if (own) await end(own)
     },
+  }
+}
+
+/**
+ * Connects, logs in and asks one harmless question; nothing is made or changed.
+ * @throws DatabaseError
+ */
+export async function ping(type: DatabaseType, url: string): Promise<void> {
+  const pool = type === 'postgres' ? postgresPool(url) : mysqlPool(url)
+  try {
+    await inTime(sql`select 1`.execute(pool.db))
+  } catch (error) {
+    throw databaseError(labelOf(type, url), error)
+  } finally {
+    await end(pool)
   }
 }
 

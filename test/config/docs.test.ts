@@ -31,7 +31,7 @@ for (const name of ['configuration', 'settings'] as const) {
           const value = field.$ref === undefined && field.properties === undefined
           const shown = field.default !== undefined || field.examples !== undefined || field.type === 'array'
           if (value && !field.description) poor.push(`${title}.${key}: description`)
-          if (value && !shown && title !== 'ArgSchema') poor.push(`${title}.${key}: example`)
+          if (value && !shown) poor.push(`${title}.${key}: example`)
         }
       }
       for (const [key, member] of Object.entries(value)) visit(member, `${path}/${key}`)

@@ -41,6 +41,25 @@ describe('files and folders', () => {
     assert.deepEqual((await read('all/a.yaml', 'all', 'all/../all/a.yaml')).names, ['a', 'b', 'c'])
   })
 
+  test('files of every size are read whole, and in the order of their paths', async () => {
+    const sizes = [
+      0,
+      1,
+      32_767,
+      32_768,
+      32_769,
+      262_144,
+      1_000_000,
+      ...Array.from({ length: 40 }, (_, i) => i),
+    ]
+    const texts = sizes.map((size, i) => `${config(`n${i}`)}# ${'x'.repeat(Math.max(0, size - 100))}`)
+    for (const [i, text] of texts.entries()) write(`sizes/${String(i).padStart(2, '0')}.yaml`, text)
+    const { configurations, findings } = await read('sizes')
+    assert.deepEqual(findings, [])
+    assert.ok(configurations.every(({ text }, i) => text === texts[i]))
+    assert.equal(configurations.length, texts.length)
+  })
+
   test('what cannot be read is a finding, and the others are read', async () => {
     write('latin1.yaml', Buffer.from([0x6e, 0xe9]))
     symlinkSync(at('nowhere'), at('dangling.yaml'))

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { checkTogether, readConfiguration } from '../../src/config/index.ts'
-import { CODES, type Finding, formatText, sortFindings } from '../../src/findings/index.ts'
+import {
+  CODES,
+  checkOf,
+  type Finding,
+  type FindingCode,
+  formatText,
+  sortFindings,
+} from '../../src/findings/index.ts'
 
 /**
  * Each golden file holds configurations (`# ---- file NAME` begins a further one) and, below `# ---- expected`,
@@ -10,11 +17,15 @@ import { CODES, type Finding, formatText, sortFindings } from '../../src/finding
  */
 const folder = new URL('./golden/', import.meta.url)
 const EXPECTED = '# ---- expected\n'
+const tenants = [
+  { name: 'green', prefix: '/green', tokens: [] },
+  { name: 'blue', prefix: '/blue', tokens: [] },
+]
 const env = { SET: 'set', TOKEN: 'secret' }
 
-function findingsOf(sources: ReadonlyMap<string, string>): Finding[] {
+function findingsOf(sources: ReadonlyMap<string, string>, rules: object): Finding[] {
   const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env))
-  const together = checkTogether(reads, { reserved: ['/_reload', '/_status'] })
+  const together = checkTogether(reads, { reserved: ['/_reload', '/_status'], ...rules })
   return sortFindings([...reads.flatMap(({ findings }) => findings), ...together])
 }
 
@@ -33,7 +44,7 @@ describe('golden files', () => {
   for (const name of names) {
     const [input, expected] = readFileSync(new URL(name, folder), 'utf8').split(EXPECTED) as [string, string?]
     const sources = sourcesOf(input)
-    const findings = findingsOf(sources)
+    const findings = findingsOf(sources, name.includes('tenant') ? { tenants } : {})
     for (const { code } of findings) seen.add(code)
     test(name, () => {
       const actual = formatText(findings, sources, { color: false })
@@ -48,6 +59,7 @@ describe('golden files', () => {
 
 test('every code of this room has a golden file', () => {
   // Of files and folders: files.test.ts, of stores: test/store, of many: read.test.ts. Of templates and of sending: the rooms above.
+  // Of comments and of practice: test/validate; of endpoints: test/endpoints.
   const elsewhere = [
     'unreadable-file',
     'unreadable-store',
@@ -57,8 +69,12 @@ test('every code of this room has a golden file', () => {
     'template-',
     'forbidden-header',
     'upstream-',
+    'ignore-form',
+    'unused-ignore',
   ]
-  const here = Object.keys(CODES).filter((code) => !elsewhere.some((other) => code.startsWith(other)))
+  const here = Object.keys(CODES)
+    .filter((code) => !['practice', 'endpoints', 'connections', 'pid'].includes(checkOf(code as FindingCode)))
+    .filter((code) => !elsewhere.some((other) => code.startsWith(other)))
   assert.deepEqual(
     here.filter((code) => !seen.has(code)),
     [],

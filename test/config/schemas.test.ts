@@ -10,6 +10,8 @@ import { schemaFile } from '../../src/config/index.ts'
 function validator(name: 'configuration' | 'settings') {
   const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+  // For editors only.
+  ajv.addKeyword('defaultSnippets')
   return ajv.compile(schemaFile(name))
 }
 
@@ -29,6 +31,12 @@ describe('schemas in an editor', () => {
   test('examples/plantgw.yaml', () => {
     const valid = settings(parse(readFileSync(new URL('examples/plantgw.yaml', root), 'utf8')))
     assert.ok(valid, JSON.stringify(settings.errors, null, 2))
+  })
+
+  test('a notifier is the same in configurations and in settings', () => {
+    const [one, other] = (['configuration', 'settings'] as const).map((name) => schemaFile(name))
+    const notifierOf = (schema: unknown) => (schema as { $defs: Record<string, unknown> }).$defs.Notifier
+    assert.deepEqual(notifierOf(one), notifierOf(other))
   })
 
   test('variables may stand where numbers, booleans and choices are wanted', () => {

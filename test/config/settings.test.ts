@@ -16,6 +16,7 @@ test('without a file there are the defaults', () => {
     host: '127.0.0.1',
     reload_interval: 600_000,
     reload_switch: false,
+    watch: false,
     logger: { level: 'info' },
     limits: {
       connectTimeout: 5000,
@@ -95,6 +96,7 @@ describe('what is wrong is told', () => {
     ['limits: {timeout: 0}', {}, {}, /`timeout` is too small/],
     ['plants: {tokens: [{token: "", caller: a}]}', {}, {}, /`token` is empty/],
     ['plants: {tokens: [{token: "${EMPTY}", caller: a}]}', { EMPTY: '' }, {}, /`token` is empty/],
+    ['admin: {token: short}', {}, {}, /`token` is shorter than 16 characters/],
     ['plants: {tokens: [{token: s, caller: a}, {token: s, caller: b}]}', {}, {}, /duplicate-token/],
     ['plants: {basePath: store}', {}, {}, /wants a path that begins/],
     ['plants: {storage: {type: postgres}}', {}, {}, /missing-key: `storage` of `plants` needs `url`/],
@@ -149,4 +151,32 @@ test('durations and sizes', () => {
     2 ** 31,
     ...Array(5).fill(undefined),
   ])
+})
+
+test('a cluster has a secret and an address at which others reach the replica', () => {
+  const cluster = (text: string, env = {}) => read(`host: 0.0.0.0\ncluster: ${text}`, env)
+  const secret = '0123456789abcdef0123456789abcdef'
+  const env = { SECRET: secret, POD_IP: '10.0.0.7' }
+  const { settings, findings } = cluster('{secret: "${SECRET}", advertise: "http://${POD_IP}:5235/"}', env)
+  assert.deepEqual(findings, [])
+  assert.deepEqual(settings!.cluster, { secret, advertise: 'http://10.0.0.7:5235' })
+  const short = cluster('{secret: "${SECRET}", advertise: "http://a"}', { SECRET: secret.slice(1) })
+  assert.equal(short.settings, undefined)
+  assert.match(codes(short).join(), /`secret` has fewer than 32 characters/)
+  assert.doesNotMatch(JSON.stringify(short.findings), new RegExp(secret.slice(1)))
+  for (const [advertise, wanted] of [
+    ['10.0.0.7:5235', /is no URL|neither http nor https/],
+    ['ws://a:1', /neither http nor https/],
+    ['http://u:geheim@a:1', /user name or password/],
+    ['http://a:1/mcp', /more than scheme, host and port/],
+    ['http://0.0.0.0:1', /an address to listen on/],
+    ['http://[::]:1', /an address to listen on/],
+  ] as const) {
+    const found = codes(cluster(`{secret: ${secret}, advertise: "${advertise}"}`)).join()
+    assert.match(found, wanted)
+    assert.doesNotMatch(found, /geheim/)
+  }
+  const local = read(`cluster: {secret: ${secret}, advertise: "http://10.0.0.7:1"}`)
+  assert.match(codes(local).join(), /listens on 127.0.0.1 alone/)
+  assert.deepEqual(read(`cluster: {secret: ${secret}, advertise: "http://127.0.0.1:1"}`).findings, [])
 })

@@ -1,0 +1,17 @@
+import { createRequire } from 'node:module'
+import type { Options } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+
+const require = createRequire(import.meta.url)
+
+/** ajv of JSON Schema 2020-12, loaded when it is first wanted: it takes longer to load than most commands to run. */
+export function makeAjv(options: Options): Ajv2020 {
+  const loaded = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  return new loaded.Ajv2020(options)
+}
+
+/** The formats of JSON Schema, such as `date-time`. */
+export function addFormats(ajv: Ajv2020): void {
+  const add = require('ajv-formats') as (ajv: Ajv2020) => void
+  add(ajv)
+}

@@ -1,0 +1,39 @@
+import { CHECKS, CODES, type Finding, finding, hasErrors, nearest, type Severity } from '../findings/index.ts'
+import { type Env, limited, readSchemaFile, type Source } from './read.ts'
+import { quote } from './words.ts'
+
+/** The name under which the file is looked for; no folder of configurations takes it for one. */
+export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'
+
+/** What `validate` and `lint-templates` tell, and as what. */
+export interface LintConfig {
+  /** By code or by check. */
+  severity: Record<string, Severity | 'off'>
+  /** Only what is given. */
+  limits: { toolListTokens?: number; descriptionLength?: number }
+}
+
+/**
+ * Reads a `plantgw.lint.yaml`. Never throws.
+ * @param source undefined: there is none
+ * @returns undefined for `config` when there is an error
+ */
+export function readLintConfig(
+  source: Source | undefined,
+  env: Env,
+): { config: LintConfig | undefined; findings: Finding[] } {
+  if (!source) return { config: { severity: {}, limits: {} }, findings: [] }
+  const { file } = source
+  const { findings, locate, sound, value } = readSchemaFile(source, env, 'lint')
+  const { severity = {}, limits = {} } = (sound ? value : {}) as Partial<LintConfig>
+  const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
+  for (const name of Object.keys(severity)) {
+    if (known.includes(name)) continue
+    const close = nearest(name, known)
+    const range = locate.key(['severity', name])
+    const hint = close ? `Did you mean \`${close}\`?` : '`plantgw explain` lists the codes'
+    const message = `there is no finding and no check ${quote(name)}`
+    findings.push(finding('unknown-key', file, message, { ...(range && { range }), hint }))
+  }
+  return { config: hasErrors(findings) ? undefined : { severity, limits }, findings: limited(findings, file) }
+}
