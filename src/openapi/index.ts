@@ -1,0 +1,172 @@
+import { stringify } from 'yaml'
+import { readConfiguration, type Source } from '../config/index.ts'
+import type { Finding } from '../findings/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { lintPractice } from '../lint/practice/index.ts'
+import { plainText } from './describe.ts'
+import { readDocument, type Version } from './document.ts'
+import { type Group, groupsOf, type Member } from './groups.ts'
+import { namer, titleSlug, toolName } from './names.ts'
+import { operationsOf, reasonOf } from './operations.ts'
+import { refsOf } from './refs.ts'
+import { credentialsOf } from './security.ts'
+import { isSelected, type Selection } from './select.ts'
+import { baseOf } from './servers.ts'
+import { oldSchemes, oldServers } from './swagger.ts'
+import { makeTool } from './tool.ts'
+import { mapOf, textOf } from './values.ts'
+import { configurationYaml } from './yaml.ts'
+
+export interface ImportOptions extends Selection {
+  /** Of the configuration; those of several begin with it. Default: made of the document's title. */
+  name?: string
+  /** Where the tools are served. Default: `/` and the name. */
+  prefix?: string
+  /** Base URL of the API instead of the document's servers. */
+  server?: string
+  /** Headers of every tool, as templates; they win over those of the document. */
+  headers?: Readonly<Record<string, string>>
+  /** URL that the document was read from. */
+  base?: string
+  /** Characters of a prefix's `tools/list`. Default 38,000, which `plantgw validate` says nothing against. */
+  listSize?: number
+}
+
+export interface ImportedConfiguration {
+  name: string
+  prefix: string
+  /** YAML. */
+  text: string
+  tools: string[]
+}
+
+export interface Imported {
+  configurations: ImportedConfiguration[]
+  /** All operations of the document. */
+  operations: number
+  imported: number
+  /** Those that the selection leaves out. */
+  notSelected: number
+  skipped: { operation: string; reason: string }[]
+  /** Parts of operations that were imported. */
+  leftOut: { operation: string; what: string; reason: string }[]
+}
+
+export type ImportResult =
+  | ({ fault?: undefined; findings?: undefined } & Imported)
+  /** It is no OpenAPI document. */
+  | { fault: string; findings?: undefined }
+  /** It is neither JSON nor YAML. */
+  | { fault?: undefined; findings: Finding[] }
+
+const LIST_SIZE = 38_000
+
+/**
+ * Makes configurations of an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Nothing is fetched. What cannot be
+ * expressed is skipped with a reason. Never throws on what a document says.
+ */
+export function importOpenApi(source: Source, options: ImportOptions = {}): ImportResult {
+  const read = readDocument(source)
+  if (read.findings) return { findings: read.findings }
+  if (read.fault !== undefined) return { fault: read.fault }
+  const { document, version } = read
+  const title = plainText(textOf(mapOf(document.info).title) ?? '', 200)
+  const name = options.name ?? (titleSlug(title) || 'api')
+  const found = toolsOf(document, version, name, options)
+  const prefix = (options.prefix ?? `/${name}`).replace(/\/+$/, '')
+  const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)
+  const configurations =
+    found.members.length === 0 ? [] : groups.map((group) => write(group, name, prefix, title, version))
+  return { ...found.counts, imported: found.members.length, configurations }
+}
+
+function toolsOf(document: JsonObject, version: Version, name: string, options: ImportOptions) {
+  const refs = refsOf(document)
+  const schemes = version === '2.0' ? oldSchemes(document) : mapOf(mapOf(document.components).securitySchemes)
+  const counts: Omit<Imported, 'configurations' | 'imported'> = {
+    operations: 0,
+    notSelected: 0,
+    skipped: [],
+    leftOut: [],
+  }
+  const members: Member[] = []
+  // A client or a gateway in front may put the name of the server before that of the tool.
+  const unique = namer(Math.max(32, 64 - name.length - 2))
+  const bases = new Map<string, string>()
+  for (const operation of operationsOf(document, version, refs)) {
+    counts.operations++
+    if ('reason' in operation) {
+      counts.skipped.push({ operation: operation.shown, reason: operation.reason })
+      continue
+    }
+    if (!isSelected(operation, options)) {
+      counts.notSelected++
+      continue
+    }
+    try {
+      const servers = version === '2.0' ? oldServers(document) : operation.servers
+      const base = baseOf(servers, { name, server: options.server, base: options.base })
+      const key = bases.get(base.template) ?? `url${bases.size === 0 ? '' : bases.size + 1}`
+      const credentials = credentialsOf(operation.security, schemes, name, refs)
+      for (const [header, value] of Object.entries(options.headers ?? {}))
+        setHeader(credentials.headers, header, value)
+      const wanted = toolName(operation.id, operation.method, operation.path)
+      const made = makeTool(operation, wanted, `{{.Config.${key}}}`, credentials, refs)
+      made.tool.name = unique(wanted)
+      bases.set(base.template, key)
+      members.push({ ...made, operation, config: new Map([[key, base.template], ...credentials.config]) })
+      for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
+    } catch (error) {
+      counts.skipped.push({ operation: operation.shown, reason: reasonOf(error) })
+    }
+  }
+  return { members, counts }
+}
+
+function setHeader(headers: Map<string, string>, name: string, value: string): void {
+  for (const known of headers.keys()) if (known.toLowerCase() === name.toLowerCase()) headers.delete(known)
+  headers.set(name, value)
+}
+
+function write(
+  { end, members }: Group,
+  name: string,
+  prefix: string,
+  title: string,
+  version: Version,
+): ImportedConfiguration {
+  const own = end === '' ? name : `${name}-${end}`
+  const path = end === '' ? prefix : `${prefix}/${end}`
+  const config = new Map(members.flatMap(({ config: entries }) => [...entries]))
+  const kind = version === '2.0' ? 'Swagger' : 'OpenAPI'
+  const about = [title || name, aboutOf(end, members)].filter(Boolean).join(': ')
+  const text = configurationYaml({
+    name: own,
+    prefix: path || '/',
+    description: about,
+    config,
+    tools: members.map(({ tool }) => tool),
+    head: [`Made by plantgw import openapi of the ${kind} description of ${title || name}.`],
+    comments: commentsOf(config),
+  })
+  return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name) }
+}
+
+/** The tag that all of them have, else what the list is named after. */
+function aboutOf(end: string, members: readonly Member[]): string {
+  const [tag, ...others] = new Set(members.map(({ operation }) => operation.tags[0]))
+  return end === '' ? '' : plainText(others.length > 0 ? end : (tag ?? end), 80)
+}
+
+/** The document decides where its API is: what is advised against there is silenced with that reason. */
+function commentsOf(config: ReadonlyMap<string, string>): Map<string, string> {
+  const made = new Map<string, string>()
+  for (const [key, value] of config) {
+    if (!/^url\d*$/.test(key) || value.startsWith('{{')) continue
+    const text = stringify({ name: 'n', servers: [{ name: 'n', config: { url: value } }] })
+    const codes = lintPractice(readConfiguration({ file: '', text }, {})).map(({ code }) => code)
+    const known = codes.filter((code) => code === 'plain-http' || code === 'private-address')
+    if (known.length > 0) made.set(key, `plantgw-ignore ${known.join(', ')}: the description says so`)
+  }
+  return made
+}

@@ -1,0 +1,57 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { isMap, member, Unfit } from './values.ts'
+
+/** References that lead to references. */
+const MAX_HOPS = 20
+
+export interface Refs {
+  /** Follows `$ref` to what it stands for. @throws Unfit when that is not in the document */
+  follow(value: Json | undefined): JsonObject
+  /** What one `$ref` names. @throws Unfit */
+  target(ref: string): Json
+}
+
+/** Follows references inside of one document. */
+export function refsOf(document: JsonObject): Refs {
+  const known = new Map<string, Json>()
+  const target = (ref: string): Json => {
+    const found = known.get(ref)
+    if (found !== undefined) return found
+    const value = lookUp(document, ref)
+    known.set(ref, value)
+    return value
+  }
+  return {
+    target,
+    follow(value) {
+      let at = value
+      for (let hops = 0; isMap(at) && typeof at.$ref === 'string'; hops++) {
+        if (hops === MAX_HOPS) throw new Unfit('a reference leads back to itself')
+        at = target(at.$ref)
+      }
+      return isMap(at) ? at : {}
+    },
+  }
+}
+
+function lookUp(document: JsonObject, ref: string): Json {
+  if (!ref.startsWith('#')) throw new Unfit('it refers to another file: bundle the description into one')
+  const shown = ref.length > 80 ? `${ref.slice(0, 79)}…` : ref
+  let at: Json | undefined = document
+  for (const segment of ref.slice(1).split('/').slice(1)) {
+    const name = decode(segment).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(at) && /^\d+$/.test(name)) at = at[Number(name)]
+    else at = isMap(at) ? member(at, name) : undefined
+    if (at === undefined) break
+  }
+  if (at === undefined || at === document) throw new Unfit(`the reference ${shown} leads nowhere`)
+  return at
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,95 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { upper } from './names.ts'
+import { isMap, listOf, mapOf, textOf, Unfit } from './values.ts'
+
+/** Where calls go: a value of `.Config`, in which the environment can change what the document leaves open. */
+export interface Base {
+  /** A template that reads `env` at the most. */
+  template: string
+  /** What it is when nothing is set. */
+  url: string
+}
+
+export interface ServerContext {
+  /** Of the configuration, for names of variables. */
+  name: string
+  /** Instead of what the document says. */
+  server?: string | undefined
+  /** URL of the document, against which its own are resolved. */
+  base?: string | undefined
+}
+
+/** @throws Unfit when the calls cannot be addressed */
+export function baseOf(servers: Json | undefined, context: ServerContext): Base {
+  const { server, base, name } = context
+  if (server !== undefined) return { template: server.replace(/\/+$/, ''), url: server }
+  const made = listOf(servers).map((one) => attempt(mapOf(one), context))
+  const usable = made.filter((one) => typeof one !== 'string')
+  const first = usable[0]
+  // What can be had without anybody listening.
+  const secure = usable.find(({ url }) => first && url === first.url.replace(/^http:/, 'https:'))
+  if (secure ?? first) return (secure ?? first)!
+  const reason = made.find((one) => typeof one === 'string')
+  if (typeof reason === 'string') throw new Unfit(reason)
+  const fallback = base === undefined ? 'http://localhost' : new URL(base).origin
+  return open(fallback, '', name)
+}
+
+function attempt(server: JsonObject, { name, base }: ServerContext): Base | string {
+  const given = (textOf(server.url) ?? '/').trim()
+  const variables = mapOf(server.variables)
+  let template = ''
+  let url = ''
+  let last = 0
+  for (const match of given.matchAll(/\{([^{}]*)\}/g)) {
+    const [whole, key = ''] = match
+    const variable = variables[key]
+    const preset = isMap(variable) ? (variable.default ?? listOf(variable.enum)[0]) : undefined
+    if (preset === undefined || typeof preset === 'object')
+      return `its server ${short(given)} leaves {${key}} open: give one by --server`
+    const text = given.slice(last, match.index)
+    const value = String(preset)
+    template += `${text}{{env ${JSON.stringify(upper(name, key))} ${JSON.stringify(value)}}}`
+    url += text + value
+    last = match.index + whole.length
+  }
+  template += given.slice(last)
+  url += given.slice(last)
+  if (/^\/\//.test(url)) [url, template] = [`https:${url}`, `https:${template}`]
+  if (!/^[a-z][a-z\d+.-]*:/i.test(url)) return relative(url, template, name, base)
+  const fault = faultOf(url)
+  if (fault) return `its server ${short(given)} ${fault}`
+  return { template: template.replace(/\/+$/, ''), url: url.replace(/\/+$/, '') }
+}
+
+/** Without a host there is only what the document was read from, else what the environment says. */
+function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
+  if (faultOf(new URL(url, 'http://localhost').href)) return `its server ${short(url)} is no address`
+  if (base === undefined || template !== url) {
+    const path = template.replace(/^\/?/, '/').replace(/\/+$/, '')
+    return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
+  }
+  const whole = new URL(url, base).href.replace(/\/+$/, '')
+  return { template: whole, url: whole }
+}
+
+function open(origin: string, path: string, name: string): Base {
+  return { template: `{{env "${upper(name, 'URL')}" "${origin}"}}${path}`, url: `${origin}${path}` }
+}
+
+function faultOf(text: string): string | undefined {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return 'is no address'
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `is not reached by HTTP`
+  if (url.username || url.password) return 'holds a user name'
+  if (url.search || url.hash || /[?#\s"{}]|%7b|%7d/i.test(text)) return 'holds more than an address'
+  return undefined
+}
+
+function short(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}

@@ -1,0 +1,106 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import type { Body } from './operations.ts'
+import { listOf, mapOf, textOf } from './values.ts'
+
+/** Swagger 2.0 in the words of OpenAPI 3. */
+
+const STYLES: Record<string, string> = {
+  csv: 'form',
+  ssv: 'spaceDelimited',
+  tsv: 'tabDelimited',
+  pipes: 'pipeDelimited',
+  multi: 'form',
+}
+
+/** The parameters and the body of an operation. */
+export function oldOperation(
+  given: readonly JsonObject[],
+  operation: JsonObject,
+  document: JsonObject,
+): { parameters: JsonObject[]; body: Body | undefined } {
+  const parameters = given
+    .filter((one) => one.in !== 'body' && one.in !== 'formData')
+    .map((one) => ({ ...one, schema: schemaOf(one), ...styleOf(one) }))
+  const own = listOf(operation.consumes)
+  const consumes = (own.length > 0 ? own : listOf(document.consumes)).filter(
+    (type) => typeof type === 'string',
+  )
+  return { parameters, body: bodyOf(given, consumes as string[]) }
+}
+
+function bodyOf(given: readonly JsonObject[], consumes: string[]): Body | undefined {
+  const body = given.find((one) => one.in === 'body')
+  if (body) {
+    const types = consumes.length > 0 ? consumes : ['application/json']
+    return {
+      required: body.required === true,
+      description: textOf(body.description) ?? '',
+      content: types.map((type) => [type, { schema: body.schema ?? {} }]),
+    }
+  }
+  const fields = given.filter((one) => one.in === 'formData')
+  if (fields.length === 0) return undefined
+  const files = fields.some((one) => one.type === 'file')
+  const urlencoded = consumes.some((type) => type.startsWith('application/x-www-form-urlencoded'))
+  const multipart = files || (!urlencoded && consumes.some((type) => type.startsWith('multipart/form-data')))
+  const names = (keep: (one: JsonObject) => boolean) => fields.filter(keep).map((one) => String(one.name))
+  const schema: JsonObject = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((one) => [String(one.name), schemaOf(one)])),
+    required: names((one) => one.required === true),
+  }
+  const encoding = Object.fromEntries(
+    fields
+      .filter((one) => one.type === 'array')
+      .map((one): [string, Json] => [String(one.name), styleOf(one)]),
+  )
+  return {
+    required: names((one) => one.required === true).length > 0,
+    description: '',
+    content: [
+      [multipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded', { schema, encoding }],
+    ],
+  }
+}
+
+/** What describes the value, which Swagger has beside what describes the parameter. */
+function schemaOf(parameter: JsonObject): JsonObject {
+  const {
+    name: _,
+    in: __,
+    required: ___,
+    collectionFormat: ____,
+    allowEmptyValue: _____,
+    ...schema
+  } = parameter
+  return { ...mapOf(parameter.schema), ...schema }
+}
+
+function styleOf({ in: place, type, collectionFormat }: JsonObject): JsonObject {
+  const format = textOf(collectionFormat) ?? 'csv'
+  if (place === 'path' || place === 'header')
+    return {
+      style: format === 'csv' || type !== 'array' ? 'simple' : (STYLES[format] ?? 'simple'),
+      explode: false,
+    }
+  return { style: STYLES[format] ?? 'form', explode: type !== 'array' || format === 'multi' }
+}
+
+/** The servers that scheme, host and base path come to. */
+export function oldServers(document: JsonObject): Json[] {
+  const host = textOf(document.host) ?? ''
+  const basePath = textOf(document.basePath) ?? ''
+  const path = basePath === '' || basePath.startsWith('/') ? basePath : `/${basePath}`
+  if (host === '') return [{ url: path || '/' }]
+  const schemes = listOf(document.schemes).filter((one) => one === 'https' || one === 'http')
+  return (schemes.length > 0 ? schemes : ['https']).map((scheme) => ({ url: `${scheme}://${host}${path}` }))
+}
+
+/** The security schemes, each in the form of OpenAPI 3. */
+export function oldSchemes(document: JsonObject): JsonObject {
+  const entries = Object.entries(mapOf(document.securityDefinitions)).map(([name, given]): [string, Json] => {
+    const scheme = mapOf(given)
+    return [name, scheme.type === 'basic' ? { ...scheme, type: 'http', scheme: 'basic' } : scheme]
+  })
+  return Object.fromEntries(entries)
+}

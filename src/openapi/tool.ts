@@ -1,0 +1,219 @@
+import type { Tool } from '../config/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { toolDefinition } from '../tools/schema.ts'
+import { addBody } from './body.ts'
+import { LENGTHS, plainText, words } from './describe.ts'
+import { type Draft, type DraftArg, newDraft } from './draft.ts'
+import { isDirect } from './form.ts'
+import type { Operation } from './operations.ts'
+import { addParameters, cookieHeader } from './parameters.ts'
+import type { Refs } from './refs.ts'
+import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
+import type { Credentials } from './security.ts'
+import { access, asPairs } from './style.ts'
+import { TooLarge, Unfit } from './values.ts'
+import { plainArg } from './write-arg.ts'
+
+/** A tool as it is written into a configuration: only what is to be said. */
+export type WrittenTool = Pick<Tool, 'name' | 'method' | 'endpoint'> & { [key: string]: unknown }
+
+export interface MadeTool {
+  tool: WrittenTool
+  /** What is left out of it, and why. */
+  leftOut: { what: string; reason: string }[]
+  /** Characters that it adds to a `tools/list`. */
+  size: number
+}
+
+/** Characters that one tool may cost; its schema is made shallower until it does not cost more. */
+const MAX_SIZE = 8_000
+/** What a tool may cost when it can be made no smaller. */
+const LARGEST = 36_000
+const TRIES: Bounds[] = [5, 4, 3, 2, 1, 0].flatMap((depth) => [
+  { depth, description: LENGTHS.nested },
+  { depth, description: 60 },
+])
+const ORDER: DraftArg['position'][] = ['path', 'query', 'header', undefined, 'body', 'form-data']
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/**
+ * One operation as a tool.
+ * @param url the template of its base
+ * @throws Unfit when it cannot be called
+ */
+export function makeTool(
+  operation: Operation,
+  name: string,
+  url: string,
+  credentials: Credentials,
+  refs: Refs,
+): MadeTool {
+  if (!METHODS.has(operation.method)) throw new Unfit(`the method ${operation.method} cannot be called`)
+  let smallest: MadeTool | undefined
+  for (const bounds of TRIES) {
+    try {
+      const made = attempt(operation, name, url, credentials, refs, bounds)
+      if (!smallest || made.size < smallest.size) smallest = made
+      if (made.size <= MAX_SIZE) return made
+    } catch (error) {
+      // Only that can be mended by looking less deep.
+      if (!(error instanceof TooLarge)) throw error
+    }
+  }
+  if (smallest && smallest.size <= LARGEST) return smallest
+  throw new Unfit('it costs a model too much: its arguments are too many')
+}
+
+function attempt(
+  operation: Operation,
+  name: string,
+  url: string,
+  credentials: Credentials,
+  refs: Refs,
+  bounds: Bounds,
+): MadeTool {
+  const leftOut: MadeTool['leftOut'] = []
+  const leaveOut: Draft['leaveOut'] = (what, reason) => {
+    if (!leftOut.some((one) => one.what === what && one.reason === reason)) leftOut.push({ what, reason })
+  }
+  const note: SchemaContext['note'] = (reason) => leaveOut('a part of a schema', reason)
+  const draft = newDraft({ refs, bounds, budget: { left: MAX_SCHEMAS }, note }, leaveOut)
+  for (const [header, value] of credentials.headers) draft.headers.set(header, value)
+  if (credentials.missing) leaveOut('the login', credentials.missing)
+  // The body first: its names can be changed least.
+  addBody(draft, operation)
+  addParameters(draft, operation.parameters)
+  const path = pathOf(draft, operation.path)
+  const cookies = cookieHeader(draft, credentials.cookies)
+  if (cookies) draft.headers.set('Cookie', cookies)
+  const endpoint = `${url}${path}${queryOf(draft, path, credentials.query)}`
+  const tool = write(operation, name, endpoint, draft)
+  return { tool, leftOut, size: JSON.stringify(toolDefinition(asTool(tool))).length + 1 }
+}
+
+/** The path with the arguments in it; a parameter that nobody describes is a text. @throws Unfit */
+function pathOf(draft: Draft, given: string): string {
+  // Some tell operations of one path apart by a fragment, which is never sent.
+  const path = given.replace(/#.*$/s, '')
+  if (/\p{Cs}/u.test(path)) throw new Unfit('its path is no text')
+  if (!path.startsWith('/')) throw new Unfit('its path does not begin with /')
+  if (path.startsWith('//')) throw new Unfit('its path begins with //')
+  if (/\/\.{1,2}(?:[/?]|$)/.test(path)) throw new Unfit('its path holds . or ..')
+  const used = new Set<string>()
+  const text = path.split(/(\{[^{}]*\})/).map((piece) => {
+    if (!/^\{[^{}]*\}$/.test(piece)) return literal(piece)
+    const name = piece.slice(1, -1)
+    const known = draft.path.get(name) ?? undeclared(draft, name)
+    draft.path.set(name, known)
+    used.add(name)
+    return known
+  })
+  for (const name of draft.path.keys())
+    if (!used.has(name)) throw new Unfit(`its path does not hold the parameter ${name}`)
+  return text.join('')
+}
+
+function undeclared(draft: Draft, name: string): string {
+  const arg = draft.nameFor(name, 'path')
+  draft.args.push({
+    name: arg,
+    position: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: '',
+  })
+  return `{{${access(arg).replace(/^\((.*)\)$/, '$1')}}}`
+}
+
+function literal(text: string): string {
+  return text.replace(/[^\w\-.~!&'()*+,;=:@/?%]+/gu, (odd) => encodeURIComponent(odd))
+}
+
+/** What stands behind the path, where the gateway does not append the arguments by itself. */
+function queryOf(draft: Draft, path: string, credentials: readonly string[]): string {
+  if (credentials.length === 0 && draft.query.every(isDirect)) return ''
+  const pairs = draft.query.map(({ arg, name, what, style }) =>
+    asPairs(arg.name, name, what, style, arg.required),
+  )
+  const start = path.includes('?') ? (/[?&]$/.test(path) ? '' : '&') : '?'
+  return start + [...credentials, ...pairs].join('')
+}
+
+function write(operation: Operation, name: string, endpoint: string, draft: Draft): WrittenTool {
+  const { method, requestBody = undefined } = { method: operation.method, requestBody: draft.requestBody }
+  const tool: WrittenTool = { name, description: describe(operation), method, endpoint }
+  if (draft.headers.size > 0) tool.headers = Object.fromEntries(draft.headers)
+  // What a call is about goes first.
+  const rank = ({ position }: DraftArg) => ORDER.indexOf(position)
+  const sorted = [...draft.args].sort((a, b) => rank(a) - rank(b))
+  const args = sorted.map((arg) => ({ ...arg, schema: described(arg) }))
+  const plain = args.map(plainArg)
+  if (plain.every((one) => one !== undefined)) {
+    if (plain.length > 0) tool.args = plain
+  } else {
+    const placed = args.filter(({ position }) => position !== undefined)
+    if (placed.length > 0) tool.args = placed.map(placeOnly)
+    tool.inputSchema = schemaOf(args)
+  }
+  if (requestBody !== undefined) tool.requestBody = requestBody
+  const annotations = annotationsOf(method)
+  if (annotations) tool.annotations = annotations
+  return tool
+}
+
+function described({ name, schema, description }: DraftArg): JsonObject {
+  const own = plainText(description, LENGTHS.argument)
+  const { description: inner, ...rest } = schema
+  return { ...rest, description: own || (typeof inner === 'string' && inner) || words(name) }
+}
+
+/** What `args` say beside an `inputSchema`: where a value goes. */
+function placeOnly({ name, position, required, schema }: DraftArg): JsonObject {
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type]
+  const type =
+    types.find((one) => one !== 'null' && one !== undefined) ?? (schema.anyOf ? 'object' : 'string')
+  const made: JsonObject = { name, position: position!, type }
+  if (type === 'array') made.items = { type: 'string' }
+  if (required) made.required = true
+  return made
+}
+
+function schemaOf(args: readonly DraftArg[]): JsonObject {
+  const properties = Object.fromEntries(
+    args.map(({ name, required, schema: { default: preset, ...schema } }) => [
+      name,
+      required || preset === undefined ? schema : { ...schema, default: preset },
+    ]),
+  )
+  const required = args.filter((arg) => arg.required).map(({ name }) => name)
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+}
+
+function describe({ summary, description, method, path, deprecated }: Operation): string {
+  const [short, long] = [plainText(summary, 300), plainText(description, LENGTHS.tool)]
+  const same = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
+  const ended = /[.!?:…]$/.test(short) || !short ? short : `${short}.`
+  const whole =
+    short && long && !same(long).startsWith(same(short))
+      ? plainText(`${ended} ${long}`, LENGTHS.tool)
+      : long || short
+  const said = whole || `Calls ${method} ${plainText(path, 200)}`
+  return deprecated ? `Deprecated. ${said}` : said
+}
+
+function annotationsOf(method: string): JsonObject | undefined {
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return { readOnlyHint: true }
+  if (method === 'PUT' || method === 'DELETE') return { destructiveHint: true, idempotentHint: true }
+  return undefined
+}
+
+/** As the gateway will read it. */
+function asTool(tool: WrittenTool): Tool {
+  const args = ((tool.args ?? []) as Tool['args']).map((arg) => ({ ...arg, required: arg.required ?? false }))
+  return { followRedirects: false, headers: {}, ...tool, args } as Tool
+}

@@ -1,0 +1,89 @@
+import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
+import { secretsIn } from '../lint/practice/secrets.ts'
+import type { WrittenTool } from './tool.ts'
+
+export interface Written {
+  name: string
+  prefix: string
+  description: string
+  config: ReadonlyMap<string, string>
+  tools: readonly WrittenTool[]
+  /** Lines on top of the file. */
+  head: readonly string[]
+  /** Comments beside values of `config`. */
+  comments: ReadonlyMap<string, string>
+}
+
+/** Characters of a map that stands on one line. */
+const LINE = 96
+
+/** A configuration as YAML text. */
+export function configurationYaml({
+  name,
+  prefix,
+  description,
+  config,
+  tools,
+  head,
+  comments,
+}: Written): string {
+  const doc = new Document(
+    {
+      name,
+      routers: [{ server: name, prefix }],
+      servers: [{ name, description, config: Object.fromEntries(config) }],
+      tools,
+    },
+    { aliasDuplicateObjects: false },
+  )
+  visit(doc, {
+    Map(_, node) {
+      if (isShort(node)) node.flow = true
+    },
+    Seq(_, node) {
+      if (node.items.every(isScalar) && isShort(node)) node.flow = true
+    },
+  })
+  const server = doc.getIn(['servers', 0])
+  if (isMap(server)) server.flow = false
+  const settings = doc.getIn(['servers', 0, 'config'])
+  if (isMap(settings)) {
+    settings.flow = false
+    for (const pair of settings.items) {
+      const comment = isScalar(pair.key) ? comments.get(String(pair.key.value)) : undefined
+      if (comment && isScalar(pair.value)) pair.value.comment = ` ${comment}`
+    }
+  }
+  const list = doc.get('tools')
+  if (isSeq(list)) for (const [i, item] of list.items.entries()) if (i > 0) (item as Node).spaceBefore = true
+  const text = doc.toString({ lineWidth: 0, flowCollectionPadding: true })
+  // What the document says must not be taken for a variable.
+  const top = head.map((line) => `# ${line}\n`).join('')
+  return withoutSecrets((top + text).replaceAll('${', '$$${'))
+}
+
+function isShort(node: Node): boolean {
+  let length = 0
+  let flat = true
+  visit(node, {
+    Scalar(_, { value }) {
+      length += String(value).length + 4
+      // Templates are read best by themselves.
+      if (typeof value === 'string' && /\{\{|\n/.test(value)) flat = false
+      if (length > LINE) return visit.BREAK
+      return undefined
+    },
+  })
+  return flat && length <= LINE
+}
+
+/** Examples of credentials in descriptions are none of anybody's, but nothing can tell. */
+function withoutSecrets(text: string): string {
+  let made = text
+  for (const { range } of secretsIn({ file: '', text }))
+    if (range) {
+      const [start, end] = [range.start.offset, range.end.offset]
+      made = made.slice(0, start) + made.slice(start, end).replace(/[^\s"'\\]/g, 'x') + made.slice(end)
+    }
+  return made
+}

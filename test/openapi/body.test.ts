@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { imported, operation, toolsOf } from './imported.ts'
+
+const POST = { method: 'post' }
+const body = (content: object, required = true) => ({ requestBody: { required, content } })
+const json = (schema: object, required = true) => body({ 'application/json': { schema } }, required)
+
+test('the properties of a JSON body are arguments', async () => {
+  const schema = {
+    type: 'object',
+    required: ['name', 'id'],
+    properties: {
+      id: { type: 'integer', readOnly: true },
+      name: { type: 'string', description: 'Its name' },
+      tags: { type: 'array', items: { type: 'string' } },
+      note: { type: 'string', nullable: true },
+    },
+  }
+  const { send, schema: input } = await toolsOf(operation(json(schema), POST))
+  assert.deepEqual(Object.keys(input().properties), ['name', 'tags', 'note'])
+  assert.deepEqual(input().required, ['name'])
+  const { sent, headers, body: text } = send({ name: 'a"b', tags: ['x'], note: null })
+  assert.equal(sent, 'POST https://api.example.com/v1/things')
+  assert.deepEqual(headers, { 'Content-Type': 'application/json' })
+  assert.equal(text, '{"name":"a\\"b","tags":["x"],"note":null}')
+})
+
+test('a body of another form is one argument', async () => {
+  const cases: [object, unknown, string][] = [
+    [{ type: 'array', items: { type: 'integer' } }, [1, 2], '[1,2]'],
+    [{ type: 'string' }, 'a"b', '"a\\"b"'],
+    [
+      { type: 'object', properties: { 'a b': { type: 'integer' }, $x: { type: 'string' } } },
+      { 'a b': 1 },
+      '{"a b":1}',
+    ],
+    [{ type: 'object', additionalProperties: { type: 'integer' } }, { k: 1 }, '{"k":1}'],
+    [
+      {
+        oneOf: [
+          { type: 'object', properties: { a: { type: 'string' } } },
+          { type: 'array', items: { type: 'string' } },
+        ],
+      },
+      { a: 'x' },
+      '{"a":"x"}',
+    ],
+  ]
+  for (const [schema, value, text] of cases) {
+    const { send, schema: input } = await toolsOf(operation(json(schema), POST))
+    assert.deepEqual(Object.keys(input().properties), ['body'])
+    assert.equal(send({ body: value }).body, text)
+  }
+  const { send } = await toolsOf(operation(json({ type: 'array', items: { type: 'string' } }, false), POST))
+  assert.equal(send({}).body, undefined)
+})
+
+test('the names of a body win over those of parameters', async () => {
+  const parameters = ['path', 'query'].map((place) => ({
+    name: 'id',
+    in: place,
+    required: true,
+    schema: { type: 'integer' },
+  }))
+  const { send } = await toolsOf(
+    operation(
+      { ...json({ type: 'object', properties: { id: { type: 'integer' } } }), parameters },
+      { method: 'put', path: '/things/{id}' },
+    ),
+  )
+  const { sent, body: text } = send({ id: 1, path_id: 2, query_id: 3 })
+  assert.equal(sent, 'PUT https://api.example.com/v1/things/2?id=3&')
+  assert.equal(text, '{"id":1}')
+})
+
+test('form-urlencoded, with the styles of its encoding', async () => {
+  const schema = {
+    type: 'object',
+    required: ['a'],
+    properties: {
+      a: { type: 'string' },
+      list: { type: 'array', items: { type: 'string' } },
+      map: { type: 'object', properties: { x: { type: 'string' } } },
+    },
+  }
+  const type = 'application/x-www-form-urlencoded'
+  const plain = await toolsOf(operation(body({ [type]: { schema } }), POST))
+  const args = { a: 'x&y', list: ['1', '2'], map: { x: 'é' } }
+  assert.equal(plain.send(args).body, 'a=x%26y&list=1&list=2&map=%7B%22x%22%3A%22%C3%A9%22%7D')
+  assert.deepEqual(plain.send(args).headers, { 'Content-Type': type })
+  const encoding = { list: { explode: false }, map: { style: 'deepObject', explode: true } }
+  const styled = await toolsOf(operation(body({ [type]: { schema, encoding } }), POST))
+  assert.equal(styled.send(args).body, 'a=x%26y&list=1,2&map%5Bx%5D=%C3%A9&')
+  assert.equal(styled.send({ a: '' }).body, 'a=&')
+})
+
+test('multipart: texts, JSON and files', async () => {
+  const schema = {
+    type: 'object',
+    required: ['file'],
+    properties: {
+      file: { type: 'string', format: 'binary' },
+      more: { type: 'array', items: { type: 'string', format: 'binary' } },
+      note: { type: 'string', maxLength: 9 },
+      meta: { type: 'object', properties: { a: { type: 'integer' } } },
+      'bad name': { type: 'string' },
+      odd: { type: 'string' },
+    },
+  }
+  const encoding = { odd: { contentType: 'image/svg+xml' } }
+  const { send, leftOut } = await toolsOf(
+    operation(body({ 'multipart/form-data': { schema, encoding } }), POST),
+  )
+  assert.deepEqual(
+    leftOut.map(({ what }) => what),
+    ['the field bad name', 'the field odd'],
+  )
+  const text = send({
+    file: { data: 'aGk=', contentType: 'image/png' },
+    more: ['data:text/plain;base64,eW8='],
+    note: 'n',
+    meta: { a: 1 },
+  }).body!
+  assert.match(text, /name="file"; filename="file"\r\nContent-Type: image\/png\r\n\r\nhi\r\n/)
+  assert.match(text, /name="more"; filename="more"\r\nContent-Type: text\/plain\r\n\r\nyo\r\n/)
+  assert.match(text, /name="note"\r\n\r\nn\r\n/)
+  assert.match(text, /name="meta"\r\nContent-Type: application\/json\r\n\r\n\{"a":1\}\r\n/)
+})
+
+test('JSON goes before other forms; text and types with +json are sent as such', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  const both = await toolsOf(
+    operation(body({ 'multipart/form-data': { schema }, 'application/json': { schema } }), POST),
+  )
+  assert.equal(both.send({ a: 'x' }).body, '{"a":"x"}')
+  const patch = await toolsOf(
+    operation(body({ 'application/merge-patch+json': { schema } }), { method: 'patch' }),
+  )
+  assert.equal(patch.send({ a: 'x' }).headers!['Content-Type'], 'application/merge-patch+json')
+  const text = await toolsOf(operation(body({ 'text/plain': { schema: { type: 'string' } } }), POST))
+  assert.deepEqual(text.send({ body: 'a "b"\n{{c}}' }), {
+    sent: 'POST https://api.example.com/v1/things',
+    headers: { 'Content-Type': 'text/plain' },
+    body: 'a "b"\n{{c}}',
+  })
+})
+
+test('a body that cannot be sent skips what brings something, and is left out of the rest', () => {
+  const xml = { 'application/xml': { schema: { type: 'string' } } }
+  for (const method of ['post', 'put', 'patch']) {
+    const { skipped } = imported(operation(body(xml, false), { method }))
+    assert.equal(skipped[0]!.reason, 'its body is application/xml')
+  }
+  const { leftOut, imported: count } = imported(operation(body(xml, false), { method: 'delete' }))
+  assert.deepEqual([count, leftOut[0]!.what], [1, 'the body'])
+  const get = imported(operation(json({ type: 'object', properties: { a: { type: 'string' } } })))
+  assert.equal(get.skipped[0]!.reason, 'no body is sent with GET')
+  const empty = imported(operation(json({ type: 'object', properties: {} }, false)))
+  assert.deepEqual([empty.imported, empty.leftOut], [1, []])
+})

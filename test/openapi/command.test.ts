@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freePort, run, temporaryFolder } from '../support/process.ts'
+import { document, operation } from './imported.ts'
+
+async function served(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const many = () => {
+  const paths = Array.from({ length: 200 }, (_, i) => [
+    `/t${i % 4}/${i}`,
+    { get: { operationId: `op${i}`, tags: [`t${i % 4}`], summary: 'Long words '.repeat(40) } },
+  ])
+  return document(Object.fromEntries(paths))
+}
+
+test('one configuration goes to standard output, and is sound; what was done to standard error', async (t) => {
+  const cwd = temporaryFolder(t)
+  const paths = {
+    '/a': {
+      get: { operationId: 'a' },
+      trace: {},
+      post: { operationId: 'b', requestBody: { content: { 'text/xml': {} } } },
+    },
+  }
+  writeFileSync(join(cwd, 'shop.json'), JSON.stringify(document(paths)))
+  const { code, stdout, stderr } = await run(t, ['import', 'openapi', 'shop.json'], { cwd })
+  assert.equal(code, 0, stderr)
+  assert.equal(
+    stderr,
+    `shop.json: 3 operations, 1 imported, 2 skipped
+  1 skipped: its body is text/xml
+      POST /a
+  1 skipped: the method TRACE cannot be called
+      TRACE /a
+`,
+  )
+  const sound = await run(t, ['validate', '-'], { cwd, input: stdout })
+  assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
+})
+
+test('-o writes the files, all or none; --force overwrites them', async (t) => {
+  const cwd = temporaryFolder(t)
+  const input = JSON.stringify(many())
+  const several = await run(t, ['import', 'openapi', '-'], { cwd, input })
+  assert.equal(several.code, 2)
+  assert.match(
+    several.stderr,
+    /200 tools are more than .* 4 configurations:\n {2}\/shop\/t0 {2}50 tools\n[\s\S]*-o, .*--tag/,
+  )
+  assert.equal(several.stdout, '')
+  const first = await run(t, ['import', 'openapi', '-', '-o', 'configs'], { cwd, input })
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(
+    first.stdout,
+    /^-: 200 operations, 200 imported, 0 skipped\n\nWritten:\n {2}configs\/shop-t0\.yaml {2}\/shop\/t0 {2}50 tools\n/,
+  )
+  const sound = await run(t, ['validate', 'configs'], { cwd })
+  assert.deepEqual([sound.code, sound.stdout], [0, '4 files, nothing wrong\n'])
+  writeFileSync(join(cwd, 'configs/shop-t1.yaml'), 'mine')
+  const again = await run(t, ['import', 'openapi', '-', '-o', 'configs', '--tag', 't1'], { cwd, input })
+  assert.equal(again.code, 0, again.stderr)
+  assert.ok(existsSync(join(cwd, 'configs/shop.yaml')))
+  const taken = await run(t, ['import', 'openapi', '-', '-o', 'configs'], { cwd, input })
+  assert.equal(taken.code, 2)
+  assert.match(taken.stderr, /shop-t1\.yaml.* exist already; nothing was written/)
+  assert.equal(readFileSync(join(cwd, 'configs/shop-t1.yaml'), 'utf8'), 'mine')
+  assert.equal((await run(t, ['import', 'openapi', '-', '-o', 'configs', '--force'], { cwd, input })).code, 0)
+  assert.notEqual(readFileSync(join(cwd, 'configs/shop-t1.yaml'), 'utf8'), 'mine')
+})
+
+test('--name, --prefix, --server, --include, --exclude and --format json', async (t) => {
+  const cwd = temporaryFolder(t)
+  const flags = [
+    '--name',
+    'zoo',
+    '--prefix',
+    '/my/zoo',
+    '--server',
+    'https://zoo.example.com',
+    '--header',
+    'X-Team: zoo',
+    '--include',
+    '^op1',
+    '--exclude',
+    '9$',
+  ]
+  const { code, stdout } = await run(t, ['import', 'openapi', '-', '--format', 'json', ...flags], {
+    cwd,
+    input: JSON.stringify(many()),
+  })
+  assert.equal(code, 0)
+  const { configurations, ...counts } = JSON.parse(stdout)
+  const { skipped, leftOut, ...numbers } = counts
+  assert.deepEqual(numbers, { operations: 200, notSelected: 100, imported: 100 })
+  assert.deepEqual([skipped, leftOut], [[], []])
+  for (const { name, prefix, text } of configurations) {
+    assert.match(`${name} ${prefix}`, /^zoo-t\d \/my\/zoo\/t\d$/)
+    assert.match(text, /url: https:\/\/zoo\.example\.com$/m)
+    assert.match(text, /x-team: zoo/)
+  }
+  for (const wrong of [
+    ['--include', '('],
+    ['--name', 'a b'],
+    ['--prefix', 'x'],
+    ['--server', 'ftp://x'],
+  ])
+    assert.equal(
+      (await run(t, ['import', 'openapi', '-', ...wrong], { cwd, input: '{}' })).code,
+      2,
+      wrong.join(' '),
+    )
+})
+
+test('what cannot be read is told, with exit code 1 for what it says and 2 for the rest', async (t) => {
+  const cwd = temporaryFolder(t)
+  const of = async (input: string) => await run(t, ['import', 'openapi', '-'], { cwd, input })
+  const syntax = await of('{"openapi": "3.0.0",\n "paths" {}}')
+  assert.equal(syntax.code, 1)
+  assert.match(syntax.stderr, /^<stdin>:2:10: error: .*\n {2}1 \| /)
+  const other = await of('name: shop')
+  assert.equal(other.code, 1)
+  assert.equal(
+    other.stderr,
+    'plantgw: - is no OpenAPI description: it has neither `openapi` nor `swagger` at its top\n',
+  )
+  const nothing = await of(JSON.stringify(document({ '/a': { trace: {} } })))
+  assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+  for (const [from, message] of [
+    ['nosuch.json', /there is no such file/],
+    ['.', /it is a folder/],
+    ['ftp://example.com/x', /give a file, or a URL of http or https/],
+    [`http://127.0.0.1:${await freePort()}/x`, /cannot fetch .*ECONNREFUSED/],
+  ] as const) {
+    const { code, stderr } = await run(t, ['import', 'openapi', from], { cwd })
+    assert.equal(code, 2, from)
+    assert.match(stderr, message)
+  }
+  assert.deepEqual(readdirSync(cwd), [])
+})
+
+test('a URL: redirects, limits, and servers relative to it', async (t) => {
+  const text = JSON.stringify(operation({}, { servers: [{ url: '../v2' }] }))
+  const base = await served(t, (request, response) => {
+    const { url = '' } = request
+    if (url === '/docs/a/openapi.json') response.end(text)
+    else if (url === '/old') response.writeHead(302, { location: '/docs/a/openapi.json' }).end()
+    else if (url === '/loop') response.writeHead(301, { location: '/loop' }).end()
+    else if (url === '/page') response.end('<!DOCTYPE html><html></html>')
+    else if (url === '/bytes') response.end(Buffer.from([0x7b, 0xff, 0xfe]))
+    else if (url === '/large') {
+      const chunk = Buffer.alloc(1024 * 1024, ' ')
+      const more = (): unknown => (response.destroyed ? undefined : response.write(chunk, more))
+      more()
+    } else response.writeHead(404).end()
+  })
+  const { code, stdout, stderr } = await run(t, ['import', 'openapi', `${base}/old`])
+  assert.equal(code, 0, stderr)
+  assert.ok(stdout.includes(`url: ${base}/docs/v2\n`), stdout)
+  for (const [path, message] of [
+    ['/nosuch', /it answers with the status 404/],
+    ['/loop', /redirects more than 5 times/],
+    ['/page', /it is a web page/],
+    ['/bytes', /not UTF-8/],
+    ['/large', /larger than 64 MiB/],
+  ] as const) {
+    const failed = await run(t, ['import', 'openapi', base + path])
+    assert.equal(failed.code, 2, path)
+    assert.match(failed.stderr, message)
+  }
+})

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { imported, operation, toolsOf } from './imported.ts'
+
+const LIST = { type: 'array', items: { type: 'string' } }
+const MAP = { type: 'object', properties: { R: { type: 'integer' }, G: { type: 'integer' } } }
+const BASE = 'GET https://api.example.com/v1'
+
+const QUERY: [name: string, parameter: object, value: unknown, query: string][] = [
+  ['a text', { schema: { type: 'string' } }, 'a&b=c', '?p=a%26b%3Dc'],
+  ['false', { schema: { type: 'boolean' } }, false, '?p=false'],
+  ['nothing', { schema: { type: 'string' } }, undefined, ''],
+  ['form, exploded by itself', { schema: LIST }, ['a', 'b,c'], '?p=a&p=b%2Cc'],
+  ['form', { explode: false, schema: LIST }, ['a', 'b,c'], '?p=a,b%2Cc&'],
+  ['form without items', { explode: false, schema: LIST }, [], '?'],
+  ['spaceDelimited', { style: 'spaceDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%20b&'],
+  ['pipeDelimited', { style: 'pipeDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%7Cb&'],
+  [
+    'spaceDelimited, exploded',
+    { style: 'spaceDelimited', explode: true, schema: LIST },
+    ['a', 'b'],
+    '?p=a&p=b&',
+  ],
+  ['an object in form', { schema: MAP }, { R: 1, G: 2 }, '?G=2&R=1&'],
+  ['an object in form, not exploded', { explode: false, schema: MAP }, { R: 1, G: 2 }, '?p=G,2,R,1&'],
+  [
+    'deepObject',
+    { style: 'deepObject', explode: true, schema: MAP },
+    { R: 1, G: 2 },
+    '?p%5BG%5D=2&p%5BR%5D=1&',
+  ],
+  ['JSON', { content: { 'application/json': { schema: MAP } } }, { R: 1 }, '?p=%7B%22R%22%3A1%7D'],
+  ['JSON of a text', { content: { 'application/json': { schema: { type: 'string' } } } }, 'a', '?p=%22a%22&'],
+]
+
+for (const [name, parameter, value, query] of QUERY)
+  test(`query: ${name}`, async () => {
+    const { send, leftOut } = await toolsOf(
+      operation({ parameters: [{ name: 'p', in: 'query', description: 'A value', ...parameter }] }),
+    )
+    assert.deepEqual(leftOut, [])
+    assert.equal(send(value === undefined ? {} : { p: value }).sent, `${BASE}/things${query}`)
+  })
+
+const PATH: [name: string, parameter: object, value: unknown, path: string][] = [
+  ['simple', { schema: { type: 'string' } }, 'a/../b', 'a%2F..%2Fb'],
+  ['simple list', { schema: LIST }, ['a', 'b/c'], 'a,b%2Fc'],
+  ['simple object', { schema: MAP }, { R: 1, G: 2 }, 'G,2,R,1'],
+  ['simple object, exploded', { explode: true, schema: MAP }, { R: 1, G: 2 }, 'G=2,R=1'],
+  ['label', { style: 'label', schema: { type: 'integer' } }, 5, '.5'],
+  ['label list', { style: 'label', schema: LIST }, ['a', 'b'], '.a,b'],
+  ['label list, exploded', { style: 'label', explode: true, schema: LIST }, ['a', 'b'], '.a.b'],
+  ['matrix', { style: 'matrix', schema: { type: 'integer' } }, 5, ';p=5'],
+  ['matrix list', { style: 'matrix', schema: LIST }, ['a', 'b'], ';p=a,b'],
+  ['matrix list, exploded', { style: 'matrix', explode: true, schema: LIST }, ['a', 'b'], ';p=a;p=b'],
+  ['matrix object, exploded', { style: 'matrix', explode: true, schema: MAP }, { R: 1, G: 2 }, ';G=2;R=1'],
+]
+
+for (const [name, parameter, value, path] of PATH)
+  test(`path: ${name}`, async () => {
+    const parameters = [{ name: 'p', in: 'path', required: true, description: 'A value', ...parameter }]
+    const { send } = await toolsOf(operation({ parameters }, { path: '/x/{p}/y' }))
+    assert.equal(send({ p: value }).sent, `${BASE}/x/${path}/y`)
+  })
+
+test('headers and cookies', async () => {
+  const { send } = await toolsOf(
+    operation({
+      parameters: [
+        { name: 'X-One', in: 'header', schema: { type: 'integer' } },
+        { name: 'X-List', in: 'header', schema: LIST },
+        { name: 'X-Map', in: 'header', explode: true, schema: MAP },
+        { name: 'one', in: 'cookie', schema: { type: 'string' } },
+        { name: 'list', in: 'cookie', explode: false, schema: LIST },
+        { name: 'Accept', in: 'header', schema: { type: 'string' } },
+        { name: 'Content-Length', in: 'header', required: true, schema: { type: 'integer' } },
+      ],
+    }),
+  )
+  const args = { 'X-One': 5, 'X-List': ['a', 'b'], 'X-Map': { R: 1 }, one: 'a; b=c d', list: ['x', 'y'] }
+  assert.deepEqual(send(args).headers, {
+    'X-One': '5',
+    'X-List': 'a,b',
+    'X-Map': 'R=1',
+    Cookie: 'one=a%3B%20b%3Dc%20d; list=x,y',
+  })
+  assert.deepEqual(send({ list: ['x'] }).headers, { Cookie: 'list=x' })
+  assert.deepEqual(send({}).headers, {})
+})
+
+test('names that no model provider takes, and names that stand twice', async () => {
+  const text = (name: string, place: string, required = false) => ({
+    name,
+    in: place,
+    required,
+    schema: { type: 'string' },
+  })
+  const { send, schema } = await toolsOf(
+    operation(
+      {
+        parameters: [
+          text('filter[name]', 'query'),
+          text('$top', 'query'),
+          text('id', 'query'),
+          text('id', 'path', true),
+          text('id', 'header'),
+          { name: 'ids[]', in: 'query', schema: LIST },
+        ],
+      },
+      { path: '/x/{id}' },
+    ),
+  )
+  assert.deepEqual(Object.keys(schema().properties), [
+    'path_id',
+    'filter_name',
+    'top',
+    'id',
+    'ids',
+    'header_id',
+  ])
+  const args = { filter_name: 'a', top: '2', id: '3', path_id: '4', header_id: '5', ids: ['6', '7'] }
+  const { sent, headers } = send(args)
+  assert.equal(sent, `${BASE}/x/4?filter%5Bname%5D=a&%24top=2&id=3&ids%5B%5D=6&ids%5B%5D=7&`)
+  assert.deepEqual(headers, { id: '5' })
+})
+
+test('what no style defines is left out, or skips the operation where it is required', async () => {
+  const nested = { name: 'p', in: 'query', schema: { type: 'array', items: { type: 'object' } } }
+  const other = { name: 'q', in: 'query', schema: { type: 'string' } }
+  const { leftOut, send } = await toolsOf(operation({ parameters: [nested, other] }))
+  assert.deepEqual(leftOut, [
+    {
+      operation: 'GET /things',
+      what: 'the query parameter p',
+      reason: 'no style of OpenAPI says how such a value is written there',
+    },
+  ])
+  assert.match(send({ p: [] }).error!, /`p` is not an argument/)
+  const { skipped } = imported(operation({ parameters: [{ ...nested, required: true }] }))
+  assert.equal(skipped.length, 1)
+  const deep = {
+    name: 'd',
+    in: 'query',
+    style: 'deepObject',
+    schema: { type: 'object', properties: { a: { type: 'string' }, b: MAP } },
+  }
+  const made = await toolsOf(operation({ parameters: [deep] }))
+  assert.deepEqual(
+    made.leftOut.map(({ what }) => what),
+    ['b of d'],
+  )
+  assert.match(made.send({ d: { b: { R: 1 } } }).error!, /not a known property/)
+})
+
+test('a path parameter that is not described is a text; one that the path lacks skips', async () => {
+  const { send } = await toolsOf(operation({}, { path: '/x/{user id}:run' }))
+  assert.equal(send({ user_id: 'a b' }).sent, `${BASE}/x/a%20b:run`)
+  const { skipped } = imported(
+    operation({ parameters: [{ name: 'p', in: 'path', required: true, schema: {} }] }),
+  )
+  assert.match(skipped[0]!.reason, /its path does not hold the parameter p/)
+})
+
+test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
+  const list = (name: string, collectionFormat: string) => ({
+    name,
+    in: 'query',
+    type: 'array',
+    items: { type: 'string' },
+    collectionFormat,
+  })
+  const { send } = await toolsOf({
+    swagger: '2.0',
+    info: { title: 'Old', version: '1' },
+    host: 'old.example.com',
+    basePath: '/api/',
+    schemes: ['http', 'https'],
+    parameters: { Limit: { name: 'limit', in: 'query', type: 'integer', default: 10 } },
+    paths: {
+      '/a': {
+        get: {
+          operationId: 'op',
+          summary: 'Does something',
+          parameters: [
+            { $ref: '#/parameters/Limit' },
+            ...['csv', 'ssv', 'tsv', 'pipes', 'multi'].map((format) => list(format, format)),
+          ],
+        },
+        post: {
+          operationId: 'post',
+          summary: 'Posts',
+          consumes: ['application/x-www-form-urlencoded'],
+          parameters: [
+            { name: 'a', in: 'formData', type: 'string', required: true },
+            { name: 'b', in: 'formData', type: 'array', items: { type: 'string' } },
+          ],
+        },
+        put: {
+          operationId: 'put',
+          summary: 'Puts',
+          parameters: [{ name: 'file', in: 'formData', type: 'file', required: true }],
+        },
+      },
+    },
+  })
+  const ab = ['a', 'b']
+  assert.equal(
+    send({ limit: 5, csv: ab, ssv: ab, tsv: ab, pipes: ab, multi: ab }).sent,
+    'GET https://old.example.com/api/a?limit=5&csv=a,b&ssv=a%20b&tsv=a%09b&pipes=a%7Cb&multi=a&multi=b&',
+  )
+  assert.equal(send({ a: 'x y', b: ab }, 'post').body, 'a=x+y&b=a,b&')
+  assert.match(
+    send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put').body!,
+    /name="file"; filename="a.txt"/,
+  )
+})
