@@ -1,0 +1,102 @@
+import type { ReadConfiguration } from '../config/index.ts'
+import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { aborted } from './connect.ts'
+import { targetsOf } from './targets.ts'
+import {
+  type CheckEndpointsOptions,
+  DEFAULTS,
+  type EndpointCheck,
+  type Read,
+  type Status,
+  type Step,
+  type Target,
+} from './types.ts'
+
+/**
+ * Checks what configurations call: the origin of each tool, once however many tools call it, each MCP server, and
+ * the tools that `call` names. Nothing is changed anywhere but by those. Never rejects; after `signal` was aborted
+ * only what was finished is returned.
+ */
+export async function checkEndpoints(
+  configurations: readonly ReadConfiguration[],
+  options: CheckEndpointsOptions,
+): Promise<EndpointCheck[]> {
+  const { concurrency = DEFAULTS.concurrency, onProgress, signal } = options
+  const targets = targetsOf(configurations.filter(isRead), options)
+  const checks: (EndpointCheck | undefined)[] = targets.map(() => undefined)
+  let next = 0
+  let done = 0
+  const work = async () => {
+    while (next < targets.length && !signal?.aborted) {
+      const i = next++
+      checks[i] = await checkOne(targets[i]!, options)
+      onProgress?.(++done, targets.length, targets[i]!.endpoint)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, targets.length) }, work))
+  return checks.filter((check) => check !== undefined)
+}
+
+function isRead(read: ReadConfiguration): read is Read {
+  return read.configuration !== undefined
+}
+
+/** Milliseconds before the second try; doubled for each further one. */
+const PAUSE = 250
+
+async function checkOne(
+  target: Target,
+  { retries = DEFAULTS.retries, signal }: CheckEndpointsOptions,
+): Promise<EndpointCheck | undefined> {
+  const { type, endpoint, users: usedBy, timeout } = target
+  for (let attempts = 1; ; attempts++) {
+    const begin = performance.now()
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), timeout)
+    const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+    const steps = await target.run(either)
+    clearTimeout(timer)
+    if (signal?.aborted) return undefined
+    const ms = Math.round(performance.now() - begin)
+    const again =
+      attempts <= retries && steps.some(({ status, transient }) => status === 'failed' && transient)
+    if (!again) return { type, endpoint, status: worst(steps), steps, usedBy, attempts, ms }
+    await pause(PAUSE * 2 ** (attempts - 1), signal)
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([over, ...(signal ? [aborted(signal)] : [])]).catch(() => {})
+  clearTimeout(timer)
+}
+
+const RANK: Status[] = ['failed', 'warning', 'skipped', 'ok']
+
+function worst(steps: readonly Step[]): Status {
+  return RANK.find((rank) => steps.some(({ status }) => status === rank)) ?? 'ok'
+}
+
+/** What the checks found wrong, each at the first place that needs it. */
+export function endpointFindings(checks: readonly EndpointCheck[]): Finding[] {
+  return sortFindings(
+    checks.flatMap(({ steps, usedBy }) =>
+      steps.flatMap(({ status, code, detail, hint }) => {
+        if (code === undefined || (status !== 'failed' && status !== 'warning')) return []
+        const [first, ...others] = usedBy
+        const { file, range } = first!
+        const related = others.map(({ name, ...place }) => ({
+          file: place.file,
+          ...(place.range && { range: place.range }),
+          message: `\`${name}\` calls it too`,
+        }))
+        const severity = status === 'failed' ? ('error' as const) : ('warning' as const)
+        const more = { severity, ...(range && { range }), ...(hint !== undefined && { hint }), related }
+        return [finding(code, file, detail, more)]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,12 @@
+/** Configurations → whether what they call can be reached. */
+
+export { checkEndpoints, endpointFindings } from './check.ts'
+export { connectionFindings, type PlacedSettings, pidFindings } from './connections.ts'
+export {
+  type CheckEndpointsOptions,
+  DEFAULTS,
+  type EndpointCheck,
+  type Status,
+  type Step,
+  type User,
+} from './types.ts'

@@ -1,0 +1,124 @@
+import type { Env, Server, Tool } from '../config/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { FLAVOURS, type Flavour, sampleArgs, sampleRequest } from '../lint/samples.ts'
+import { type Args, toolSubjects } from '../lint/subjects.ts'
+import { RenderError } from '../template/index.ts'
+import { renderConfig } from '../tools/compile.ts'
+import { compileEndpoint } from '../tools/endpoint.ts'
+import { CallError } from '../tools/failure.ts'
+import { compileHeaders } from '../tools/headers.ts'
+import { compileQuietly, isFixed, REQUEST_ROOTS, templateCompiler } from '../tools/templates.ts'
+import type { Read } from './types.ts'
+
+/** What one tool of one server would be asked with. */
+export interface ToolProbe {
+  tool: Tool
+  server: Server
+  index: number
+  origin: string
+  /** Path and query with sample arguments. */
+  path: string
+  /** Names and values in turn: those that neither arguments nor the caller's request have a part in. */
+  headers: string[]
+  /** Whether one of them is a credential. */
+  credential: boolean
+  /** Whether calls bring a credential of their own. */
+  callerCredential: boolean
+  /** Whether every call goes to this very path. */
+  fixed: boolean
+}
+
+/** Why a tool's endpoint is not asked. */
+export interface Unasked {
+  tool: Tool
+  index: number
+  why: string
+}
+
+const CREDENTIAL = /^(?:authorization|cookie|.*-authorization)$|key|token|secret|passw|credential|auth/i
+
+/** Every tool of a configuration, for each server that offers it. Never throws. */
+export function probesOf(read: Read, env: Env): { probes: ToolProbe[]; unasked: Unasked[] } {
+  const { configuration } = read
+  const probes: ToolProbe[] = []
+  const unasked: Unasked[] = []
+  for (const [index, tool] of configuration.tools.entries()) {
+    if (read.doubtful(['tools', index, 'endpoint'])) continue
+    const { args, subjects } = toolSubjects(configuration, tool, index)
+    const servers = subjects[0]!.servers.length ? subjects[0]!.servers : [noServer(configuration.name)]
+    for (const server of servers) {
+      const made = probe(tool, args, server, env)
+      if (typeof made === 'string') unasked.push({ tool, index, why: made })
+      else probes.push({ ...made, tool, server, index })
+    }
+  }
+  return { probes, unasked }
+}
+
+/** A file under work may have no server yet. */
+function noServer(name: string): Server {
+  return { name, config: {} }
+}
+
+function probe(
+  tool: Tool,
+  args: Args,
+  server: Server,
+  env: Env,
+): Omit<ToolProbe, 'tool' | 'server' | 'index'> | string {
+  const compile = templateCompiler(env, [])
+  const config = renderConfig(server, [], compile, [])
+  const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, env)
+  if (!template) return 'its endpoint is no sound template: see plantgw validate'
+  const { endpoint, fault } = compileEndpoint(template, tool.args, config)
+  if (fault !== undefined) return `its endpoint ${fault}`
+  const render = (flavour: Flavour) => {
+    const Args = sampleArgs(args, true, flavour, template.references)
+    return endpoint({ Config: config, Args, Request: sampleRequest(template.references) })
+  }
+  const target = firstThatRenders(render)
+  if (typeof target === 'string') return target
+  const required = tool.args.some((arg) => arg.required && arg.position === 'query')
+  return { ...target, ...trustedHeaders(tool, config, env), fixed: isFixed(template) && !required }
+}
+
+function firstThatRenders<T>(render: (flavour: Flavour) => T): T | string {
+  let why = ''
+  for (const flavour of FLAVOURS) {
+    try {
+      return render(flavour)
+    } catch (error) {
+      if (!(error instanceof CallError) && !(error instanceof RenderError)) throw error
+      why ||= error instanceof CallError ? (error.detail ?? error.text) : error.message
+    }
+  }
+  return `its endpoint cannot be made with sample arguments: ${why.replace(/\.$/, '')}`
+}
+
+/** The headers that the author wrote whole, or took from `.Config` and the environment. */
+function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
+  const entries = Object.entries(tool.headers)
+  const fixed = entries.filter(([, source]) => {
+    const { template } = compileQuietly(source, 'header', REQUEST_ROOTS, env)
+    return template !== undefined && isFixed(template)
+  })
+  const own: Tool = { ...tool, args: [], headers: Object.fromEntries(fixed) }
+  const made = compileHeaders(own, [], config, templateCompiler(env, []), [])
+  const root = { Config: config, Args: {} as JsonObject, Request: {} }
+  // Without a body nothing has its type.
+  const headers = pairs(made.make(root, {})).filter(([name]) => name.toLowerCase() !== 'content-type')
+  const given = new Set(fixed.map(([name]) => name))
+  const ofCalls = [
+    ...entries.filter(([name]) => !given.has(name)).map(([name]) => name),
+    ...tool.args.filter(({ position }) => position === 'header').map(({ name }) => name),
+  ]
+  return {
+    headers: headers.flat(),
+    credential: headers.some(([name]) => CREDENTIAL.test(name)),
+    callerCredential: ofCalls.some((name) => CREDENTIAL.test(name)),
+  }
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]!] as [string, string]] : []))
+}
