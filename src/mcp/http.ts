@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { Cancellation, type CancelSignal } from './cancel.ts'
 import { errorText, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
+import type { Replicas } from './replicas.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 export type ResponseHeaders = Readonly<Record<string, string>>
@@ -23,6 +24,8 @@ export interface Exchange {
   /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
   onGone(listener: () => void): () => void
   body(): Promise<Body>
+  /** Absent where the gateway is one process. */
+  readonly replicas?: Replicas
 }
 
 export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' }

@@ -11,6 +11,8 @@ export interface Session {
   readonly prefix: string
   /** Who opened it; it is unknown to others. */
   readonly caller: string | undefined
+  /** The replica that opened it, where it is one that is taken up by its id; absent: this process did. */
+  readonly owner?: string
   /** Set by `initialize`. */
   revision: SessionRevision
   /** Milliseconds since the epoch of the last request. */
@@ -37,6 +39,8 @@ export interface Attached {
   busy(): boolean
   /** Ends at once. */
   end(): void
+  /** Tells the server that the client ended the session; absent where `end` does. */
+  leave?(): void
   /** Ends the session when no call is under way, or after a while; resolves then. */
   drain(): Promise<void>
 }
@@ -56,14 +60,19 @@ export type ListKind = 'tools' | 'prompts'
 export interface Kept {
   write(comment: string): void
   close?(): void
+  /** Ends what is no call, and so would be waited for in vain. */
+  drain?(): void
 }
 
 /** What outlives a reload: sessions and open streams. Closed at exit. */
 export interface Hub {
   openSession(prefix: string, caller: string | undefined, revision: SessionRevision): Session
+  /** Takes up a session that another replica opened; undefined when its client has ended it here. */
+  takeUp(session: Pick<Session, 'id' | 'prefix' | 'caller' | 'revision' | 'owner'>): Session | undefined
   /** The session, unless it is unknown at this prefix or to this caller. */
   session(id: string, prefix: string, caller: string | undefined): Session | undefined
-  endSession(session: Session): void
+  /** @param forGood whether its id may not be taken up again */
+  endSession(session: Session, forGood?: boolean): void
   /** Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at the end. */
   keep(stream: Kept): void
   drop(stream: Kept): void
@@ -74,6 +83,7 @@ export interface Hub {
   /** Ends every session and stream of a prefix that is served no more. */
   endPrefix(prefix: string): void
   counts(): { sessions: number; streams: number }
+  sessionsByPrefix(): Map<string, number>
   /** Closes subscriptions at once, and the streams of each session when its calls have ended. */
   drain(): Promise<void>
   close(): void
@@ -94,6 +104,8 @@ export function createHub(options: HubOptions = {}): Hub {
   const { idleTimeout = 3_600_000, maxSessions = 100_000, keepAlive = 15_000 } = options
   /** In the order of their last use. */
   const sessions = new Map<string, Session>()
+  /** Ids of sessions that their clients ended, the newest last. */
+  const ended = new Set<string>()
   const streams = new Set<Kept>()
   const listeners = new Set<Listener>()
 
@@ -117,7 +129,16 @@ export function createHub(options: HubOptions = {}): Hub {
     sessions.set(session.id, session)
   }
 
-  function endSession(session: Session): void {
+  function add(known: Pick<Session, 'id' | 'prefix' | 'caller' | 'revision' | 'owner'>): Session {
+    const session: Session = { ...known, lastUsed: Date.now(), streams: [], calls: new Map() }
+    sessions.set(session.id, session)
+    if (sessions.size > maxSessions) endSession(sessions.values().next().value as Session)
+    return session
+  }
+
+  function endSession(session: Session, forGood = false): void {
+    if (forGood) ended.add(session.id)
+    if (ended.size > maxSessions) ended.delete(ended.values().next().value as string)
     if (!sessions.delete(session.id)) return
     for (const call of session.calls.values()) call.cancel()
     for (const stream of [...session.streams]) stream.close()
@@ -132,21 +153,8 @@ export function createHub(options: HubOptions = {}): Hub {
   }
 
   return {
-    openSession(prefix, caller, revision) {
-      const id = randomUUID()
-      const session: Session = {
-        id,
-        prefix,
-        caller,
-        revision,
-        lastUsed: Date.now(),
-        streams: [],
-        calls: new Map(),
-      }
-      sessions.set(id, session)
-      if (sessions.size > maxSessions) endSession(sessions.values().next().value as Session)
-      return session
-    },
+    openSession: (prefix, caller, revision) => add({ id: randomUUID(), prefix, caller, revision }),
+    takeUp: (session) => (ended.has(session.id) ? undefined : add(session)),
     session(id, prefix, caller) {
       const session = sessions.get(id)
       if (session?.prefix !== prefix || session.caller !== caller) return undefined
@@ -171,8 +179,14 @@ export function createHub(options: HubOptions = {}): Hub {
       for (const listener of [...listeners]) if (listener.prefix === prefix) endListener(listener)
     },
     counts: () => ({ sessions: sessions.size, streams: streams.size }),
+    sessionsByPrefix() {
+      const counts = new Map<string, number>()
+      for (const { prefix } of sessions.values()) counts.set(prefix, (counts.get(prefix) ?? 0) + 1)
+      return counts
+    },
     async drain() {
       for (const listener of [...listeners]) endListener(listener)
+      for (const stream of [...streams]) stream.drain?.()
       const ends = [...sessions.values()].map(async (session) => {
         await Promise.allSettled([...session.calls.values()].map(({ ended }) => ended))
         await session.attached?.drain()

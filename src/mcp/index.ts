@@ -24,6 +24,7 @@ export {
   createHub,
   type Hub,
   type HubOptions,
+  type Kept,
   type ListKind,
   type Session,
 } from './hub.ts'
@@ -31,6 +32,7 @@ export * from './jsonrpc.ts'
 export { checkParamHeaders, declaredParamHeaders } from './mirror.ts'
 export { paramHeaderFault } from './param-header-fault.ts'
 export { type Messages, type Received, receive } from './receive.ts'
+export { idOf, leave, locate, type Replicas, unknownSession } from './replicas.ts'
 export { openReply, type PostReply } from './reply.ts'
 export {
   allowsBatches,
@@ -44,7 +46,7 @@ export {
   STATELESS_REVISIONS,
 } from './revisions.ts'
 export type { Answer, Call, Door, Endpoint, Method, ParamHeader, Service } from './service.ts'
-export { serveMessage, serveSse } from './sse.ts'
+export { messageElsewhere, serveMessage, serveSse } from './sse.ts'
 export { checkStateless, claimsRevision, unsupported } from './stateless.ts'
 export { type EventStream, openStream } from './stream.ts'
 export { notAcceptable, openGet, serveMcp, withSession } from './streamable.ts'

@@ -1,7 +1,8 @@
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
+import type { Ticket } from '../cluster/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { CancelSignal } from './cancel.ts'
-import type { Hub } from './hub.ts'
+import type { Hub, Session } from './hub.ts'
 import type { RpcError } from './jsonrpc.ts'
 import type { Revision } from './revisions.ts'
 
@@ -30,6 +31,11 @@ export interface Door {
   caller: string | undefined
   /** Whether sessions of proxied servers are known here, instead of those of services. */
   proxied?: boolean
+  /**
+   * Takes up a session that another replica opened, or decides whether what was taken up can go on; undefined: only
+   * that replica can serve it. Default: what sessions with services need.
+   */
+  revive?(ticket: Ticket, local: Session | undefined): Session | undefined
 }
 
 /** What a prefix needs to answer. */

@@ -1,6 +1,7 @@
 import { accepted, type Exchange, eventStream, methodNotAllowed, rpcError } from './http.ts'
 import { INVALID_REQUEST } from './jsonrpc.ts'
 import { receive } from './receive.ts'
+import { idOf, locate } from './replicas.ts'
 import type { Endpoint } from './service.ts'
 import { answerAll, initialize } from './session.ts'
 import { openStream } from './stream.ts'
@@ -20,22 +21,25 @@ export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: st
   })
   session.streams.push(stream)
   hub.keep(stream)
-  stream.write(`event: endpoint\ndata: ${messagePath}?sessionId=${session.id}\n\n`)
+  stream.write(
+    `event: endpoint\ndata: ${messagePath}?sessionId=${idOf(exchange, session, { kind: 'held' })}\n\n`,
+  )
   return eventStream(exchange, stream.body)
 }
 
 /** Serves `{prefix}/message`: takes messages of an open stream. */
 export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
   if (exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
-  const { hub, prefix, caller, service } = endpoint
+  const { service } = endpoint
   const refuse = (status: number, message: string) =>
     rpcError(exchange, status, { code: INVALID_REQUEST, message })
   const { sessionId } = exchange.query()
   if (!sessionId) return refuse(400, 'The sessionId query parameter is missing: open the sse stream first')
-  const session = hub.session(sessionId, prefix, caller)
+  const located = locate(exchange, endpoint, sessionId)
+  if (located && 'elsewhere' in located) return messageElsewhere(exchange, located.elsewhere)
+  const session = located?.session
   const stream = session?.streams[0]
-  if (!session || !stream || session.attached)
-    return refuse(404, 'The session is unknown or has ended: open the sse stream again')
+  if (!session || !stream || session.attached) return refuse(404, ENDED)
   const received = await receive(exchange)
   if ('refused' in received) return received.refused
   const { messages, batch } = received
@@ -51,4 +55,17 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     if (text) stream.send(text)
   })
   return accepted(exchange)
+}
+
+const ENDED = 'The session is unknown or has ended: open the sse stream again'
+
+/** A message for a stream that another replica holds. */
+export async function messageElsewhere(
+  exchange: Exchange,
+  send: (body: string) => Promise<Response | undefined>,
+): Promise<Response> {
+  const received = await receive(exchange)
+  if ('refused' in received) return received.refused
+  const answer = await send(received.text)
+  return answer ?? rpcError(exchange, 404, { code: INVALID_REQUEST, message: ENDED })
 }

@@ -13,6 +13,7 @@ import {
 import type { Session } from './hub.ts'
 import { INVALID_REQUEST, type Message, type RequestId } from './jsonrpc.ts'
 import { type Messages, receive } from './receive.ts'
+import { idOf, leave, locate, passCancellation, unknownSession } from './replicas.ts'
 import { allowsBatches, isSessionRevision, isStatelessRevision } from './revisions.ts'
 import type { Door, Endpoint } from './service.ts'
 import { answerAll, initialize } from './session.ts'
@@ -30,10 +31,7 @@ export async function serveMcp(exchange: Exchange, endpoint: Endpoint): Promise<
     case 'GET':
       return withSession(exchange, endpoint, (session) => openGet(exchange, endpoint, session))
     case 'DELETE':
-      return withSession(exchange, endpoint, (session) => {
-        endpoint.hub.endSession(session)
-        return new Response(null, { status: 204, headers: exchange.replyHeaders })
-      })
+      return withSession(exchange, endpoint, (session) => leave(exchange, endpoint.hub, session))
     default:
       return methodNotAllowed(exchange, 'POST, GET, DELETE')
   }
@@ -61,6 +59,7 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
     endpoint,
     (session) => inSession(exchange, endpoint, session, received, form),
     id,
+    received.text,
   )
 }
 
@@ -71,14 +70,15 @@ function open(
 ): Response {
   const { revision, text } = initialize(request, service)
   if (!revision) return json(exchange, text)
-  return json(exchange, text, 200, { 'mcp-session-id': hub.openSession(prefix, caller, revision).id })
+  const session = hub.openSession(prefix, caller, revision)
+  return json(exchange, text, 200, { 'mcp-session-id': idOf(exchange, session, { kind: 'session' }) })
 }
 
 async function inSession(
   exchange: Exchange,
   { service }: Endpoint,
   session: Session,
-  { messages, batch }: Messages,
+  { messages, batch, text: body }: Messages,
   form: AnswerForm,
 ): Promise<Response> {
   if (batch && !allowsBatches(session.revision)) {
@@ -86,7 +86,10 @@ async function inSession(
     return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
   }
   const text = await answerAll(exchange, messages, batch, service, session)
-  if (text === undefined) return accepted(exchange)
+  if (text === undefined) {
+    if (!batch) await passCancellation(exchange, session, messages[0], body)
+    return accepted(exchange)
+  }
   // A cancelled request gets no response, so the stream ends without one.
   if (text === '') return eventStream(exchange, '')
   return reply(exchange, text, form)
@@ -110,13 +113,15 @@ export function openGet(exchange: Exchange, { hub }: Pick<Endpoint, 'hub'>, sess
 
 /**
  * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, which
- * makes the client start anew (2025-11-25, Session Management), and is never used for anything else.
+ * makes the client start anew (2025-11-25, Session Management), and is never used for anything else. `id` and
+ * `body` are those of a POST.
  */
 export function withSession(
   exchange: Exchange,
-  { hub, prefix, caller, proxied = false }: Door,
+  door: Door,
   next: (session: Session) => Response | Promise<Response>,
   id: RequestId | null = null,
+  body?: string,
 ): Response | Promise<Response> {
   const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = exchange.headers
   if (version !== undefined && !isSessionRevision(version)) {
@@ -127,10 +132,12 @@ export function withSession(
     const message = 'The Mcp-Session-Id header is missing: send initialize first, then the id it returns'
     return rpcError(exchange, 400, { code: INVALID_REQUEST, message }, id)
   }
-  const session = hub.session(sessionId, prefix, caller)
-  if (session && (session.attached !== undefined) === proxied) return next(session)
-  const message = 'The session is unknown or has ended: send initialize again without a session id'
-  return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)
+  const located = locate(exchange, door, sessionId)
+  if (located && 'elsewhere' in located)
+    return located.elsewhere(body, id).then((answer) => answer ?? unknownSession(exchange, id))
+  const session = located?.session
+  if (session && (session.attached !== undefined) === (door.proxied ?? false)) return next(session)
+  return unknownSession(exchange, id)
 }
 
 export function notAcceptable(exchange: Exchange, types: string): Response {

@@ -17,7 +17,12 @@ export function compileTools(
 ): { tools: Tools; problems: Problem[] } {
   const problems: Problem[] = []
   const serverPath = ['servers', configuration.servers.indexOf(server)]
-  const config = renderConfig(server, serverPath, templateCompiler(context.env, problems), problems)
+  const config = renderConfig(
+    server,
+    serverPath,
+    templateCompiler(context.env, problems, context.memo),
+    problems,
+  )
   const shared: ToolContext = { ...context, server, config, compileSchema: schemaCompiler(), problems }
   const compiled = new Map<string, CompiledTool>()
   for (const [tool, index] of offered(configuration, server)) {
@@ -43,7 +48,7 @@ function offered(
 }
 
 /** `.Config`: each value rendered once, with nothing but `env` to read. */
-function renderConfig(
+export function renderConfig(
   server: Server,
   path: (string | number)[],
   compile: CompileTemplate,

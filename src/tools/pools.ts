@@ -1,6 +1,10 @@
-import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici'
+import { createRequire } from 'node:module'
+import type { Dispatcher } from 'undici'
 import type { Proxy as UpstreamProxy } from '../config/model.ts'
 import type { Pools } from './types.ts'
+
+/** Loaded for the first call: commands that only look at configurations make none. */
+const undici = () => createRequire(import.meta.url)('undici') as typeof import('undici')
 
 /** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
 const MAX_POOLS = 256
@@ -53,6 +57,7 @@ function proxyUrl({ type, host, port }: UpstreamProxy): string {
 }
 
 function open(origin: string, connectTimeout: number, proxy?: UpstreamProxy): Dispatcher {
+  const { buildConnector, Pool, ProxyAgent, Socks5ProxyAgent } = undici()
   // The deadline of the call bounds headers and body together.
   const options = { connections: MAX_SOCKETS, headersTimeout: 0, bodyTimeout: 0 }
   const connect = { timeout: connectTimeout }

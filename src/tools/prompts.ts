@@ -1,6 +1,7 @@
 import type { Configuration, Prompt } from '../config/model.ts'
 import { nearest } from '../findings/index.ts'
 import type { Template } from '../template/index.ts'
+import type { Memo } from '../template/memo.ts'
 import { CallError } from './failure.ts'
 import { type Env, render, templateCompiler } from './templates.ts'
 import type { Problem, PromptAnswer, PromptDefinition, Prompts } from './types.ts'
@@ -16,10 +17,10 @@ interface CompiledPrompt {
 /** Compiles the prompts that the configuration itself holds; their texts are templates over `.Args`. */
 export function compilePrompts(
   configuration: Configuration,
-  { env }: { env: Env },
+  { env, memo }: { env: Env; memo?: Memo },
 ): { prompts: Prompts; problems: Problem[] } {
   const problems: Problem[] = []
-  const compile = templateCompiler(env, problems)
+  const compile = templateCompiler(env, problems, memo)
   const compiled = new Map<string, CompiledPrompt>()
   for (const [i, prompt] of configuration.prompts.entries()) {
     const texts = prompt.promptResponse.map(({ content }, j) =>
@@ -28,6 +29,7 @@ export function compilePrompts(
     if (!texts.includes(undefined))
       compiled.set(prompt.name, { prompt, definition: definitionOf(prompt), texts })
   }
+  compile.rest()
   const list = [...compiled.values()].map(({ definition }) => definition)
   const names = [...compiled.keys()]
   return {

@@ -8,6 +8,7 @@ import {
   type Template,
   type TemplateError,
 } from '../template/index.ts'
+import type { Memo } from '../template/memo.ts'
 import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
 import { unrendered } from './unrendered.ts'
@@ -24,24 +25,63 @@ export const RESPONSE_ROOTS: Roots = {
 const TRUSTED = ['Config']
 
 export type Env = Readonly<Record<string, string | undefined>>
-export type CompileTemplate = (
-  source: string,
-  path: (string | number)[],
-  place: Place,
-  roots: Roots,
-) => Template | undefined
+export interface CompileTemplate {
+  (source: string, path: (string | number)[], place: Place, roots: Roots): Template | undefined
+  /**
+   * Lets go of what its templates were compiled to, which takes many times the room of their text, until they are
+   * rendered again: most tools of many configurations are never called.
+   */
+  rest(): void
+}
 
-/** Compiles templates and writes what is wrong with them into `problems`. */
-export function templateCompiler(env: Env, problems: Problem[]): CompileTemplate {
-  return (source, path, place, roots) => {
-    const { template, errors } = compileQuietly(source, place, roots, env)
+/**
+ * Compiles templates and writes what is wrong with them into `problems`.
+ * @param memo what the same run has compiled already
+ */
+export function templateCompiler(env: Env, problems: Problem[], memo?: Memo): CompileTemplate {
+  const made: Resting[] = []
+  const compileOne = (source: string, path: (string | number)[], place: Place, roots: Roots) => {
+    const { template, errors } = compileQuietly(source, place, roots, env, memo)
     for (const error of errors) problems.push(problemOf(error, path))
-    return template
+    if (!template) return undefined
+    const resting = restingOf(template, place, roots, env)
+    made.push(resting)
+    return resting.template
+  }
+  const rest = () => {
+    for (const one of made.splice(0)) one.rest()
+  }
+  return Object.assign(compileOne, { rest })
+}
+
+interface Resting {
+  template: Template
+  rest(): void
+}
+
+function restingOf(compiled: Template, place: Place, roots: Roots, env: Env): Resting {
+  const { source, references, constant } = compiled
+  let awake: Template | undefined = compiled
+  return {
+    template: {
+      source,
+      references,
+      constant,
+      render(root) {
+        if (constant !== undefined) return constant
+        awake ??= compileQuietly(source, place, roots, env).template
+        if (!awake) throw new CallError('internal', 'A template of this tool cannot be used.')
+        return awake.render(root)
+      },
+    },
+    rest() {
+      awake = undefined
+    },
   }
 }
 
-export function compileQuietly(source: string, place: Place, roots: Roots, env: Env): Compiled {
-  return compile(source, { place, env, roots, trusted: TRUSTED })
+export function compileQuietly(source: string, place: Place, roots: Roots, env: Env, memo?: Memo): Compiled {
+  return (memo?.compile ?? compile)(source, { place, env, roots, trusted: TRUSTED })
 }
 
 const CODES: Record<TemplateError['kind'], FindingCode> = {

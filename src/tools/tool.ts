@@ -48,7 +48,7 @@ export function compileTool(
 ): CompiledTool | undefined {
   const { config, env, pools, problems, server, compileSchema } = context
   const before = problems.length
-  const compile = templateCompiler(env, problems)
+  const compile = templateCompiler(env, problems, context.memo)
   const limits = mergeLimits(context.limits, server.limits, tool.limits)
   const definition = toolDefinition(tool)
 
@@ -79,10 +79,13 @@ export function compileTool(
       validate: compileSchema(definition.outputSchema),
       wrapped: !isObjectSchema(tool.outputSchema!),
     }
+  compile.rest()
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
 
   const readArgs = argsReader(tool, definition.inputSchema, compileSchema(definition.inputSchema))
-  const buildRoot = rootBuilder(config, [url, body.template, responseBody, errorBody, ...headers.templates])
+  const buildRoot = lazy(() =>
+    rootBuilder(config, [url, body.template, responseBody, errorBody, ...headers.templates]),
+  )
   // What the endpoint names itself is not sent again.
   const query = tool.args
     .filter(({ name, position }) => position === 'query' && !readsArgument(url, name))
@@ -93,7 +96,7 @@ export function compileTool(
 
   const plan = (given: unknown, call: CallContext): { request: UpstreamRequest; sent: Sent } => {
     const args = readArgs(given)
-    const root = buildRoot(args, call)
+    const root = buildRoot()(args, call)
     const { origin, path } = target.endpoint(root)
     const request: UpstreamRequest = {
       method: tool.method,

@@ -3,6 +3,7 @@ import type { Limits, Proxy as UpstreamProxy } from '../config/model.ts'
 import type { FindingCode } from '../findings/codes.ts'
 import type { Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import type { Memo } from '../template/memo.ts'
 import type { Answer, UpstreamRequest } from './exchange.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */
@@ -123,6 +124,8 @@ export interface CompileContext {
   /** Of the process; those of the server and the tool go before them. */
   limits: Limits
   pools: Pools
+  /** Templates that the same run has compiled. */
+  memo?: Memo
 }
 
 /** What MCP's `prompts/list` shows of a prompt. */

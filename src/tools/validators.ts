@@ -1,11 +1,10 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import addFormatsModule from 'ajv-formats'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import { addFormats, makeAjv } from '../config/ajv.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { CallError } from './failure.ts'
 import { hasExact } from './values.ts'
 import { lazy } from './words.ts'
-
-const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
 
 /** Holds a value against a schema: what is wrong with it, empty when nothing is. @throws CallError */
 export type Validate = (value: Json) => ErrorObject[]
@@ -20,8 +19,8 @@ const MAX_THOROUGH = 10_000
  * it keeps, together with the old tools. A sound value is checked once; a faulty one again for all its faults.
  */
 export function schemaCompiler(): CompileSchema {
-  const quick = lazy(() => makeAjv(false))
-  const thorough = lazy(() => makeAjv(true))
+  const quick = lazy(() => validator(false))
+  const thorough = lazy(() => validator(true))
   return (schema) => {
     const check = lazy(() => compile(quick(), schema))
     const checkAll = lazy(() => compile(thorough(), schema))
@@ -45,8 +44,8 @@ function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
   }
 }
 
-function makeAjv(allErrors: boolean): Ajv2020 {
-  const ajv = new Ajv2020({
+function validator(allErrors: boolean): Ajv2020 {
+  const ajv = makeAjv({
     allErrors,
     strict: false,
     verbose: true,

@@ -4,6 +4,8 @@ export interface Backoff {
   refusal(key: string): string | undefined
   failed(key: string, reason: string): void
   worked(key: string): void
+  /** Why what is not tried now failed, each reason once. */
+  faults(): string[]
 }
 
 /** Milliseconds of the pause after a second failure in a row; each further one is twice as long. */
@@ -31,6 +33,10 @@ export function createBackoff(now: () => number = Date.now): Backoff {
     },
     worked(key) {
       failures.delete(key)
+    },
+    faults() {
+      const current = [...failures.values()].filter(({ until }) => until > now())
+      return [...new Set(current.map(({ reason }) => reason))]
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, parse, stringify } from '../json/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import {
   type AnswerForm,
   type Attached,
@@ -17,12 +17,14 @@ import {
   reply,
   rpcError,
   type Session,
+  unknownSession,
 } from '../mcp/index.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { forwardAnswer, forwardedHeaders, readMessages } from './forward.ts'
 import type { Handshake, Opened } from './front.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
 import type { Request, Restored } from './link.ts'
+import { ACCEPT, createServerSession, idOf, parsed, setsState } from './server-session.ts'
 import { filterText, type ToolFilter } from './tools.ts'
 
 export interface BytesOptions {
@@ -33,6 +35,8 @@ export interface BytesOptions {
   filter: ToolFilter | undefined
   maxMessage: number
   timeout: number
+  /** Whether other replicas may be in the server's session: only who ends it for good tells the server. */
+  shared: boolean
   onCall(call: { method: string; name: unknown; ms: number; requestId: string; failure?: string }): void
   onIdle(): void
 }
@@ -43,34 +47,34 @@ export interface BytesSession extends Omit<Attached, 'owner' | 'drain'> {
   initialize(exchange: Exchange, request: Request, text: string): Promise<Opened>
   /** Opens the server's session by a handshake that another server has had; its revision is kept. */
   adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  /** Goes on with a server's session that another replica opened. */
+  resume(upstream: string | undefined): void
+  /** What another replica needs to go on with it. */
+  carries(): { upstream?: string }
   restore(): Restored[]
   post(exchange: Exchange, messages: Messages, form: AnswerForm): Promise<Response>
   get(exchange: Exchange): Promise<Response>
+  /** Ends the streams that answer no call. */
+  quiet(): void
+  leave(): void
 }
 
-const SAFE =
-  /^(?:ping|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
-const ACCEPT = 'application/json, text/event-stream'
-const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
-
 export function createBytes(options: BytesOptions): BytesSession {
-  const { session, definition, resolved, http, filter, maxMessage, timeout, onCall, onIdle } = options
+  const { session, definition, resolved, http, filter, maxMessage, timeout, shared, onCall, onIdle } = options
   const { name } = definition.server
-  /** The server's own session id, when it gives one. */
-  let upstreamId: string | undefined
-  let initialize = ''
-  let revision = ''
+  const { owner } = session
+  const server = createServerSession({ resolved, http, filter, maxMessage, name })
+  /** GET streams. */
+  const streams = new Set<Cancellation>()
   let active = 0
-  let reopening: Promise<boolean> | undefined
   let ended = false
-  /** What a server that has forgotten the session is told again. */
-  let level: Json | undefined
-  let subscribed: string[] = []
+  /** Whether the replica that opened the session is the only one that knows it now. */
+  let moved = false
 
   function send(exchange: Exchange, body: string | undefined, signal?: CancelSignal) {
     const headers = forwardedHeaders(exchange)
     headers.accept ??= ACCEPT
-    if (upstreamId !== undefined) headers['mcp-session-id'] = upstreamId
+    if (server.id !== undefined) headers['mcp-session-id'] = server.id
     const method = exchange.method as 'GET' | 'POST'
     return http.send(resolved, {
       method,
@@ -80,73 +84,34 @@ export function createBytes(options: BytesOptions): BytesSession {
     })
   }
 
-  function remember({ method, params }: Pick<Request, 'method' | 'params'>): void {
-    const uri = String(params.uri)
-    if (method === 'logging/setLevel') level = params.level
-    else if (method === 'resources/subscribe') subscribed = [...new Set([...subscribed, uri])]
-    else if (method === 'resources/unsubscribe') subscribed = subscribed.filter((one) => one !== uri)
+  /** Asks the replica that opened the session. */
+  async function fromOwner(exchange: Exchange, text?: string, id: RequestId | null = null) {
+    return owner === undefined ? undefined : exchange.replicas?.forward(owner, text, id)
   }
 
-  function restore(): Restored[] {
-    return [
-      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
-      ...subscribed.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
-    ]
+  /** The server has forgotten the session, and only the replica that opened it has the handshake for a new one. */
+  async function forgotten(
+    exchange: Exchange,
+    text?: string,
+    id: RequestId | null = null,
+  ): Promise<Response> {
+    moved = true
+    return (await fromOwner(exchange, text, id)) ?? unknownSession(exchange, id)
   }
 
-  /** A request of the gateway's own in the server's session; the result, or undefined. */
-  async function ask(method: string, params?: Json): Promise<Json | undefined> {
-    const headers: Record<string, string> = { ...FIRST, 'mcp-protocol-version': revision }
-    if (upstreamId !== undefined) headers['mcp-session-id'] = upstreamId
-    const body = stringify({
-      jsonrpc: '2.0',
-      id: 'plantgw-own',
-      method,
-      ...(params !== undefined && { params }),
-    })
-    const answer = await http.send(resolved, { method: 'POST', headers, body })
-    if ('fault' in answer) return undefined
-    const read = await readMessages(answer, maxMessage, name)
-    if ('fault' in read) return undefined
-    const found = read.texts.map(parsed).find((message) => isObject(message) && 'result' in message)
-    return isObject(found) ? found.result : undefined
+  function hasForgotten(answer: HttpAnswer): boolean {
+    return answer.statusCode === 404 && server.id !== undefined
   }
 
-  async function handshake(): Promise<boolean> {
-    const answer = await http.send(resolved, { method: 'POST', headers: FIRST, body: initialize })
-    if ('fault' in answer) return false
-    const read = await readMessages(answer, maxMessage, name)
-    if ('fault' in read || answer.statusCode !== 200) return false
-    const message = read.texts.map(parsed).find((each) => isObject(each) && isObject(each.result))
-    const { protocolVersion } = ((message as JsonObject | undefined)?.result ?? {}) as JsonObject
-    // The client has been told a revision already.
-    if (!message || protocolVersion !== revision) return false
-    upstreamId = idOf(answer)
-    const headers: Record<string, string> = { ...FIRST, 'mcp-protocol-version': revision }
-    if (upstreamId !== undefined) headers['mcp-session-id'] = upstreamId
-    const body = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    const noted = await http.send(resolved, { method: 'POST', headers, body })
-    if ('fault' in noted) return false
-    discard(noted)
-    for (const { method, params } of restore()) await ask(method, params)
-    return true
-  }
-
-  /** Whether a request may be sent a second time. */
-  async function repeatable(message: Message): Promise<boolean> {
-    if (message.kind !== 'request' || SAFE.test(message.method)) return true
-    if (message.method !== 'tools/call') return false
-    const listed = await ask('tools/list')
-    const tools = isObject(listed) && Array.isArray(listed.tools) ? listed.tools : []
-    const own = filter ? filter.ownName(String(message.params.name)) : message.params.name
-    const tool = tools.find((each) => isObject(each) && each.name === own)
-    const hints = isObject(tool) && isObject(tool.annotations) ? tool.annotations : {}
-    return hints.idempotentHint === true || hints.readOnlyHint === true
-  }
-
-  async function forward(exchange: Exchange, message: Message | undefined, body: string): Promise<Response> {
+  /** @param text as the client sent it; `body` is what the server gets */
+  async function forward(
+    exchange: Exchange,
+    message: Message | undefined,
+    text: string,
+    body: string,
+  ): Promise<Response> {
     const id: RequestId | null = message?.kind === 'request' ? message.id : null
-    if (message?.kind === 'request') remember(message)
+    if (message?.kind === 'request') server.remember(message)
     const started = performance.now()
     active++
     let abort: Cancellation | undefined
@@ -155,9 +120,12 @@ export function createBytes(options: BytesOptions): BytesSession {
       if (answered) return
       abort?.abort()
     })
-    const done = (failure?: string) => {
+    const passed = () => {
       unwatch()
       active--
+      if (!active) onIdle()
+    }
+    const done = (failure?: string) => {
       if (message?.kind === 'request')
         onCall({
           method: message.method,
@@ -166,7 +134,7 @@ export function createBytes(options: BytesOptions): BytesSession {
           requestId: exchange.requestId,
           ...(failure && { failure }),
         })
-      if (!active) onIdle()
+      passed()
     }
     const fail = (text: string, status: number) => {
       done(text)
@@ -174,14 +142,15 @@ export function createBytes(options: BytesOptions): BytesSession {
     }
     abort = new Cancellation()
     let answer = await send(exchange, body, abort)
-    if (!('fault' in answer) && answer.statusCode === 404 && upstreamId !== undefined && message) {
+    if (!('fault' in answer) && hasForgotten(answer) && message) {
       discard(answer)
-      reopening ??= handshake().finally(() => {
-        reopening = undefined
-      })
-      if (!(await reopening))
+      if (owner !== undefined) {
+        passed()
+        return forgotten(exchange, text, id)
+      }
+      if (!(await server.reopen()))
         return fail(`The server ${name} has forgotten the session and took no new one`, 502)
-      if (!(await repeatable(message)))
+      if (!(await server.repeatable(message)))
         return fail(
           `The server ${name} had forgotten the session. A new one is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           200,
@@ -207,9 +176,17 @@ export function createBytes(options: BytesOptions): BytesSession {
     })
   }
 
+  function pass(exchange: Exchange, { messages, batch, text }: Messages): Promise<Response> {
+    const [only] = messages as [Message]
+    if (batch || only.kind !== 'request' || !filter) return forward(exchange, only, text, text)
+    const sent = filter.request(only, text)
+    if (typeof sent === 'string') return forward(exchange, only, text, sent)
+    return Promise.resolve(rpcError(exchange, 200, sent, only.id))
+  }
+
   return {
     async initialize(exchange, request, text) {
-      initialize = text
+      server.initialize = text
       const refused = (message: string, status: number) => ({
         ok: false,
         text: errorText(request.id, { code: INTERNAL_ERROR, message }),
@@ -229,68 +206,72 @@ export function createBytes(options: BytesOptions): BytesSession {
       if (found === undefined) return refused(`The server ${name} answered ${statusCode} to initialize`, 502)
       const { result } = parsed(found) as JsonObject
       if (statusCode !== 200 || !isObject(result)) return { ok: false, text: found, status: statusCode }
-      upstreamId = idOf(answer)
-      if (isSessionRevision(result.protocolVersion)) revision = session.revision = result.protocolVersion
+      server.id = idOf(answer)
+      const { protocolVersion } = result
+      if (isSessionRevision(protocolVersion)) server.revision = session.revision = protocolVersion
       return { ok: true, text: found }
     },
     async adopt({ text }, restored) {
-      initialize = text
-      revision = session.revision
-      for (const each of restored) remember(each)
-      return { ok: await handshake(), text: '' }
+      server.initialize = text
+      server.revision = session.revision
+      for (const each of restored) server.remember(each)
+      return { ok: await server.reopen(), text: '' }
     },
-    restore,
-    post(exchange, { messages, batch, text }) {
-      const [only] = messages as [Message]
-      if (batch || only.kind !== 'request' || !filter) return forward(exchange, only, text)
-      const sent = filter.request(only, text)
-      if (typeof sent === 'string') return forward(exchange, only, sent)
-      return Promise.resolve(rpcError(exchange, 200, sent, only.id))
+    resume(upstream) {
+      server.id = upstream
+      server.revision = session.revision
+    },
+    carries: () => (server.id === undefined ? {} : { upstream: server.id }),
+    restore: server.restore,
+    async post(exchange, messages) {
+      const [only] = messages.messages as [Message]
+      const id = 'id' in only ? only.id : null
+      if (moved) return forgotten(exchange, messages.text, id)
+      // Who can open a session anew has to know what to restore in it.
+      const lasting = owner !== undefined && only.kind === 'request' && setsState(only)
+      const answer = lasting ? await fromOwner(exchange, messages.text, id) : undefined
+      return answer ?? pass(exchange, messages)
     },
     async get(exchange) {
+      if (moved) return forgotten(exchange)
       active++
       const abort = new Cancellation()
+      streams.add(abort)
       const unwatch = exchange.onGone(() => abort.abort())
       const answer = await send(exchange, undefined, abort)
       const done = () => {
         unwatch()
+        streams.delete(abort)
         active--
         if (!active) onIdle()
       }
-      if (!('fault' in answer))
-        return forwardAnswer(exchange, answer, {
-          id: null,
-          server: name,
-          forwardsAuthorization: false,
-          maxResponseSize: maxMessage,
-          timeout: undefined,
-          onEnd: done,
-        })
-      done()
-      return rpcError(exchange, 502, { code: INVALID_REQUEST, message: answer.fault })
+      if ('fault' in answer) {
+        done()
+        return rpcError(exchange, 502, { code: INVALID_REQUEST, message: answer.fault })
+      }
+      if (owner !== undefined && hasForgotten(answer)) {
+        discard(answer)
+        done()
+        return forgotten(exchange)
+      }
+      return forwardAnswer(exchange, answer, {
+        id: null,
+        server: name,
+        forwardsAuthorization: false,
+        maxResponseSize: maxMessage,
+        timeout: undefined,
+        onEnd: done,
+      })
     },
     busy: () => active > 0,
+    quiet() {
+      for (const stream of [...streams]) stream.abort()
+    },
+    leave: server.leave,
     end() {
       if (ended) return
       ended = true
-      if (upstreamId === undefined) return
-      const headers = { 'mcp-session-id': upstreamId, ...(revision && { 'mcp-protocol-version': revision }) }
-      void http.send(resolved, { method: 'DELETE', headers }).then((answer) => {
-        if (!('fault' in answer)) discard(answer)
-      })
+      if (!shared) server.leave()
     },
-  }
-}
-
-function idOf({ headers }: HttpAnswer): string | undefined {
-  const id = headers['mcp-session-id']
-  return id === undefined ? undefined : String(id)
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../telemetry/log.ts'
+import type { CallRecord } from '../telemetry/metrics.ts'
 
 /** A proxied request that is over. */
 export interface Call {
@@ -11,13 +12,25 @@ export interface Call {
 }
 
 /** Writes a line for each call: tools at `info`, other methods at `debug`, what failed at `warn`. */
-export function callLog(log: Logger, fields: { tenant: string; prefix: string }): (call: Call) => void {
-  return ({ method, name, ...rest }) => {
-    // Most lines are not printed, and need not be made.
-    if (!rest.failure && !log.isLevelEnabled(method === 'tools/call' ? 'info' : 'debug')) return
-    const line = { ...fields, ...(method === 'tools/call' ? { tool: name } : { method }), ...rest }
+export function callLog(
+  log: Logger,
+  fields: { tenant: string; prefix: string },
+  onCall: ((call: CallRecord) => void) | undefined,
+): (call: Call) => void {
+  const { tenant, prefix } = fields
+  return (call) => {
+    const { method, ms, failure } = call
     // That a client goes away is no fault of a server.
-    if (/cancelled/.test(rest.failure ?? '')) log.info(line, 'proxied call cancelled')
+    const cancelled = failure !== undefined && /cancelled/.test(failure)
+    const outcome = cancelled ? 'cancelled' : failure === undefined ? 'ok' : 'error'
+    onCall?.({ tenant, prefix, method, ms, outcome })
+    // Most lines are not printed, and need not be made.
+    if (failure || log.isLevelEnabled(method === 'tools/call' ? 'info' : 'debug')) write(call, cancelled)
+  }
+
+  function write({ method, name, ...rest }: Call, cancelled: boolean): void {
+    const line = { ...fields, ...(method === 'tools/call' ? { tool: name } : { method }), ...rest }
+    if (cancelled) log.info(line, 'proxied call cancelled')
     else if (rest.failure) log.warn(line, 'proxied call failed')
     else if (method === 'tools/call') log.info(line, 'proxied call')
     else log.debug(line, 'proxied call')

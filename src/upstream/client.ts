@@ -1,17 +1,19 @@
 import type { McpServer } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
-import { type CancelSignal, STATELESS_REVISIONS } from '../mcp/index.ts'
-import { compileDefinition } from './definition.ts'
+import { type CancelSignal, isObject, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { compileDefinition, type Resolved } from './definition.ts'
 import type { Era } from './era.ts'
-import type { Fault, Request } from './link.ts'
+import { type Fault, type Request, refusalOf } from './link.ts'
 import { createMember } from './member.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, metaOf, PROTOCOL_VERSION } from './meta.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, metaOf, PROTOCOL_VERSION, SERVER_INFO } from './meta.ts'
 import type { UpstreamContext } from './upstream.ts'
 
 /** A client of one MCP server, of whatever revision. It holds connections and processes: close it. */
 export interface Client {
   /** `modern` for 2026-07-28, else `session`; or why the server cannot be asked. */
   era(): Promise<Era | Fault>
+  /** Who the server says it is, in the newest revision that both speak; undefined when it was cancelled. */
+  handshake(options: RequestOptions): Promise<Handshake | Fault | undefined>
   /**
    * Sends a request as 2026-07-28 has it; a server of sessions gets it bridged. Resolves with the JSON-RPC response;
    * with undefined when it was cancelled.
@@ -22,6 +24,14 @@ export interface Client {
     options: RequestOptions,
   ): Promise<JsonObject | Fault | undefined>
   close(): Promise<void>
+}
+
+export interface Handshake {
+  era: Era
+  /** Such as `2025-11-25`. */
+  revision: string
+  /** Name and version; absent when it does not say. */
+  server?: string
 }
 
 export interface RequestOptions {
@@ -65,23 +75,43 @@ export function openClient(
   const { definition: compiled, problems } = compileDefinition(definition, [], context.env)
   const [problem] = problems
   if (problem) throw new Error(problem.message)
-  const resolved = compiled.resolve({ headers: {}, query: () => ({}) })
-  if ('fault' in resolved) throw new Error(resolved.fault)
+  const made = compiled.resolve({ headers: {}, query: () => ({}) })
+  if ('fault' in made) throw new Error(made.fault)
+  const resolved: Resolved = made
   const member = createMember(compiled, context, () => false)
   let ids = 0
 
   return {
     era: async () => member.eras.of(resolved),
-    async request(method, given, { onMessage = () => {}, signal }) {
-      const id = ++ids
-      const params = { ...given, _meta: { ...metaOf(given), ...ownMeta() } }
-      const raw = { jsonrpc: '2.0', id, method, params }
-      const message: Request = { kind: 'request', id, method, params, raw }
+    async handshake(options) {
+      const era = await member.eras.of(resolved)
+      if (typeof era !== 'string') return era
+      const call = callOf('server/discover', {}, options)
+      if (era === 'session') {
+        const result = await member.handshake(call)
+        if ('fault' in result) return result as Fault
+        return { era, revision: String(result.protocolVersion), ...named(result.serverInfo) }
+      }
+      const answer = await member.bridge(era).request(call)
+      if (!answer || 'fault' in answer) return answer as Fault | undefined
+      const { error, result } = answer
+      if (isObject(error)) return { fault: refusalOf(server.name, answer) }
+      return { era, revision: STATELESS_REVISIONS[0], ...named(metaOf(result)[SERVER_INFO]) }
+    },
+    async request(method, given, options) {
+      const call = callOf(method, given, options)
       const stateless = await member.stateless(resolved)
-      if ('fault' in stateless) return stateless
-      return stateless.request({ message, headers: {}, caller: undefined, resolved, onMessage, signal })
+      return 'fault' in stateless ? stateless : stateless.request(call)
     },
     close: () => member.close(),
+  }
+
+  function callOf(method: string, given: JsonObject, { onMessage = () => {}, signal }: RequestOptions) {
+    const id = ++ids
+    const params = { ...given, _meta: { ...metaOf(given), ...ownMeta() } }
+    const raw = { jsonrpc: '2.0', id, method, params }
+    const message: Request = { kind: 'request', id, method, params, raw }
+    return { message, headers: {}, caller: undefined, resolved, onMessage, signal }
   }
 
   function ownMeta(): JsonObject {
@@ -92,4 +122,10 @@ export function openClient(
       ...(context.logLevel !== undefined && { [LOG_LEVEL]: context.logLevel }),
     }
   }
+}
+
+/** `name version`, as far as the server tells. */
+function named(info: unknown): { server?: string } {
+  if (!isObject(info) || typeof info.name !== 'string') return {}
+  return { server: typeof info.version === 'string' ? `${info.name} ${info.version}` : info.name }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
-import { Cancellation } from '../mcp/index.ts'
+import { Cancellation } from '../mcp/cancel.ts'
 import { type Reference, RenderError, type Template } from '../template/index.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'

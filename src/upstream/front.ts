@@ -1,3 +1,4 @@
+import type { Ticket } from '../cluster/index.ts'
 import {
   type AnswerForm,
   type Attached,
@@ -11,10 +12,14 @@ import {
   eventStream,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  idOf,
   isStatelessRevision,
   json,
+  leave,
+  locate,
   type Message,
   type Messages,
+  messageElsewhere,
   methodNotAllowed,
   notAcceptable,
   openStream,
@@ -50,6 +55,8 @@ export interface ProxySession extends Attached {
   awaits(message: Message): boolean
   /** Ends the server's session and leaves the client's alone. */
   release(): void
+  /** What any replica needs to go on with it; undefined when this process holds what it is. */
+  carries(): Pick<Ticket, 'key' | 'upstream'> | undefined
   /** The one that this one has taken over from, which may have calls under way. */
   former?: ProxySession
 }
@@ -71,6 +78,8 @@ export interface Backend {
   owner: object
   /** Makes what serves a new session; `sse` when all answers go to one stream. */
   attach(session: Session, exchange: Exchange, sse: boolean): ProxySession | Fault
+  /** Takes up what another replica opened; undefined when only that one can serve it. */
+  revive(ticket: Ticket, exchange: Exchange, local: Session | undefined): Session | undefined
   stateless(
     exchange: Exchange,
     request: Request,
@@ -82,7 +91,7 @@ export interface Backend {
 
 /** Serves `{prefix}/mcp` of a proxied server: streamable HTTP of all revisions. */
 export async function serveProxy(exchange: Exchange, given: Door, backend: Backend): Promise<Response> {
-  const door = { ...given, proxied: true }
+  const door = doorOf(exchange, given, backend)
   switch (exchange.method) {
     case 'POST':
       return post(exchange, door, backend)
@@ -96,12 +105,17 @@ export async function serveProxy(exchange: Exchange, given: Door, backend: Backe
     case 'DELETE':
       return withSession(exchange, door, (session) => {
         if (!attached(session).admits(exchange)) return unknown(exchange)
-        door.hub.endSession(session)
-        return new Response(null, { status: 204, headers: exchange.replyHeaders })
+        return leave(exchange, door.hub, session)
       })
     default:
       return methodNotAllowed(exchange, 'POST, GET, DELETE')
   }
+}
+
+/** How sessions of proxied servers are found. */
+function doorOf(exchange: Exchange, door: Door, { revive }: Backend): Door {
+  const { prefix, hub, caller } = door
+  return { prefix, hub, caller, proxied: true, revive: (ticket, local) => revive(ticket, exchange, local) }
 }
 
 /** A session of somebody else, or one that cannot go on, is answered as one that is unknown. */
@@ -146,7 +160,7 @@ async function post(exchange: Exchange, door: Door, backend: Backend): Promise<R
     const served = present(session, exchange, door, backend)
     return served instanceof Promise ? served.then(forward) : forward(served)
   }
-  return withSession(exchange, door, inSession, id)
+  return withSession(exchange, door, inSession, id, text)
 }
 
 async function open(
@@ -165,10 +179,12 @@ async function open(
   }
   session.attached = made
   const { ok, text: answer, status = 200 } = await made.initialize(exchange, request, text)
-  if (ok && form === 'json') return json(exchange, answer, 200, { 'mcp-session-id': session.id })
-  if (ok) {
+  const carried = made.carries()
+  const named = ok && idOf(exchange, session, carried ? { kind: 'upstream', ...carried } : { kind: 'held' })
+  if (named && form === 'json') return json(exchange, answer, 200, { 'mcp-session-id': named })
+  if (named) {
     const response = reply(exchange, answer, form)
-    response.headers.set('mcp-session-id', session.id)
+    response.headers.set('mcp-session-id', named)
     return response
   }
   hub.endSession(session)
@@ -202,7 +218,9 @@ export function serveProxySse(
   })
   session.streams.push(stream)
   hub.keep(stream)
-  stream.write(`event: endpoint\ndata: ${messagePath}?sessionId=${session.id}\n\n`)
+  stream.write(
+    `event: endpoint\ndata: ${messagePath}?sessionId=${idOf(exchange, session, { kind: 'held' })}\n\n`,
+  )
   return eventStream(exchange, stream.body)
 }
 
@@ -213,7 +231,9 @@ export async function serveProxyMessage(exchange: Exchange, door: Door, backend:
     rpcError(exchange, status, { code: INVALID_REQUEST, message })
   const { sessionId } = exchange.query()
   if (!sessionId) return refuse(400, 'The sessionId query parameter is missing: open the sse stream first')
-  const session = door.hub.session(sessionId, door.prefix, door.caller)
+  const located = locate(exchange, doorOf(exchange, door, backend), sessionId)
+  if (located && 'elsewhere' in located) return messageElsewhere(exchange, located.elsewhere)
+  const session = located?.session
   const [stream] = session?.streams ?? []
   const ended = 'The session is unknown or has ended: open the sse stream again'
   if (!session || !stream || !session.attached || !attached(session).take) return refuse(404, ended)

@@ -177,7 +177,10 @@ export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buf
 
 /** The media type of an answer, in lower case and without parameters. */
 export function mediaType({ headers }: HttpAnswer): string {
-  return String(headers['content-type'] ?? '')
+  const type = headers['content-type']
+  // The rest is for those who write it otherwise.
+  if (type === 'application/json' || type === 'text/event-stream') return type
+  return String(type ?? '')
     .split(';', 1)[0]!
     .trim()
     .toLowerCase()

@@ -17,6 +17,8 @@ export interface Member {
   stateless(resolved: Resolved): Promise<Stateless | Fault>
   /** The same for a server of which it is known. */
   bridge(era: Era): Stateless
+  /** What a server with sessions answers to `initialize`. */
+  handshake: ToSession['handshake']
   /** Ends connections that nobody has used for so many milliseconds. */
   sweep(idle: number): void
   close(): Promise<void>
@@ -80,6 +82,7 @@ export function createMember(
       return typeof era === 'string' ? bridge(era) : era
     },
     bridge,
+    handshake: toSession.handshake,
     sweep(idle) {
       modern.sweep(idle)
       toSession.seats.sweep(idle)

@@ -1,7 +1,6 @@
-import type { Limits } from '../config/model.ts'
+import type { Ticket } from '../cluster/index.ts'
 import { type Door, type Exchange, INTERNAL_ERROR, openGet, rpcError, type Session } from '../mcp/index.ts'
-import type { Logger } from '../telemetry/log.ts'
-import { createBytes } from './bytes.ts'
+import { type BytesSession, createBytes } from './bytes.ts'
 import { type Call, callLog } from './call-log.ts'
 import type { Definition, Resolved } from './definition.ts'
 import {
@@ -14,42 +13,16 @@ import {
 } from './front.ts'
 import type { Fault } from './link.ts'
 import { createMember } from './member.ts'
-import { forwardStateless } from './modern-bytes.ts'
 import { createRelay } from './relay.ts'
+import { reviverOf } from './revive.ts'
 import { createSessions } from './sessions.ts'
 import { createSeveralLink } from './several-link.ts'
-import { severalStateless } from './several-stateless.ts'
+import { createStandAlone } from './stand-alone.ts'
 import { startMember } from './start.ts'
-import { serveStateless } from './stateless.ts'
+import type { McpProxy, ProxyContext } from './types.ts'
 
-export interface ProxyContext {
-  /** The gateway's environment, of which children see very little. */
-  env: Readonly<Record<string, string | undefined>>
-  /** Of the process; a server's own go before them. */
-  limits: Limits
-  log: Logger
-  /** For the log. */
-  prefix: string
-  tenant: string
-  version: string
-  /** Whether names of tools and prompts tell their server, as with a list of servers. */
-  named: boolean
-}
-
-/** What stands behind a prefix whose router names MCP servers. It holds processes and connections: close it. */
-export interface McpProxy {
-  serveMcp(exchange: Exchange, door: Door): Promise<Response>
-  serveSse(exchange: Exchange, door: Door, messagePath: string): Response
-  serveMessage(exchange: Exchange, door: Door): Promise<Response>
-  status(): { servers: string[]; sessions: number; connections: number; pids: number[] }
-  /** Starts what `policy` and `preinstalled` say; faults are sentences. */
-  start(): Promise<string[]>
-  /** Takes no new sessions; ends each when no call of it is under way, then closes. */
-  retire(): Promise<void>
-  /** Ends every session, connection and child; resolves when nothing is left. */
-  close(): Promise<void>
-}
-
+/** Characters of a server's session id that a client can carry in its own: proxies take headers of 4 or 8 KiB. */
+const MAX_CARRIED = 1024
 /** Milliseconds that calls under way have to end when a server is replaced. */
 const DRAIN = 30_000
 
@@ -57,13 +30,16 @@ const DRAIN = 30_000
 export function createProxy(definitions: readonly Definition[], context: ProxyContext): McpProxy {
   const { log, prefix, tenant, named, version } = context
   const owner = {}
-  const onCall: (call: Call) => void = callLog(log, { tenant, prefix })
+  const onCall: (call: Call) => void = callLog(log, { tenant, prefix }, context.onCall)
   const sessions = createSessions(Math.min(...definitions.map(({ server }) => server.idleTimeout)), sweep)
   const members = definitions.map((definition) => createMember(definition, context, sessions.makeRoom))
   const [only] = named ? [] : members
   const info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
   const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
   let retired = false
+  const server = only?.upstream.definition.server
+  /** Whether messages of sessions pass unread. */
+  const isBytes = server?.type === 'streamable-http' && server.isolation === 'session'
   const varies = definitions.some((definition) => definition.varies)
 
   function sweep(idle: number): void {
@@ -95,7 +71,14 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     return 'fault' in resolved ? undefined : resolved.map(({ key }) => key).join()
   }
 
-  function attach(door: Door, session: Session, exchange: Exchange, sse: boolean): ProxySession | Fault {
+  /** @param ticket of a server's session that another replica opened */
+  function attach(
+    door: Door,
+    session: Session,
+    exchange: Exchange,
+    sse: boolean,
+    ticket?: Ticket,
+  ): ProxySession | Fault {
     if (retired) return { fault: 'The server is being replaced: try again', busy: true }
     const resolved = resolve(exchange)
     if ('fault' in resolved) return resolved
@@ -110,11 +93,11 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     const onIdle = () => {
       if (draining && !made.busy()) made.release()
     }
-    const server = only?.upstream.definition.server
-    const bytes = server?.type === 'streamable-http' && server.isolation === 'session' && !sse
+    const bytes = isBytes && !sse
     let current = bytes
-      ? bytesSession(session, resolved[0] as Resolved)
+      ? bytesSession(session, resolved[0] as Resolved, exchange.replicas !== undefined)
       : relaySession(door, session, resolved)
+    if (ticket) current.resume?.(ticket.upstream)
     const made: ProxySession = {
       owner,
       sse,
@@ -125,14 +108,22 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
         made.release()
         made.former?.end()
       },
+      carries() {
+        const carried = current.carries?.()
+        return carried && (carried.upstream ?? '').length <= MAX_CARRIED ? { ...carried, key } : undefined
+      },
+      leave: () => current.leave?.(),
       release() {
         sessions.remove(made)
         clearTimeout(draining)
+        // Other replicas ask this one, once a server knows its session no more.
+        if (retired && session.owner === undefined) current.leave?.()
         current.end()
         over()
       },
       drain() {
         draining ??= setTimeout(made.release, DRAIN)
+        current.quiet?.()
         if (!current.busy()) made.release()
         return Promise.all([ended, made.former?.drain()]).then(() => {})
       },
@@ -163,11 +154,12 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       return open()
     }
 
-    function bytesSession(session: Session, resolved: Resolved): Inner {
+    function bytesSession(session: Session, resolved: Resolved, shared: boolean): Inner {
       const { definition, http, filter, limits } = members[0]!.upstream
       const maxMessage = limits.maxResponseSize
       const { timeout } = limits
-      return createBytes({ session, definition, resolved, http, filter, maxMessage, timeout, onCall, onIdle })
+      const options = { session, definition, resolved, http, filter, maxMessage, timeout, shared }
+      return createBytes({ ...options, onCall, onIdle })
     }
 
     function relaySession({ hub, caller }: Door, session: Session, resolved: Resolved[]): Inner {
@@ -205,41 +197,25 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     ProxySession,
     'busy' | 'end' | 'initialize' | 'adopt' | 'restore' | 'post' | 'get' | 'take'
   > &
-    Partial<Pick<ProxySession, 'awaits'>>
+    Partial<Pick<ProxySession, 'awaits'> & Pick<BytesSession, 'resume' | 'carries' | 'quiet' | 'leave'>>
 
-  async function stateless(...[exchange, request, text, door, form]: Parameters<Backend['stateless']>) {
-    const refuse = ({ fault, busy }: Fault) =>
-      rpcError(exchange, busy ? 503 : 200, { code: INTERNAL_ERROR, message: fault }, request.id)
-    if (retired) return refuse({ fault: 'The server is being replaced: try again', busy: true })
-    const resolved = resolve(exchange)
-    if ('fault' in resolved) return refuse(resolved)
-    sessions.watch()
-    const [first] = resolved as [Resolved]
-    if (!only) {
-      const branches = await Promise.all(
-        members.map(async ({ upstream: { name, filter }, stateless }, i) => {
-          const server = await stateless(resolved[i] as Resolved)
-          if ('fault' in server) onDown(name, server.fault)
-          return { name, filter, resolved: resolved[i] as Resolved, server }
-        }),
-      )
-      const server = severalStateless(branches, info, onClash)
-      return serveStateless(exchange, request, door, form, first, server, { filter: undefined, onCall })
+  const answer = createStandAlone({ members, only, info, resolve, onCall, onClash, onDown })
+  const stateless: Backend['stateless'] = async (exchange, request, ...rest) => {
+    if (!retired) {
+      sessions.watch()
+      return answer(exchange, request, ...rest)
     }
-    const { upstream, eras } = only
-    const asked = eras.of(first)
-    // A promise costs each call a turn, so what is known is not awaited.
-    const era = asked instanceof Promise ? await asked : asked
-    if (era === 'modern' && upstream.definition.server.type === 'streamable-http')
-      return forwardStateless(exchange, request, text, first, upstream, { onCall })
-    if (typeof era !== 'string') return refuse(era)
-    const server = only.bridge(era)
-    const { filter } = upstream
-    return serveStateless(exchange, request, door, form, first, server, { filter, onCall })
+    const replaced = { code: INTERNAL_ERROR, message: 'The server is being replaced: try again' }
+    return rpcError(exchange, 503, replaced, request.id)
   }
 
   function backend(door: Door): Backend {
-    return { owner, stateless, attach: (session, exchange, sse) => attach(door, session, exchange, sse) }
+    return {
+      owner,
+      stateless,
+      attach: (session, exchange, sse) => attach(door, session, exchange, sse),
+      revive: reviverOf(door, { owner, isBytes, keyOf, attach }),
+    }
   }
 
   async function close(): Promise<void> {
@@ -252,12 +228,19 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     serveMcp: (exchange, door) => serveProxy(exchange, door, backend(door)),
     serveSse: (exchange, door, messagePath) => serveProxySse(exchange, door, backend(door), messagePath),
     serveMessage: (exchange, door) => serveProxyMessage(exchange, door, backend(door)),
-    status: () => ({
-      servers: members.map(({ upstream }) => upstream.name),
-      sessions: sessions.size(),
-      connections: members.reduce((sum, { upstream }) => sum + upstream.size(), 0),
-      pids: members.flatMap(({ upstream }) => upstream.pids()),
-    }),
+    status() {
+      const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
+      const faults = members.flatMap(({ upstream }) => upstream.backoff.faults())
+      const open = connections + sessions.size() > 0
+      return {
+        servers: members.map(({ upstream }) => upstream.name),
+        state: faults.length ? 'failing' : open ? 'connected' : 'idle',
+        sessions: sessions.size(),
+        connections,
+        pids: members.flatMap(({ upstream }) => upstream.pids()),
+        ...(faults.length && { faults }),
+      }
+    },
     start: async () => (await Promise.all(members.map(startMember))).flat(),
     async retire() {
       retired = true

@@ -16,6 +16,7 @@ import { createPark } from './park.ts'
 import type { Ask } from './seat.ts'
 import { createSeats, type Held, type Party, type Seats, type Use } from './seats.ts'
 import type { Stateless, StatelessCall } from './stateless.ts'
+import { UNKNOWN_STATE } from './states.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
@@ -24,6 +25,8 @@ import type { Upstream } from './upstream.ts'
  */
 export interface ToSession extends Stateless {
   seats: Seats
+  /** The server's result of `initialize`, in the session that calls of the same client use. */
+  handshake(call: StatelessCall): Promise<JsonObject | Fault>
   close(): void
 }
 
@@ -71,8 +74,8 @@ export function createToSession(upstream: Upstream): ToSession {
     const { id, method, params } = message
     if (REMOVED.test(method))
       return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+    if (method === 'server/discover') return discover(call)
     const party = partyOf(call)
-    if (method === 'server/discover') return discover(call, party)
     if (method === 'subscriptions/listen') return listenInSession(call, seats.hold(party, 'plain'))
     const { requestState } = params
     if (ASKING.has(method) && requestState !== undefined) return resume(call, String(requestState))
@@ -178,11 +181,7 @@ export function createToSession(upstream: Upstream): ToSession {
   async function resume(call: StatelessCall, handle: string): Promise<JsonObject | Fault | undefined> {
     const { message } = call
     const bridged = park.take(handle, call)
-    if (!bridged)
-      return errorOf(message.id, {
-        code: INVALID_PARAMS,
-        message: 'requestState is unknown, used up, expired or of another request: call again without it',
-      })
+    if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
     const given = isObject(message.params.inputResponses) ? message.params.inputResponses : {}
     for (const [key, ask] of bridged.asks) {
       const result = Object.hasOwn(given, key) ? given[key] : undefined
@@ -196,10 +195,15 @@ export function createToSession(upstream: Upstream): ToSession {
     return 'fault' in ready ? (ready as Fault) : follow(call, bridged, ready)
   }
 
-  async function discover(call: StatelessCall, party: Party): Promise<JsonObject | Fault> {
-    const held = seats.hold(party, 'plain')
+  async function handshake(call: StatelessCall): Promise<JsonObject | Fault> {
+    const held = seats.hold(partyOf(call), 'plain')
     const ready = await held.seat.ready
     held.release()
+    return ready
+  }
+
+  async function discover(call: StatelessCall): Promise<JsonObject | Fault> {
+    const ready = await handshake(call)
     if ('fault' in ready) return ready as Fault
     const { capabilities, instructions } = ready
     const result = {
@@ -243,6 +247,7 @@ export function createToSession(upstream: Upstream): ToSession {
 
   return {
     seats,
+    handshake,
     request,
     versions: () => Promise.resolve([...REVISIONS]),
     paramHeaders: (tool, call) => headers.of(tool, list(call)),

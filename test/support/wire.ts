@@ -49,7 +49,10 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       }),
     }),
   )
-  const table = buildTable(1, new Map([['test', { name: 'test', file: 'test.yaml', text: '', routes }]]))
+  const table = buildTable(
+    1,
+    new Map([['test', { name: 'test', tenant: 'default', file: 'test.yaml', text: '', since: '', routes }]]),
+  )
   const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [] } = options
   const guard = createHostGuard({ bind, allowedHosts, allowedOrigins })
   return { app: createApp({ table: () => table, hub, guard, log }), hub, waiting, cancelled }

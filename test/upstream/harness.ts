@@ -60,7 +60,9 @@ export async function proxied(
   }
   const table = buildTable(
     1,
-    new Map([['test', { name: 'test', file: 'a.yaml', text: '', routes: [route] }]]),
+    new Map([
+      ['test', { name: 'test', tenant: 'default', file: 'a.yaml', text: '', since: '', routes: [route] }],
+    ]),
   )
   const guard = createHostGuard({ bind: '127.0.0.1', allowedHosts: [], allowedOrigins: [] })
   const app = createApp({ table: () => table, hub, guard, log })

@@ -138,6 +138,27 @@ test(
   },
 )
 
+test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {
+  const { write, start } = await gateway(t)
+  write('a', { policy: 'onStart', isolation: 'shared' })
+  write('b', {})
+  const { gateway: made, call } = await start()
+  const session = await open(made.app, '/a')
+  const pid = await call('/a', session, 'pid')
+  write('a', { ...faultyStdio('session', { start: 'exit' }), policy: 'onStart', isolation: 'shared' })
+  write('b', {}, { 'x-note': 'changed' })
+  const refused = await made.reload()
+  assert.deepEqual([refused.refused, refused.changed, refused.generation], [['a'], ['b'], 2])
+  assert.deepEqual(
+    refused.findings.map(({ code, severity }) => [code, severity]),
+    [['upstream-start', 'error']],
+  )
+  assert.equal(await call('/a', session, 'pid'), pid)
+  write('a', { policy: 'onStart', isolation: 'shared', env: { NEW: 'yes' } })
+  assert.deepEqual((await made.reload()).changed, ['a'])
+  assert.match(String(await call('/a', session, 'environment')), /"NEW":"yes"/)
+})
+
 test('what is wrong with an MCP server is found without starting it', TIMEOUT, async (t) => {
   const { folder, write } = await gateway(t)
   write('a', { isolation: 'shared', env: { KEY: '{{.Request.Headers.Key}}' }, headers: { A: 'b' } })

@@ -1,0 +1,111 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createDurations } from './durations.ts'
+
+/** A call that is over, as metrics count it. */
+export interface CallRecord {
+  tenant: string
+  prefix: string
+  /** Of MCP. */
+  method: string
+  /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
+  tool?: string
+  ms: number
+  outcome: 'ok' | 'error' | 'cancelled'
+}
+
+/** A value of the moment, read when metrics are asked for. */
+export interface Sample {
+  labels: Record<string, string>
+  value: number
+}
+
+export interface GaugeDefinition {
+  name: string
+  help: string
+  read(): readonly Sample[]
+}
+
+export interface Metrics {
+  call(record: CallRecord): void
+  reload(triggers: readonly string[], outcome: 'applied' | 'unchanged' | 'refused' | 'failed'): void
+  /** A request that was sent to the replica that holds its session. */
+  forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
+  /** All of it in the text format of Prometheus 0.0.4. */
+  text(): Promise<string>
+  contentType: string
+}
+
+/** Methods that are told apart; any other is `other`, as clients may send what they like. */
+const METHODS = new Set([
+  'tools/call',
+  'tools/list',
+  'prompts/get',
+  'prompts/list',
+  'resources/read',
+  'resources/list',
+])
+let ofProcess: Registry | undefined
+
+/** Metrics of one gateway, and of the process it is in. Names begin with `plantgw_`, `process_` and `nodejs_`. */
+export function createMetrics(gauges: readonly GaugeDefinition[]): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const durations = createDurations(
+    'plantgw_call_duration_seconds',
+    'Time of calls that ended, by prefix and method of MCP',
+  )
+  registry.registerMetric(durations.metric)
+  const toolCalls = new Counter({
+    name: 'plantgw_tool_calls_total',
+    help: 'Calls of HTTP tools that ended',
+    labelNames: ['tenant', 'prefix', 'tool', 'outcome'] as const,
+    registers,
+  })
+  const reloads = new Counter({
+    name: 'plantgw_reloads_total',
+    help: 'Reloads, by what asked for them and what came of them',
+    labelNames: ['trigger', 'outcome'] as const,
+    registers,
+  })
+  const forwards = new Counter({
+    name: 'plantgw_forwarded_requests_total',
+    help: 'Requests sent to the replica that holds their session',
+    labelNames: ['prefix', 'outcome'] as const,
+    registers,
+  })
+  for (const { name, help, read } of gauges) {
+    new Gauge({
+      name,
+      help,
+      labelNames: LABELS,
+      registers,
+      collect() {
+        this.reset()
+        for (const { labels, value } of read()) this.set(labels, value)
+      },
+    })
+  }
+  return {
+    call({ tenant, prefix, method, tool, ms, outcome }) {
+      const known = METHODS.has(method) ? method : 'other'
+      durations.observe(tenant, prefix, known, outcome, ms / 1000)
+      if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
+    },
+    reload(triggers, outcome) {
+      for (const trigger of triggers) reloads.inc({ trigger, outcome })
+    },
+    forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
+    async text() {
+      if (!ofProcess) {
+        ofProcess = new Registry()
+        collectDefaultMetrics({ register: ofProcess })
+      }
+      const parts = await Promise.all([registry.metrics(), ofProcess.metrics()])
+      return parts.join('\n')
+    },
+    contentType: registry.contentType,
+  }
+}
+
+/** Labels that a gauge may have. */
+const LABELS = ['tenant', 'prefix', 'configuration', 'version', 'state'] as const

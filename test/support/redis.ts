@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { Redis } from 'ioredis'
+import { freePort, temporaryFolder } from './process.ts'
+
+/** For `skip` of a test: the reason when this machine has no program to start Redis servers with, else false. */
+export const noRedis: string | false = spawnSync('redis-server', ['--version']).error
+  ? 'no redis-server on this machine'
+  : false
+
+export interface RedisServer {
+  port: number
+  addr: string
+  /** Kills it at once. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** Sends one command. */
+  command(...words: string[]): Promise<unknown>
+}
+
+/** A server of the test's own, which keeps nothing. `flags` as on its command line. */
+export async function redisServer(
+  t: TestContext,
+  flags: readonly string[] = [],
+  sentinel?: string,
+): Promise<RedisServer> {
+  const port = await freePort()
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'redis.conf')
+  const lines = ['bind 127.0.0.1', `port ${port}`, `dir ${folder}`, 'daemonize no', sentinel ?? 'save ""']
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  let child: ReturnType<typeof spawn> | undefined
+  const server: RedisServer = {
+    port,
+    addr: `127.0.0.1:${port}`,
+    async stop() {
+      const own = child
+      child = undefined
+      if (!own) return
+      own.kill('SIGKILL')
+      await once(own, 'close')
+    },
+    async start() {
+      child = spawn('redis-server', [file, ...(sentinel ? ['--sentinel'] : []), ...flags], {
+        stdio: 'ignore',
+      })
+      await server.command('ping')
+    },
+    async command(first, ...rest) {
+      // It tries again until the server listens.
+      const redis = new Redis({
+        port,
+        retryStrategy: () => 20,
+        maxRetriesPerRequest: null,
+        enableReadyCheck: false,
+        disableClientInfo: true,
+      })
+      redis.on('error', () => {})
+      try {
+        return await redis.call(first!, ...rest)
+      } catch (error) {
+        return error
+      } finally {
+        redis.disconnect()
+      }
+    },
+  }
+  t.after(() => server.stop())
+  await server.start()
+  return server
+}

@@ -1,0 +1,52 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { Loose } from '../support/wire.ts'
+
+/** A streamable HTTP server that can be made to forget its sessions, and tells what came in. */
+export async function forgetful(t: TestContext) {
+  const seen: string[] = []
+  let sessions = 0
+  let known = ''
+  const tools = [
+    { name: 'safe', inputSchema: { type: 'object' }, annotations: { idempotentHint: true } },
+    { name: 'unsafe', inputSchema: { type: 'object' } },
+  ]
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk) => {
+      text += chunk
+    })
+    request.on('end', () => {
+      const message: Loose = text ? JSON.parse(text) : {}
+      const { id, method } = message
+      const answer = (result: object, headers = {}) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json', ...headers })
+          .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      if (method === 'initialize') {
+        known = `s${++sessions}`
+        seen.push(`${method} ${known}`)
+        const result = {
+          protocolVersion: '2025-11-25',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'f', version: '1' },
+        }
+        return answer(result, { 'mcp-session-id': known })
+      }
+      if (request.headers['mcp-session-id'] !== known) return response.writeHead(404).end()
+      seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${known}`)
+      if (id === undefined) return response.writeHead(202).end()
+      return answer(
+        method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: `done in ${known}` }] },
+      )
+    })
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  return { url, seen, forget: () => (known = 'forgotten') }
+}
