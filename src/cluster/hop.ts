@@ -1,0 +1,43 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { keyOf } from './seal.ts'
+
+/** Says that a request comes from a replica, which is why it is not sent on once more. */
+export const HOP_HEADER = 'plantgw-hop'
+/** Says that an answer comes from a replica, and not from who has its address by now. */
+export const PROOF_HEADER = 'plantgw-hop-proof'
+
+/**
+ * How replicas know each other. What a signed request gives is no right but a duty, not to be sent on; so a
+ * repeated one does no harm, and clocks need not agree.
+ */
+export interface Hops {
+  /** The header of a request to another replica, and the proof that its answer must bring. */
+  sign(method: string, target: string): { header: string; proof: string }
+  /** The proof for the answer; undefined when the header is not of a replica. */
+  receive(header: string, method: string, target: string): string | undefined
+}
+
+export function createHops(secret: string): Hops {
+  const keys = { request: keyOf(secret, 'hop'), answer: keyOf(secret, 'hop proof') }
+  const mac = (key: Buffer, ...parts: string[]) =>
+    createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+  return {
+    sign(method, target) {
+      const nonce = randomBytes(16).toString('base64url')
+      return {
+        header: `${nonce}.${mac(keys.request, nonce, method, target)}`,
+        proof: mac(keys.answer, nonce),
+      }
+    },
+    receive(header, method, target) {
+      const [nonce = '', given = ''] = header.split('.')
+      return same(given, mac(keys.request, nonce, method, target)) ? mac(keys.answer, nonce) : undefined
+    },
+  }
+}
+
+/** Compares in a time that tells nothing of where the two differ. */
+export function same(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,46 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/** Text that only those who share a secret can make or read (AES-256-GCM); visible ASCII, as ids and URLs allow it. */
+export interface Seal {
+  /** @param bound what must be the same to open it; it is not part of the token */
+  close(text: string, bound: string): string
+  /** Undefined: the token was changed, is of another secret or label, or is bound to something else. */
+  open(token: string, bound: string): string | undefined
+}
+
+const NONCE = 12
+const TAG = 16
+/** Characters; longer ones are not looked at. */
+const MAX_TOKEN = 1024 * 1024
+
+/** A key of the secret for one use, so that what was made for one is worth nothing for another (RFC 5869). */
+export function keyOf(secret: string, label: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'plantgw cluster 1', label, 32))
+}
+
+export function createSeal(secret: string, label: string): Seal {
+  const key = keyOf(secret, label)
+  return {
+    close(text, bound) {
+      const nonce = randomBytes(NONCE)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
+      cipher.setAAD(Buffer.from(bound))
+      const sealed = [nonce, cipher.update(text, 'utf8'), cipher.final()]
+      return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')
+    },
+    open(token, bound) {
+      if (token.length > MAX_TOKEN) return undefined
+      const bytes = Buffer.from(token, 'base64url')
+      // Decoding is lenient: several texts would be the same bytes.
+      if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== token) return undefined
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })
+      decipher.setAAD(Buffer.from(bound))
+      decipher.setAuthTag(bytes.subarray(-TAG))
+      try {
+        return decipher.update(bytes.subarray(NONCE, -TAG), undefined, 'utf8') + decipher.final('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

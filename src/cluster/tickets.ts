@@ -1,0 +1,71 @@
+import { createSeal } from './seal.ts'
+
+/**
+ * What a session id tells every replica. `session`: HTTP tools, of which no replica needs to remember anything.
+ * `upstream`: a session of a streamable HTTP server, which any replica can go on with. `held`: one replica holds
+ * what the session is.
+ */
+export interface Ticket {
+  readonly kind: 'session' | 'upstream' | 'held'
+  /** Names the session within the gateway. */
+  readonly id: string
+  /** The address of the replica that opened it. */
+  readonly owner: string
+  /** Seconds since the epoch. */
+  readonly opened: number
+  readonly revision: string
+  /** With `upstream`: what the server's templates came to, as a digest. */
+  readonly key?: string
+  /** With `upstream`: the server's own session id, if it gave one. */
+  readonly upstream?: string
+}
+
+/** A call that waits for its client's input. */
+export interface WaitingState {
+  owner: string
+  /** The replica's own `requestState`. */
+  state: string
+}
+
+/** To whom a token belongs: it is worth nothing at another prefix or in the hands of another caller. */
+export interface Bound {
+  prefix: string
+  caller: string | undefined
+}
+
+/** Makes and reads what clients carry from one replica to another. */
+export interface Tickets {
+  issue(ticket: Omit<Ticket, 'owner' | 'opened'>, bound: Bound): string
+  read(token: string, bound: Bound): Ticket | undefined
+  seal(state: string, bound: Bound): string
+  unseal(token: string, bound: Bound): WaitingState | undefined
+}
+
+export function createTickets(secret: string, owner: string, now: () => number = Date.now): Tickets {
+  const sessions = createSeal(secret, 'session id')
+  const states = createSeal(secret, 'request state')
+  return {
+    issue({ kind, id, revision, key, upstream }, bound) {
+      const opened = Math.floor(now() / 1000)
+      return sessions.close(JSON.stringify([kind, id, owner, opened, revision, key, upstream]), textOf(bound))
+    },
+    read(token, bound) {
+      const text = sessions.open(token, textOf(bound))
+      if (text === undefined) return undefined
+      const [kind, id, owner, opened, revision, key, upstream] = JSON.parse(text)
+      // An absent field of an array is null in JSON.
+      return { kind, id, owner, opened, revision, ...(key && { key }), ...(upstream && { upstream }) }
+    },
+    seal: (state, bound) => states.close(JSON.stringify([owner, state]), textOf(bound)),
+    unseal(token, bound) {
+      const text = states.open(token, textOf(bound))
+      if (text === undefined) return undefined
+      const [owner, state] = JSON.parse(text)
+      return { owner, state }
+    },
+  }
+}
+
+function textOf({ prefix, caller }: Bound): string {
+  return JSON.stringify([prefix, caller ?? null])
+}

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
+import { events, type Loose } from '../support/wire.ts'
+import { messages, modernSend, open, send } from '../upstream/harness.ts'
+import { serveReplicas, startReplica, toolsFile } from './harness.ts'
+
+const list = (url: string, headers: Record<string, string>) =>
+  send(url, { id: 'list', method: 'tools/list' }, headers)
+const BEARER = {
+  auth: { mode: 'bearer', tokens: ['me', 'you'].map((caller) => ({ token: `token-of-${caller}`, caller })) },
+}
+const as = (caller: string) => ({ authorization: `Bearer token-of-${caller}` })
+
+test('a session id is worth something to its caller alone, at its prefix, and unchanged', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    files: {
+      tools: await toolsFile(t, BEARER),
+      twin: (await toolsFile(t, BEARER)).replaceAll('tools\n', 'twin\n').replace('/tools', '/twin'),
+    },
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const { headers } = await open(a.url('tools'), as('me'))
+  const id = headers['mcp-session-id']!
+  assert.match(id, /^[\x21-\x7e]{60,400}$/)
+  const status = async (url: string, given: Record<string, string>) => {
+    const response = await list(url, { ...headers, ...given })
+    const { error }: Loose = await response.json()
+    if (response.status === 404) assert.match(error.message, /send initialize again/)
+    return response.status
+  }
+  for (const { url } of [a, b]) {
+    assert.equal(await status(url('tools'), {}), 200)
+    assert.equal(await status(url('tools'), as('you')), 404)
+    assert.equal(await status(url('twin'), {}), 404)
+    assert.equal(await status(url('tools'), { authorization: '' }), 401)
+    assert.equal(await status(url('tools'), { 'mcp-session-id': `${id}x` }), 404)
+    for (const i of [0, 40, id.length - 1]) {
+      const other = id[i] === 'A' ? 'B' : 'A'
+      const changed = id.slice(0, i) + other + id.slice(i + 1)
+      assert.equal(await status(url('tools'), { 'mcp-session-id': changed }), 404)
+    }
+    assert.equal(await status(url('tools'), { 'mcp-session-id': crypto.randomUUID() }), 404)
+  }
+  // What one replica holds is not found through another one by anybody else, either.
+  const held = await open(a.url('stdio'))
+  assert.equal((await list(b.url('stdio'), held.headers)).status, 200)
+  const elsewhere = { ...held.headers, ...as('me') }
+  assert.equal(await status(b.url('tools'), elsewhere), 404)
+})
+
+test('replicas of another secret know nothing of each other', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    files: { tools: await toolsFile(t) },
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+    secrets: ['one secret of at least 32 characters', 'another one of at least 32 characters'],
+  })
+  for (const name of ['tools', 'stdio']) {
+    const { headers } = await open(a.url(name))
+    assert.equal((await list(a.url(name), headers)).status, 200)
+    assert.equal((await list(b.url(name), headers)).status, 404)
+  }
+})
+
+test('when a replica is killed, what it did not hold goes on, and the rest starts anew', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    files: { tools: await toolsFile(t) },
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const tools = await open(a.url('tools'))
+  const stdio = await open(a.url('stdio'))
+  assert.equal((await list(b.url('stdio'), stdio.headers)).status, 200)
+  const asked = await modernSend(b.url('stdio'), 'tools/call', {
+    name: 'test_elicitation',
+    arguments: { message: 'Who?' },
+    _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
+  })
+  assert.equal((await messages(asked))[0].result.resultType, 'input_required')
+  a.child.kill('SIGKILL')
+  await a.ended
+  assert.equal((await list(b.url('tools'), tools.headers)).status, 200)
+  const lost = await list(b.url('stdio'), stdio.headers)
+  assert.equal(lost.status, 404)
+  assert.match(await lost.text(), /send initialize again/)
+  for (const method of ['GET', 'DELETE']) {
+    const response = await fetch(b.url('stdio'), {
+      method,
+      headers: { ...stdio.headers, accept: 'text/event-stream' },
+    })
+    assert.equal(response.status, 404)
+  }
+  const metrics = await (await fetch(`${b.origin}/metrics`)).text()
+  for (const line of ['outcome="ok"} 1', 'outcome="gone"} 3'])
+    assert.match(metrics, new RegExp(`plantgw_forwarded_requests_total.prefix="/stdio",${line}`))
+  const again = await open(b.url('stdio'))
+  assert.equal(await again.call('test_simple_text'), 'This is a simple text response for testing.')
+})
+
+test('a replica that was started anew at its address knows that it is another one', async (t) => {
+  const { a, b, folder } = await serveReplicas(t, {
+    files: { tools: await toolsFile(t) },
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const tools = await open(a.url('tools'))
+  const stdio = await open(a.url('stdio'))
+  a.child.kill('SIGKILL')
+  await a.ended
+  const next = await startReplica(t, folder, { port: Number(new URL(a.origin).port) })
+  for (const { url } of [next, b]) {
+    assert.equal((await list(url('tools'), tools.headers)).status, 200)
+    assert.equal((await list(url('stdio'), stdio.headers)).status, 404)
+  }
+})
+
+test('a call that waits for input is answered through any replica, once, by its caller', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const call = (url: string, more: object = {}) =>
+    modernSend(url, 'tools/call', {
+      name: 'test_elicitation',
+      arguments: { message: 'Who?' },
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
+      ...more,
+    }).then(messages)
+  const [{ result }] = await call(a.url('stdio'))
+  const [key] = Object.keys(result.inputRequests)
+  const inputResponses = { [key!]: { action: 'accept', content: { username: 'ann', email: 'a@b' } } }
+  const { requestState } = result
+  const [forged] = await call(b.url('stdio'), { inputResponses, requestState: `${requestState}x` })
+  assert.match(forged.error.message, /requestState is unknown/)
+  const answer = (await call(b.url('stdio'), { inputResponses, requestState })).at(-1)
+  assert.match(answer.result.content[0].text, /ann/)
+  const [used] = await call(b.url('stdio'), { inputResponses, requestState })
+  assert.match(used.error.message, /requestState is unknown/)
+  const [{ result: second }] = await call(a.url('stdio'))
+  a.child.kill('SIGKILL')
+  await a.ended
+  const [gone] = await call(b.url('stdio'), { inputResponses, requestState: second.requestState })
+  assert.match(gone.error.message, /requestState is unknown/)
+})
+
+test('streams pass through a replica, both ways', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const { headers, all, request } = await open(a.url('stdio'))
+  const leaving = new AbortController()
+  const stream = await fetch(b.url('stdio'), {
+    headers: { ...headers, accept: 'text/event-stream' },
+    signal: leaving.signal,
+  })
+  assert.equal(stream.headers.get('content-type'), 'text/event-stream')
+  assert.equal(stream.headers.get('plantgw-hop-proof'), null)
+  const streams = async () => ((await (await fetch(`${a.origin}/_status`)).json()) as Loose).streams
+  assert.equal(await streams(), 1)
+  assert.ok((await request('tools/list')).result)
+  const told = send(
+    b.url('stdio'),
+    {
+      id: 'p',
+      method: 'tools/call',
+      params: { name: 'test_tool_with_progress', arguments: {}, _meta: { progressToken: 'x' } },
+    },
+    headers,
+  )
+  assert.deepEqual(
+    (await messages(await told)).map((message) => message.method ?? 'answer'),
+    [...Array(3).fill('notifications/progress'), 'answer'],
+  )
+  assert.ok(await all('ping'))
+  // The other replica hears that the client went away.
+  leaving.abort()
+  while ((await streams()) !== 0) await new Promise((resolve) => setImmediate(resolve))
+  const ended = await fetch(b.url('stdio'), { method: 'DELETE', headers })
+  assert.equal(ended.status, 204)
+  for (const { url } of [a, b]) assert.equal((await list(url('stdio'), headers)).status, 404)
+})
+
+test('a client cannot pass for a replica', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+  })
+  const { headers } = await open(a.url('stdio'))
+  for (const forged of ['true', 'a.b', '']) {
+    const response = await list(b.url('stdio'), { ...headers, 'plantgw-hop': forged })
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('plantgw-hop-proof'), null)
+  }
+})
+
+test('who ends a session ends it at both replicas that know of it', async (t) => {
+  const { a, b } = await serveReplicas(t, { files: { tools: await toolsFile(t) } })
+  const { headers } = await open(a.url('tools'))
+  assert.equal((await fetch(b.url('tools'), { method: 'DELETE', headers })).status, 204)
+  for (const { url } of [a, b]) assert.equal((await list(url('tools'), headers)).status, 404)
+})
+
+test('what changed is told on the stream, whichever replica holds it', async (t) => {
+  const { a, b, folder } = await serveReplicas(t, { files: { tools: await toolsFile(t) } })
+  const { headers } = await open(a.url('tools'))
+  const stream = await fetch(b.url('tools'), { headers: { ...headers, accept: 'text/event-stream' } })
+  writeFileSync(`${folder}/tools.yaml`, (await toolsFile(t)).replace('Says it again', 'Says it twice'))
+  for (const { origin } of [a, b])
+    assert.equal((await fetch(`${origin}/_reload`, { method: 'POST' })).status, 200)
+  const [told] = await events(stream, 1)
+  assert.match(told!.data, /notifications\/tools\/list_changed/)
+  await stream.body!.cancel()
+})
+
+test('open streams hold up the end of no replica', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    upstreams: {
+      stdio: { type: 'stdio', ...everythingStdio('session') },
+      http: { type: 'streamable-http', url: await startEverything(t, 'http', 'session') },
+    },
+  })
+  const streams = ['stdio', 'http'].map(async (name) => {
+    const { headers } = await open(a.url(name))
+    return fetch(b.url(name), { headers: { ...headers, accept: 'text/event-stream' } })
+  })
+  const texts = (await Promise.all(streams)).map((response) => response.text())
+  const started = performance.now()
+  b.child.kill('SIGTERM')
+  assert.equal(await b.ended, 0)
+  await Promise.all(texts)
+  // Calls under way are waited for 30 seconds and more.
+  assert.ok(performance.now() - started < 20_000)
+})
+
+test('a server of 2026-07-28 gets its own state back, from the child that gave it', async (t) => {
+  const { a, b } = await serveReplicas(t, {
+    upstreams: { s: { type: 'stdio', ...everythingStdio('modern') } },
+  })
+  const call = (url: string, more: object = {}) =>
+    modernSend(url, 'tools/call', {
+      name: 'test_input_required_result_multi_round',
+      arguments: {},
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
+      ...more,
+    }).then(messages)
+  const fill = (key: string, content: object) => ({ [key]: { action: 'accept', content } })
+  const [first] = await call(a.url('s'))
+  const second = await call(b.url('s'), {
+    inputResponses: fill('step1', { name: 'ann' }),
+    requestState: first.result.requestState,
+  })
+  const last = await call(b.url('s'), {
+    inputResponses: fill('step2', { color: 'green' }),
+    requestState: second.at(-1).result.requestState,
+  })
+  assert.equal(last.at(-1).result.content[0].text, 'ann likes green.')
+})
