@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Context, Hono } from 'hono'
 import { bearerChallenge } from '../access/bearer.ts'
 import type { HostGuard } from '../access/rebinding.ts'
+import type { Cluster } from '../cluster/index.ts'
 import {
   departureOf,
   type Exchange,
@@ -20,6 +21,8 @@ import {
   serveSse,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { OwnPages } from './own-pages.ts'
+import { type OnForward, proofOf, replicasOf } from './replicas.ts'
 import type { Route, Table } from './table.ts'
 
 export interface AppParts {
@@ -28,14 +31,28 @@ export interface AppParts {
   hub: Hub
   guard: HostGuard
   log: Logger
+  /** The gateway's own paths. */
+  ownPages?: OwnPages
   /** The plant store and the paths that are its own. */
   plants?: { app: Hono; owns: (path: string) => boolean }
+  /** Absent where the gateway is one process. */
+  cluster?: Cluster
+  onForward?: OnForward
 }
 
 type Endpoint = 'mcp' | 'sse' | 'message'
 
 /** The gateway's HTTP face: path → route → access → the wire. */
-export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
+export function createApp({
+  table,
+  hub,
+  guard,
+  log,
+  plants,
+  ownPages,
+  cluster,
+  onForward = () => {},
+}: AppParts): Hono {
   const app = new Hono()
 
   app.all('*', (c) => {
@@ -45,6 +62,11 @@ export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
     if (hasTwoHosts(c))
       return c.json({ error: 400, message: 'The request has more than one Host header' }, 400)
     if (!guard.allowsHost(headers.host ?? new URL(c.req.url).host)) return forbidden(c, headers, 'Host')
+    // No route's endpoint looks like them, and calls need not look them up.
+    if (path.startsWith('/_') || path === '/metrics') {
+      const answered = ownPages?.(c, headers)
+      if (answered) return answered
+    }
     if (plants?.owns(path)) {
       const { origin } = headers
       if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
@@ -70,11 +92,13 @@ export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
     // A preflight carries no credentials, so it comes before authentication (Fetch, 3.2.2).
     if (method === 'OPTIONS') return options(headers, route, endpoint)
     const requestId = requestIdOf(headers['x-request-id'])
+    const proof = proofOf(c, headers, cluster)
     const replyHeaders: ResponseHeaders = {
       'x-request-id': requestId,
+      ...proof,
       ...(cors ? cors.headers(origin as string) : route.cors?.vary),
     }
-    const exchange: Exchange = {
+    const bare: Exchange = {
       method,
       headers,
       query: () => c.req.query(),
@@ -86,12 +110,14 @@ export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
       body: () => readBody(c, route.maxRequestSize),
     }
     const caller = route.authenticate?.(headers.authorization)?.caller
+    const { prefix } = route
+    const exchange = cluster ? { ...bare, replicas: others(c, cluster, bare, prefix, caller, proof) } : bare
     if (route.authenticate && caller === undefined) {
       const message = 'A known bearer token is required: send the header "Authorization: Bearer <token>"'
       const challenge = { 'www-authenticate': bearerChallenge(headers.authorization) }
       return rpcError(exchange, 401, { code: INVALID_REQUEST, message }, null, challenge)
     }
-    const door = { prefix: route.prefix, hub, caller }
+    const door = { prefix, hub, caller }
     const messages = `${route.ssePrefix}/message`
     if (route.proxy) {
       const { proxy } = route.proxy
@@ -103,6 +129,18 @@ export function createApp({ table, hub, guard, log, plants }: AppParts): Hono {
     if (endpoint === 'mcp') return serveMcp(exchange, at)
     if (endpoint === 'message') return serveMessage(exchange, at)
     return serveSse(exchange, at, messages)
+  }
+
+  function others(
+    c: Context,
+    cluster: Cluster,
+    exchange: Exchange,
+    prefix: string,
+    caller: string | undefined,
+    proof: object | undefined,
+  ) {
+    const hopped = proof !== undefined
+    return replicasOf(c, cluster, { exchange, bound: { prefix, caller }, hub, hopped, log, onForward })
   }
 
   return app

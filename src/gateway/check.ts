@@ -1,34 +1,62 @@
 import {
   checkTogether,
   DEFAULT_LIMITS,
+  type ReadConfiguration,
   type ReadConfigurationsResult,
   readConfiguration,
   readConfigurations,
   type Settings,
   type Source,
 } from '../config/index.ts'
-import { createLog } from '../telemetry/log.ts'
+import { sortFindings } from '../findings/index.ts'
+import { lintPractice, type PracticeOptions, secretsIn } from '../lint/practice/index.ts'
+import { silentLog } from '../telemetry/silent.ts'
 import { createPools } from '../tools/index.ts'
 import { assemble } from './assemble.ts'
 import { mayClash } from './beside.ts'
-import { type Loaded, reservedPaths } from './gateway.ts'
+import { type CostOptions, costsOf } from './cost.ts'
+import type { Loaded } from './gateway.ts'
+import type { Prepared } from './prepare.ts'
+import { rulesOf } from './rules.ts'
 
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway will run with, as far as it is known. */
-  settings?: Pick<Settings, 'plants' | 'limits'>
+  settings?: Pick<Settings, 'plants' | 'limits' | 'tenants'>
+  /** Also tells what experience advises against. Default: it does not. */
+  practice?: PracticeOptions & CostOptions
   /** Text of standard input, for the path `-`. */
   stdin?: () => Uint8Array
+}
+
+export interface Checked extends Loaded {
+  /** Files and folders that could not be looked into. */
+  unread: ReadonlySet<string>
+  configurations: readonly ReadConfiguration[]
 }
 
 /** Finds all that `serve` would find in these files and folders, without serving or calling anything. */
 export async function check(
   paths: readonly string[],
-  { stdin, ...options }: CheckOptions,
-): Promise<Loaded & { files: number }> {
-  const reserved = options.settings ? reservedPaths(options.settings) : reservedPaths({})
-  const reading = await readConfigurations(paths, options.env, { reserved, ...(stdin && { stdin }) })
-  return { ...(await checkReading(reading, options)), files: reading.sources.size }
+  { stdin, practice, ...options }: CheckOptions,
+): Promise<Checked> {
+  const rules = rulesOf(options.settings ?? {})
+  const reading = await readConfigurations(paths, options.env, { ...rules, ...(stdin && { stdin }) })
+  const { configurations, sources } = reading
+  const { prepared, ...made } = await examine(reading, options, [])
+  const advice = practice
+    ? configurations.flatMap((read) => [
+        ...secretsIn(read),
+        ...lintPractice(read, practice),
+        ...costsOf(read, prepared, practice),
+      ])
+    : []
+  const unread = [
+    ...configurations.filter(({ configuration }) => !configuration),
+    ...reading.findings.filter(({ severity, file }) => severity === 'error' && !sources.has(file)),
+  ]
+  const findings = advice.length > 0 ? sortFindings([...made.findings, ...advice]) : made.findings
+  return { ...made, findings, unread: new Set(unread.map(({ file }) => file)), configurations }
 }
 
 /**
@@ -37,19 +65,34 @@ export async function check(
  */
 export async function checkReading(
   reading: ReadConfigurationsResult,
-  { env, settings = { limits: DEFAULT_LIMITS } }: CheckOptions,
+  options: CheckOptions,
   beside: readonly Source[] = [],
 ): Promise<Loaded> {
+  const { findings, sources } = await examine(reading, options, beside)
+  return { findings, sources }
+}
+
+async function examine(
+  reading: ReadConfigurationsResult,
+  { env, settings = { limits: DEFAULT_LIMITS } }: CheckOptions,
+  beside: readonly Source[],
+): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())
   const fresh = reading.configurations.flatMap(({ configuration }) => configuration ?? [])
   const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env))
   const together = others.length
-    ? checkTogether([...others, ...reading.configurations], { reserved: reservedPaths(settings) })
+    ? checkTogether([...others, ...reading.configurations], rulesOf(settings))
     : []
   const findings = [...reading.findings, ...together.filter(({ file }) => own.has(file))]
-  const log = await createLog({ level: 'silent', format: 'json' })
-  const context = { env, limits: settings.limits, pools: createPools(), log, version: '', proxies: new Map() }
-  const made = assemble({ ...reading, findings }, new Map(), context)
+  const context = {
+    env,
+    limits: settings.limits,
+    pools: createPools(),
+    log: silentLog,
+    version: '',
+    proxies: new Map(),
+  }
+  const made = await assemble({ ...reading, findings }, new Map(), context)
   const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
-  return { findings: made.findings, sources }
+  return { findings: made.findings, sources, prepared: made.prepared }
 }

@@ -1,17 +1,27 @@
 import type { Hono } from 'hono'
+import { createAdminAccess } from '../access/admin.ts'
 import { createHostGuard } from '../access/rebinding.ts'
+import { createCluster } from '../cluster/index.ts'
 import type { Settings } from '../config/index.ts'
 import { type Finding, hasErrors } from '../findings/index.ts'
 import { createHub, type Hub } from '../mcp/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { createPools } from '../tools/index.ts'
+import { createProxy } from '../upstream/index.ts'
 import { createApp } from './app.ts'
 import { assemble } from './assemble.ts'
+import { type ConfigurationChange, differenceOf } from './difference.ts'
+import { gaugesOf } from './gauges.ts'
+import { createOwnPages } from './own-pages.ts'
 import type { PrepareContext } from './prepare.ts'
-import { proxiesOf, startProxies, without } from './proxies.ts'
+import { startProxies, without } from './proxies.ts'
+import { createReloads, type Reloads } from './reloads.ts'
+import { rulesOf } from './rules.ts'
 import { type ConfigurationSource, fromPaths } from './source.ts'
-import { buildTable, EMPTY_TABLE, type Table } from './table.ts'
+import { statusOf } from './status.ts'
+import { buildTable, changed, EMPTY_TABLE, type Table } from './table.ts'
 
 export interface GatewayOptions {
   /** Configuration files and folders, or what else reads configurations. */
@@ -22,6 +32,8 @@ export interface GatewayOptions {
   version: string
   /** Serve the sound configurations although others have errors. */
   skipInvalid?: boolean
+  /** Hears of every table that is swapped in. */
+  onTable?: (table: Table) => void
 }
 
 export interface Loaded {
@@ -40,21 +52,24 @@ export interface Reload extends Loaded {
   refused: string[]
 }
 
+/** What a reload would come to. */
+export interface Difference extends Reload {
+  configurations: ConfigurationChange[]
+}
+
 /** A running gateway; whoever made it closes it. */
 export interface Gateway {
   app: Hono
   hub: Hub
   table(): Table
-  /** Reads the configurations again and swaps the table. Never throws, never overlaps another reload. */
-  reload(): Promise<Reload>
+  /** Asks for reloads; those that come in a burst are folded. */
+  reloads: Reloads
+  /** Reads the configurations again, or one of them, and swaps the table. Never overlaps another reload. */
+  reload(name?: string): Promise<Reload>
+  /** Reads the configurations and tells what a reload would change; nothing is changed or started. */
+  diff(): Promise<Difference>
   /** Ends streams and sessions, closes upstream connections and the plant store. */
   close(): Promise<void>
-}
-
-/** Paths that the gateway keeps for itself. */
-export function reservedPaths({ plants }: Pick<Settings, 'plants'>): string[] {
-  const own = ['/_reload', '/_status']
-  return plants ? [...own, `${plants.basePath.replace(/\/+$/, '')}/plants`] : own
 }
 
 /**
@@ -73,26 +88,72 @@ export async function createGateway(
     pools,
     log,
     version,
-    proxies: proxiesOf(table),
+    onCall: metrics.call,
+    createProxy,
+    ...(settings.tenants && { tenants: settings.tenants }),
+    proxies: table.proxies,
   })
+  const rules = rulesOf(settings)
   const source = typeof options.paths === 'function' ? options.paths : fromPaths(options.paths)
   let table = EMPTY_TABLE
+  let versions: ReadonlyMap<string, string> = new Map()
+  let refusedNow: ReadonlySet<string> = new Set()
+  const startedAt = new Date().toISOString()
+  const metrics = createMetrics(
+    gaugesOf(
+      () => table,
+      () => hub,
+      () => refusedNow,
+    ),
+  )
 
-  async function load(): Promise<Reload> {
-    const reading = await source(env, { reserved: reservedPaths(settings) })
-    const { prepared, findings, refused } = assemble(reading, table.prepared, context())
+  async function load(only?: ReadonlySet<string>): Promise<Reload> {
+    const reading = await source(env, rules)
     const before = table
-    findings.push(...(await startProxies(prepared, proxiesOf(before))))
+    const made = await assemble(reading, before.prepared, context(), only)
+    const started = await startProxies(made.prepared, before)
+    const { prepared } = started
     const changes = compare(before.prepared, prepared)
     if (changes.added.length + changes.changed.length + changes.removed.length)
-      table = buildTable(before.generation + 1, prepared)
+      table = buildTable(before.generation + 1, prepared, before)
+    const findings = [...made.findings, ...started.findings]
+    const refused = [...made.refused, ...started.refused]
+    versions = versionsOf(reading, prepared, versions)
+    // Of those that were not read again it stays so.
+    refusedNow = new Set([...refused, ...[...refusedNow].filter((name) => only && !only.has(name))])
     return { ...changes, generation: table.generation, refused, findings, sources: reading.sources }
+  }
+
+  /** Reads the configurations again and swaps the table; what these names stand for may change, or all. */
+  async function reload(names?: ReadonlySet<string>): Promise<Reload> {
+    const before = table
+    const result = await load(names)
+    if (table === before) return result
+    tellClients(hub, before, table)
+    options.onTable?.(table)
+    for (const { proxy } of without(before.proxies, table.proxies)) {
+      const closed = proxy.retire().finally(() => closing.delete(closed))
+      closing.add(closed)
+    }
+    return result
+  }
+
+  async function diff(): Promise<Difference> {
+    const reading = await source(env, rules)
+    const before = table
+    const { prepared, findings, refused } = await assemble(reading, before.prepared, context())
+    const made = buildTable(0, prepared, before).proxies
+    await Promise.all(without(made, before.proxies).map(({ proxy }) => proxy.close()))
+    const changes = compare(before.prepared, prepared)
+    const configurations = differenceOf(before.prepared, prepared, changes)
+    const { generation } = before
+    return { ...changes, generation, refused, findings, sources: reading.sources, configurations }
   }
 
   const first = await load()
   const closing = new Set<Promise<void>>()
   if (hasErrors(first.findings) && !options.skipInvalid) {
-    await Promise.all([...proxiesOf(table).values()].map(({ proxy }) => proxy.close()))
+    await Promise.all([...table.proxies.values()].map(({ proxy }) => proxy.close()))
     await pools.close()
     return { ...first, gateway: undefined }
   }
@@ -100,39 +161,49 @@ export async function createGateway(
   const plants = settings.plants && (await openPlants(settings.plants, { onError }))
   const hub = createHub()
   const guard = createHostGuard({ bind: settings.host, ...settings })
+  const reloads = createReloads(reload, log, ({ triggers, refused, ...changes }) => {
+    const { added, changed, removed } = changes
+    const any = added.length + changed.length + removed.length > 0
+    metrics.reload(triggers, refused.length ? 'refused' : any ? 'applied' : 'unchanged')
+  })
+  const ownPages = createOwnPages({
+    access: createAdminAccess(settings.admin, settings.tenants),
+    guard,
+    reloads,
+    diff,
+    metrics,
+    status: (overseer) =>
+      statusOf(
+        { table, hub, history: reloads.history(), versions, refused: refusedNow, version, startedAt },
+        overseer,
+      ),
+  })
+  const cluster = settings.cluster && createCluster(settings.cluster, settings.limits)
   const app = createApp({
     table: () => table,
     hub,
     guard,
     log,
+    ownPages,
+    ...(cluster && { cluster, onForward: metrics.forwarded }),
     ...(plants &&
       settings.plants && { plants: { app: plants.app, owns: isPlantsPath(settings.plants.basePath) } }),
   })
 
-  let last: Promise<unknown> = Promise.resolve()
   const gateway: Gateway = {
     app,
     hub,
     table: () => table,
-    reload() {
-      const next = last.then(async () => {
-        const before = table
-        const reload = await load()
-        tellClients(hub, before, table)
-        for (const { proxy } of without(proxiesOf(before), proxiesOf(table))) {
-          const closed = proxy.retire().finally(() => closing.delete(closed))
-          closing.add(closed)
-        }
-        return reload
-      })
-      last = next.catch(() => {})
-      return next
-    },
+    reloads,
+    reload: (name) => reloads.request('call', name),
+    diff,
     async close() {
+      await reloads.stop()
       hub.close()
-      await Promise.all([...proxiesOf(table).values()].map(({ proxy }) => proxy.close()))
+      await Promise.all([...table.proxies.values()].map(({ proxy }) => proxy.close()))
       await Promise.all(closing)
       await pools.close()
+      await cluster?.close()
       await plants?.close()
     },
   }
@@ -140,19 +211,36 @@ export async function createGateway(
 }
 
 function compare(before: Table['prepared'], after: Table['prepared']) {
-  const names = [...after.keys()]
-  return {
-    added: names.filter((name) => !before.has(name)),
-    changed: names.filter((name) => before.has(name) && before.get(name) !== after.get(name)),
-    removed: [...before.keys()].filter((name) => !after.has(name)),
+  const added: string[] = []
+  const edited: string[] = []
+  for (const [name] of changed(after, before)) (before.has(name) ? edited : added).push(name)
+  const removed = changed(before, after).flatMap(([name]) => (after.has(name) ? [] : [name]))
+  return { added, changed: edited, removed }
+}
+
+/** Of what is served, by name: the newest version may have been refused, or passed over. */
+function versionsOf(
+  { configurations, versions }: Awaited<ReturnType<ConfigurationSource>>,
+  prepared: Table['prepared'],
+  before: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  if (!versions) return before
+  const found = new Map([...before].filter(([name]) => prepared.has(name)))
+  for (const { configuration, text } of configurations) {
+    const name = configuration?.name
+    const version = name !== undefined && prepared.get(name)?.text === text ? versions.get(name) : undefined
+    if (name !== undefined && version !== undefined) found.set(name, version)
   }
+  return found
 }
 
 const KINDS = ['tools', 'prompts'] as const
 
 /** Sessions outlive a reload: they hear which of their lists changed, and end where nothing is served now. */
 function tellClients(hub: Hub, before: Table, after: Table): void {
-  for (const [prefix, old] of before.routes) {
+  const routes = changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)
+  for (const old of routes) {
+    const { prefix } = old
     const route = after.routes.get(prefix)
     if (!route) hub.endPrefix(prefix)
     else if (route.proxy || old.proxy) {

@@ -3,13 +3,18 @@ import type { Finding, Range } from '../findings/index.ts'
 import { lintTemplates } from '../lint/index.ts'
 import { type PrepareContext, type Prepared, prepare } from './prepare.ts'
 
-/** Compiles and lints one configuration: what it would serve, and all that is wrong, each mistake told once. */
-export function inspect(
+/**
+ * Compiles and lints one configuration: what it would serve, and all that is wrong, each mistake told once.
+ * @param turn lets calls have their turn in between
+ */
+export async function inspect(
   read: ReadConfiguration & { configuration: Configuration },
   context: PrepareContext,
-): { prepared: Prepared; findings: Finding[] } {
+  turn: () => Promise<void> | undefined,
+): Promise<{ prepared: Prepared; findings: Finding[] }> {
   const { prepared, findings } = prepare(read, context)
-  const linted = lintTemplates(read, context.env)
+  await turn()
+  const linted = lintTemplates(read, context.env, context.memo)
   const unset = [...read.findings, ...linted].filter(({ code }) => code === 'env-unset')
   const errors = linted.filter(({ severity }) => severity === 'error')
   return {

@@ -3,14 +3,19 @@ import { createCors } from '../access/cors.ts'
 import {
   type Configuration,
   type Limits,
+  type Notifier,
   type ReadConfiguration,
   type Router,
   serverNames,
+  type TenantSettings,
 } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { CallRecord } from '../telemetry/metrics.ts'
+import type { Memo } from '../template/memo.ts'
 import { compilePrompts, compileTools, type Pools, type Problem } from '../tools/index.ts'
+import type { createProxy } from '../upstream/index.ts'
 import { proxyOf } from './proxies.ts'
 import { createService } from './service.ts'
 import type { Route, Served } from './table.ts'
@@ -18,10 +23,15 @@ import type { Route, Served } from './table.ts'
 /** A configuration that is ready to serve. */
 export interface Prepared {
   name: string
+  tenant: string
   file: string
   /** The text it was made from: the same text is the same configuration. */
   text: string
+  /** When it was made: ISO 8601, UTC. */
+  since: string
   routes: Route[]
+  /** How its changes are told. */
+  notifier?: Notifier
 }
 
 export interface PrepareContext {
@@ -30,6 +40,14 @@ export interface PrepareContext {
   pools: Pools
   log: Logger
   version: string
+  /** Templates that the same run has compiled. */
+  memo?: Memo
+  /** Hears of every call that is over. */
+  onCall?: (call: CallRecord) => void
+  /** Whose credentials open their routers. */
+  tenants?: readonly TenantSettings[]
+  /** Makes what proxies MCP servers; absent where configurations are only looked at. */
+  createProxy?: typeof createProxy
   /** Proxies that are served now, by key, to be served on. */
   proxies: ReadonlyMap<string, Served>
 }
@@ -64,12 +82,16 @@ export function prepare(
       report(proxied.problems)
       const { served, limits } = proxied
       const lists = { tools: '[]', prompts: '[]' }
-      return [makeRoute(configuration, router, limits, context.limits, { proxy: served, tools: [], lists })]
+      return [makeRoute(configuration, router, limits, context, { proxy: served, tools: [], lists })]
     }
     const found = compiled.get(names[0] as string)
     if (!found) return []
     const { server, tools } = found
     const lists = { tools: stringify(tools.list), prompts: stringify(prompts.list) }
+    const toolNames = tools.list.map(({ name }) => name)
+    // What only looks at many configurations keeps nothing of them that can be called.
+    if (!context.createProxy)
+      return [makeRoute(configuration, router, server.limits, context, { tools: toolNames, lists })]
     const service = createService({
       configuration,
       server,
@@ -78,37 +100,45 @@ export function prepare(
       prompts,
       lists,
       log: context.log,
-      authenticated: isAuthenticated(router),
+      ...(context.onCall && { onCall: context.onCall }),
+      authenticated: tokensOf(configuration, router, context) !== undefined,
       version: context.version,
     })
-    const toolNames = tools.list.map(({ name }) => name)
     const served = { service, tools: toolNames, lists }
-    return [makeRoute(configuration, router, server.limits, context.limits, served)]
+    return [makeRoute(configuration, router, server.limits, context, served)]
   })
-  return { prepared: { name: configuration.name, file, text, routes }, findings: [...findings.values()] }
+  const { name, tenant, notifier } = configuration
+  const since = new Date().toISOString()
+  const prepared = { name, tenant, file, text, since, routes, ...(notifier && { notifier }) }
+  return { prepared, findings: [...findings.values()] }
 }
 
-function isAuthenticated({ auth }: Router): boolean {
-  return auth !== undefined && auth.mode !== 'none'
+/** Who may use a router: those that it names, and its tenant's; undefined: everyone. */
+function tokensOf({ tenant }: Configuration, { auth }: Router, { tenants = [] }: PrepareContext) {
+  const own = auth?.mode === 'bearer' ? auth.tokens : undefined
+  const shared = tenants.find(({ name }) => name === tenant)?.tokens ?? []
+  return own || shared.length ? [...(own ?? []), ...shared] : undefined
 }
 
 function makeRoute(
-  { name: configuration, tenant }: Configuration,
+  configuration: Configuration,
   router: Router,
   own: Partial<Limits> | undefined,
-  limits: Limits,
+  context: PrepareContext,
   served: Pick<Route, 'service' | 'proxy' | 'tools' | 'lists'>,
 ): Route {
+  const { name, tenant } = configuration
+  const tokens = tokensOf(configuration, router, context)
   const prefix = router.prefix === '/' ? '' : router.prefix
   return {
     ...served,
     prefix,
     ssePrefix: router.ssePrefix ?? prefix,
-    configuration,
+    configuration: name,
     tenant,
     ...(router.cors && { cors: createCors(router.cors) }),
-    ...(isAuthenticated(router) && { authenticate: bearerTable(router.auth?.tokens ?? []) }),
-    maxRequestSize: own?.maxRequestSize ?? limits.maxRequestSize,
+    ...(tokens && { authenticate: bearerTable(tokens) }),
+    maxRequestSize: own?.maxRequestSize ?? context.limits.maxRequestSize,
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Configuration, Limits, Router } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import type { Problem } from '../tools/index.ts'
-import { compileDefinition, createProxy } from '../upstream/index.ts'
+import { compileDefinition } from '../upstream/definition.ts'
+import type { McpProxy } from '../upstream/index.ts'
+import { claimsOf } from './assemble.ts'
 import type { PrepareContext, Prepared } from './prepare.ts'
-import type { Served, Table } from './table.ts'
+import { changed, type Served, type Table } from './table.ts'
 
 /**
  * The proxy of a router that names MCP servers; undefined when it names none. One that is served with the same
@@ -39,16 +41,30 @@ export function proxyOf(
   const served = context.proxies.get(key) ?? {
     key,
     servers: servers.map(({ name }) => name),
-    proxy: createProxy(definitions, { ...context, prefix, tenant, named: typeof router.server !== 'string' }),
+    proxy:
+      context.createProxy?.(definitions, {
+        ...context,
+        prefix,
+        tenant,
+        named: typeof router.server !== 'string',
+      }) ?? NOBODY,
   }
   return { served, problems, limits }
 }
 
-/** Every proxy of a table, by key. */
-export function proxiesOf({ routes }: Pick<Table, 'routes'>): Map<string, Served> {
-  const found = new Map<string, Served>()
-  for (const { proxy } of routes.values()) if (proxy) found.set(proxy.key, proxy)
-  return found
+function nobody(): never {
+  throw new Error('these configurations are only looked at')
+}
+
+/** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
+const NOBODY: McpProxy = {
+  serveMcp: nobody,
+  serveSse: nobody,
+  serveMessage: nobody,
+  status: nobody,
+  start: async () => [],
+  retire: async () => {},
+  close: async () => {},
 }
 
 /** Those of `after` that `before` does not have. */
@@ -56,21 +72,38 @@ export function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<
   return [...after.values()].filter(({ key }) => !before.has(key))
 }
 
-/** Starts what is new as its policy says; a server that does not start is a finding. */
+/**
+ * Starts what is new as its policy says; a server that does not start is a finding. Where a configuration has a version
+ * that is served that one is served on, as long as nobody else took its prefixes.
+ * @returns what is to be served then
+ */
 export async function startProxies(
   prepared: ReadonlyMap<string, Prepared>,
-  known: ReadonlyMap<string, Served>,
-): Promise<Finding[]> {
-  const starting = [...prepared.values()].flatMap(({ file, routes }) =>
-    routes.flatMap(({ proxy }) =>
-      proxy && !known.has(proxy.key)
-        ? [
-            proxy.proxy
-              .start()
-              .then((faults) => faults.map((fault) => finding('upstream-start', file, fault))),
-          ]
-        : [],
-    ),
+  before: Table,
+): Promise<{ prepared: ReadonlyMap<string, Prepared>; findings: Finding[]; refused: string[] }> {
+  const findings: Finding[] = []
+  const refused = new Map<string, Prepared>()
+  const starting = [...changed(prepared, before.prepared)].map(async ([, fresh]) => {
+    const made = fresh.routes.flatMap(({ proxy }) => (proxy && !before.proxies.has(proxy.key) ? [proxy] : []))
+    const faults = (await Promise.all(made.map(({ proxy }) => proxy.start()))).flat()
+    if (faults.length === 0) return
+    const old = before.prepared.get(fresh.name)
+    const kept = old !== undefined && !isTaken(old, prepared)
+    const severity = kept ? 'error' : 'warning'
+    for (const fault of faults) findings.push(finding('upstream-start', fresh.file, fault, { severity }))
+    if (!kept) return
+    refused.set(fresh.name, old)
+    await Promise.all(made.map(({ proxy }) => proxy.close()))
+  })
+  await Promise.all(starting)
+  const served = refused.size ? new Map([...prepared, ...refused]) : prepared
+  return { prepared: served, findings, refused: [...refused.keys()] }
+}
+
+/** Whether another configuration now has a prefix of this one. */
+function isTaken(old: Prepared, prepared: ReadonlyMap<string, Prepared>): boolean {
+  const wanted = new Set(claimsOf(old))
+  return [...prepared.values()].some(
+    (one) => one.name !== old.name && claimsOf(one).some((each) => wanted.has(each)),
   )
-  return (await Promise.all(starting)).flat()
 }

@@ -1,8 +1,11 @@
 import type { Configuration, Server } from '../config/model.ts'
 import { nearest } from '../findings/index.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
-import { type Answer, declaredParamHeaders, INVALID_PARAMS, type Method, type Service } from '../mcp/index.ts'
+import type { Answer, Method, Service } from '../mcp/index.ts'
+import { INVALID_PARAMS } from '../mcp/jsonrpc.ts'
+import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 
 export interface ServiceParts {
@@ -13,6 +16,7 @@ export interface ServiceParts {
   prompts: Prompts
   lists: Lists
   log: Logger
+  onCall?: (call: CallRecord) => void
   /** Whether callers are told apart, so that a list may not be kept for others. */
   authenticated: boolean
   version: string
@@ -58,7 +62,8 @@ function list(key: keyof Lists, text: string): Method {
       : invalid('Invalid cursor: the list is one page, ask without a cursor')
 }
 
-function callTool({ configuration, prefix, tools, log }: ServiceParts): Method {
+function callTool({ configuration, prefix, tools, log, onCall }: ServiceParts): Method {
+  const { tenant } = configuration
   const names = tools.list.map((tool) => tool.name)
   return async (params, call) => {
     const { name } = params
@@ -73,13 +78,15 @@ function callTool({ configuration, prefix, tools, log }: ServiceParts): Method {
       signal: call.signal,
     })
     const { result, upstreamStatus, failure, detail } = outcome
+    const ms = performance.now() - started
+    onCall?.({ tenant, prefix, method: 'tools/call', tool: name, ms, outcome: failure ? 'error' : 'ok' })
     const line = {
-      tenant: configuration.tenant,
+      tenant,
       prefix,
       tool: name,
       revision: call.revision,
       ...(upstreamStatus !== undefined && { upstreamStatus }),
-      ms: Math.round((performance.now() - started) * 10) / 10,
+      ms: Math.round(ms * 10) / 10,
       requestId: call.requestId,
       ...(failure && { failure }),
       ...(detail && { detail }),

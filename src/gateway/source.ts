@@ -1,41 +1,56 @@
 import {
   type CheckTogetherOptions,
-  checkTogether,
   type Env,
+  type ReadConfiguration,
   type ReadConfigurationsResult,
-  readConfiguration,
   readConfigurations,
+  readerKeeper,
+  takeTurns,
 } from '../config/index.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
 
-/** Where configurations come from: reads all of them, and checks them together. Never throws. */
+/**
+ * Where configurations come from: reads all of them, and checks them together. With the same `env` and `options` what
+ * has not changed is the same object again. Never throws.
+ */
 export type ConfigurationSource = (
   env: Env,
   options: CheckTogetherOptions,
-) => Promise<ReadConfigurationsResult>
+) => Promise<ReadConfigurationsResult & { versions?: ReadonlyMap<string, string> }>
 
 /** Files and folders. What a killed `config apply` left half done in a folder is ended first. */
 export function fromPaths(paths: readonly string[]): ConfigurationSource {
+  const readerOf = readerKeeper()
   return async (env, options) => {
     const failed: Finding[] = []
     for (const path of paths) await settle(path).catch((error) => failed.push(unreadable(path, error)))
-    const reading = await readConfigurations(paths, env, options)
-    return { ...reading, findings: sortFindings([...failed, ...reading.findings]) }
+    const reading = await readConfigurations(paths, env, { ...options, reader: readerOf(env, options) })
+    return failed.length === 0
+      ? reading
+      : { ...reading, findings: sortFindings([...failed, ...reading.findings]) }
   }
 }
 
 /** The records of a store; while it cannot be read what was served from it is served on. */
 export function fromStore(store: ConfigurationStore): ConfigurationSource {
+  const readerOf = readerKeeper()
   return async (env, options) => {
     try {
       const stored = (await store.readAll()).configurations
-      const configurations = stored.map(({ place: file, text }) => readConfiguration({ file, text }, env))
+      const reader = readerOf(env, options)
+      const turn = takeTurns()
+      const configurations: ReadConfiguration[] = []
+      for (const { place: file, text } of stored) {
+        configurations.push(reader.read({ file, text }))
+        await turn()
+      }
       const findings = configurations.flatMap((read) => read.findings)
       return {
         configurations,
-        findings: sortFindings([...findings, ...checkTogether(configurations, options)]),
+        findings: sortFindings([...findings, ...reader.together(configurations)]),
         sources: new Map(configurations.map(({ file, text }) => [file, text])),
+        versions: new Map(stored.map(({ name, version }) => [name, version])),
       }
     } catch (error) {
       return { configurations: [], findings: [unreadable(store.label, error)], sources: new Map() }
@@ -45,6 +60,6 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
 
 function unreadable(place: string, error: unknown): Finding {
   return finding('unreadable-store', place, (error as Error).message, {
-    hint: 'What was served before is served on; the next reload looks again',
+    hint: 'A gateway that runs serves on what it has, and looks again; `serve --skip-invalid` starts without it',
   })
 }

@@ -1,4 +1,13 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /** A pid file that cannot be had; the message says why and what to do. */
@@ -86,5 +95,32 @@ export function isAlive(pid: number): boolean {
     return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
     return true
+  }
+}
+
+/** Why a pid file could not be written there; undefined when it could. Nothing is written. */
+export function pidFault(path: string): string | undefined {
+  const fault = `the pid file ${path} cannot be written`
+  if (stats(path)?.isDirectory()) return `${fault}: it is a folder`
+  let folder = dirname(path)
+  try {
+    // Folders that are not there are made.
+    for (let there = stats(folder); !there?.isDirectory(); there = stats(folder)) {
+      if (there) return `${fault}: ${folder} is no folder`
+      folder = dirname(folder)
+    }
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return `${fault}: ${reason(error as NodeJS.ErrnoException)} (${folder})`
+  }
+}
+
+function stats(path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
+    throw error
   }
 }

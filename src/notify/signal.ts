@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { isAlive, PidFileError, readPid } from './pidfile.ts'
 
+/** Those that `plantgw serve` reads its configurations again for. */
+export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
+
 /**
- * Tells the `plantgw serve` that holds the pid file to read its configurations again, by SIGHUP.
+ * Tells the `plantgw serve` that holds the pid file to read its configurations again.
  * Whatever else was given the id of a gateway that crashed is not sent a signal that would end it.
  * @returns the id of the process
  * @throws PidFileError when there is no such process, when it is another one, or when it belongs to another user
  */
-export function sendReloadSignal(path: string): number {
+export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[number] = 'SIGHUP'): number {
   const pid = readPid(path)
   if (pid === undefined)
     throw new PidFileError(
@@ -16,7 +19,7 @@ export function sendReloadSignal(path: string): number {
   if (!isAlive(pid)) throw notServing(path, `process ${pid} has ended`)
   if (!isServe(pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)
   try {
-    process.kill(pid, 'SIGHUP')
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw notServing(path, `process ${pid} has ended`)
     throw new PidFileError(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { type Env, filesOf, readConfigurations } from '../config/index.ts'
+import { type Env, filesOf, LINT_CONFIG_FILE, readConfigurations } from '../config/index.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
 import {
   byName,
@@ -148,12 +148,20 @@ async function fileChange(
   return { file, text }
 }
 
-/** The name and `.yaml`; characters that a file name should not hold are percent-encoded. */
+/** Bytes of a file name without its ending: file systems take 255 in all. */
+const LONGEST_NAME = 200
+
+/**
+ * The name and `.yaml`; characters that a file name should not hold are percent-encoded, and of a long name there is
+ * the beginning and a hash.
+ */
 function fileName(name: string): string {
   const safe = encodeURIComponent(name).replace(/[!'()*~]|^\./g, (character) => {
     return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
   })
-  return `${safe}.yaml`
+  const short = safe.length > LONGEST_NAME ? `${safe.slice(0, LONGEST_NAME)}-${versionOf(name)}` : safe
+  // That file is no configuration to whoever reads the folder.
+  return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }
 
 function summaryOf(

@@ -36,7 +36,12 @@ export async function changeFiles(folder: string, changes: readonly FileChange[]
     await make(folder, changes)
     if (changes.length > 1) await forget(folder)
   } catch (error) {
-    throw writeError(folder, error)
+    const { kind, message } = writeError(folder, error)
+    const begun = await isUnsettled(folder)
+    const rest = begun
+      ? `; the changes are written down in ${path}, and made by the next command that can`
+      : ''
+    throw new StoreError(kind, `${message}${rest}`, { cause: error })
   }
 }
 

@@ -28,7 +28,8 @@ const ABSENT: Held = { stamp: 'empty', history: new Map() }
 
 /**
  * Configurations in one file with all their versions. Readers take no lock, as the file is replaced in one step,
- * so a gateway may serve from it while others write. An absent file is an empty store.
+ * so a gateway may serve from it while others write. An absent file is an empty store,
+ * and one that goes while it is used cannot be read.
  * @param given should be absolute; its folder is made at the first change
  */
 export function lowdbStore(given: string): ConfigurationStore {
@@ -148,7 +149,11 @@ async function load(path: string, held: Held): Promise<Held> {
     }
   } catch (error) {
     if (error instanceof StoreError) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ABSENT
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      if (held === ABSENT) return ABSENT
+      // Such as a disk that was taken away: nobody deleted its configurations.
+      throw new StoreError('failed', `the store ${path} is gone: put the file back`)
+    }
     throw new StoreError('failed', `cannot read the store ${path}: ${(error as Error).message}`)
   }
 }

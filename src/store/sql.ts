@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { DatabaseError, type DatabaseType, openDatabase } from '../durable/database.ts'
+import { listenForChanges, tellChange } from './listen.ts'
 import { migrations, type Row, type Tables } from './migrations.ts'
 import {
   byName,
@@ -68,7 +69,16 @@ export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
       }),
     async apply(changes, reason, revision) {
       checkChanges(changes, reason)
-      return run((db) => transact(db, changes, reason, revision), false)
+      if (changes.length === 0) return { kind: 'applied', versions: [] }
+      return run(
+        (db) =>
+          transact(db, async (trx) => {
+            const outcome = await change(trx, changes, reason, revision)
+            if (type === 'postgres') await tellChange(trx)
+            return outcome
+          }),
+        false,
+      )
     },
     async history(name) {
       const rows = await run((db) =>
@@ -83,6 +93,7 @@ export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
       return rows.map((row) => ({ ...summary(row), deleted: Boolean(row.deleted) }))
     },
     revision: () => run(revisionOf),
+    ...(type === 'postgres' && { listen: (then: () => void) => listenForChanges(url, then) }),
     async close() {
       closed = true
       await database.close()
@@ -122,16 +133,10 @@ async function revisionOf(db: Kysely<Tables>): Promise<string> {
 
 async function transact(
   db: Kysely<Tables>,
-  changes: readonly Change[],
-  reason: Reason,
-  revision: string | undefined,
+  work: (trx: Transaction<Tables>) => Promise<Outcome>,
 ): Promise<Outcome> {
-  if (changes.length === 0) return { kind: 'applied', versions: [] }
   try {
-    return await db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute((trx) => change(trx, changes, reason, revision))
+    return await db.transaction().setIsolationLevel('read committed').execute(work)
   } catch (error) {
     if (error instanceof Refused) return error.outcome
     throw error

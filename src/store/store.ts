@@ -84,6 +84,11 @@ export interface ConfigurationStore {
   history(name: string): Promise<HistoryEntry[]>
   /** Another text after any change, and cheap: for polling. */
   revision(): Promise<string>
+  /**
+   * Calls `then` soon after a change that anyone made, and when changes may have been missed; it may be called for
+   * nothing. Only of a store whose server tells by itself; ends with `close` of what it returns.
+   */
+  listen?(then: () => void): { close(): Promise<void> }
   /** May be called twice. */
   close(): Promise<void>
 }

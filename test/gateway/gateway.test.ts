@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readSettings } from '../../src/config/index.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
@@ -127,6 +127,41 @@ test('a reload without changes makes no generation and compiles nothing', async 
   assert.equal(made!.table(), before)
 })
 
+test('a reload changes what has changed, be it of the same size, and nothing else', async (t) => {
+  const names = Array.from({ length: 40 }, (_, i) => `service-${i + 10}`)
+  const texts = Object.fromEntries(names.map((name) => [`${name}.yaml`, plain(name)]))
+  const { gateway: made, write } = await gateway(t, texts)
+  const before = made!.table()
+  write('service-23.yaml', plain('service-23', '/another-23'))
+  write('service-42.yaml', plain('service-42').replace('Gets', 'Sets'))
+  const reload = await made!.reload()
+  assert.deepEqual(reload.changed.sort(), ['service-23', 'service-42'])
+  assert.deepEqual([reload.added, reload.removed, reload.findings], [[], [], []])
+  const after = made!.table()
+  for (const name of names)
+    assert.equal(after.prepared.get(name) === before.prepared.get(name), !reload.changed.includes(name), name)
+  assert.deepEqual(
+    ['/service-23', '/another-23'].map((prefix) => after.routes.has(prefix)),
+    [false, true],
+  )
+  assert.match(after.routes.get('/service-42')!.lists.tools, /Sets/)
+  write('service-23.yaml', plain('service-23'))
+  assert.deepEqual((await made!.reload()).changed, ['service-23'])
+})
+
+test('an error comes and goes with its file, and is told at every reload until then', async (t) => {
+  const { gateway: made, write } = await gateway(t, { 'a.yaml': plain('a'), 'b.yaml': plain('b') })
+  const [a] = [...made!.table().prepared.values()]
+  write('b.yaml', plain('b').replace('endpoint:', 'enpoint:'))
+  const codes = async () => (await made!.reload()).findings.map(({ code }) => code)
+  const first = await codes()
+  assert.ok(first.length > 0)
+  assert.deepEqual(await codes(), first)
+  write('b.yaml', plain('b'))
+  assert.deepEqual(await codes(), [])
+  assert.equal(made!.table().prepared.get('a'), a)
+})
+
 test('of two configurations that want a prefix or a name the one that has it keeps it', async (t) => {
   const { gateway: made, write } = await gateway(t, { 'm.yaml': plain('m', '/x') })
   const route = made!.table().routes.get('/x')
@@ -138,6 +173,28 @@ test('of two configurations that want a prefix or a name the one that has it kee
   assert.deepEqual([...made!.table().routes.keys()], ['/x'])
   assert.deepEqual(reload.refused.sort(), ['a', 'm', 'z'])
   assert.ok(reload.findings.some(({ code }) => code === 'duplicate-prefix'))
+})
+
+test('a newcomer that wants what another one has does not hold up the changes of that one', async (t) => {
+  const { gateway: made, write } = await gateway(t, { 'm.yaml': plain('m', '/x'), 'n.yaml': plain('n') })
+  write('a.yaml', plain('a', '/X'))
+  write('b.yaml', plain('n', '/b'))
+  write('m.yaml', plain('m', '/x').replace('Gets', 'Gets it'))
+  write('n.yaml', plain('n').replace('Gets', 'Gets it'))
+  const reload = await made!.reload()
+  assert.deepEqual(
+    [reload.changed, reload.refused.sort()],
+    [
+      ['m', 'n'],
+      ['a', 'n'],
+    ],
+  )
+  assert.deepEqual([...made!.table().routes.keys()].sort(), ['/n', '/x'])
+  const at = reload.findings.map(({ code, file }) => [code, basename(file)])
+  assert.deepEqual(at, [
+    ['duplicate-prefix', 'a.yaml'],
+    ['duplicate-configuration', 'b.yaml'],
+  ])
 })
 
 test('prefixes can be swapped in one reload', async (t) => {
@@ -161,14 +218,54 @@ test('a folder that cannot be read for a moment takes nothing away', async (t) =
   assert.ok(reload.findings.some(({ code }) => code === 'unreadable-file'))
 })
 
-test('reloads asked for at once run one after the other', async (t) => {
+test('a folder that is gone takes nothing away however it is written', async (t) => {
+  const { folder, write } = await gateway(t, { 'a.yaml': plain('a') })
+  const { settings } = readSettings(undefined, {})
+  const log = await createLog({ level: 'silent' })
+  for (const path of [`./${relative('.', folder)}`, `${folder}/../${basename(folder)}/`]) {
+    write('a.yaml', plain('a'))
+    const made = await createGateway({ paths: [path], settings: settings!, env: {}, log, version: '1' })
+    t.after(() => made.gateway?.close())
+    rmSync(folder, { recursive: true })
+    assert.deepEqual((await made.gateway!.reload()).removed, [], path)
+    mkdirSync(folder)
+  }
+})
+
+test('while a folder is left half done nothing in it is said to be taken', async (t) => {
+  const { gateway: made, write } = await gateway(t, { 'a.yaml': plain('a') })
+  write('.plantgw.journal', '{')
+  write('a.yaml', plain('a').replace('Gets', 'Gets it'))
+  const { findings, refused } = await made!.reload()
+  assert.deepEqual([findings.map(({ code }) => code), refused], [['unreadable-store'], ['a']])
+})
+
+test('a burst of reloads is one, and what is asked for while one runs is one more', async (t) => {
   const { gateway: made, write } = await gateway(t, { 'a.yaml': plain('a') })
   write('b.yaml', plain('b'))
-  const reloads = await Promise.all([made!.reload(), made!.reload(), made!.reload()])
-  assert.deepEqual(
-    reloads.map(({ added }) => added),
-    [['b'], [], []],
-  )
+  const burst = Array.from({ length: 50 }, (_, i) => made!.reloads.request(`burst ${i % 2}`))
+  // Under way once the first has begun.
+  await Promise.resolve()
+  write('c.yaml', plain('c'))
+  const more = Array.from({ length: 50 }, () => made!.reload())
+  const results = new Set(await Promise.all([...burst, ...more]))
+  const history = made!.reloads.history()
+  assert.ok(results.size <= 2 && history.length === results.size)
+  assert.deepEqual(history.flatMap(({ added }) => added).sort(), ['b', 'c'])
+  assert.deepEqual(history.at(-1)!.triggers.slice(0, 2), ['burst 0', 'burst 1'])
+})
+
+test('the reload of one configuration leaves the others as they are', async (t) => {
+  const { gateway: made, write } = await gateway(t, { 'a.yaml': plain('a'), 'b.yaml': plain('b') })
+  const before = made!.table()
+  write('a.yaml', plain('a', '/a2'))
+  write('b.yaml', plain('b', '/b2'))
+  write('c.yaml', 'name: [')
+  const reload = await made!.reload('a')
+  assert.deepEqual([reload.changed, reload.refused, reload.findings], [['a'], [], []])
+  assert.deepEqual([...made!.table().routes.keys()].sort(), ['/a2', '/b'])
+  assert.equal(made!.table().prepared.get('b'), before.prepared.get('b'))
+  assert.deepEqual((await made!.reload()).changed, ['b'])
 })
 
 test('errors at start leave no gateway behind; --skip-invalid serves the rest', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
@@ -91,6 +91,86 @@ test('without a pid file, with one of a process that has ended, or with none nam
     /is stale, process \d+ (has ended|is not `plantgw serve`): start the gateway again/,
   )
   const none = await run(t, ['reload'])
-  assert.match(none.stderr, /give --pid, or settings with a `pid`/)
+  assert.match(none.stderr, /give --pid, or settings with a `notifier` or a `pid`/)
   assert.deepEqual([absent.code, stale.code, none.code], [2, 2, 2])
+})
+
+test('plantgw reload calls a gateway, with its admin token', async (t) => {
+  const { folder, file, start, settings } = await prepare(t)
+  const port = await freePort()
+  const admin = { token: 'an-admin-token-of-32-characters!' }
+  writeFileSync(settings, JSON.stringify({ port, admin }))
+  const gateway = start()
+  await gateway.until(/plantgw serves/)
+  const reload = (api: object, ...args: string[]) => {
+    const caller = join(folder, 'caller.yml')
+    writeFileSync(caller, JSON.stringify({ notifier: { type: 'api', api } }))
+    return run(t, ['reload', '-s', caller, ...args])
+  }
+  const target_url = `http://127.0.0.1:${port}/_reload`
+  writeFileSync(file, CONFIGURATION.replaceAll('now', 'then'))
+  const sent = await reload({ target_url, token: admin.token }, 'a')
+  assert.equal(sent.stdout, `POST ${target_url}: generation 2, changed a\n`)
+  assert.equal(sent.code, 0)
+  // The port counts where the URL names none.
+  const again = await reload({ target_url: 'http://127.0.0.1/_reload', port })
+  assert.equal(again.stdout, `POST ${target_url}: generation 2, nothing changed\n`)
+
+  writeFileSync(file, CONFIGURATION.replace('GET', 'GTE'))
+  const refused = await reload({ target_url })
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /it refused a: its log says why/)
+
+  rmSync(file)
+  const unreadable = await reload({ target_url })
+  assert.deepEqual(
+    [unreadable.code, unreadable.stderr],
+    [1, `plantgw: ${file}: there is no such file or folder\n`],
+  )
+
+  const wrong = await reload({ target_url, token: 'no-such-token' })
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /answered 401: it wants the admin token of that gateway/)
+  assert.doesNotMatch(wrong.stderr, /no-such-token/)
+  assert.match(
+    (await reload({ target_url: `http://127.0.0.1:${port}/reload` })).stderr,
+    /answered 404: no gateway/,
+  )
+  const nobody = await reload({ target_url: `http://127.0.0.1:${await freePort()}/_reload` })
+  assert.match(nobody.stderr, /cannot be reached: .*ECONNREFUSED/)
+})
+
+test('config apply tells of its own configurations only, as others may be of another tenant', async (t) => {
+  const { folder, settings } = await prepare(t)
+  const port = await freePort()
+  const storage = { type: 'lowdb', file: 'store.json', poll: '0s' }
+  const notifier = { type: 'api', api: { target_url: `http://127.0.0.1:${port}/_reload` } }
+  const quiet = join(folder, 'quiet.yml')
+  writeFileSync(quiet, JSON.stringify({ storage }))
+  writeFileSync(settings, JSON.stringify({ port, storage, notifier }))
+  const gateway = plantgw(t, ['serve', '-s', settings])
+  await gateway.until(/plantgw serves/)
+  const apply = (file: string, tenant: string, ...names: string[]) => {
+    const paths = names.map((name) => join(folder, `${name}.yaml`))
+    const text = CONFIGURATION.replace('/a', '/NAME').replace('name: a', `name: NAME\ntenant: ${tenant}`)
+    for (const [i, path] of paths.entries()) writeFileSync(path, text.replaceAll('NAME', names[i]!))
+    return run(t, ['config', 'apply', '-s', file, '--tenant', tenant, '-f', ...paths])
+  }
+  assert.equal((await apply(quiet, 'blue', 'hidden')).code, 0)
+  const { stdout, stderr } = await apply(settings, 'green', 'b', 'c')
+  assert.match(stdout, /generation 1, added b, c\n$/)
+  assert.doesNotMatch(stdout + stderr, /hidden/)
+})
+
+test('a notifier may use another signal than SIGHUP', async (t) => {
+  for (const signal of ['SIGUSR1', 'SIGUSR2']) {
+    const { file, pid, settings, start } = await prepare(t)
+    const gateway = start()
+    await gateway.until(/plantgw serves/)
+    writeFileSync(file, CONFIGURATION.replaceAll('now', 'then'))
+    writeFileSync(settings, JSON.stringify({ notifier: { type: 'signal', signal: { signal, pid } } }))
+    const sent = await run(t, ['reload', '-s', settings])
+    assert.match(sent.stdout, new RegExp(`^sent ${signal} to process`))
+    await gateway.until(new RegExp(`"trigger":"${signal}",.*"changed":\\["a"\\]`))
+  }
 })

@@ -265,3 +265,41 @@ test('wrong use and a store that cannot be had exit 2, settings with findings 1'
   assert.equal(serve.code, 2)
   assert.match(serve.stderr, /give configuration files or folders, or settings with a `storage`/)
 })
+
+test('a credential says whose configurations a command sees', async (t) => {
+  const folder = temporaryFolder(t)
+  const settings = join(folder, 'plantgw.yaml')
+  const tenants = ['green', 'blue'].map((name) => ({
+    name,
+    prefix: `/${name}`,
+    tokens: [{ token: `token-of-${name}`, caller: name }],
+  }))
+  const admin = { token: 'the-token-of-the-admin' }
+  writeFileSync(settings, JSON.stringify({ storage: { type: 'lowdb', file: 'store.json' }, tenants, admin }))
+  for (const { name } of tenants)
+    writeFileSync(
+      join(folder, `${name}.yaml`),
+      `name: ${name}\ntenant: ${name}\nrouters: [{server: s, prefix: /${name}/s}]\nservers: [{name: s}]\n`,
+    )
+  const config = (token: string, ...[command, ...args]: string[]) =>
+    run(t, ['config', command!, '-s', settings, ...args], { env: { PLANTGW_TOKEN: token } })
+  const names = async (token: string, ...args: string[]) =>
+    JSON.parse((await config(token, 'list', '--format', 'json', ...args)).stdout).configurations.map(
+      (one: { name: string }) => one.name,
+    )
+
+  const files = tenants.map(({ name }) => join(folder, `${name}.yaml`))
+  assert.equal((await config(admin.token, 'apply', '-f', ...files)).code, 0)
+  assert.deepEqual(await names(admin.token), ['blue', 'green'])
+  assert.deepEqual(await names(admin.token, '--tenant', 'blue'), ['blue'])
+  assert.deepEqual(await names('token-of-green'), ['green'])
+  assert.equal((await config('token-of-green', 'get', 'blue')).code, 1)
+  assert.match((await config('token-of-green', 'delete', 'blue')).stderr, /there is no configuration "blue"/)
+  const other = await config('token-of-green', 'list', '--tenant', 'blue')
+  assert.equal(other.code, 2)
+  assert.match(other.stderr, /one of the tenant green, which cannot see those of blue/)
+  const unknown = await config('token-of-nobody', 'list')
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /PLANTGW_TOKEN is neither/)
+  assert.doesNotMatch(unknown.stderr, /token-of-nobody/)
+})

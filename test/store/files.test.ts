@@ -83,6 +83,18 @@ test('lowdb: readers work while another process holds the lock; a copy that is p
   assert.notEqual(await store.revision(), before)
 })
 
+test('lowdb: a file that is gone has not lost its configurations', async (t) => {
+  const { file, store } = await lowdb(t)
+  assert.deepEqual(await names(store), [])
+  await applied(store, [put('a')])
+  assert.deepEqual(await names(store), ['a'])
+  await rename(file, `${file}.away`)
+  await assert.rejects(store.readAll(), /store\.json is gone: put the file back/)
+  await assert.rejects(store.revision(), StoreError)
+  await rename(`${file}.away`, file)
+  assert.deepEqual(await names(store), ['a'])
+})
+
 test('lowdb: a write that fails changes nothing, and the next one works', async (t) => {
   const { file, store } = await lowdb(t)
   await applied(store, [put('a')])
@@ -125,6 +137,33 @@ test('directory: a file of the same name that holds something else is not overwr
       .map(({ file, severity }) => [file, severity])
       .filter(([file]) => String(file).endsWith('a.yaml')),
     [[join(path, 'a.yaml'), 'error']],
+  )
+})
+
+test('directory: any name has a file that can be written and is read again', async (t) => {
+  const { path, store } = await folder(t, { 'a.yaml': yaml('a') })
+  const long = [`${'植物'.repeat(40)}1`, `${'植物'.repeat(40)}2`, 'x'.repeat(300)]
+  await applied(
+    store,
+    [...long, 'plantgw.lint'].map((name) => put(name)),
+  )
+  assert.deepEqual(await names(store), ['a', 'plantgw.lint', 'x'.repeat(300), ...long.slice(0, 2)])
+  assert.equal((await readdir(path)).length, 5)
+})
+
+test('directory: changes that are made in part are said to be done later', async (t) => {
+  const { path, store } = await folder(t, { 'a.yaml': yaml('a'), 'z.yaml': yaml('z') })
+  const [a, z] = await store.list()
+  const read = await store.readAll()
+  assert.equal(read.configurations.length, 2)
+  // Where the new text is written first.
+  await mkdir(join(path, '.plantgw.tmp/x'), { recursive: true })
+  const changes = [put('a', 'new', a!.version), put('z', 'new', z!.version)]
+  await assert.rejects(store.apply(changes, BY), /written down in .*\.plantgw\.journal, and made by the next/)
+  await rm(join(path, '.plantgw.tmp'), { recursive: true })
+  assert.deepEqual(
+    (await store.readAll()).configurations.map(({ text }) => text),
+    [yaml('a', 'new'), yaml('z', 'new')],
   )
 })
 

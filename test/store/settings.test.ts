@@ -10,16 +10,46 @@ test('where configurations are kept, with paths beside the settings', () => {
   assert.equal(read('').settings?.storage, undefined)
   assert.deepEqual(storage('{type: directory}'), { type: 'directory', path: resolve('etc/configs') })
   assert.deepEqual(storage('{type: directory, path: /x}'), { type: 'directory', path: '/x' })
-  assert.deepEqual(storage('{type: lowdb}'), { type: 'lowdb', file: resolve('etc/data/configurations.json') })
-  assert.deepEqual(storage('{type: lowdb, file: a.json}'), { type: 'lowdb', file: resolve('etc/a.json') })
+  assert.deepEqual(storage('{type: lowdb}'), {
+    type: 'lowdb',
+    file: resolve('etc/data/configurations.json'),
+    poll: 5_000,
+  })
+  assert.deepEqual(storage('{type: lowdb, file: a.json}'), {
+    type: 'lowdb',
+    file: resolve('etc/a.json'),
+    poll: 5_000,
+  })
   assert.deepEqual(storage('{type: postgres, url: "postgres://me:${PW}@db/x"}', { PW: 's3cret' }), {
     type: 'postgres',
     url: 'postgres://me:s3cret@db/x',
+    poll: 5_000,
   })
   assert.deepEqual(storage('{type: "${KIND}", url: "mariadb://db/x"}', { KIND: 'mysql' }), {
     type: 'mysql',
     url: 'mariadb://db/x',
+    poll: 5_000,
   })
+})
+
+test('how often a storage is looked at', () => {
+  const poll = (text: string, env = {}) => read(`storage: {type: lowdb, poll: ${text}}`, env)
+  for (const [text, wanted] of [
+    ['2s', 2_000],
+    ['0.25', 250],
+    ['1m30s', 90_000],
+    ['0s', 0],
+    ['0', 0],
+    ['"${P}"', 0],
+  ] as const)
+    assert.equal(poll(text, { P: '0s' }).settings?.storage?.poll, wanted, text)
+  for (const text of ['1ms', '25d', 'true', 'false', 'often', '-1']) {
+    const { settings, findings } = poll(text)
+    assert.equal(settings, undefined, text)
+    assert.match(JSON.stringify(findings), /poll/)
+  }
+  const { findings } = read('storage: {type: directory, poll: 1s}')
+  assert.match(findings[0]!.message, /`poll` does nothing for a storage of type `directory`/)
 })
 
 test('what is wrong with a storage is told, and its URL never shown', () => {

@@ -1,0 +1,111 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Logger } from '../telemetry/log.ts'
+import type { Scan } from './scan.ts'
+
+interface Watched {
+  watcher: FSWatcher
+  /** Of the folder that is watched, which another of the same name is not. */
+  identity: string
+  names: ReadonlySet<string> | undefined
+}
+
+/**
+ * The system's own notices of changes in folders: one watcher for each, as a recursive one misses folders that come
+ * and go. Only hints: they may be lost, and whoever owns this looks by himself from time to time.
+ */
+export interface FolderWatchers {
+  /** Watches these folders and no others. Whether some are watched from now on that were not before. */
+  watch(folders: Scan['folders']): Promise<boolean>
+  close(): void
+}
+
+const CURES: Record<string, string> = {
+  ENOSPC:
+    'Raise the limit, for example `sysctl fs.inotify.max_user_watches=524288`, as other programs use it too',
+  EMFILE: 'Raise the limit, for example `sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`',
+}
+
+export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers {
+  const watched = new Map<string, Watched>()
+  let told = false
+
+  function open(folder: string, identity: string, names: Watched['names']): void {
+    const watcher = watch(folder, { persistent: false })
+    const own: Watched = { watcher, identity, names }
+    const end = () => {
+      watcher.close()
+      if (watched.get(folder) === own) watched.delete(folder)
+    }
+    watcher.on('change', (_, given) => {
+      const name = given === null ? undefined : String(given)
+      // Its own name: the folder was removed or renamed, and the watcher may be dead.
+      if (name === basename(folder)) end()
+      else if (name !== undefined && (own.names ? !own.names.has(name) : isHidden(name))) return
+      onEvent()
+    })
+    watcher.on('error', () => {
+      end()
+      onEvent()
+    })
+    watched.set(folder, own)
+  }
+
+  function refused(folder: string, error: NodeJS.ErrnoException): boolean {
+    const cure = CURES[error.code ?? '']
+    // A folder that has just gone is no fault, and one that may not be read is a finding of the reload.
+    if (!cure) return false
+    if (!told)
+      log.warn({ folder, err: error, hint: cure }, 'watch: no notices of changes; files are looked at')
+    told = true
+    return true
+  }
+
+  return {
+    async watch(folders) {
+      for (const [folder, { watcher }] of watched)
+        if (!folders.has(folder)) {
+          watcher.close()
+          watched.delete(folder)
+        }
+      let fresh = false
+      let full = false
+      for (const [folder, names] of folders) {
+        const identity = await identityOf(folder)
+        const old = watched.get(folder)
+        if (old && old.identity === identity) {
+          old.names = names
+          continue
+        }
+        old?.watcher.close()
+        watched.delete(folder)
+        if (identity === undefined || full) continue
+        try {
+          open(folder, identity, names)
+          fresh = true
+        } catch (error) {
+          full = refused(folder, error as NodeJS.ErrnoException)
+        }
+      }
+      if (!full) told = false
+      return fresh
+    },
+    close() {
+      for (const { watcher } of watched.values()) watcher.close()
+      watched.clear()
+    },
+  }
+}
+
+/** What editors write beside a file; `..data` is what Kubernetes replaces. */
+function isHidden(name: string): boolean {
+  return name.startsWith('.') && !name.startsWith('..')
+}
+
+async function identityOf(folder: string): Promise<string | undefined> {
+  return stat(folder, { bigint: true }).then(
+    ({ dev, ino, birthtimeNs }) => `${dev}-${ino}-${birthtimeNs}`,
+    () => undefined,
+  )
+}

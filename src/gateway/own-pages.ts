@@ -1,0 +1,125 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
+import type { Asker, Overseer } from '../access/admin.ts'
+import { bearerChallenge } from '../access/bearer.ts'
+import type { HostGuard } from '../access/rebinding.ts'
+import { hasErrors, nearest } from '../findings/index.ts'
+import { isObject, type RequestHeaders, readBody } from '../mcp/index.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Difference, Reload } from './gateway.ts'
+import type { Reloads } from './reloads.ts'
+import { type Status, shownFinding } from './status.ts'
+import { statusPage } from './status-page.ts'
+
+export interface OwnPagesParts {
+  access: (asker: Asker) => Overseer | undefined
+  guard: HostGuard
+  reloads: Reloads
+  diff: () => Promise<Difference>
+  metrics: Metrics
+  status: (overseer: Overseer) => Status
+}
+
+/** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
+export type OwnPages = (c: Context, headers: RequestHeaders) => Response | Promise<Response> | undefined
+
+const METHODS: Record<string, readonly string[]> = {
+  '/_reload': ['POST'],
+  '/_diff': ['GET', 'HEAD'],
+  '/_status': ['GET', 'HEAD'],
+  '/_health': ['GET', 'HEAD'],
+  '/metrics': ['GET', 'HEAD'],
+}
+
+/** Bytes of the body of a reload: it holds a name at the most. */
+const MAX_BODY = 4096
+
+/** `/_reload`, `/_diff`, `/_status`, `/_health` and `/metrics`. */
+export function createOwnPages({ access, guard, reloads, diff, metrics, status }: OwnPagesParts): OwnPages {
+  async function reload(c: Context): Promise<Response> {
+    const asked = await nameOf(c)
+    if ('refused' in asked) return asked.refused
+    const { name } = asked
+    const result = await reloads.request('api', name)
+    const { added, changed, removed, refused, generation, findings } = result
+    if (name !== undefined && !isKnown(name, result, status({ tenant: undefined }))) {
+      const close = nearest(
+        name,
+        status({ tenant: undefined }).configurations.map((one) => one.name),
+      )
+      const hint = close ? `: did you mean ${close}?` : ''
+      return fault(c, 404, `There is no configuration ${JSON.stringify(name.slice(0, 100))}${hint}`)
+    }
+    const body = { generation, added, changed, removed, refused, findings: findings.map(shownFinding) }
+    return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
+  }
+
+  async function answer(c: Context, path: string, overseer: Overseer): Promise<Response> {
+    if (path === '/_reload') return reload(c)
+    if (path === '/_diff') {
+      const { sources: _, findings, ...changes } = await diff()
+      return c.json({ ...changes, findings: findings.map(shownFinding) })
+    }
+    if (path === '/metrics') return c.body(await metrics.text(), 200, { 'content-type': metrics.contentType })
+    const shown = status(overseer)
+    const html = /\btext\/html\b/.test(c.req.header('accept') ?? '')
+    c.header('cache-control', 'no-store')
+    return html ? c.html(statusPage(shown)) : c.json(shown)
+  }
+
+  return (c, headers) => {
+    const { path, method } = c.req
+    const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
+    if (!methods) return undefined
+    if (!methods.includes(method)) {
+      c.header('allow', methods.join(', '))
+      return fault(c, 405, `${path} takes ${methods[0]} only`)
+    }
+    if (path === '/_health') return c.json({ status: 'ok' })
+    const { origin } = headers
+    if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
+      return fault(
+        c,
+        403,
+        `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
+      )
+    const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
+    const overseer = access({ headers, remoteAddress: incoming?.socket?.remoteAddress })
+    // Reloads and metrics concern all tenants.
+    const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
+    if (admitted) return answer(c, path, overseer)
+    c.header('www-authenticate', bearerChallenge(headers.authorization))
+    return fault(
+      c,
+      401,
+      `${path} is for callers on this machine, or with the token of \`admin\` in the settings: send "Authorization: Bearer <token>"`,
+    )
+  }
+}
+
+function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413, message: string): Response {
+  return c.json({ error: status, message }, status)
+}
+
+const BODY_FORM = 'The body is empty, to reload everything, or {"name": "…"} for one configuration'
+
+async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: Response }> {
+  const body = await readBody(c, MAX_BODY)
+  if ('failure' in body) return { refused: fault(c, body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
+  if (body.text.trim() === '') return { name: undefined }
+  try {
+    const value = JSON.parse(body.text)
+    const only = isObject(value) && Object.keys(value).join() === 'name' ? value.name : undefined
+    if (typeof only === 'string') return { name: only }
+  } catch {
+    // Answered below.
+  }
+  return { refused: fault(c, 400, BODY_FORM) }
+}
+
+/** Whether a name is served, or was, or would be but for its errors. */
+function isKnown(name: string, { refused }: Reload, { configurations, reloads }: Status): boolean {
+  // That it was removed may have been seen before whoever removed it asks.
+  const removed = reloads.flatMap((past) => past.removed)
+  return [...removed, ...refused, ...configurations.map((one) => one.name)].includes(name)
+}

@@ -1,0 +1,47 @@
+import type { Notifier, RedisSettings } from '../config/index.ts'
+import { type Receiver, receiveReloads } from '../notify/receive.ts'
+import { notifierKey } from '../notify/send.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Table } from './table.ts'
+
+export interface Receivers {
+  /** Listens where the process's notifier and those of the configurations send to, and nowhere else. */
+  follow(table: Table): void
+  close(): void
+}
+
+/**
+ * Asks for reloads when brokers tell of changes. A broker that several notifiers name is connected to once.
+ * @param own the notifier of the settings
+ * @param request asks for a reload of one configuration, or of all
+ */
+export function createReceivers(
+  own: Notifier | undefined,
+  request: (trigger: string, name?: string) => Promise<unknown>,
+  log: Logger,
+): Receivers {
+  const open = new Map<string, Receiver>()
+  const listen = (redis: RedisSettings) =>
+    receiveReloads(redis, log, (message) => {
+      if (message) log.debug({ ...message, topic: redis.topic }, 'a reload message')
+      // What came of it, also that it failed, is in the log.
+      request('redis', message?.name).catch(() => {})
+    })
+  return {
+    follow(table) {
+      const wanted = new Map<string, RedisSettings>()
+      for (const notifier of [own, ...[...table.prepared.values()].map((one) => one.notifier)])
+        if (notifier?.type === 'redis' && notifier.redis) wanted.set(notifierKey(notifier), notifier.redis)
+      for (const [key, receiver] of open) {
+        if (wanted.has(key)) continue
+        receiver.close()
+        open.delete(key)
+      }
+      for (const [key, redis] of wanted) if (!open.has(key)) open.set(key, listen(redis))
+    },
+    close() {
+      for (const receiver of open.values()) receiver.close()
+      open.clear()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { type Finding, hasErrors } from '../findings/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Reload } from './gateway.ts'
+
+/** A reload that is over; findings without the texts they are about. */
+export interface PastReload extends Omit<Reload, 'sources'> {
+  /** What asked for it, such as `SIGHUP`; several when requests were folded into one reload. */
+  triggers: string[]
+  /** ISO 8601, UTC. */
+  at: string
+  /** How long it took. */
+  ms: number
+}
+
+export interface Reloads {
+  /**
+   * Asks for a reload. It begins at once, or when the one under way has ended: all that is asked for until then is
+   * one reload, so that a burst is two at the most, and what was written before the request is always seen.
+   * @param trigger names what asks, for the log
+   * @param name reads this configuration only; absent: all
+   */
+  request(trigger: string, name?: string): Promise<Reload>
+  /** The last ones, the newest first. */
+  history(): readonly PastReload[]
+  /** Requests from now on never begin; resolves when none is under way. */
+  stop(): Promise<void>
+}
+
+/** Reloads that are remembered. */
+const REMEMBERED = 20
+
+interface Waiting {
+  triggers: Set<string>
+  /** Undefined: all. */
+  names: Set<string> | undefined
+  done: Promise<Reload>
+}
+
+/**
+ * Folds requests into reloads that never overlap, and tells of each in the log.
+ * @param reload reads these configurations again, or all
+ * @param onReload hears of each reload that is over
+ */
+export function createReloads(
+  reload: (names?: ReadonlySet<string>) => Promise<Reload>,
+  log: Logger,
+  onReload: (past: PastReload) => void = () => {},
+): Reloads {
+  const past: PastReload[] = []
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting: Waiting | undefined
+  let stopped = false
+
+  async function begin(own: Waiting): Promise<Reload> {
+    waiting = undefined
+    if (stopped) throw new Error('the gateway is ending')
+    const at = new Date()
+    const started = performance.now()
+    const triggers = [...own.triggers]
+    try {
+      const result = await reload(own.names)
+      const { sources: _, ...rest } = result
+      const ms = Math.round(performance.now() - started)
+      const made: PastReload = { ...rest, triggers, at: at.toISOString(), ms }
+      past.unshift(made)
+      past.length = Math.min(past.length, REMEMBERED)
+      report(made, log)
+      onReload(made)
+      return result
+    } catch (err) {
+      log.error({ err, trigger: triggers.join() }, 'reload failed; what was served is served on')
+      throw err
+    }
+  }
+
+  return {
+    request(trigger, name) {
+      if (!waiting) {
+        const own: Waiting = {
+          triggers: new Set(),
+          names: new Set(),
+          done: last.then(() => begin(own)),
+        }
+        waiting = own
+        last = own.done.catch(() => {})
+      }
+      waiting.triggers.add(trigger)
+      if (name === undefined) waiting.names = undefined
+      else waiting.names?.add(name)
+      return waiting.done
+    },
+    history: () => past,
+    async stop() {
+      stopped = true
+      await last
+    },
+  }
+}
+
+function report({ findings, triggers, at: _, ...summary }: PastReload, log: Logger): void {
+  for (const found of findings) if (found.severity === 'error') log.error(lineOf(found), found.message)
+  const line = { trigger: triggers.join(), ...summary }
+  if (hasErrors(findings)) log.error(line, 'reload with errors: what they concern is served as before')
+  else log.info(line, 'reload')
+}
+
+function lineOf({ code, file, range, hint }: Finding) {
+  return { code, file, line: range?.start.line, hint }
+}

@@ -1,0 +1,112 @@
+import type { Context } from 'hono'
+import { type Cluster, HOP_HEADER, PROOF_HEADER } from '../cluster/index.ts'
+import {
+  type Exchange,
+  errorText,
+  event,
+  type Hub,
+  INTERNAL_ERROR,
+  type Replicas,
+  type RequestHeaders,
+  type RequestId,
+  rpcError,
+} from '../mcp/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** The path and query of a request, as its signature has them. */
+function targetOf(c: Context): string {
+  const { pathname, search } = new URL(c.req.url)
+  return pathname + search
+}
+
+/** What the answer to another replica's request has to bring; undefined when it is a client's own. */
+export function proofOf(
+  c: Context,
+  headers: RequestHeaders,
+  cluster: Cluster | undefined,
+): Record<string, string> | undefined {
+  if (!cluster) return undefined
+  const hop = headers[HOP_HEADER]
+  if (hop === undefined) return undefined
+  const proof = cluster.receive(hop, c.req.method, targetOf(c))
+  return proof === undefined ? undefined : { [PROOF_HEADER]: proof }
+}
+
+interface Asking {
+  exchange: Exchange
+  bound: { prefix: string; caller: string | undefined }
+  hub: Hub
+  /** Whether the request has come from another replica. */
+  hopped: boolean
+  log: Logger
+  onForward: OnForward
+}
+
+/** Hears what became of a request that was forwarded. */
+export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
+
+/** The other replicas for one request. */
+export function replicasOf(
+  c: Context,
+  cluster: Cluster,
+  { exchange, bound, hub, hopped, log, onForward }: Asking,
+): Replicas {
+  const { address } = cluster
+  const isOwn = (owner: string) => owner === address
+
+  async function forward(owner: string, body?: string, id: RequestId | null = null) {
+    if (isOwn(owner)) return undefined
+    const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
+    if (hopped) {
+      log.warn(line, 'a replica sent a request for another one here: is `advertise` of that one its own?')
+      return undefined
+    }
+    const gone = new AbortController()
+    const abort = () => gone.abort()
+    const unwatch = exchange.onGone(abort)
+    const stream = { write: () => {}, close: abort, ...(exchange.method === 'GET' && { drain: abort }) }
+    hub.keep(stream)
+    const ended = () => {
+      unwatch()
+      hub.drop(stream)
+    }
+    const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
+    const outcome = await cluster.forward(owner, {
+      method: exchange.method,
+      target: targetOf(c),
+      headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
+      body,
+      signal: gone.signal,
+      onEnd: ended,
+      lastWords: id === null ? '' : `\n\n${event(errorText(id, failure(BROKEN)))}`,
+    })
+    if (!('body' in outcome && outcome.body instanceof ReadableStream)) ended()
+    if ('gone' in outcome) {
+      onForward(bound.prefix, 'gone')
+      log.warn({ ...line, reason: outcome.gone }, 'a session is lost with its replica')
+      return undefined
+    }
+    if ('fault' in outcome) {
+      onForward(bound.prefix, 'failed')
+      if (!gone.signal.aborted) log.warn({ ...line, reason: outcome.fault }, 'a replica did not answer')
+      const { lost } = outcome
+      return rpcError(exchange, lost ? 502 : 503, failure(lost ? BROKEN : AWAY), id)
+    }
+    onForward(bound.prefix, 'ok')
+    log.debug({ ...line, status: outcome.status }, 'forwarded')
+    const { status, headers } = outcome
+    return new Response(outcome.body, { status, headers })
+  }
+
+  return {
+    issue: (ticket) => cluster.issue(ticket, bound),
+    read: (id) => cluster.read(id, bound),
+    seal: (state) => cluster.seal(state, bound),
+    unseal: (state) => cluster.unseal(state, bound),
+    isOwn,
+    forward,
+  }
+}
+
+const BROKEN = 'The replica that holds this session broke the connection off; the call was not repeated'
+const AWAY = 'The replica that holds this session cannot be reached now: try again'

@@ -1,0 +1,52 @@
+import { html } from 'hono/html'
+import type { PrefixStatus, Status } from './status.ts'
+
+const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #ddd;vertical-align:top}
+th{font-weight:600}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.bad{color:#ff8a80}}`
+
+/** What is live, for people: the same as the JSON of `/_status`. */
+export function statusPage(status: Status) {
+  const { version, generation, swappedAt, startedAt, configurations, prefixes, sessions, reloads } = status
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw</title><style>${STYLE}</style></head>
+<body><h1>plantgw ${version}</h1>
+<p>Generation ${generation} since ${swappedAt}, process since ${startedAt}, ${sessions} sessions.</p>
+<h2>Configurations</h2>
+<table><thead><tr><th>Name</th><th>Tenant</th><th>Version</th><th>Live since</th><th>Place</th></tr></thead><tbody>
+${configurations.map(
+  ({ name, tenant, version: own, since, place, refused }) =>
+    html`<tr><td>${name}</td><td>${tenant}</td><td><code>${own}</code>${refused ? html` <span class="bad">a newer one was refused</span>` : ''}</td><td>${since}</td><td><code>${place}</code></td></tr>`,
+)}</tbody></table>
+<h2>Prefixes</h2>
+<table><thead><tr><th>Prefix</th><th>Configuration</th><th>Behind it</th><th>Sessions</th></tr></thead><tbody>
+${prefixes.map(
+  (one) =>
+    html`<tr><td><code>${one.prefix}</code></td><td>${one.configuration}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`,
+)}</tbody></table>
+<h2>Last reloads</h2>
+<table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>What came of it</th></tr></thead><tbody>
+${reloads.map(
+  ({ at, triggers, generation: own, added, changed, removed, refused, findings }) =>
+    html`<tr><td>${at}</td><td>${triggers.join(', ')}</td><td>${own}</td><td>${said({ added, changed, removed })}${
+      refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
+    }${findings.map(({ file, line, message }) => html`<br><code>${file}${line ? `:${line}` : ''}</code> ${message}`)}</td></tr>`,
+)}</tbody></table>
+</body></html>`
+}
+
+function behind({ tools = [], upstream }: PrefixStatus) {
+  if (!upstream) return tools.join(', ') || 'no tools'
+  const { servers, state, connections, faults = [] } = upstream
+  const text = `${servers.join(', ')}: ${state}, ${connections} connections`
+  return faults.length ? html`<span class="bad">${text}. ${faults.join('. ')}</span>` : text
+}
+
+function said(changes: Record<string, readonly string[]>): string {
+  const parts = Object.entries(changes).flatMap(([word, names]) =>
+    names.length ? [`${word}: ${names.join(', ')}`] : [],
+  )
+  return parts.join('; ') || 'nothing changed'
+}

@@ -1,0 +1,41 @@
+import { hostname } from 'node:os'
+import { parse } from '../json/index.ts'
+
+/** What is published on a topic: that configurations changed, never a configuration; receivers read their own store. */
+export interface ReloadMessage {
+  event: 'reload'
+  /** The configuration that changed; absent: any of them. */
+  name?: string
+  /** Host and process id of who sent it, for the log. */
+  sender: string
+}
+
+/** More than this is no message of ours. */
+const LONGEST = 4096
+
+export function writeMessage(name?: string): string {
+  const message: ReloadMessage = {
+    event: 'reload',
+    ...(name !== undefined && { name }),
+    sender: `${hostname()}:${process.pid}`,
+  }
+  return JSON.stringify(message)
+}
+
+/** Undefined for what is no message of ours. */
+export function readMessage(text: string): ReloadMessage | undefined {
+  if (text.length > LONGEST) return undefined
+  let value: unknown
+  try {
+    value = parse(text)
+  } catch {
+    return undefined
+  }
+  const { event, name, sender } = (value ?? {}) as Record<string, unknown>
+  if (event !== 'reload' || !(name === undefined || typeof name === 'string')) return undefined
+  return {
+    event,
+    ...(name !== undefined && { name }),
+    sender: typeof sender === 'string' ? sender : 'unknown',
+  }
+}

@@ -1,0 +1,85 @@
+import type { Redis } from 'ioredis'
+import type { RedisSettings } from '../config/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { type ReloadMessage, readMessage } from './message.ts'
+import { brokerError, brokerLabel, connectRedis } from './redis.ts'
+
+/** Milliseconds between two questions whether the broker is there. */
+const PROBE_INTERVAL = 30_000
+/** Milliseconds until the connection is made again: at first, and at the most. */
+const FIRST_PAUSE = 250
+const LONGEST_PAUSE = 15_000
+
+export interface Receiver {
+  close(): void
+}
+
+/**
+ * Listens on the topic, and connects and subscribes again by itself. What is published without a connection is lost,
+ * so `then` is called without a message each time there is one.
+ * @param then must not throw
+ */
+export function receiveReloads(
+  settings: RedisSettings,
+  log: Logger,
+  then: (message?: ReloadMessage) => void,
+): Receiver {
+  const line = { broker: brokerLabel(settings), topic: settings.topic }
+  let closed = false
+  let lost = false
+  let attempts = 0
+  let timer: NodeJS.Timeout | undefined
+  let redis: Redis | undefined
+
+  async function connect(): Promise<void> {
+    let own: Redis | undefined
+    let probe: NodeJS.Timeout | undefined
+    let over = false
+    const lose = (error: Error) => {
+      if (over) return
+      over = true
+      clearInterval(probe)
+      own?.disconnect()
+      redis = undefined
+      if (closed) return
+      if (!lost)
+        log.error(
+          { ...line, reason: brokerError(settings, error).message },
+          'the broker of reload messages is lost: it is asked again, and what was missed is read then',
+        )
+      lost = true
+      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempts++)
+      timer = setTimeout(() => void connect(), pause * (0.5 + Math.random() / 2))
+    }
+    try {
+      own = await connectRedis(settings, attempts)
+      if (closed) return own.disconnect()
+      redis = own
+      own.on('message', (_, text) => receive(text))
+      own.once('end', () => lose(new Error('the connection was closed')))
+      await own.subscribe(settings.topic)
+    } catch (error) {
+      return lose(error as Error)
+    }
+    attempts = 0
+    if (lost) log.info(line, 'the broker of reload messages is back')
+    lost = false
+    probe = setInterval(() => own.ping().catch(lose), PROBE_INTERVAL)
+    then()
+  }
+
+  function receive(text: string): void {
+    const message = readMessage(text)
+    if (message) then(message)
+    else log.warn({ ...line, message: text.slice(0, 200) }, 'a message that is no reload message is ignored')
+  }
+
+  void connect()
+  return {
+    close() {
+      closed = true
+      clearTimeout(timer)
+      redis?.disconnect()
+    },
+  }
+}

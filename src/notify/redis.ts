@@ -1,0 +1,115 @@
+import type { Redis, RedisOptions } from 'ioredis'
+import { parseAddresses, type RedisSettings } from '../config/index.ts'
+
+/** Milliseconds to connect, and for the answer to a command. */
+const CONNECT_TIMEOUT = 5_000
+const COMMAND_TIMEOUT = 5_000
+
+/** A broker that cannot be had; the message says which and why, and holds no credential. */
+export class BrokerError extends Error {
+  override name = 'BrokerError'
+}
+
+/** Such as `redis://localhost:6379`, without credentials. */
+export function brokerLabel({ addr, tls }: RedisSettings): string {
+  return `${tls ? 'rediss' : 'redis'}://${addr.replaceAll(/\s/g, '')}`
+}
+
+/**
+ * One connection, which is never made again by itself. In a Redis Cluster a message that one node is told reaches all of
+ * them (https://redis.io/docs/latest/develop/pubsub/), so any node will do.
+ * @param attempt which of several addresses comes first
+ * @throws BrokerError
+ */
+export async function connectRedis(settings: RedisSettings, attempt = 0): Promise<Redis> {
+  const { Redis } = await import('ioredis')
+  const addresses = parseAddresses(settings.addr) ?? []
+  const first = addresses[attempt % addresses.length]
+  if (!first) throw new BrokerError(`${settings.addr} is no \`host:port\``)
+  const { username, password, tls } = settings
+  const options: RedisOptions = {
+    lazyConnect: true,
+    connectionName: 'plantgw',
+    connectTimeout: CONNECT_TIMEOUT,
+    commandTimeout: COMMAND_TIMEOUT,
+    retryStrategy: () => null,
+    // It asks by INFO, which users of ACLs may not be allowed.
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    enableOfflineQueue: true,
+    autoResubscribe: false,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls: { servername: first.host } }),
+  }
+  const turn = attempt % addresses.length
+  const redis =
+    settings.cluster_type === 'sentinel'
+      ? new Redis({
+          ...options,
+          sentinels: [...addresses.slice(turn), ...addresses.slice(0, turn)],
+          name: settings.master_name,
+          sentinelRetryStrategy: () => null,
+          ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+        })
+      : new Redis({ ...options, ...first })
+  let broken: Error | undefined
+  redis.on('error', (error: Error) => {
+    broken = error
+  })
+  try {
+    await redis.connect()
+    // A wrong password is told by the first command only.
+    await redis.ping()
+    return redis
+  } catch (error) {
+    redis.disconnect()
+    throw brokerError(settings, broken ?? (error as Error))
+  }
+}
+
+export function brokerError(settings: RedisSettings, error: Error): BrokerError {
+  if (error instanceof BrokerError) return error
+  const cause = error instanceof AggregateError ? (error.errors[0] as Error) : error
+  return new BrokerError(`${brokerLabel(settings)}: ${cause.message || error.name}`, { cause: error })
+}
+
+/**
+ * Publishes a message to whoever listens now.
+ * @throws BrokerError when none of the addresses can be had
+ */
+export async function publish(settings: RedisSettings, text: string): Promise<void> {
+  const addresses = settings.cluster_type === 'cluster' ? (parseAddresses(settings.addr) ?? []).length : 1
+  for (let attempt = 0; ; attempt++) {
+    let redis: Redis
+    try {
+      redis = await connectRedis(settings, attempt)
+    } catch (error) {
+      if (attempt + 1 < addresses) continue
+      throw error
+    }
+    try {
+      await redis.publish(settings.topic, text)
+      return
+    } catch (error) {
+      throw brokerError(settings, error as Error)
+    } finally {
+      redis.disconnect()
+    }
+  }
+}
+
+/**
+ * Connects, logs in and subscribes to the topic for a moment; nothing is sent.
+ * @throws BrokerError
+ */
+export async function askRedis(settings: RedisSettings): Promise<void> {
+  const redis = await connectRedis(settings)
+  try {
+    await redis.subscribe(settings.topic)
+  } catch (error) {
+    throw brokerError(settings, error as Error)
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,44 @@
+import type { Notifier } from '../config/index.ts'
+import { callReload } from './api.ts'
+import { writeMessage } from './message.ts'
+import { brokerLabel, publish } from './redis.ts'
+import { sendReloadSignal } from './signal.ts'
+
+/** What came of a notification. */
+export interface Notified {
+  /** One line for people. */
+  line: string
+  /** What a gateway that was called refused; those told by a signal or a broker say it in their logs. */
+  refused?: string[]
+  /** The first error that it tells of, such as that it could not read its store. */
+  fault?: string
+}
+
+/**
+ * Tells gateways that configurations changed.
+ * @param name the only one that changed
+ * @param about what of an answer is told: of these configurations; absent: of all
+ * @throws Error that says what could not be reached, without a credential
+ */
+export async function notify(
+  notifier: Notifier,
+  name?: string,
+  about?: ReadonlySet<string>,
+): Promise<Notified> {
+  const { type, signal, api, redis } = notifier
+  if (type === 'signal' && signal) {
+    const pid = sendReloadSignal(signal.pid, signal.signal)
+    return { line: `sent ${signal.signal} to process ${pid}: its log says what changed` }
+  }
+  if (type === 'api' && api) return callReload(api, name, about)
+  if (!redis) throw new Error(`the notifier of type ${type} says nothing of where to`)
+  await publish(redis, writeMessage(name))
+  return {
+    line: `published to ${redis.topic} at ${brokerLabel(redis)}: the logs of the gateways say what changed`,
+  }
+}
+
+/** Notifiers that tell the same gateways are equal by this. */
+export function notifierKey({ type, ...rest }: Notifier): string {
+  return JSON.stringify([type, rest[type]])
+}

@@ -1,0 +1,93 @@
+import { Socket } from 'node:net'
+import { type QueryExecutorProvider, sql } from 'kysely'
+
+/** The channel of PostgreSQL on which changes are told; channels belong to one database. */
+const CHANNEL = 'plantgw_configuration'
+/** Milliseconds to connect. */
+const CONNECT_TIMEOUT = 5_000
+/** Milliseconds between two questions whether the server is there, and for the answer. */
+const PROBE_INTERVAL = 30_000
+const PROBE_TIMEOUT = 10_000
+/** Milliseconds until the connection is made again: at first, and at the most. */
+const FIRST_PAUSE = 250
+const LONGEST_PAUSE = 30_000
+/** Milliseconds for saying good-bye. */
+const END_TIMEOUT = 1_000
+
+/** Tells all that listen, once the transaction is committed and not before. */
+export async function tellChange(trx: QueryExecutorProvider): Promise<void> {
+  await sql`select pg_notify(${CHANNEL}, '')`.execute(trx)
+}
+
+export interface Listener {
+  close(): Promise<void>
+}
+
+/**
+ * Listens on a connection of its own to what `tellChange` tells, and connects again by itself. Nothing is told of what
+ * happened without a connection, so `then` is called when there is one again, and when it was lost: look then.
+ * @param url with the credentials
+ * @param then must not throw
+ */
+export function listenForChanges(url: string, then: () => void): Listener {
+  let closed = false
+  let timer: NodeJS.Timeout | undefined
+  let failures = 0
+  let end = async () => {}
+
+  async function connect(): Promise<void> {
+    const { default: pg } = await import('pg')
+    if (closed) return
+    const socket = new Socket()
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      query_timeout: PROBE_TIMEOUT,
+      keepAlive: true,
+      application_name: 'plantgw listens',
+      stream: () => socket,
+    })
+    let probe: NodeJS.Timeout | undefined
+    let since: number | undefined
+    let over = false
+    const lost = () => {
+      if (over) return
+      over = true
+      clearInterval(probe)
+      socket.destroy()
+      if (closed) return
+      // One that breaks at once each time is not tried more often than one that cannot be made.
+      if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
+      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures++)
+      timer = setTimeout(() => void connect(), pause * (0.5 + Math.random() / 2))
+      if (since !== undefined) then()
+    }
+    end = async () => {
+      clearInterval(probe)
+      const limit = setTimeout(() => socket.destroy(), END_TIMEOUT)
+      if (since !== undefined && !over) await client.end().catch(() => {})
+      clearTimeout(limit)
+      socket.destroy()
+    }
+    client.on('error', lost).on('end', lost).on('notification', then)
+    try {
+      await client.connect()
+      await client.query(`listen ${CHANNEL}`)
+    } catch {
+      return lost()
+    }
+    if (closed) return void socket.destroy()
+    since = performance.now()
+    probe = setInterval(() => client.query('select 1').catch(lost), PROBE_INTERVAL)
+    then()
+  }
+
+  void connect()
+  return {
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await end()
+    },
+  }
+}

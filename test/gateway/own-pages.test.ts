@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { getRequestListener } from '@hono/node-server'
+import { readSettings } from '../../src/config/index.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { type ConfigurationSource, fromStore } from '../../src/gateway/source.ts'
+import { openStore } from '../../src/store/index.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+import { type Loose, rpc } from '../support/wire.ts'
+
+const ADMIN = 'an-admin-token-of-30-characters'
+
+const plain = (name: string, more = '') => `
+name: ${name}
+${more}
+routers: [{ server: ${name}, prefix: /${more ? 'green/' : ''}${name} }]
+servers: [{ name: ${name}, description: The server ${name} }]
+tools: [{ name: get_${name}, description: Gets, method: GET, endpoint: "http://127.0.0.1:9/" }]
+`
+
+/** A gateway on a real socket, as who calls is told by the connection. */
+async function serve(
+  t: TestContext,
+  files: Record<string, string>,
+  settingsText = '',
+  source?: ConfigurationSource,
+) {
+  const folder = temporaryFolder(t)
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  for (const [name, text] of Object.entries(files)) write(name, text)
+  const { settings, findings } = readSettings({ file: 'plantgw.yaml', text: settingsText }, {})
+  assert.deepEqual(findings, [])
+  const log = await createLog({ level: 'silent' })
+  const made = await createGateway({
+    paths: source ?? [folder],
+    settings: settings!,
+    env: {},
+    log,
+    version: '9.9.9',
+  })
+  assert.deepEqual(made.findings, [])
+  const gateway = made.gateway!
+  const server = createServer(getRequestListener(gateway.app.fetch)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await gateway.close()
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const call = (path: string, init: RequestInit = {}) => fetch(origin + path, init)
+  const json = async (path: string, init: RequestInit = {}) => {
+    const response = await call(path, init)
+    return { status: response.status, body: (await response.json()) as Loose }
+  }
+  const reload = (body = '', headers: Record<string, string> = {}) =>
+    json('/_reload', { method: 'POST', body, headers })
+  return { gateway, folder, write, call, json, reload, remove: (name: string) => rmSync(join(folder, name)) }
+}
+
+test('POST /_reload says what was added, changed, removed and refused, and why', async (t) => {
+  const { reload, write, remove } = await serve(t, { 'a.yaml': plain('a'), 'b.yaml': plain('b') })
+  const none = { generation: 1, added: [], changed: [], removed: [], refused: [], findings: [] }
+  assert.deepEqual(await reload(), { status: 200, body: none })
+  write('c.yaml', plain('c'))
+  write('a.yaml', plain('a').replace('Gets', 'Gets it'))
+  remove('b.yaml')
+  const changes = { generation: 2, added: ['c'], changed: ['a'], removed: ['b'] }
+  assert.deepEqual(await reload(), { status: 200, body: { ...none, ...changes } })
+  write('a.yaml', plain('a').replace('method: GET', 'methd: GET'))
+  const { status, body } = await reload()
+  assert.equal(status, 422)
+  assert.deepEqual([body.generation, body.refused, body.changed], [2, ['a'], []])
+  const [finding] = body.findings
+  assert.deepEqual([finding.code, finding.severity, finding.line], ['unknown-key', 'error', 6])
+  assert.match(finding.hint, /method/)
+})
+
+test('POST /_reload takes the name of one configuration, and no configuration', async (t) => {
+  const { reload, write } = await serve(t, { 'a.yaml': plain('a'), 'b.yaml': plain('b') })
+  write('a.yaml', plain('a').replace('Gets', 'Gets it'))
+  write('b.yaml', plain('b').replace('Gets', 'Gets it'))
+  assert.deepEqual((await reload('{"name":"b"}')).body.changed, ['b'])
+  const unknown = await reload('{"name":"bb"}')
+  assert.equal(unknown.status, 404)
+  assert.match(unknown.body.message, /no configuration "bb": did you mean b\?/)
+  for (const body of [
+    '{"name":1}',
+    '[]',
+    '{}',
+    'null',
+    'x',
+    '{"name":"a","routers":[]}',
+    '{"configuration":{}}',
+  ])
+    assert.equal((await reload(body)).status, 400, body)
+  assert.equal((await reload(`{"name":"${'a'.repeat(5000)}"}`)).status, 413)
+})
+
+test('who calls from elsewhere needs the admin token', async (t) => {
+  const { json, call } = await serve(t, { 'a.yaml': plain('a') }, `admin: {token: ${ADMIN}}`)
+  const paths = [
+    ['/_reload', 'POST'],
+    ['/_status', 'GET'],
+    ['/metrics', 'GET'],
+  ] as const
+  for (const [path, method] of paths) {
+    assert.equal((await call(path, { method })).status, 200, path)
+    // Behind a proxy the caller may be anyone.
+    const forwarded = await json(path, { method, headers: { 'x-forwarded-for': '203.0.113.9' } })
+    assert.equal(forwarded.status, 401, path)
+    assert.match(forwarded.body.message, /Authorization: Bearer/)
+    const wrong = await call(path, { method, headers: { authorization: `Bearer ${ADMIN}x` } })
+    assert.equal(wrong.status, 401)
+    assert.equal(wrong.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+    const authorization = `Bearer ${ADMIN}`
+    const right = await call(path, { method, headers: { via: '1.1 proxy', authorization } })
+    assert.equal(right.status, 200, path)
+    const foreign = await json(path, { method, headers: { origin: 'https://evil.example', authorization } })
+    assert.equal(foreign.status, 403, path)
+  }
+  const refused = await call('/_reload')
+  assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST'])
+  assert.equal((await call('/_health', { headers: { via: '1.1 proxy' } })).status, 200)
+})
+
+test('GET /_status shows what is live', async (t) => {
+  const { json, write, reload, gateway, call } = await serve(t, {
+    'a.yaml': plain('a'),
+    'm.yaml': `
+name: m
+routers: [{ server: m, prefix: /m }]
+mcpServers: [{ name: m, type: stdio, command: node, args: [none.js] }]
+`,
+  })
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+  const opened = await call('/a/mcp', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(rpc('initialize', params)),
+  })
+  assert.equal(opened.status, 200)
+  write('a.yaml', plain('a').replace('method', 'methd'))
+  await reload()
+  const { body } = await json('/_status')
+  assert.deepEqual([body.version, body.pid, body.generation, body.sessions], ['9.9.9', process.pid, 1, 1])
+  const [a, m] = body.configurations
+  assert.deepEqual([a.name, a.tenant, a.refused, m.name, m.refused], ['a', 'default', true, 'm', false])
+  assert.match(a.version, /^[0-9a-f]{12}$/)
+  assert.ok(Date.parse(a.since) > 0 && a.ageSeconds >= 0)
+  const [first, second] = body.prefixes
+  assert.deepEqual([first.prefix, first.tools, first.sessions], ['/a', ['get_a'], 1])
+  assert.deepEqual([second.upstream.servers, second.upstream.state], [['m'], 'idle'])
+  assert.deepEqual(
+    [body.reloads.length, body.reloads[0].triggers, body.reloads[0].refused],
+    [1, ['api'], ['a']],
+  )
+  assert.equal(body.reloads[0].findings[0].code, 'unknown-key')
+  const page = await call('/_status', { headers: { accept: 'text/html' } })
+  assert.match(page.headers.get('content-type')!, /^text\/html/)
+  assert.match(await page.text(), /a newer one was refused/)
+  assert.equal(gateway.table().generation, 1)
+})
+
+test('the status names the versions that are served, and what is refused until it is mended', async (t) => {
+  const file = join(temporaryFolder(t), 'store.json')
+  const store = await openStore({ type: 'lowdb', file }, {})
+  const put = (name: string, text: string, version?: string) =>
+    store.apply([{ name, tenant: 'default', text, ...(version && { version }) }], { author: 'ann' })
+  await put('a', plain('a'))
+  await put('b', plain('b'))
+  const { json, call, reload } = await serve(t, {}, '', fromStore(store))
+  const shown = async () =>
+    (await json('/_status')).body.configurations.map(({ name, version, refused }: Loose) => [
+      name,
+      version,
+      refused,
+    ])
+  await put('a', plain('a').replace('method', 'methd'), '1')
+  await put('b', plain('b').replace('Gets', 'Gets it'), '1')
+  assert.equal((await reload('{"name":"a"}')).status, 422)
+  const before = [
+    ['a', '1', true],
+    ['b', '1', false],
+  ]
+  assert.deepEqual(await shown(), before)
+  await put('c', plain('c'))
+  assert.equal((await reload('{"name":"c"}')).status, 200)
+  assert.deepEqual(await shown(), [...before, ['c', '1', false]])
+  assert.match(
+    await (await call('/metrics')).text(),
+    /configuration_refused\{configuration="a",tenant="default"\} 1/,
+  )
+  await put('a', plain('a'), '2')
+  await reload()
+  assert.deepEqual(await shown(), [
+    ['a', '3', false],
+    ['b', '2', false],
+    ['c', '1', false],
+  ])
+  // The store may have told of the change before whoever made it asks for the reload.
+  await store.apply([{ name: 'c', version: '1', deleted: true }], { author: 'ann' })
+  assert.deepEqual((await reload()).body.removed, ['c'])
+  assert.equal((await reload('{"name":"c"}')).status, 200)
+})
+
+test('/metrics counts reloads, calls and what is live', async (t) => {
+  const { call, write, reload } = await serve(t, { 'a.yaml': plain('a') })
+  write('b.yaml', plain('b'))
+  await reload()
+  write('b.yaml', 'name: b\nrouters: 1')
+  await reload()
+  const body = rpc('tools/call', {
+    name: 'get_a',
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  })
+  const called = await call('/a/mcp', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'get_a',
+    },
+    body: JSON.stringify(body),
+  })
+  assert.equal(((await called.json()) as Loose).result.isError, true)
+  const response = await call('/metrics')
+  assert.match(response.headers.get('content-type')!, /^text\/plain; version=0\.0\.4/)
+  const text = await response.text()
+  for (const line of [
+    'plantgw_generation 2',
+    'plantgw_configurations{tenant="default"} 2',
+    'plantgw_reloads_total{trigger="api",outcome="applied"} 1',
+    'plantgw_reloads_total{trigger="api",outcome="refused"} 1',
+    'plantgw_configuration_refused{configuration="b",tenant="default"} 1',
+    'plantgw_tool_calls_total{tenant="default",prefix="/a",tool="get_a",outcome="error"} 1',
+    'plantgw_call_duration_seconds_count{tenant="default",prefix="/a",method="tools/call",outcome="error"} 1',
+  ])
+    assert.ok(text.includes(`${line}\n`), line)
+  assert.match(text, /^process_resident_memory_bytes \d+/m)
+})
+
+const TENANTS = `
+admin: {token: ${ADMIN}}
+tenants:
+  - {name: green, prefix: /green, tokens: [{token: green-secret, caller: gina}]}
+  - {name: blue, prefix: /blue}
+`
+
+test("a tenant's credential reaches its prefixes and its part of the status, and no others", async (t) => {
+  const { call, json, write, reload } = await serve(
+    t,
+    { 'a.yaml': plain('a'), 'g.yaml': plain('g', 'tenant: green') },
+    TENANTS,
+  )
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const body = JSON.stringify(rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} }))
+  const open = (path: string, token?: string) =>
+    call(path, {
+      method: 'POST',
+      body,
+      headers: { ...headers, ...(token && { authorization: `Bearer ${token}` }) },
+    })
+  assert.equal((await open('/green/g/mcp')).status, 401)
+  assert.equal((await open('/green/g/mcp', 'blue-secret')).status, 401)
+  assert.equal((await open('/green/g/mcp', 'green-secret')).status, 200)
+  assert.equal((await open('/a/mcp')).status, 200)
+
+  write('a.yaml', plain('a').replace('method', 'methd'))
+  await reload()
+  const authorization = 'Bearer green-secret'
+  const { body: status } = await json('/_status', { headers: { authorization } })
+  assert.deepEqual(
+    [status.configurations.map((one: { name: string }) => one.name), status.prefixes.length, status.pid],
+    [['g'], 1, undefined],
+  )
+  assert.ok(!JSON.stringify(status).includes('a.yaml'))
+  assert.deepEqual([status.reloads[0].refused, status.reloads[0].findings], [[], []])
+  for (const [path, method] of [
+    ['/_reload', 'POST'],
+    ['/metrics', 'GET'],
+  ] as const)
+    assert.equal((await call(path, { method, headers: { authorization } })).status, 401)
+})
+
+test('prefixes of a tenant are enforced', async (t) => {
+  const { write, reload } = await serve(t, { 'a.yaml': plain('a') }, TENANTS)
+  write('g.yaml', plain('g', 'tenant: green').replace('/green/g', '/g'))
+  write('b.yaml', plain('b', 'tenant: bleu'))
+  write('c.yaml', plain('c').replace('/c', '/blue/c'))
+  const { body } = await reload()
+  const found = body.findings.map(({ code, message }: { code: string; message: string }) => [code, message])
+  assert.deepEqual(found, [
+    ['unknown-tenant', 'there is no tenant `bleu`'],
+    ['tenant-prefix', 'the prefix `/blue/c` is kept for a tenant'],
+    ['tenant-prefix', 'the prefix `/g` is not below `/green`, as those of the tenant `green` are'],
+  ])
+  assert.deepEqual(body.refused.sort(), ['b', 'c', 'g'])
+})
+
+test('what is wrong with tenants of the settings is told, and no token with it', () => {
+  const { findings } = readSettings(
+    {
+      file: 'plantgw.yaml',
+      text: `
+tenants:
+  - {name: green, prefix: /green, tokens: [{token: s3cret, caller: a}]}
+  - {name: green, prefix: /other}
+  - {name: below, prefix: /green/below, tokens: [{token: s3cret, caller: b}]}
+`,
+    },
+    {},
+  )
+  const codes = findings.map(({ code }) => code).sort()
+  assert.deepEqual(codes, ['duplicate-name', 'duplicate-prefix', 'duplicate-token'])
+  assert.ok(!JSON.stringify(findings).includes('s3cret'))
+  const admin = 'admin: {token: s3cret-of-the-admin}\n'
+  const tenant = 'tenants: [{name: a, prefix: /a, tokens: [{token: s3cret-of-the-admin, caller: a}]}]'
+  const shared = readSettings({ file: 'plantgw.yaml', text: admin + tenant }, {}).findings
+  assert.deepEqual(
+    shared.map(({ code }) => code),
+    ['duplicate-token'],
+  )
+  for (const text of [
+    'admin: {token: short}',
+    'tenants: [{name: a, prefix: /a/}]',
+    'tenants: [{name: a, prefix: a}]',
+  ])
+    assert.deepEqual(
+      readSettings({ file: 'plantgw.yaml', text }, {}).findings.map(({ code }) => code),
+      ['invalid-value'],
+    )
+})
+
+test('serve --print-routes prints what would be served and starts nothing', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'a.yaml'), plain('a'))
+  writeFileSync(join(folder, 'b.yaml'), plain('b').replace('method', 'methd'))
+  const pid = join(folder, 'plantgw.pid')
+  const { code, stdout, stderr } = await run(t, ['serve', folder, '--print-routes', '--pid', pid])
+  assert.equal(code, 1)
+  assert.match(stderr, /unknown-key/)
+  assert.match(stdout, /^MCP .*\n\/a\/mcp +\/a\/sse +a +default +open +tools: get_a\n$/)
+  assert.ok(!existsSync(pid))
+})
