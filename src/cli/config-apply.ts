@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { type ReadConfigurationsResult, readConfigurations } from '../config/index.ts'
+import { type ReadConfigurationsResult, readConfiguration, readConfigurations } from '../config/index.ts'
 import { type Finding, hasErrors } from '../findings/index.ts'
 import { checkReading } from '../gateway/check.ts'
-import { reservedPaths } from '../gateway/gateway.ts'
+import { rulesOf } from '../gateway/rules.ts'
 import type { Change, StoredConfiguration, StoredSummary } from '../store/index.ts'
+import { type Changed, printTold, type Told, tellGateways } from './config-notify.ts'
 import {
   type ChangeFlags,
   changeCommand,
@@ -27,8 +28,8 @@ export function applyCommand(exit: Exit): Command {
 
 function apply(flags: ChangeFlags & { file: string[] }): Promise<number> {
   return withStore(flags, async (context) => {
-    const options = { reserved: reservedPaths(context.settings) }
-    const reading = await readConfigurations(flags.file, context.env, options)
+    const rules = rulesOf(context.settings)
+    const reading = await readConfigurations(flags.file, context.env, rules)
     return applyReading(reading, flags, context)
   })
 }
@@ -80,9 +81,13 @@ export async function applyReading(
     }
     if (flags.format === 'text' && findings.length) printFindings(findings, sources)
     const versions = new Map(outcome.versions.map(({ name, version }) => [name, version]))
+    const applied = results.map((one) => ({ ...one, version: versions.get(one.name) ?? one.version }))
     print(
-      results.map((one) => ({ ...one, version: versions.get(one.name) ?? one.version })),
-      findings,
+      {
+        applied,
+        findings,
+        told: await tellGateways(changedOf(reading, results, stored, context), context.settings),
+      },
       flags,
     )
     return 0
@@ -166,13 +171,41 @@ function plan(
   return { changes, results }
 }
 
-function print(applied: readonly Result[], findings: readonly Finding[], { format }: ChangeFlags): void {
-  if (format === 'json') printJson({ applied, findings })
-  else
-    process.stdout.write(
-      table(
-        ['CHANGE', 'NAME', 'TENANT', 'VERSION', 'WAS'],
-        applied.map(({ change, name, tenant, version, was = '' }) => [change, name, tenant, version, was]),
-      ),
-    )
+/** Gateways listen to the notifier of the version that they serve, so that one is told too. */
+function changedOf(
+  { configurations }: ReadConfigurationsResult,
+  results: readonly Result[],
+  stored: ReadonlyMap<string, StoredConfiguration>,
+  { env }: StoreContext,
+): Changed[] {
+  return results.flatMap(({ name, change }, i) => {
+    if (change === 'unchanged') return []
+    const there = stored.get(name)
+    const before = there && readConfiguration({ file: there.place, text: there.text }, env).configuration
+    const after = configurations[i]?.configuration
+    return [...(before ? [before] : []), ...(after ? [after] : [])].map(({ notifier }) => ({
+      name,
+      notifier,
+    }))
+  })
+}
+
+interface Applied {
+  applied: readonly Result[]
+  findings: readonly Finding[]
+  told: readonly Told[]
+}
+
+function print(done: Applied, { format }: ChangeFlags): void {
+  if (format === 'json') {
+    printJson(done)
+    return
+  }
+  process.stdout.write(
+    table(
+      ['CHANGE', 'NAME', 'TENANT', 'VERSION', 'WAS'],
+      done.applied.map(({ change, name, tenant, version, was = '' }) => [change, name, tenant, version, was]),
+    ),
+  )
+  printTold(done.told)
 }

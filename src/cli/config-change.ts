@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type ReadConfigurationsResult, readConfiguration } from '../config/index.ts'
 import type { HistoryEntry, StoredConfiguration } from '../store/index.ts'
 import { applyReading } from './config-apply.ts'
+import { printTold, tellGateways } from './config-notify.ts'
 import {
   type ChangeFlags,
   changeCommand,
@@ -22,10 +23,10 @@ export function deleteCommand(exit: Exit): Command {
 }
 
 function remove(names: readonly string[], flags: ChangeFlags): Promise<number> {
-  return withStore(flags, async ({ store }) => {
+  return withStore(flags, async ({ store, settings, env }) => {
     if (flags.expect !== undefined && names.length > 1)
       return refuse('--expect is for one configuration; nothing was deleted')
-    const there = new Map((await store.list()).map((one) => [one.name, one]))
+    const there = new Map((await store.readAll()).configurations.map((one) => [one.name, one]))
     const found = [...new Set(names)].map((name) => ({ name, configuration: there.get(name) }))
     const absent = found.filter(({ configuration }) => !configuration || !isVisible(configuration, flags))
     if (absent.length)
@@ -38,9 +39,15 @@ function remove(names: readonly string[], flags: ChangeFlags): Promise<number> {
     const outcome = await store.apply(changes, reasonOf(flags))
     if (outcome.kind === 'conflict') return refuse(...outcome.conflicts.map(conflictLine))
     const deleted = changes.map(({ name, version }) => ({ name, version }))
-    if (flags.format === 'json') printJson({ deleted })
-    else
+    const notifierOf = ({ place: file, text }: StoredConfiguration) =>
+      readConfiguration({ file, text }, env).configuration?.notifier
+    const gone = found.map(({ name, configuration }) => ({ name, notifier: notifierOf(configuration!) }))
+    const told = await tellGateways(gone, settings)
+    if (flags.format === 'json') printJson({ deleted, told })
+    else {
       for (const { name, version } of deleted) process.stdout.write(`deleted ${name}, version ${version}\n`)
+      printTold(told)
+    }
     return 0
   })
 }

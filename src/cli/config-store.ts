@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { Command, Option } from 'commander'
+import { createAdminAccess } from '../access/admin.ts'
 import { type Env, readSettings, type Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { type ConfigurationStore, openStore, type Reason } from '../store/index.ts'
@@ -10,7 +11,7 @@ import { settingsSource } from './settings.ts'
 export interface StoreFlags {
   settings: string
   /** Only this tenant's configurations are seen and changed. */
-  tenant?: string
+  tenant?: string | undefined
   format: 'text' | 'json'
 }
 
@@ -54,15 +55,17 @@ export function changeCommand(name: string, description: string): Command {
  * @throws StoreError; Error when the settings cannot be read or name no store
  */
 export async function withStore(
-  { settings: file }: StoreFlags,
+  flags: StoreFlags,
   work: (context: StoreContext) => Promise<number>,
 ): Promise<number> {
+  const { settings: file } = flags
   const source = settingsSource(file)
   const { settings, findings } = readSettings(source, process.env)
   if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
   if (!settings || hasErrors(findings)) return 1
   if (!settings.storage)
     throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
+  flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)
   const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
   const store = await openStore(settings.storage, env)
   try {
@@ -70,6 +73,25 @@ export async function withStore(
   } finally {
     await store.close()
   }
+}
+
+/**
+ * Whose configurations a command sees: all, or one tenant's, by its flag or by whose credential is in `PLANTGW_TOKEN`.
+ * @throws Error when the credential is not known, or another tenant's
+ */
+function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | undefined): string | undefined {
+  if (!token) return tenant
+  const access = createAdminAccess(settings.admin, settings.tenants)
+  const caller = access({ headers: { authorization: `Bearer ${token}` }, remoteAddress: undefined })
+  if (!caller)
+    throw new Error(
+      'PLANTGW_TOKEN is neither the token of `admin` in the settings nor one of a tenant: unset it, or set a known one',
+    )
+  if (caller.tenant !== undefined && tenant !== undefined && tenant !== caller.tenant)
+    throw new Error(
+      `PLANTGW_TOKEN is one of the tenant ${caller.tenant}, which cannot see those of ${tenant}`,
+    )
+  return caller.tenant ?? tenant
 }
 
 export function reasonOf({ author, message }: ChangeFlags): Reason {

@@ -1,19 +1,56 @@
 import { Command, CommanderError } from 'commander'
-import { callCommand } from './call.ts'
-import { configCommand } from './config.ts'
-import { lintTemplatesCommand } from './lint-templates.ts'
-import { reloadCommand } from './reload.ts'
-import { renderCommand } from './render.ts'
-import { serveCommand } from './serve.ts'
-import { toolsCommand } from './tools.ts'
-import { validateCommand } from './validate.ts'
 import { VERSION } from './version.ts'
+
+type Make = (exit: (code: number) => void) => Promise<Command>
+
+/** In the order of the help. Loading all of them takes longer than most of them run. */
+const COMMANDS: Record<string, Make> = {
+  init: async (exit) => (await import('./init.ts')).initCommand(exit),
+  import: async (exit) => (await import('./import.ts')).importCommand(exit),
+  serve: async (exit) => (await import('./serve.ts')).serveCommand(exit),
+  reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
+  diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
+  validate: async (exit) => (await import('./validate.ts')).validateCommand(exit),
+  'lint-templates': async (exit) => (await import('./lint-templates.ts')).lintTemplatesCommand(exit),
+  explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
+  'check-endpoints': async (exit) => (await import('./check-endpoints.ts')).checkEndpointsCommand(exit),
+  render: async (exit) => (await import('./render.ts')).renderCommand(exit),
+  tools: async (exit) => (await import('./tools.ts')).toolsCommand(exit),
+  call: async (exit) => (await import('./call.ts')).callCommand(exit),
+  config: async (exit) => (await import('./config.ts')).configCommand(exit),
+  schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
+  completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
+}
+
+/** The one that is named, none for the version; all of them where the help or a suggestion may tell of them. */
+function wanted([first = '']: readonly string[]): readonly Make[] {
+  if (first === '-V' || first === '--version') return []
+  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
+  return named ? [named] : Object.values(COMMANDS)
+}
 
 /**
  * The command line. Exit codes: 0 sound, 1 findings, 2 wrong use or the command itself failed.
  * Every command is a thin shell around a call below and returns its exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
+  let code = 0
+  try {
+    const program = await programOf(argv, (status) => {
+      code = status
+    })
+    await program.parseAsync(argv as string[], { from: 'user' })
+    return code
+  } catch (error) {
+    // Help and version end by an error of commander's that is none.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    process.stderr.write(`plantgw: ${(error as Error).message}\n`)
+    return 2
+  }
+}
+
+/** The program, with the commands that these arguments want. */
+async function programOf(argv: readonly string[], exit: (code: number) => void = () => {}): Promise<Command> {
   const program = new Command('plantgw')
     .description(
       'Turns HTTP APIs and existing MCP servers into MCP endpoints, from one YAML file per service.',
@@ -23,27 +60,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for the options)')
-  let code = 0
-  const exit = (status: number) => {
-    code = status
-  }
-  program.addCommand(inherit(serveCommand(exit)))
-  program.addCommand(inherit(reloadCommand(exit)))
-  program.addCommand(inherit(validateCommand(exit)))
-  program.addCommand(inherit(lintTemplatesCommand(exit)))
-  program.addCommand(inherit(renderCommand(exit)))
-  program.addCommand(inherit(toolsCommand(exit)))
-  program.addCommand(inherit(callCommand(exit)))
-  program.addCommand(inherit(configCommand(exit)))
-  try {
-    await program.parseAsync(argv as string[], { from: 'user' })
-    return code
-  } catch (error) {
-    // Help and version end by an error of commander's that is none.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    process.stderr.write(`plantgw: ${(error as Error).message}\n`)
-    return 2
-  }
+  for (const make of wanted(argv)) program.addCommand(inherit(await make(exit)))
+  return program
 }
 
 function inherit(command: Command): Command {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import { readSettings, type SettingsFlags } from '../config/index.ts'
+import { type Notifier, readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { sendReloadSignal } from '../notify/signal.ts'
+import { notify } from '../notify/send.ts'
 import { printFindings } from './print.ts'
 import { settingsSource } from './settings.ts'
 
@@ -11,20 +11,30 @@ interface ReloadFlags extends SettingsFlags {
 
 export function reloadCommand(exit: (code: number) => void): Command {
   return new Command('reload')
-    .description('Tell the gateway of a pid file on this machine to read its configurations again.')
-    .option('-s, --settings <file>', 'settings file with a `pid`, such as plantgw.yaml')
-    .option('--pid <file>', 'the pid file (default: the `pid` of the settings)')
-    .action((flags: ReloadFlags) => exit(reload(flags)))
+    .description(
+      'Tell gateways to read their configurations again: by the `notifier` of the settings, or a pid file.',
+    )
+    .argument('[name]', 'the configuration that changed (default: all; a signal says no name)')
+    .option('-s, --settings <file>', 'settings file with a `notifier` or a `pid`, such as plantgw.yaml')
+    .option('--pid <file>', 'send SIGHUP to the gateway of this pid file')
+    .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }
 
-/** Sends the signal; what came of the reload stands in the gateway's log. */
-function reload(flags: ReloadFlags): number {
+/** Tells the gateways; 1 where one that answers refused something or tells of an error. */
+async function reload(name: string | undefined, flags: ReloadFlags): Promise<number> {
   const source = settingsSource(flags.settings)
   const { settings, findings } = readSettings(source, process.env, flags)
   if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
   if (!settings || hasErrors(findings)) return findings.some(({ file }) => file !== source?.file) ? 2 : 1
-  if (settings.pid === undefined) throw new Error('give --pid, or settings with a `pid`')
-  const pid = sendReloadSignal(settings.pid)
-  process.stdout.write(`sent SIGHUP to process ${pid}: its log says what changed\n`)
-  return 0
+  const { line, refused, fault } = await notify(notifierOf(settings, flags), name)
+  process.stdout.write(`${line}\n`)
+  const told = refused ? `it refused ${refused.join(', ')}: its log says why` : fault
+  if (told !== undefined) process.stderr.write(`plantgw: ${told}\n`)
+  return told === undefined ? 0 : 1
+}
+
+function notifierOf({ notifier, pid }: Settings, flags: ReloadFlags): Notifier {
+  if (flags.pid === undefined && notifier) return notifier
+  if (pid === undefined) throw new Error('give --pid, or settings with a `notifier` or a `pid`')
+  return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
 }

@@ -4,19 +4,27 @@ import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
 import { readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { createGateway, type Gateway, type Reload } from '../gateway/gateway.ts'
-import { fromStore } from '../gateway/source.ts'
+import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts'
+import { previewTable } from '../gateway/preview.ts'
+import { createReceivers, type Receivers } from '../gateway/receivers.ts'
+import type { Table } from '../gateway/table.ts'
+import type { Watch } from '../gateway/watch.ts'
+import { watchFiles } from '../gateway/watch-files.ts'
+import { watchStore } from '../gateway/watch-store.ts'
 import { takePidFile } from '../notify/pidfile.ts'
+import { RELOAD_SIGNALS } from '../notify/signal.ts'
 import { type ConfigurationStore, openStore } from '../store/index.ts'
 import { createLog, type Logger } from '../telemetry/log.ts'
 import { banner } from './banner.ts'
 import { printFindings } from './print.ts'
+import { printedRoutes } from './print-routes.ts'
 import { settingsSource } from './settings.ts'
 import { VERSION } from './version.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
   skipInvalid?: boolean
+  printRoutes?: boolean
 }
 
 export function serveCommand(exit: (code: number) => void): Command {
@@ -34,7 +42,9 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
     .option('--reload-interval <duration>', 'time between reloads of --reload-switch (default 600s)')
     .option('--reload-switch', 'read the configurations again at every interval')
+    .option('--watch', 'apply changes of the files and folders by itself')
     .option('--skip-invalid', 'serve the sound configurations although others have errors')
+    .option('--print-routes', 'print what would be served, and start nothing')
     .action(async (paths: string[], flags: ServeFlags) => exit(await serve(paths, flags)))
 }
 
@@ -54,16 +64,24 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
   const { skipInvalid = false } = flags
   // Before others can read the pid file: the signal ends a process that does not listen for it.
   const hangUps = catchHangUps()
-  const removePid = settings.pid === undefined ? () => {} : takePidFile(settings.pid)
+  const removePid = settings.pid === undefined || flags.printRoutes ? () => {} : takePidFile(settings.pid)
   let store: ConfigurationStore | undefined
+  let watch: Watch | undefined
+  let receivers: Receivers | undefined
   try {
     // Configurations that call the gateway itself find the port that flags and settings came to.
     const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
     const { storage } = settings
     const folders = storage?.type === 'directory' ? [storage.path] : []
     if (paths.length + folders.length === 0) store = await openStore(storage!, env)
-    const source = store ? fromStore(store) : paths.length ? paths : folders
-    const options = { paths: source, settings, env, log, version: VERSION, skipInvalid }
+    const files = paths.length ? paths : folders
+    const watched = store && watchStore(store, { poll: storage?.poll ?? 0, log })
+    const source = watched?.source ?? files
+    const onTable = (table: Table) => receivers?.follow(table)
+    const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, onTable }
+    if (flags.printRoutes) return await printRoutes(options)
+    watch = watched
+    if (!store && settings.watch) watch = await watchFiles(files, { env, log })
     const { gateway, findings, sources } = await createGateway(options)
     if (findings.length) printFindings(findings, sources)
     if (!gateway) return 1
@@ -71,18 +89,32 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     const { port } = listening.server.address() as AddressInfo
     log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
     const ended = untilSignal(log)
-    const reloads = watchReloads(gateway, settings, log, hangUps)
+    const reloads = watchReloads(gateway, settings, hangUps)
+    watch?.start((trigger) => gateway.reloads.request(trigger))
+    receivers = createReceivers(settings.notifier, gateway.reloads.request, log)
+    receivers.follow(gateway.table())
     process.stdout.write(banner(gateway.table(), settings, port))
     await ended
     reloads.stop()
+    receivers.close()
+    await watch?.close()
     endAtOnce(removePid)
     await drain(listening, gateway)
     return 0
   } finally {
+    receivers?.close()
+    await watch?.close()
     await store?.close()
     removePid()
     log.flush?.()
   }
+}
+
+async function printRoutes(options: GatewayOptions): Promise<number> {
+  const { table, findings, sources } = await previewTable(options)
+  if (findings.length) printFindings(findings, sources)
+  process.stdout.write(printedRoutes(table))
+  return hasErrors(findings) ? 1 : 0
 }
 
 const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
@@ -119,41 +151,34 @@ function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> 
 }
 
 interface HangUps {
-  /** Calls `then` at every SIGHUP from now on, and once for those that came before. */
-  listen(then: () => void): void
+  /** Calls `then` with the name of every such signal from now on, and once for those that came before. */
+  listen(then: (signal: string) => void): void
 }
 
 function catchHangUps(): HangUps {
-  let early = false
-  let listener = () => {
-    early = true
+  let early: string | undefined
+  let listener = (signal: string) => {
+    early = signal
   }
-  process.on('SIGHUP', () => listener())
+  for (const signal of RELOAD_SIGNALS) process.on(signal, () => listener(signal))
   return {
     listen(then) {
       listener = then
-      if (early) then()
+      if (early) then(early)
     },
   }
 }
 
-/** Reloads on SIGHUP and, when the settings say so, at every interval. */
-function watchReloads(
-  gateway: Gateway,
-  settings: Settings,
-  log: Logger,
-  hangUps: HangUps,
-): { stop: () => void } {
+/** Reloads on a signal and, when the settings say so, at every interval. */
+function watchReloads(gateway: Gateway, settings: Settings, hangUps: HangUps): { stop: () => void } {
   let stopped = false
-  const reload = (trigger: string) => () => {
-    if (stopped) return
-    gateway.reload().then(
-      (result) => report(result, trigger, log),
-      (err) => log.error({ err, trigger }, 'reload failed; what was served is served on'),
-    )
+  // What came of it, also that it failed, is in the log.
+  const reload = (trigger: string) => {
+    if (!stopped) gateway.reloads.request(trigger).catch(() => {})
   }
-  hangUps.listen(reload('SIGHUP'))
-  const timer = settings.reload_switch ? setInterval(reload('interval'), settings.reload_interval) : undefined
+  hangUps.listen(reload)
+  const interval = () => reload('interval')
+  const timer = settings.reload_switch ? setInterval(interval, settings.reload_interval) : undefined
   return {
     // The handler of SIGHUP stays: without one the signal would end the process in the middle of its calls.
     stop() {
@@ -161,14 +186,6 @@ function watchReloads(
       clearInterval(timer)
     },
   }
-}
-
-function report({ findings, sources: _, ...summary }: Reload, trigger: string, log: Logger): void {
-  for (const { code, severity, file, range, message, hint } of findings)
-    if (severity === 'error') log.error({ code, file, line: range?.start.line, hint }, message)
-  const line = { trigger, ...summary }
-  if (hasErrors(findings)) log.error(line, 'reload with errors: what they concern is served as before')
-  else log.info(line, 'reload')
 }
 
 function untilSignal(log: Logger): Promise<void> {

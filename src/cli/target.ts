@@ -4,6 +4,7 @@ import type { JsonObject } from '../json/index.ts'
 import { Cancellation, type CancelSignal } from '../mcp/index.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type Client, openClient } from '../upstream/index.ts'
+import { originOf } from './origin.ts'
 import { settingsSource } from './settings.ts'
 import { VERSION } from './version.ts'
 
@@ -97,10 +98,8 @@ function urlOf(target: string, settings: string | undefined): URL {
   const read = readSettings(settingsSource(settings), process.env, {})
   if (!read.settings || hasErrors(read.findings))
     throw new Error(`the settings have errors: run \`plantgw validate\` on ${settings ?? 'them'}`)
-  const { host, port } = read.settings
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   const path = target.replace(/\/+$/, '')
-  return new URL(`http://${name}:${port}${/\/(mcp|sse)$/.test(path) ? path : `${path}/mcp`}`)
+  return new URL(`${originOf(read.settings)}${/\/(mcp|sse)$/.test(path) ? path : `${path}/mcp`}`)
 }
 
 /** What the shell gave is text, not a template. */

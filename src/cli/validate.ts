@@ -1,32 +1,118 @@
 import { Command } from 'commander'
-import { readSettings } from '../config/index.ts'
-import { exitCode } from '../findings/index.ts'
+import { DEFAULT_LIMITS, type ReadConfiguration, readSettings, type Settings } from '../config/index.ts'
+import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../findings/index.ts'
 import { check } from '../gateway/check.ts'
-import { type Format, fileCount, formatOption, report } from './report.ts'
+import { rulesOf } from '../gateway/rules.ts'
+import { maskSecrets, secretsIn } from '../lint/practice/index.ts'
+import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
+import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
 import { settingsSource } from './settings.ts'
+import type { Mended } from './validate-fix.ts'
 
-interface ValidateFlags {
+interface ValidateFlags extends ReportFlags, PolicyFlags {
   settings?: string
-  format: Format
+  endpoints?: boolean
+  all?: boolean
+  fix?: boolean
 }
 
 export function validateCommand(exit: (code: number) => void): Command {
-  return new Command('validate')
+  const command = new Command('validate')
     .description('Find what is wrong with configurations before they are served.')
     .argument('<paths...>', 'configuration files, and folders of them; - for standard input')
     .option('-s, --settings <file>', 'check this settings file too')
-    .addOption(formatOption())
-    .action(async (paths: string[], flags: ValidateFlags) => exit(await validate(paths, flags)))
+    .option('--fix', 'mend first what leaves no doubt; what came in by - is written to standard output')
+    .option('--endpoints', 'check too that what is called can be reached, as check-endpoints does')
+    .option(
+      '--all',
+      'everything: endpoints too, and the databases and brokers of settings and configurations',
+    )
+  return withReportOptions(withLintConfig(withCheckOptions(command))).action(
+    async (paths: string[], flags: ValidateFlags) => exit(await validate(paths, flags)),
+  )
 }
 
 async function validate(paths: readonly string[], flags: ValidateFlags): Promise<number> {
+  const policy = readPolicy(paths, flags)
   const source = settingsSource(flags.settings)
-  const { settings, findings: ofSettings } = source
-    ? readSettings(source, process.env)
-    : { settings: undefined, findings: [] }
-  const { findings, sources, files } = await check(paths, { env: process.env, ...(settings && { settings }) })
-  const all = [...ofSettings, ...findings]
-  const texts = new Map([...(source ? [[source.file, source.text] as const] : []), ...sources])
-  process.stdout.write(report(all, texts, flags.format, `${fileCount(files)}, nothing wrong`))
-  return exitCode(all)
+  const read = source && readSettings(source, process.env)
+  const { settings, findings: ofSettings = [] } = read ?? {}
+  const rules = rulesOf(settings ?? {})
+  // Only where it is asked for: it takes its time to load.
+  const mender = flags.fix ? await import('./validate-fix.ts') : undefined
+  const mended = await mender?.mendFiles(paths, process.env, rules, policy)
+  const stdin = mended?.stdin
+  const { findings, sources, unread, configurations } = await check(paths, {
+    env: process.env,
+    ...(stdin !== undefined && { stdin: () => Buffer.from(stdin) }),
+    ...(settings && { settings }),
+    practice: { ...policy.config.limits, production: isProduction(settings) },
+  })
+  const asks = asking(flags)
+  const placed = source && read && settings && { settings, file: source.file, locate: read.locate }
+  const reached = asks('endpoints') ? await endpoints(configurations, settings?.limits) : []
+  // What asks over the network takes longer to load than most configurations to check.
+  const asker = placed || asks('connections') ? await import('../endpoints/index.ts') : undefined
+  const connected = asks('connections') ? await asker!.connectionFindings(placed, configurations) : []
+  const besides = [source, policy.source].flatMap((one) => one ?? [])
+  const texts = new Map([...besides.map(({ file, text }) => [file, text] as const), ...sources])
+  const all = [
+    ...policy.findings,
+    ...ofSettings,
+    ...(source ? secretsIn(source) : []),
+    ...(placed ? asker!.pidFindings(placed) : []),
+    ...findings,
+    ...connected,
+    ...reached,
+  ]
+  const broken = [...(source && !settings ? [source.file] : []), ...policy.findings.map(({ file }) => file)]
+  const ran = (code: FindingCode) => asks(checkOf(code))
+  const told = policy.apply(all, texts, new Set([...unread, ...broken]), ran)
+  hideSecrets(texts, all)
+  const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
+  if (mended) print(text, mended, flags)
+  else process.stdout.write(text)
+  return code
+}
+
+/** What was mended stands before what is left; beside what is read by programs it goes to standard error. */
+function print(text: string, { lines, stdin }: Mended, { format }: ReportFlags): void {
+  if (stdin !== undefined) process.stdout.write(stdin)
+  if (stdin !== undefined || format !== 'text') process.stderr.write(lines)
+  else process.stdout.write(lines)
+  if (stdin !== undefined) process.stderr.write(text)
+  else process.stdout.write(text)
+}
+
+/** Which checks are made: those that go over the network only where they are named, or all are. */
+function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check: CheckName) => boolean {
+  const named = (check: CheckName) =>
+    only.some((name) => name === check || (name in CODES && checkOf(name as FindingCode) === check))
+  return (check) => {
+    if (check !== 'endpoints' && check !== 'connections') return true
+    const asked = all || (endpoints && check === 'endpoints') || named(check)
+    return !skip.includes(check) && asked === true
+  }
+}
+
+async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LIMITS): Promise<Finding[]> {
+  const { runChecks } = await import('./check-run.ts')
+  const { endpointFindings } = await import('../endpoints/index.ts')
+  const { checks, cancelled } = await runChecks(read, { limits })
+  if (cancelled) throw new Error('cancelled')
+  return endpointFindings(checks)
+}
+
+/** Frames never show a secret, also not those of other findings on its line. */
+function hideSecrets(texts: Map<string, string>, findings: readonly Finding[]): void {
+  const byFile = new Map<string, Finding[]>()
+  for (const found of findings)
+    if (found.code === 'literal-secret') byFile.set(found.file, [...(byFile.get(found.file) ?? []), found])
+  for (const [file, secrets] of byFile) texts.set(file, maskSecrets(texts.get(file) ?? '', secrets))
+}
+
+/** Beyond this machine, or as the environment says. */
+function isProduction(settings: Settings | undefined): boolean {
+  const local = !settings || /^(?:localhost|127\.[\d.]+|::1)$/i.test(settings.host)
+  return !local || process.env.NODE_ENV === 'production'
 }

@@ -1,0 +1,113 @@
+import { Command, Option } from 'commander'
+import { request } from 'undici'
+import { readSettings, type Settings } from '../config/index.ts'
+import { hasErrors } from '../findings/index.ts'
+import type { ConfigurationChange, PrefixChange } from '../gateway/difference.ts'
+import { originOf } from './origin.ts'
+import { printFindings } from './print.ts'
+import { settingsSource } from './settings.ts'
+
+interface DiffFlags {
+  settings?: string
+  url?: string
+  format: 'text' | 'json'
+}
+
+/** The answer of `GET /_diff`. */
+interface Answer {
+  generation: number
+  configurations: ConfigurationChange[]
+  refused: string[]
+  findings: {
+    severity: string
+    file: string
+    line?: number
+    column?: number
+    message: string
+    hint?: string
+  }[]
+}
+
+export function diffCommand(exit: (code: number) => void): Command {
+  return new Command('diff')
+    .description(
+      'What a reload of the running gateway would do. Exits 1 where it would change or refuse something, or find errors.',
+    )
+    .option('-s, --settings <file>', "the gateway's settings file, such as plantgw.yaml")
+    .option('--url <url>', 'where the gateway is (default: the host and port of the settings)')
+    .addOption(
+      new Option('--format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
+    )
+    .action(async (flags: DiffFlags) => exit(await diff(flags)))
+}
+
+async function diff(flags: DiffFlags): Promise<number> {
+  const source = settingsSource(flags.settings)
+  const { settings, findings } = readSettings(source, process.env)
+  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
+  if (!settings || hasErrors(findings)) return 1
+  const answer = await ask(flags.url ?? originOf(settings), settings)
+  const { configurations, refused } = answer
+  process.stdout.write(flags.format === 'json' ? `${JSON.stringify(answer, null, 2)}\n` : printed(answer))
+  return configurations.length || refused.length || hasFault(answer) ? 1 : 0
+}
+
+/** Milliseconds for reading many configurations. */
+const TIMEOUT = 60_000
+
+async function ask(base: string, { admin }: Settings): Promise<Answer> {
+  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is no http or https URL`)
+  const url = new URL('/_diff', base)
+  const headers = admin ? { authorization: `Bearer ${admin.token}` } : {}
+  const answer = await request(url, { headers, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT }).catch(
+    (error) => {
+      throw new Error(`no gateway answers at ${url.origin}: ${error.message || error.code}. Is it running?`)
+    },
+  )
+  const text = await answer.body.text()
+  if (answer.statusCode === 401)
+    throw new Error(`${url} wants the admin token: name the gateway's settings with --settings`)
+  try {
+    const value = JSON.parse(text) as Answer
+    if (answer.statusCode === 200 && Array.isArray(value.configurations)) return value
+  } catch {
+    // Told below.
+  }
+  throw new Error(`${url} answered ${answer.statusCode}, but not as a gateway does: check --url`)
+}
+
+/** Such as a store that cannot be read: what a reload would do is not known then. */
+function hasFault({ findings }: Answer): boolean {
+  return findings.some(({ severity }) => severity === 'error')
+}
+
+const SIGNS = { added: '+', changed: '~', removed: '-' } as const
+
+function printed({ generation, configurations, refused, findings }: Answer): string {
+  const lines = configurations.flatMap(({ name, change, prefixes }) => [
+    `${SIGNS[change]} ${name} ${change}`,
+    ...prefixes.map((one) => `    ${SIGNS[one.change]} ${one.prefix}${insideOf(one)}`),
+  ])
+  const told = refused.map((name) => `! ${name} refused: what is served of it is served on`)
+  const faults = findings
+    .filter(({ severity }) => severity === 'error')
+    .flatMap(({ file, line, column, message, hint }) => [
+      `${[file, line, column].filter((part) => part !== undefined).join(':')}: error: ${message}`,
+      ...(hint ? [`  hint: ${hint}`] : []),
+    ])
+  const end = configurations.length
+    ? `a reload would make generation ${generation + 1}`
+    : `generation ${generation} would stay: nothing would change`
+  return `${[...lines, ...told, ...faults, end].join('\n')}\n`
+}
+
+function insideOf({ tools, servers }: PrefixChange): string {
+  const names = (['added', 'changed', 'removed'] as const).flatMap((kind) =>
+    tools[kind].map((name) => SIGNS[kind] + name),
+  )
+  const parts = [
+    ...(names.length ? [`tools ${names.join(' ')}`] : []),
+    ...(servers ? [`MCP servers ${servers.join(', ')}`] : []),
+  ]
+  return parts.length ? `: ${parts.join('; ')}` : ''
+}

@@ -1,0 +1,25 @@
+import { Command } from 'commander'
+import { CODES, explain, type FindingCode, listCodes, nearest } from '../findings/index.ts'
+import { wantsColor } from './print.ts'
+
+export function explainCommand(exit: (code: number) => void): Command {
+  return new Command('explain')
+    .description('Say what a finding means and how to mend it, with examples.')
+    .argument('[code]', 'the code in brackets behind a finding (default: lists all)')
+    .action((code: string | undefined) => exit(explainCode(code)))
+}
+
+function explainCode(code: string | undefined): number {
+  if (code === undefined) {
+    process.stdout.write(listCodes())
+    return 0
+  }
+  const name = code.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  if (!Object.hasOwn(CODES, name)) {
+    const close = nearest(name, Object.keys(CODES))
+    const hint = close ? `did you mean ${close}?` : '`plantgw explain` lists all'
+    throw new Error(`there is no finding ${JSON.stringify(code)}: ${hint}`)
+  }
+  process.stdout.write(explain(name as FindingCode, { color: wantsColor(process.stdout) }))
+  return 0
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { join, posix, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Command, InvalidArgumentError } from 'commander'
+import { schemaFile } from '../config/index.ts'
+import { starterConfiguration, starterSettings } from './starter.ts'
+import { writeNew } from './write-new.ts'
+
+export function initCommand(exit: (code: number) => void): Command {
+  return new Command('init')
+    .description('Write a starter configuration and settings, which work at once. Nothing is overwritten.')
+    .argument('[folder]', 'where; it is made if need be', '.')
+    .option('--name <service>', 'name of the service, and of its file in configs/', serviceName, 'plants')
+    .action((folder: string, { name }: { name: string }) => exit(init(folder, name)))
+}
+
+function serviceName(text: string): string {
+  if (!/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/i.test(text))
+    throw new InvalidArgumentError('Write letters, digits, - and _, such as shop.')
+  return text
+}
+
+function init(folder: string, service: string): number {
+  const root = resolve(folder)
+  const schemas = schemaFolder(root)
+  const starter = {
+    service,
+    configurationSchema: `../${schemas.path}/configuration.schema.json`,
+    settingsSchema: `${schemas.path.startsWith('../') ? '' : './'}${schemas.path}/settings.schema.json`,
+  }
+  const files = new Map([
+    ['plantgw.yaml', starterSettings(starter)],
+    [`configs/${service}.yaml`, starterConfiguration(starter)],
+  ])
+  if (schemas.own)
+    for (const name of ['configuration', 'settings'] as const)
+      files.set(`${schemas.path}/${name}.schema.json`, `${JSON.stringify(schemaFile(name), null, 2)}\n`)
+  writeNew(new Map([...files].map(([path, text]) => [join(folder, path), text])))
+  process.stdout.write(nextSteps(folder, [...files.keys()], service, schemas.own ? 'plantgw' : 'npx plantgw'))
+  return 0
+}
+
+/** Where the schemas are, seen from the project: in the package that is installed in it or above it, or a copy. */
+function schemaFolder(root: string): { path: string; own: boolean } {
+  // The folder is at the same place seen from src/cli and from dist/cli.
+  const installed = fileURLToPath(new URL('../../schemas', import.meta.url))
+  for (let up = ''; ; up += '../') {
+    const base = resolve(root, up)
+    const path = join(base, 'node_modules/plantgw/schemas')
+    if (existsSync(path) && installed.includes(`${sep}node_modules${sep}`))
+      return { path: relative(root, path).split(sep).join(posix.sep), own: false }
+    if (base === resolve(base, '..')) return { path: 'schemas', own: true }
+  }
+}
+
+function nextSteps(folder: string, files: readonly string[], service: string, command: string): string {
+  const enter = folder === '.' ? [] : [`  cd ${/^[\w./~-]+$/.test(folder) ? folder : JSON.stringify(folder)}`]
+  return [
+    `Written to ${folder === '.' ? 'this folder' : folder}:`,
+    ...files.map((file) => `  ${file}`),
+    '',
+    'Next:',
+    ...enter,
+    `  ${command} validate configs --settings plantgw.yaml`,
+    `  ${command} serve --settings plantgw.yaml`,
+    'and in another terminal:',
+    `  ${command} call /${service} create_plant id=1 name=Fern`,
+    `  ${command} call /${service} list_plants`,
+    '',
+    `Then change configs/${service}.yaml, or make others of OpenAPI descriptions:`,
+    `  ${command} import openapi <file|url> -o configs`,
+    '',
+  ].join('\n')
+}
