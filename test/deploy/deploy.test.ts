@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parse, parseAllDocuments } from 'yaml'
+import { readSettings } from '../../src/config/index.ts'
+import { formatText } from '../../src/findings/index.ts'
+import { statelessWorker } from '../soak/clients.ts'
+import { freePort, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
+
+const at = (path: string) => join(ROOT, 'deploy', path)
+const text = (path: string) => readFileSync(at(path), 'utf8')
+const secret = 'a-secret-of-32-characters-or-more'
+const env = {
+  DB_PASSWORD: 'secret',
+  DB_URL: 'postgres://plantgw:secret@postgres/plantgw',
+  REDIS_PASSWORD: 'secret',
+  PLANTGW_ADMIN_TOKEN: secret,
+  PLANTGW_CLUSTER_SECRET: secret,
+  PLANTGW_ADVERTISE: 'http://gateway-1:5235',
+}
+
+for (const file of ['systemd/plantgw.yaml', 'compose/plantgw.yaml', 'kubernetes/plantgw.yaml'])
+  test(`deploy/${file} is sound`, () => {
+    const source = { file, text: text(file) }
+    const { findings } = readSettings(source, env)
+    assert.equal(formatText(findings, new Map([[file, source.text]]), { color: false }), 'no findings\n')
+  })
+
+test('the configurations of the compose file are sound', async (t) => {
+  const { code, stdout } = await run(t, ['validate', at('compose/configs')])
+  assert.equal(code, 0, stdout)
+})
+
+test('the compose file gives its gateways what their settings ask for, and .env names it', () => {
+  const compose = text('compose/compose.yaml')
+  const { services } = parse(compose, { merge: true }) as {
+    services: Record<string, { environment: Record<string, string>; volumes: string[] }>
+  }
+  const asked = [...text('compose/plantgw.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name!)
+  for (const name of ['gateway-1', 'gateway-2', 'config'])
+    for (const variable of asked)
+      assert.ok(services[name]!.environment[variable], `${name} has no ${variable}`)
+  const wanted = new Set([...compose.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name!))
+  const example = text('compose/env.example')
+  for (const variable of wanted) assert.match(example, new RegExp(`^${variable}=`, 'm'))
+  for (const { volumes = [] } of Object.values(services))
+    for (const volume of volumes)
+      if (volume.startsWith('./')) assert.ok(existsSync(at(join('compose', volume.split(':')[0]!))), volume)
+})
+
+test('the Kubernetes manifests name each other', () => {
+  const kustomization = parse(text('kubernetes/kustomization.yaml')) as { resources: string[] }
+  const there = readdirSync(at('kubernetes')).filter((name) => !/^(kustomization|plantgw)\.yaml$/.test(name))
+  assert.deepEqual([...kustomization.resources].sort(), there.sort())
+  for (const file of kustomization.resources)
+    for (const document of parseAllDocuments(text(`kubernetes/${file}`))) {
+      assert.deepEqual(document.errors, [])
+      assert.equal((document.toJS() as { metadata: { name: string } }).metadata.name, 'plantgw')
+    }
+})
+
+test('what the Dockerfile copies is enough to run', async (t) => {
+  const folder = temporaryFolder(t)
+  const copied = [...text('Dockerfile').matchAll(/^COPY --from=build \/build\/(\S+)/gm)].map(
+    ([, path]) => path!,
+  )
+  for (const path of copied)
+    if (path === 'node_modules') symlinkSync(join(ROOT, path), join(folder, path))
+    else cpSync(join(ROOT, path), join(folder, path), { recursive: true })
+  const started = spawnSync(
+    process.execPath,
+    [join(folder, 'bin/plantgw.js'), 'validate', at('compose/configs')],
+    { encoding: 'utf8' },
+  )
+  assert.equal(started.stdout, '1 file, nothing wrong\n', started.stderr)
+})
+
+const noNginx: string | false = spawnSync('nginx', ['-v']).error ? 'no nginx on this machine' : false
+
+/** The nginx of the compose file in front of gateways on these ports; its address. */
+async function nginx(t: TestContext, ports: readonly number[]): Promise<string> {
+  const folder = temporaryFolder(t)
+  const own = await freePort()
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `  ${name}_temp_path ${folder}/${name};\n`)
+    .join('')
+  const conf = text('compose/nginx.conf')
+    .replace(/gateway-(\d):5235/g, (_, n: string) => `127.0.0.1:${ports[Number(n) - 1]}`)
+    .replace('listen 8080', `listen 127.0.0.1:${own}`)
+    .replace('http {\n', `http {\n${paths}`)
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(file, `daemon off;\npid ${folder}/nginx.pid;\nerror_log stderr;\n${conf}`)
+  const child = spawn('nginx', ['-p', folder, '-e', 'stderr', '-c', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    stderr += part
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const base = `http://127.0.0.1:${own}`
+  for (;;) {
+    assert.equal(child.exitCode, null, stderr)
+    const answer = await fetch(`${base}/_health`).catch(() => undefined)
+    if (answer?.ok) return base
+  }
+}
+
+test('nginx of the compose file keeps the own pages inside, and either replica serves a session', {
+  skip: noNginx,
+}, async (t) => {
+  const ports = [await freePort(), await freePort()]
+  const folder = temporaryFolder(t)
+  const hello = readFileSync(at('compose/configs/hello.yaml'), 'utf8')
+  const gateways = await Promise.all(
+    ports.map(async (port) => {
+      const configs = join(folder, `${port}.yaml`)
+      // Each calls itself, and so says which one answered.
+      writeFileSync(
+        configs,
+        hello
+          .replace('http://127.0.0.1:5235/_health', `http://127.0.0.1:${port}/_health?${port}`)
+          .replace('annotations:', `responseBody: "${port}"\n    annotations:`),
+      )
+      const settings = join(folder, `${port}.plantgw.yml`)
+      const cluster = { secret, advertise: `http://127.0.0.1:${port}` }
+      writeFileSync(settings, JSON.stringify({ port, cluster }))
+      const gateway = plantgw(t, ['serve', configs, '-s', settings, '--log-format', 'json'])
+      await gateway.until(/plantgw serves/)
+      return gateway
+    }),
+  )
+  const base = await nginx(t, ports)
+  for (const path of ['/_reload', '/_diff', '/_status', '/metrics'])
+    for (const method of ['GET', 'POST'])
+      assert.equal((await fetch(base + path, { method })).status, 404, path)
+
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const post = (body: object, more = {}) =>
+    fetch(`${base}/hello/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    })
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const opened = await post({ id: 1, method: 'initialize', params })
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! }
+  await opened.text()
+  await (await post({ method: 'notifications/initialized' }, session)).text()
+  const answered = new Set<string>()
+  for (let id = 2; answered.size < 2; id++) {
+    const call = await post({ id, method: 'tools/call', params: { name: 'health', arguments: {} } }, session)
+    assert.equal(call.status, 200)
+    answered.add(((await call.json()) as { result: { content: { text: string }[] } }).result.content[0]!.text)
+    assert.ok(id < 50, 'one replica answers everything')
+  }
+  assert.deepEqual([...answered].sort(), ports.map(String).sort())
+
+  // A stream comes through as it is written.
+  const stream = await fetch(`${base}/hello/mcp`, { headers: { accept: 'text/event-stream', ...session } })
+  assert.equal(stream.status, 200)
+  await stream.body!.cancel()
+
+  // One replica ends; nobody notices.
+  gateways[0]!.child.kill('SIGTERM')
+  await gateways[0]!.ended
+  for (let id = 100; id < 110; id++)
+    assert.equal((await post({ id, method: 'tools/list', params: {} }, session)).status, 200)
+  const worker = await statelessWorker(`${base}/hello/mcp`).catch((error: Error) => error)
+  assert.ok(!(worker instanceof Error), String(worker))
+  await worker.close()
+})
+
+test('what runs outside of Kubernetes is told of every variable that the settings want', () => {
+  const wanted = [...text('kubernetes/plantgw.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name!)
+  const told = text('README.md').split('`plantgw config apply --settings kubernetes/plantgw.yaml').at(-1)!
+  assert.deepEqual(
+    wanted.filter((name) => !told.includes(`\`${name}\``)),
+    [],
+  )
+})
