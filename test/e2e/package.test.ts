@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOT, temporaryFolder } from '../support/process.ts'
+import { unpack } from '../support/packed.ts'
+import { temporaryFolder } from '../support/process.ts'
 
 test('the packed tarball, installed elsewhere, is a working plantgw with schemas and examples', (t) => {
-  const folder = temporaryFolder(t)
-  const npm = (...args: string[]) => execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8' })
-  npm('pack', '--ignore-scripts', '--silent', '--pack-destination', folder)
-  const [tarball] = readdirSync(folder)
-  execFileSync('tar', ['-xzf', tarball!], { cwd: folder })
-  const installed = join(folder, 'package')
-  assert.deepEqual(readdirSync(installed).sort(), [
-    'CHANGELOG.md',
-    'LICENSE',
-    'README.md',
-    'bin',
-    'dist',
-    'docs',
-    'examples',
-    'package.json',
-    'schemas',
-  ])
-  // The dependencies are those that the lockfile has installed here.
-  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'))
-  const elsewhere = join(folder, 'elsewhere')
-  mkdirSync(elsewhere)
+  const installed = unpack(t)
+  assert.deepEqual(
+    readdirSync(installed)
+      .filter((name) => name !== 'node_modules')
+      .sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'examples', 'package.json', 'schemas'],
+  )
+  const elsewhere = temporaryFolder(t)
   const run = (...args: string[]) =>
     execFileSync(process.execPath, [join(installed, 'bin/plantgw.js'), ...args], {
       cwd: elsewhere,

@@ -18,9 +18,23 @@ test("the README's configuration is sound and sends what the README says", async
   assert.equal(rendered.stdout.split('\n')[0], line)
 })
 
+/** Whether there is such a file, with such a heading. */
+function leadsSomewhere(target: string): boolean {
+  const [path, heading] = target.split('#')
+  const file = join(ROOT, path!)
+  if (!existsSync(file)) return false
+  const anchors = () =>
+    [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    )
+  return heading === undefined || anchors().includes(heading)
+}
+
 test("the README's links lead somewhere", () => {
-  for (const [, target] of readme.matchAll(/\]\(([^)h][^)]*)\)/g))
-    assert.ok(existsSync(join(ROOT, target!)), target)
+  for (const [, target] of readme.matchAll(/\]\(([^)h][^)]*)\)/g)) assert.ok(leadsSomewhere(target!), target)
 })
 
 test('every dependency has its reason in the README', () => {
