@@ -40,7 +40,8 @@ function tool(i: number, j: number): string {
 `
 }
 
-function configuration(i: number): string {
+/** A sound configuration of 10 tools, with a name and a prefix of its own. */
+export function configuration(i: number): string {
   const tools = Array.from({ length: TOOLS }, (_, j) => tool(i, j)).join('')
   return `name: service-${i}
 routers:

@@ -1,9 +1,21 @@
 import { callBench } from './call.ts'
+import { coldBench } from './cold.ts'
+import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
 import { proxyBench } from './proxy.ts'
+import { reloadBench } from './reload.ts'
+import { validateBench } from './validate.ts'
 
 /** `npm run bench [name…]`: every bench, or those named. */
-const benches: Record<string, () => Promise<string>> = { call: callBench, lint: lintBench, proxy: proxyBench }
+const benches: Record<string, () => Promise<string>> = {
+  call: callBench,
+  cold: coldBench,
+  late: lateBench,
+  lint: lintBench,
+  proxy: proxyBench,
+  reload: reloadBench,
+  validate: validateBench,
+}
 
 const names = process.argv.slice(2).length ? process.argv.slice(2) : Object.keys(benches)
 for (const name of names) {

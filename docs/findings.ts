@@ -1,28 +1,40 @@
-import { CODES, type CodeInfo } from '../src/findings/index.ts'
+import { CHECKS, CODES, type CodeInfo, checkOf, type FindingCode } from '../src/findings/index.ts'
 
 /** The page of all findings, from the catalogue. */
 export function findingsPage(): string {
   const entries = Object.entries(CODES) as [string, CodeInfo][]
   const rows = entries.map(
-    ([code, { severity, title }]) => `| [\`${code}\`](#${code}) | ${severity} | ${title} |`,
+    ([code, { severity, title }]) =>
+      `| [\`${code}\`](#${code}) | ${severity} | ${checkOf(code as FindingCode)} | ${title} |`,
   )
+  const checks = Object.entries(CHECKS).map(([name, what]) => `| \`${name}\` | ${what} |`)
   const sections = entries.map(([code, info]) => section(code, info))
   return `# Findings
 
 Made by \`npm run docs\` from \`src/findings/codes.ts\`; do not edit.
 
 Every finding has a code, a severity, a place and a cure. An \`error\` keeps a configuration from being served, a
-\`warning\` does not. Mistakes in templates (\`template-…\`) are what \`lint-templates\` looks for.
+\`warning\` does not. \`plantgw explain CODE\` prints what stands here. How findings are chosen, silenced and printed is
+told in [Validating](validate.md).
 
-| code | severity | |
-| --- | --- | --- |
+| check | looks at |
+| --- | --- |
+${checks.join('\n')}
+
+| code | severity | check | |
+| --- | --- | --- | --- |
 ${rows.join('\n')}
 
 ${sections.join('\n')}`
 }
 
 function section(code: string, { severity, title, cause, cure, wrong, right }: CodeInfo): string {
-  const parts = [`## ${code}`, `*${severity}* · ${title}`, cause, `**Cure.** ${cure}`]
+  const parts = [
+    `## ${code}`,
+    `*${severity}* · check \`${checkOf(code as FindingCode)}\` · ${title}`,
+    cause,
+    `**Cure.** ${cure}`,
+  ]
   if (wrong) parts.push(`Wrong:\n\n${yaml(wrong)}`)
   if (right) parts.push(`Right:\n\n${yaml(right)}`)
   return `${parts.join('\n\n')}\n`

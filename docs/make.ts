@@ -10,6 +10,7 @@ export async function pages(): Promise<Record<string, string>> {
   return {
     'configuration.md': schemaPage(schemaFile('configuration'), 'configuration'),
     'settings.md': schemaPage(schemaFile('settings'), 'settings'),
+    'lint.md': schemaPage(schemaFile('lint'), 'lint'),
     'findings.md': findingsPage(),
     ...(await templatesPages()),
   }
