@@ -14,6 +14,8 @@ const files = named.length
       .map((name) => `test/${name}`)
       .sort()
 const strict = process.env.CI === 'true'
+/** Milliseconds after which a file hangs, and is ended as failed, on the slowest machine. */
+const FILE_TIMEOUT = 1_200_000
 
 const first = run(files)
 let { status } = first
@@ -49,6 +51,7 @@ function run(paths, flags = []) {
       '--import',
       'tsx',
       '--test',
+      `--test-timeout=${FILE_TIMEOUT}`,
       ...flags,
       ...reporters.flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]),
       ...paths,

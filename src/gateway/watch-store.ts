@@ -1,10 +1,11 @@
+import { retryPause } from '../durable/retry.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Reload } from './gateway.ts'
 import { type ConfigurationSource, fromStore } from './source.ts'
 import type { Watch } from './watch.ts'
 
-/** Milliseconds until a store that tells its revision but cannot be read is read again, at the most. */
+/** Milliseconds until a store that cannot be reached or read is asked again, at the most. */
 const LONGEST_PAUSE = 60_000
 
 export interface WatchStoreOptions {
@@ -27,7 +28,8 @@ export function watchStore(
   let lost = false
   let read: string | undefined
   let looking = false
-  let again = false
+  /** Why to look once more after the look that is under way. */
+  let again: string | undefined
   let timer: NodeJS.Timeout | undefined
   let failures = 0
   let notBefore = 0
@@ -43,32 +45,44 @@ export function watchStore(
   })
 
   async function look(trigger: string): Promise<void> {
-    again ||= looking
+    if (looking) again ??= trigger
     if (closed || looking) return
     looking = true
     clearTimeout(timer)
-    await ask(trigger)
+    const pause = await ask(trigger)
     looking = false
     if (closed) return
-    timer = setTimeout(() => void look('poll'), again ? 0 : poll)
-    again = false
+    const next = again ?? (pause === undefined ? 'poll' : trigger)
+    const wait = again === undefined ? (pause ?? poll) : 0
+    again = undefined
+    timer = setTimeout(() => void look(next), wait)
   }
 
-  async function ask(trigger: string): Promise<void> {
+  /** @returns milliseconds until what failed is tried again, however long `poll` is; undefined when nothing failed */
+  async function ask(trigger: string): Promise<number | undefined> {
     let revision: string
     try {
       revision = await store.revision()
     } catch (error) {
       tell(true, error as Error)
-      return
+      return Math.min(poll, retryPause(failures++, LONGEST_PAUSE))
     }
     tell(false)
-    if (closed || revision === read || performance.now() < notBefore) return
+    if (closed) return
+    if (revision === read) {
+      failures = 0
+      return
+    }
+    const early = notBefore - performance.now()
+    if (early > 0) return early
     const done = await reload?.(trigger).catch(() => undefined)
-    const failed = !done || done.findings.some(({ code }) => code === 'unreadable-store')
-    if (!failed) read = revision
-    failures = failed ? failures + 1 : 0
-    notBefore = failures && performance.now() + Math.min(LONGEST_PAUSE, poll * 2 ** failures)
+    if (!done || done.findings.some(({ code }) => code === 'unreadable-store')) {
+      const pause = retryPause(failures++, LONGEST_PAUSE)
+      notBefore = performance.now() + pause
+      return pause
+    }
+    read = revision
+    failures = 0
   }
 
   function tell(now: boolean, error?: Error): void {

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis'
 import type { RedisSettings } from '../config/index.ts'
+import { retryPause } from '../durable/retry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
 /** Milliseconds between two questions whether the broker is there. */
 const PROBE_INTERVAL = 30_000
-/** Milliseconds until the connection is made again: at first, and at the most. */
-const FIRST_PAUSE = 250
+/** Milliseconds until the connection is made again, at the most. */
 const LONGEST_PAUSE = 15_000
 
 export interface Receiver {
@@ -48,8 +48,7 @@ export function receiveReloads(
           'the broker of reload messages is lost: it is asked again, and what was missed is read then',
         )
       lost = true
-      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempts++)
-      timer = setTimeout(() => void connect(), pause * (0.5 + Math.random() / 2))
+      timer = setTimeout(() => void connect(), retryPause(attempts++, LONGEST_PAUSE))
     }
     try {
       own = await connectRedis(settings, attempts)

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import { type QueryExecutorProvider, sql } from 'kysely'
+import { retryPause } from '../durable/retry.ts'
 
 /** The channel of PostgreSQL on which changes are told; channels belong to one database. */
 const CHANNEL = 'plantgw_configuration'
@@ -8,8 +9,7 @@ const CONNECT_TIMEOUT = 5_000
 /** Milliseconds between two questions whether the server is there, and for the answer. */
 const PROBE_INTERVAL = 30_000
 const PROBE_TIMEOUT = 10_000
-/** Milliseconds until the connection is made again: at first, and at the most. */
-const FIRST_PAUSE = 250
+/** Milliseconds until the connection is made again, at the most. */
 const LONGEST_PAUSE = 30_000
 /** Milliseconds for saying good-bye. */
 const END_TIMEOUT = 1_000
@@ -58,8 +58,7 @@ export function listenForChanges(url: string, then: () => void): Listener {
       if (closed) return
       // One that breaks at once each time is not tried more often than one that cannot be made.
       if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
-      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures++)
-      timer = setTimeout(() => void connect(), pause * (0.5 + Math.random() / 2))
+      timer = setTimeout(() => void connect(), retryPause(failures++, LONGEST_PAUSE))
       if (since !== undefined) then()
     }
     end = async () => {

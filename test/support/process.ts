@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const BIN = join(ROOT, 'bin/plantgw.js')
+/** Milliseconds after which what a test waits for will not come any more, on the slowest machine. */
+const DEADLINE = 90_000
 
 /** A folder of its own for one test, removed at its end. */
 export function temporaryFolder(t: TestContext): string {
@@ -35,7 +37,7 @@ export interface Running {
   stderr: () => string
   /** The exit code, or the signal's name. */
   ended: Promise<number | string>
-  /** Waits until standard output or standard error matches. */
+  /** Waits until standard output or standard error matches; what was printed instead is told after a deadline. */
   until(pattern: RegExp): Promise<void>
 }
 
@@ -82,12 +84,17 @@ export function plantgw(
     ended,
     until(pattern) {
       return new Promise((resolve, reject) => {
+        const deadline = setTimeout(() => {
+          waiting.delete(look)
+          reject(new Error(`${pattern} was not printed in ${DEADLINE / 1000} s:\n${stdout}${stderr}`))
+        }, DEADLINE)
         const look = () => {
           if (pattern.test(stdout) || pattern.test(stderr)) resolve()
           else if (child.exitCode !== null || child.signalCode !== null)
             reject(new Error(`it ended without ${pattern}:\n${stdout}${stderr}`))
           else return
           waiting.delete(look)
+          clearTimeout(deadline)
         }
         waiting.add(look)
         look()
