@@ -1,3 +1,4 @@
+import { isOneEdit } from '../template/edits.ts'
 import type { FindingCode } from './codes.ts'
 import type { Finding, Fix } from './finding.ts'
 
@@ -37,22 +38,16 @@ function fixOf({ code, range, hint = '', message }: Finding, text: string): Fix 
   if (was === '' || !message.includes(`\`${was}\``)) return undefined
   // Other names that the hint lists may be as near.
   const listed = new Set([...hint.matchAll(/`([^`]+)`/g)].map(([, name]) => name!))
-  const close = [...listed].filter((name) => isOneEdit(was, name))
+  const close = [...listed].filter((name) => isNear(was, name))
   const near = code === 'prefix-form' ? bare(was) === bare(meant) : close.length === 1 && close[0] === meant
   return near ? { range, text: quote ? quote[1] + meant + quote[1] : meant } : undefined
 }
 
 const bare = (prefix: string) => prefix.split('/').filter(Boolean).join('/')
 
-/** Whether one letter more, less, other or swapped, or another case, makes one of the other. */
-function isOneEdit(one: string, other: string): boolean {
+/** Whether one edit, or its case, makes one of the other. */
+function isNear(one: string, other: string): boolean {
   if (one.toLowerCase() === other.toLowerCase()) return true
-  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   // Of short words every other one is near.
-  if (long.length < 3 || long.length - short.length > 1) return false
-  let i = 0
-  while (i < short.length && short[i] === long[i]) i++
-  if (short.length < long.length) return short.slice(i) === long.slice(i + 1)
-  const swapped = short[i] === long[i + 1] && short[i + 1] === long[i]
-  return short.slice(i + 1) === long.slice(i + 1) || (swapped && short.slice(i + 2) === long.slice(i + 2))
+  return Math.max(one.length, other.length) >= 3 && isOneEdit(one, other)
 }

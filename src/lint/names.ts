@@ -1,7 +1,7 @@
 import { type Finding, nearest } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
+import { oneEditAway } from '../template/edits.ts'
 import type { Span } from '../template/index.ts'
-import { oneEditAway } from './edits.ts'
 import { isObject, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from './subjects.ts'
 import type { Ref } from './walk.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/config/index.ts'
-import { oneEditAway } from '../../src/lint/edits.ts'
 import { fixFile } from '../../src/lint/fix.ts'
+import { oneEditAway } from '../../src/template/edits.ts'
 
 function fix(text: string) {
   const { read, fixed, findings } = fixFile(readConfiguration({ file: 'a.yaml', text }, {}), {})

@@ -4,8 +4,8 @@ export function oneEditAway(word: string, candidates: Iterable<string>): string 
   return close.length === 1 ? close[0] : undefined
 }
 
-/** One letter more, less or other, or two neighbours swapped. */
-function isOneEdit(a: string, b: string): boolean {
+/** Whether one letter more, less or other, or two neighbours swapped, makes one of the other. */
+export function isOneEdit(a: string, b: string): boolean {
   if (a === b || Math.abs(a.length - b.length) > 1) return false
   let start = 0
   while (start < a.length && a[start] === b[start]) start++
