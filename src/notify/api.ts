@@ -39,9 +39,11 @@ export async function callReload(
       .filter((kind) => mine(changes[kind]).length)
       .map((kind) => `${kind} ${mine(changes[kind]).join(', ')}`)
     const line = `${at}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
-    if (refused.length) return mine(refused).length ? { line, refused: mine(refused) } : { line }
-    const fault = findings.find(({ severity }) => severity === 'error')
-    return { line, ...(fault && { fault: `${fault.file}: ${fault.message}` }) }
+    if (mine(refused).length)
+      return { line, fault: `it refused ${mine(refused).join(', ')}: its log says why` }
+    // With something refused the errors may be of that, which is not ours.
+    const error = refused.length ? undefined : findings.find(({ severity }) => severity === 'error')
+    return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
   }
   throw new Error(`${at} answered ${statusCode}: ${CURES[statusCode] ?? text.slice(0, 200)}`)
 }

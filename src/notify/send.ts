@@ -8,9 +8,7 @@ import { sendReloadSignal } from './signal.ts'
 export interface Notified {
   /** One line for people. */
   line: string
-  /** What a gateway that was called refused; those told by a signal or a broker say it in their logs. */
-  refused?: string[]
-  /** The first error that it tells of, such as that it could not read its store. */
+  /** What a gateway that was called refused, or the first error that it tells of; others say it in their logs. */
   fault?: string
 }
 
