@@ -1,11 +1,9 @@
 import { hostname, userInfo } from 'node:os'
 import { Command, Option } from 'commander'
 import { createAdminAccess } from '../access/admin.ts'
-import { type Env, readSettings, type Settings } from '../config/index.ts'
-import { hasErrors } from '../findings/index.ts'
+import type { Env, Settings } from '../config/index.ts'
 import { type ConfigurationStore, openStore, type Reason } from '../store/index.ts'
-import { printFindings } from './print.ts'
-import { settingsSource } from './settings.ts'
+import { loadSettings } from './settings.ts'
 
 /** Flags of every `config` command. */
 export interface StoreFlags {
@@ -59,10 +57,8 @@ export async function withStore(
   work: (context: StoreContext) => Promise<number>,
 ): Promise<number> {
   const { settings: file } = flags
-  const source = settingsSource(file)
-  const { settings, findings } = readSettings(source, process.env)
-  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
-  if (!settings || hasErrors(findings)) return 1
+  const { settings } = loadSettings(file)
+  if (!settings) return 1
   if (!settings.storage)
     throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
   flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)

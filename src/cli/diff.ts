@@ -1,11 +1,9 @@
 import { Command, Option } from 'commander'
 import { request } from 'undici'
-import { readSettings, type Settings } from '../config/index.ts'
-import { hasErrors } from '../findings/index.ts'
+import type { Settings } from '../config/index.ts'
 import type { ConfigurationChange, PrefixChange } from '../gateway/difference.ts'
 import { originOf } from './origin.ts'
-import { printFindings } from './print.ts'
-import { settingsSource } from './settings.ts'
+import { loadSettings } from './settings.ts'
 
 interface DiffFlags {
   settings?: string
@@ -42,10 +40,8 @@ export function diffCommand(exit: (code: number) => void): Command {
 }
 
 async function diff(flags: DiffFlags): Promise<number> {
-  const source = settingsSource(flags.settings)
-  const { settings, findings } = readSettings(source, process.env)
-  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
-  if (!settings || hasErrors(findings)) return 1
+  const { settings } = loadSettings(flags.settings)
+  if (!settings) return 1
   const answer = await ask(flags.url ?? originOf(settings), settings)
   const { configurations, refused } = answer
   process.stdout.write(flags.format === 'json' ? `${JSON.stringify(answer, null, 2)}\n` : printed(answer))

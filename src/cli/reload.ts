@@ -1,9 +1,7 @@
 import { Command } from 'commander'
-import { type Notifier, readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
-import { hasErrors } from '../findings/index.ts'
+import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
 import { notify } from '../notify/send.ts'
-import { printFindings } from './print.ts'
-import { settingsSource } from './settings.ts'
+import { loadSettings } from './settings.ts'
 
 interface ReloadFlags extends SettingsFlags {
   settings?: string
@@ -22,15 +20,12 @@ export function reloadCommand(exit: (code: number) => void): Command {
 
 /** Tells the gateways; 1 where one that answers refused something or tells of an error. */
 async function reload(name: string | undefined, flags: ReloadFlags): Promise<number> {
-  const source = settingsSource(flags.settings)
-  const { settings, findings } = readSettings(source, process.env, flags)
-  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
-  if (!settings || hasErrors(findings)) return findings.some(({ file }) => file !== source?.file) ? 2 : 1
-  const { line, refused, fault } = await notify(notifierOf(settings, flags), name)
+  const { settings, wrongUse } = loadSettings(flags.settings, flags)
+  if (!settings) return wrongUse ? 2 : 1
+  const { line, fault } = await notify(notifierOf(settings, flags), name)
   process.stdout.write(`${line}\n`)
-  const told = refused ? `it refused ${refused.join(', ')}: its log says why` : fault
-  if (told !== undefined) process.stderr.write(`plantgw: ${told}\n`)
-  return told === undefined ? 0 : 1
+  if (fault !== undefined) process.stderr.write(`plantgw: ${fault}\n`)
+  return fault === undefined ? 0 : 1
 }
 
 function notifierOf({ notifier, pid }: Settings, flags: ReloadFlags): Notifier {

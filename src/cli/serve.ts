@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
-import { readSettings, type Settings, type SettingsFlags } from '../config/index.ts'
+import type { Settings, SettingsFlags } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts'
 import { previewTable } from '../gateway/preview.ts'
@@ -18,7 +18,7 @@ import { createLog, type Logger } from '../telemetry/log.ts'
 import { banner } from './banner.ts'
 import { printFindings } from './print.ts'
 import { printedRoutes } from './print-routes.ts'
-import { settingsSource } from './settings.ts'
+import { loadSettings } from './settings.ts'
 import { VERSION } from './version.ts'
 
 interface ServeFlags extends SettingsFlags {
@@ -50,13 +50,8 @@ export function serveCommand(exit: (code: number) => void): Command {
 
 /** Serves until a signal ends it; returns the exit code. */
 async function serve(paths: readonly string[], flags: ServeFlags): Promise<number> {
-  const source = settingsSource(flags.settings)
-  const read = readSettings(source, process.env, flags)
-  if (read.findings.length) printFindings(read.findings, new Map(source ? [[source.file, source.text]] : []))
-  const { settings } = read
-  // What a flag or a variable says wrong is wrong use; what a file says is a finding.
-  if (!settings || hasErrors(read.findings))
-    return read.findings.some(({ file }) => file !== source?.file) ? 2 : 1
+  const { settings, wrongUse } = loadSettings(flags.settings, flags)
+  if (!settings) return wrongUse ? 2 : 1
 
   if (paths.length === 0 && !settings.storage)
     throw new Error('give configuration files or folders, or settings with a `storage`')

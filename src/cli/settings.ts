@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { Source } from '../config/index.ts'
+import { readSettings, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
+import { hasErrors } from '../findings/index.ts'
+import { printFindings } from './print.ts'
 
 /**
  * The settings file of `--settings`, when it is given.
@@ -7,6 +9,25 @@ import type { Source } from '../config/index.ts'
  */
 export function settingsSource(file: string | undefined): Source | undefined {
   return namedSource(file, 'settings file')
+}
+
+/**
+ * The settings of the file, the environment and the flags; what is wrong with them is printed.
+ * @returns no settings where there are errors; `wrongUse` says that one is in a flag or a variable, not in the file
+ * @throws Error that says why the file cannot be read
+ */
+export function loadSettings(
+  file: string | undefined,
+  flags: SettingsFlags = {},
+): { settings: Settings | undefined; wrongUse: boolean } {
+  const source = settingsSource(file)
+  const { settings, findings } = readSettings(source, process.env, flags)
+  if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
+  const failed = !settings || hasErrors(findings)
+  return {
+    settings: failed ? undefined : settings,
+    wrongUse: failed && findings.some((found) => found.file !== source?.file),
+  }
 }
 
 /**
