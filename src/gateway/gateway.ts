@@ -141,9 +141,9 @@ export async function createGateway(
   async function diff(): Promise<Difference> {
     const reading = await source(env, rules)
     const before = table
-    const { prepared, findings, refused } = await assemble(reading, before.prepared, context())
-    const made = buildTable(0, prepared, before).proxies
-    await Promise.all(without(made, before.proxies).map(({ proxy }) => proxy.close()))
+    // What only looks makes nothing that would have to be closed.
+    const { createProxy: _, ...looking } = context()
+    const { prepared, findings, refused } = await assemble(reading, before.prepared, looking)
     const changes = compare(before.prepared, prepared)
     const configurations = differenceOf(before.prepared, prepared, changes)
     const { generation } = before
