@@ -1,22 +1,8 @@
-import type { Locate, Path, ReadConfiguration, RedisSettings, Settings } from '../config/index.ts'
+import type { Path, ReadConfiguration, RedisSettings } from '../config/index.ts'
 import { type DatabaseType, ping } from '../durable/database.ts'
-import { type Finding, type FindingCode, finding } from '../findings/index.ts'
-import { pidFault } from '../notify/pidfile.ts'
+import type { Finding } from '../findings/index.ts'
 import { askRedis } from '../notify/redis.ts'
-
-/** Settings that were read, and where what they say stands. */
-export interface PlacedSettings {
-  settings: Settings
-  file: string
-  locate: Locate
-}
-
-/** Whether the pid file of the settings can be written. Nothing is written. */
-export function pidFindings(placed: PlacedSettings): Finding[] {
-  const { pid } = placed.settings
-  const fault = pid === undefined ? undefined : pidFault(pid)
-  return fault === undefined ? [] : [at(placed, 'pid-not-writable', ['pid'], fault)]
-}
+import { at, type PlacedSettings } from './pid.ts'
 
 /**
  * Whether the database servers and brokers of the settings, and the brokers of the configurations, let this machine in.
@@ -57,16 +43,6 @@ export async function connectionFindings(
     if (type === 'redis' && redis && !read.doubtful(['notifier'])) broker(read, redis)
   }
   return (await Promise.all(found)).flat()
-}
-
-function at(
-  { file, locate }: Pick<PlacedSettings, 'file' | 'locate'>,
-  code: FindingCode,
-  path: Path,
-  message: string,
-): Finding {
-  const range = locate(path) ?? locate.key(path)
-  return finding(code, file, message, range && { range })
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 /** Configurations → whether what they call can be reached. */
 
 export { checkEndpoints, endpointFindings } from './check.ts'
-export { connectionFindings, type PlacedSettings, pidFindings } from './connections.ts'
+export { connectionFindings } from './connections.ts'
 export {
   type CheckEndpointsOptions,
   DEFAULTS,
