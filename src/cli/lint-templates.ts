@@ -3,7 +3,7 @@ import { type ReadConfiguration, readConfigurations } from '../config/index.ts'
 import { checkOf, type Finding, type FindingCode } from '../findings/index.ts'
 import { type Fixed, fixFile } from '../lint/fix.ts'
 import { lintTemplates } from '../lint/index.ts'
-import { fixedLine, rewrite, withoutSilenced } from './mend.ts'
+import { fixedLine, printMended, rewrite, withoutSilenced } from './mend.ts'
 import { type PolicyFlags, readPolicy, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
 
@@ -58,15 +58,6 @@ async function lint(paths: readonly string[], flags: LintFlags): Promise<number>
   if (policy.source) texts.set(policy.source.file, policy.source.text)
   const all = policy.apply([...policy.findings, ...ofReading, ...left], texts, unread, isOfTemplates)
   const { text: told, code } = report(all, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
-  const lines = fixed.map(fixedLine).join('')
-  // Where the mended text goes to standard output, what is said of it does not; a report for programs stays whole.
-  if (stdin !== undefined) {
-    process.stdout.write(stdin)
-    process.stderr.write(lines + told)
-  } else if (flags.format === 'text') process.stdout.write(lines + told)
-  else {
-    process.stderr.write(lines)
-    process.stdout.write(told)
-  }
+  printMended(told, { lines: fixed.map(fixedLine).join(''), stdin }, flags.format)
   return code
 }

@@ -3,6 +3,27 @@ import type { ReadConfiguration } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { Fixed } from '../lint/fix.ts'
 import type { Policy } from './policy.ts'
+import type { ReportFlags } from './report.ts'
+
+/** What `--fix` did. */
+export interface Mended {
+  /** A line for each thing that was mended. */
+  lines: string
+  /** The text of standard input as it is now, where that was read. */
+  stdin: string | undefined
+}
+
+/**
+ * Prints the report, what was mended before it. Where the mended text goes to standard output, what is said of it does
+ * not; a report for programs stays whole.
+ */
+export function printMended(report: string, { lines, stdin }: Mended, format: ReportFlags['format']): void {
+  if (stdin !== undefined) process.stdout.write(stdin)
+  const told = stdin === undefined ? process.stdout : process.stderr
+  const before = format === 'text' ? told : process.stderr
+  before.write(lines)
+  told.write(report)
+}
 
 /** What is silenced is not mended either: it loses its fix. */
 export function withoutSilenced(

@@ -8,15 +8,8 @@ import {
 import { withMeant } from '../findings/index.ts'
 import { fixFile } from '../lint/fix.ts'
 import { lintTemplates } from '../lint/index.ts'
-import { fixedLine, rewrite, withoutSilenced } from './mend.ts'
+import { fixedLine, type Mended, rewrite, withoutSilenced } from './mend.ts'
 import type { Policy } from './policy.ts'
-
-export interface Mended {
-  /** One for each thing that was mended. */
-  lines: string
-  /** The text of standard input as it is now, where that was read. */
-  stdin: string | undefined
-}
 
 /**
  * Mends in place what leaves no doubt: names that are one edit away from what was meant, slashes of prefixes, and what

@@ -1,13 +1,14 @@
 import { Command } from 'commander'
 import { DEFAULT_LIMITS, type ReadConfiguration, readSettings, type Settings } from '../config/index.ts'
+import { pidFindings } from '../endpoints/pid.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../findings/index.ts'
 import { check } from '../gateway/check.ts'
 import { rulesOf } from '../gateway/rules.ts'
 import { maskSecrets, secretsIn } from '../lint/practice/index.ts'
+import { printMended } from './mend.ts'
 import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
 import { settingsSource } from './settings.ts'
-import type { Mended } from './validate-fix.ts'
 
 interface ValidateFlags extends ReportFlags, PolicyFlags {
   settings?: string
@@ -52,15 +53,15 @@ async function validate(paths: readonly string[], flags: ValidateFlags): Promise
   const placed = source && read && settings && { settings, file: source.file, locate: read.locate }
   const reached = asks('endpoints') ? await endpoints(configurations, settings?.limits) : []
   // What asks over the network takes longer to load than most configurations to check.
-  const asker = placed || asks('connections') ? await import('../endpoints/index.ts') : undefined
-  const connected = asks('connections') ? await asker!.connectionFindings(placed, configurations) : []
+  const asker = asks('connections') ? await import('../endpoints/index.ts') : undefined
+  const connected = (await asker?.connectionFindings(placed, configurations)) ?? []
   const besides = [source, policy.source].flatMap((one) => one ?? [])
   const texts = new Map([...besides.map(({ file, text }) => [file, text] as const), ...sources])
   const all = [
     ...policy.findings,
     ...ofSettings,
     ...(source ? secretsIn(source) : []),
-    ...(placed ? asker!.pidFindings(placed) : []),
+    ...(placed ? pidFindings(placed) : []),
     ...findings,
     ...connected,
     ...reached,
@@ -70,18 +71,8 @@ async function validate(paths: readonly string[], flags: ValidateFlags): Promise
   const told = policy.apply(all, texts, new Set([...unread, ...broken]), ran)
   hideSecrets(texts, all)
   const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
-  if (mended) print(text, mended, flags)
-  else process.stdout.write(text)
+  printMended(text, mended ?? { lines: '', stdin: undefined }, flags.format)
   return code
-}
-
-/** What was mended stands before what is left; beside what is read by programs it goes to standard error. */
-function print(text: string, { lines, stdin }: Mended, { format }: ReportFlags): void {
-  if (stdin !== undefined) process.stdout.write(stdin)
-  if (stdin !== undefined || format !== 'text') process.stderr.write(lines)
-  else process.stdout.write(lines)
-  if (stdin !== undefined) process.stderr.write(text)
-  else process.stdout.write(text)
 }
 
 /** Which checks are made: those that go over the network only where they are named, or all are. */
