@@ -86,10 +86,19 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
   }
 }
 
+/** What cannot be looked at is told when it is read. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
 function findLintConfig([first]: readonly string[]): string | undefined {
   const folders = ['.']
   if (first !== undefined && first !== '-') {
-    if (statSync(first, { throwIfNoEntry: false })?.isDirectory()) folders.push(first)
+    if (isFolder(first)) folders.push(first)
     folders.push(dirname(first))
   }
   return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find((file) => existsSync(file))

@@ -12,7 +12,7 @@ export function checkCors(
   { cors, auth }: Router,
   path: Path,
   report: Report,
-  doubtful: Checking['doubtful'],
+  { locate, doubtful }: Pick<Checking, 'locate' | 'doubtful'>,
 ) {
   if (!cors) return
   const { allowOrigins, allowMethods, allowCredentials } = cors
@@ -40,7 +40,19 @@ export function checkCors(
     report('cors-origin', [...path, 'allowOrigins', k], message, hint, undefined, meant)
   })
   // Without an origin nothing of it is used.
-  if (allowOrigins.length === 0) return
+  if (allowOrigins.length === 0) {
+    const given = (['allowMethods', 'allowHeaders', 'exposeHeaders', 'allowCredentials'] as const).find(
+      (key) => locate.key([...path, key]),
+    )
+    if (given && !locate.key([...path, 'allowOrigins']))
+      report(
+        'key-without-effect',
+        [...path, given],
+        `${quote(given)} does nothing without \`allowOrigins\`: no page may call`,
+        'Add `allowOrigins` with the pages that may, such as `[https://app.example.com]`, or remove `cors`',
+      )
+    return
+  }
   const needs = (key: keyof Cors, missing: readonly string[]) => {
     if (missing.length === 0 || doubtful([...path, key])) return
     const message = `\`${key}\` lacks ${list(missing)}, which MCP in a browser needs`

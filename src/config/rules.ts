@@ -78,7 +78,7 @@ export function checkFields(configuration: Configuration, checking: Checking) {
 function checkRouters({ routers }: Configuration, report: Report, { locate, doubtful }: Checking) {
   routers.forEach((router, i) => {
     const { auth } = router
-    checkCors(router, ['routers', i, 'cors'], report, doubtful)
+    checkCors(router, ['routers', i, 'cors'], report, { locate, doubtful })
     if (!auth) return
     const tokens: Path = ['routers', i, 'auth', 'tokens']
     if (auth.mode === 'bearer' && auth.tokens.length === 0) {

@@ -70,7 +70,7 @@ describe('scalars', () => {
 
 test('the defaults are filled in', () => {
   const { tenant, tools, servers, mcpServers, routers } = sound(
-    'name: a\nrouters: [{server: s, prefix: /s, cors: {allowMethods: [get]}, auth: {mode: bearer, tokens: [{token: t}]}}]\nservers: [{name: s, limits: {timeout: 1m30s, maxRequestSize: 2KiB}}]\ntools: [{name: t, method: post, endpoint: e, args: [{name: x, position: body}]}]\nmcpServers: [{type: stdio, name: m, command: c}]',
+    'name: a\nrouters: [{server: s, prefix: /s, cors: {allowOrigins: [], allowMethods: [get]}, auth: {mode: bearer, tokens: [{token: t}]}}]\nservers: [{name: s, limits: {timeout: 1m30s, maxRequestSize: 2KiB}}]\ntools: [{name: t, method: post, endpoint: e, args: [{name: x, position: body}]}]\nmcpServers: [{type: stdio, name: m, command: c}]',
   )
   assert.equal(tenant, 'default')
   assert.deepEqual(servers, [{ name: 's', config: {}, limits: { timeout: 90_000, maxRequestSize: 2048 } }])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { run, temporaryFolder } from '../support/process.ts'
@@ -202,4 +202,11 @@ describe('practice', () => {
       assert.ok(!stdout.includes(secret), stdout)
     }
   })
+})
+
+test('a link that leads in a circle is told at its place', async (t) => {
+  const cwd = write(t, {})
+  symlinkSync('circle.yaml', join(cwd, 'circle.yaml'))
+  const { code, told } = await codes(t, cwd, 'circle.yaml')
+  assert.deepEqual([code, told], [1, ['error unreadable-file']])
 })
