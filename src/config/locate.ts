@@ -35,10 +35,12 @@ export function nodesOf(root: Node | null, aliases: ReadonlyMap<Alias, Node>): N
     return pairs
   }
   const addMerged = (pairs: Map<string, Pair>, from: Node | null) => {
-    const node = follow(from)
-    if (isSeq(node)) for (const item of node.items) addMerged(pairs, item as Node)
-    if (!isMap(node)) return
-    for (const [name, pair] of index(node)) if (!pairs.has(name)) pairs.set(name, pair)
+    const target = follow(from)
+    for (const item of isSeq(target) ? (target as YAMLSeq<Node>).items : [target]) {
+      const node = follow(item)
+      if (!isMap(node)) continue
+      for (const [name, pair] of index(node)) if (!pairs.has(name)) pairs.set(name, pair)
+    }
   }
   const step = (node: Node | null | undefined, segment: string | number): Node | null | undefined => {
     const target = follow(node)

@@ -185,20 +185,30 @@ function ofFree(shape: Shape): Shape {
 /** `<<`: the keys of a map, or of several of which the first wins, where the map has none of its own. */
 function merge(value: JsonObject, member: Node, shape: Shape, reading: Reading) {
   const target = isAlias(member) ? (reading.anchors.get(member.source) ?? member) : member
-  if (isSeq(target)) {
-    for (const item of (target as YAMLSeq<Node>).items) merge(value, item, shape, reading)
-    return
+  if (!isSeq(target)) return mergeMap(value, member, target, shape, reading)
+  // An alias in a list that it stands for would never end.
+  if (reading.open.has(target)) return void readAlias(member as Alias, shape, reading)
+  reading.open.add(target)
+  if (isAlias(member)) {
+    reading.aliases.set(member, target)
+    reading.following++
   }
-  // Null where there are too many aliases.
-  const inheritance = read(member, { ...shape, required: new Set() }, reading) as JsonObject | null
-  if (!isMap(target)) {
-    if (!isAlias(target))
-      report(reading, member, 'wrong-type', '`<<` wants a map, or a list of maps', { hint: 'Name a map' })
-    return
+  for (const item of (target as YAMLSeq<Node>).items) {
+    const inner = isAlias(item) ? (reading.anchors.get(item.source) ?? item) : item
+    mergeMap(value, item, inner, shape, reading)
   }
-  for (const [name, inherited] of Object.entries(inheritance ?? {})) {
-    if (!Object.hasOwn(value, name)) set(value, name, inherited)
-  }
+  if (isAlias(member)) reading.following--
+  reading.open.delete(target)
+}
+
+function mergeMap(value: JsonObject, member: Node, target: Node, shape: Shape, reading: Reading) {
+  if (isMap(target) || isAlias(target)) {
+    // Null where there are too many aliases, or none is to be had.
+    const inherited = read(member, { ...shape, required: new Set() }, reading) as JsonObject | null
+    for (const [name, one] of Object.entries(inherited ?? {})) {
+      if (!Object.hasOwn(value, name)) set(value, name, one)
+    }
+  } else report(reading, member, 'wrong-type', '`<<` wants a map, or a list of maps', { hint: 'Name a map' })
 }
 
 export function keyText(node: Scalar | null): string {

@@ -152,6 +152,22 @@ test('merged keys: own keys win, then the first of the list', () => {
   assert.deepEqual(sound(text).routers, [{ server: 'one', prefix: '/own', ssePrefix: '/sse' }])
 })
 
+test('a list that is merged by its alias: its maps count, its places are known, and it cannot stand for itself', () => {
+  const list = 'name: a\nx-l: &l [{server: one}, {server: two, prefix: no}]\nrouters: [{<<: *l}]\n'
+  assert.equal(sound(`${list}servers: [{name: one}]`.replace('no', '/x')).routers[0]!.server, 'one')
+  assert.equal(read(list).locate(['routers', 0, 'prefix'])?.start.offset, list.indexOf('no}'))
+  const told = (text: string) => read(`name: a\n${text}`).findings.map(({ code }) => code)
+  assert.deepEqual(told('x-l: &l [{<<: *l}]'), ['bad-alias'])
+  assert.deepEqual(told('x-l: {<<: [[{a: 1}]]}'), ['wrong-type'])
+  // Each of these lists stands for two of the one before it.
+  const doubled = Array.from({ length: 60 }, (_, i) => `x-${i + 1}: &l${i + 1} [*l${i}, *l${i}]\n`)
+  assert.deepEqual(told(`x-0: &l0 [{a: 1}]\n${doubled.join('')}x-z: {<<: *l60}`), [
+    'bad-alias',
+    'wrong-type',
+    'wrong-type',
+  ])
+})
+
 test('the key __proto__ is a key like any other', () => {
   const { servers } = sound('name: a\nservers: [{name: s, config: {__proto__: x, constructor: y}}]')
   assert.equal(Object.getPrototypeOf(servers[0]!.config), Object.prototype)
