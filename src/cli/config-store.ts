@@ -1,7 +1,8 @@
 import { hostname, userInfo } from 'node:os'
 import { Command, Option } from 'commander'
 import { createAdminAccess } from '../access/admin.ts'
-import type { Env, Settings } from '../config/index.ts'
+import { DEFAULT_TENANT, type Env, type Settings } from '../config/index.ts'
+import { nearest } from '../findings/index.ts'
 import { type ConfigurationStore, openStore, type Reason } from '../store/index.ts'
 import { loadSettings } from './settings.ts'
 
@@ -73,10 +74,10 @@ export async function withStore(
 
 /**
  * Whose configurations a command sees: all, or one tenant's, by its flag or by whose credential is in `PLANTGW_TOKEN`.
- * @throws Error when the credential is not known, or another tenant's
+ * @throws Error when the tenant or the credential is not known, or the latter another tenant's
  */
 function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | undefined): string | undefined {
-  if (!token) return tenant
+  if (!token) return known(tenant, settings)
   const access = createAdminAccess(settings.admin, settings.tenants)
   const caller = access({ headers: { authorization: `Bearer ${token}` }, remoteAddress: undefined })
   if (!caller)
@@ -87,7 +88,18 @@ function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | un
     throw new Error(
       `PLANTGW_TOKEN is one of the tenant ${caller.tenant}, which cannot see those of ${tenant}`,
     )
-  return caller.tenant ?? tenant
+  return caller.tenant ?? known(tenant, settings)
+}
+
+/** The tenant, if the settings know it or name none. */
+function known(tenant: string | undefined, { tenants }: Settings): string | undefined {
+  if (!tenants || tenant === undefined) return tenant
+  const names = [...tenants.map(({ name }) => name), DEFAULT_TENANT]
+  if (names.includes(tenant)) return tenant
+  const close = nearest(tenant, names)
+  throw new Error(
+    `the settings have no tenant ${tenant}: ${close ? `did you mean ${close}?` : `they have ${names.join(', ')}`}`,
+  )
 }
 
 export function reasonOf({ author, message }: ChangeFlags): Reason {

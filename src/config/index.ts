@@ -21,5 +21,6 @@ export {
 export { createReader, type Reader, readerKeeper } from './reader.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export { type ReadSettings, readSettings, type SettingsFlags } from './settings.ts'
+export { DEFAULT_TENANT } from './tenants.ts'
 export { takeTurns } from './turns.ts'
 export { parseDuration, parseSize } from './units.ts'

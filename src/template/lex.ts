@@ -120,7 +120,8 @@ function lexComment(source: string, open: number, inner: number): Lexed | { trim
   if (source.startsWith('}}', after)) return { trim: false, next: after + 2 }
   if (isSpace(source[after]) && source.startsWith('-}}', after + 1)) return { trim: true, next: after + 4 }
   const hint = 'nothing may stand between */ and }}'
-  return failed(source, open, [], after, after + 1, 'comment ends before closing delimiter', hint)
+  const end = Math.min(after + 1, source.length)
+  return failed(source, open, [], after, end, 'comment ends before closing delimiter', hint)
 }
 
 /** An action that ends in an error; lexing goes on behind the next `}}`. */

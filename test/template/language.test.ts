@@ -362,7 +362,7 @@ test('any text compiles to a template or to errors, and renders or fails as one'
         }
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: 3000, examples: [['{{/**/', 'go']] },
   )
 })
 
