@@ -1,5 +1,5 @@
-import { Chalk } from 'chalk'
 import type { EndpointCheck, Status, Step, User } from '../endpoints/index.ts'
+import { palette } from '../findings/index.ts'
 import { printable } from './tools.ts'
 
 const STATUSES: Status[] = ['ok', 'warning', 'failed', 'skipped']
@@ -7,21 +7,21 @@ const STATUSES: Status[] = ['ok', 'warning', 'failed', 'skipped']
 /** A line for each check, with what was found and who needs it; hints below; a count at the end. */
 export function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
   if (checks.length === 0) return 'nothing to check: no tool and no MCP server\n'
-  const chalk = new Chalk({ level: color ? 1 : 0 })
-  const paint = { ok: chalk.green, warning: chalk.yellow, failed: chalk.red, skipped: chalk.dim }
+  const { bold, dim, red, green, yellow, cyan } = palette(color)
+  const paint = { ok: green, warning: yellow, failed: red, skipped: dim }
   const rows = checks.map((check) => [check.status, check.endpoint, userText(check.usedBy)].map(printable))
   const titles = ['STATUS', 'ENDPOINT', 'USED BY']
   const widths = [0, 1, 2].map((i) =>
     Math.min(i === 1 ? 50 : 40, Math.max(titles[i]!.length, ...rows.map((row) => row[i]!.length))),
   )
-  const lines = [chalk.bold([...titles.map((title, i) => title.padEnd(widths[i]!)), 'FOUND'].join('  '))]
+  const lines = [bold([...titles.map((title, i) => title.padEnd(widths[i]!)), 'FOUND'].join('  '))]
   for (const [i, { status, steps }] of checks.entries()) {
     const [, endpoint, users] = rows[i]!.map((cell, column) => cell.padEnd(widths[column]!))
     const found = printable(foundText(steps))
     lines.push(`${paint[status](status.padEnd(widths[0]!))}  ${endpoint}  ${users}  ${found}`.trimEnd())
     for (const { status: of, hint } of steps)
       if (hint !== undefined && of !== 'ok')
-        lines.push(`${' '.repeat(widths[0]! + 2)}${chalk.cyan('hint:')} ${printable(hint)}`)
+        lines.push(`${' '.repeat(widths[0]! + 2)}${cyan('hint:')} ${printable(hint)}`)
   }
   const counts = STATUSES.map(
     (status) => [status, checks.filter((one) => one.status === status).length] as const,

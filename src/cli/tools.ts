@@ -1,5 +1,5 @@
-import chalk, { Chalk } from 'chalk'
 import { Command } from 'commander'
+import { palette } from '../findings/index.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 import { addHeader } from './header.ts'
@@ -22,10 +22,10 @@ export function toolsCommand(exit: (code: number) => void): Command {
 
 async function tools(target: string, flags: ToolsFlags): Promise<number> {
   const listed = await withTarget(target, flags, {}, listTools)
-  const paint = new Chalk({ level: wantsColor(process.stdout) ? chalk.level || 1 : 0 })
+  const { bold } = palette(wantsColor(process.stdout))
   if (flags.json) process.stdout.write(`${stringify(listed)}\n`)
   else if (listed.length === 0) process.stdout.write('no tools\n')
-  else process.stdout.write(`${listed.map((tool) => describe(tool, paint.bold)).join('\n\n')}\n`)
+  else process.stdout.write(`${listed.map((tool) => describe(tool, bold)).join('\n\n')}\n`)
   return 0
 }
 

@@ -1,18 +1,18 @@
-import { Chalk } from 'chalk'
 import { checkOf } from './checks.ts'
 import { CODES, codeInfo, type FindingCode } from './codes.ts'
+import { palette } from './paint.ts'
 
 /**
  * What a finding means, for a terminal: the text of the catalogue, from which `docs/findings.md` is made too.
  * Ends with a line feed.
  */
 export function explain(code: FindingCode, { color }: { color: boolean }): string {
-  const chalk = new Chalk({ level: color ? 1 : 0 })
+  const { bold, cyan, red, green } = palette(color)
   const { severity, title, cause, cure, wrong, right } = codeInfo(code)
-  const head = `${chalk.bold(code)} (${severity}, of the check ${checkOf(code)})`
-  const parts = [`${head}\n${title}`, cause, `${chalk.cyan('Cure:')} ${cure}`]
-  if (wrong !== undefined) parts.push(`${chalk.red('Wrong:')}\n\n${indented(wrong)}`)
-  if (right !== undefined) parts.push(`${chalk.green('Right:')}\n\n${indented(right)}`)
+  const head = `${bold(code)} (${severity}, of the check ${checkOf(code)})`
+  const parts = [`${head}\n${title}`, cause, `${cyan('Cure:')} ${cure}`]
+  if (wrong !== undefined) parts.push(`${red('Wrong:')}\n\n${indented(wrong)}`)
+  if (right !== undefined) parts.push(`${green('Right:')}\n\n${indented(right)}`)
   return `${parts.join('\n\n')}\n`
 }
 

@@ -1,7 +1,7 @@
-import { Chalk, type ChalkInstance } from 'chalk'
 import type { Finding, Range } from './finding.ts'
 import { frameOf, type Lines, linesOf, printable } from './frame.ts'
 import { countFindings } from './list.ts'
+import { type Paint, type Palette, palette } from './paint.ts'
 
 export interface FormatTextOptions {
   color: boolean
@@ -10,7 +10,7 @@ export interface FormatTextOptions {
 }
 
 interface Style {
-  chalk: ChalkInstance
+  paint: Palette
   width: number
   /** The lines of a file, split when its first finding is printed. */
   lines: (file: string) => Lines | undefined
@@ -35,18 +35,18 @@ export function formatText(
     return split
   }
   // Narrower than this no frame can be read.
-  const style: Style = { chalk: new Chalk({ level: color ? 1 : 0 }), width: Math.max(40, width), lines }
-  return `${findings.map((one) => `${formatOne(one, style)}\n`).join('')}${summary(findings, style.chalk)}\n`
+  const style: Style = { paint: palette(color), width: Math.max(40, width), lines }
+  return `${findings.map((one) => `${formatOne(one, style)}\n`).join('')}${summary(findings, style.paint)}\n`
 }
 
 function formatOne(one: Finding, style: Style): string {
-  const { chalk } = style
-  const paint = { error: chalk.red, warning: chalk.yellow, info: chalk.blue }[one.severity]
-  const head = `${chalk.bold(`${place(one)}:`)} ${paint.bold(`${one.severity}:`)} ${printable(one.message)} ${chalk.dim(`[${one.code}]`)}`
+  const { bold, dim, red, yellow, blue, cyan } = style.paint
+  const paint = { error: red, warning: yellow, info: blue }[one.severity]
+  const head = `${bold(`${place(one)}:`)} ${paint(bold(`${one.severity}:`))} ${printable(one.message)} ${dim(`[${one.code}]`)}`
   const parts = [head, ...frame(one, style, paint)]
-  if (one.hint !== undefined) parts.push(`  ${chalk.cyan('hint:')} ${printable(one.hint)}`)
+  if (one.hint !== undefined) parts.push(`  ${cyan('hint:')} ${printable(one.hint)}`)
   for (const other of one.related ?? []) {
-    parts.push(`  ${place(other)}: ${printable(other.message)}`, ...frame(other, style, chalk.blue))
+    parts.push(`  ${place(other)}: ${printable(other.message)}`, ...frame(other, style, blue))
   }
   return `${parts.join('\n')}\n`
 }
@@ -56,32 +56,28 @@ function place({ file, range }: { file: string; range?: Range }): string {
   return range ? `${name}:${range.start.line}:${range.start.column}` : name
 }
 
-function frame(
-  { file, range }: { file: string; range?: Range },
-  style: Style,
-  paint: ChalkInstance,
-): string[] {
+function frame({ file, range }: { file: string; range?: Range }, style: Style, paint: Paint): string[] {
   const lines = range && style.lines(file)
   if (!lines) return []
   const digits = String(range.start.line).length
   // Two spaces, the number, ` | `.
   const shown = frameOf(lines, range, style.width - digits - 5)
   if (!shown) return []
-  const bar = style.chalk.dim(' | ')
+  const bar = style.paint.dim(' | ')
   return [
     ...shown.lines.map(({ number, text }) =>
-      `  ${style.chalk.dim(String(number).padStart(digits))}${bar}${text}`.trimEnd(),
+      `  ${style.paint.dim(String(number).padStart(digits))}${bar}${text}`.trimEnd(),
     ),
     `  ${' '.repeat(digits)}${bar}${paint(shown.marks)}`,
   ]
 }
 
 /** `2 errors, 1 warning in 3 files`. */
-function summary(findings: readonly Finding[], chalk: ChalkInstance): string {
+function summary(findings: readonly Finding[], { red, yellow, blue, green }: Palette): string {
   const { error, warning, info, files } = countFindings(findings)
-  if (findings.length === 0) return chalk.green('no findings')
+  if (findings.length === 0) return green('no findings')
   const counts = [count(error, 'error'), count(warning, 'warning'), count(info, 'note')].filter(Boolean)
-  const paint = error ? chalk.red : warning ? chalk.yellow : chalk.blue
+  const paint = error ? red : warning ? yellow : blue
   return paint(`${counts.join(', ')} in ${count(files, 'file')}`)
 }
 

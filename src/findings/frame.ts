@@ -70,6 +70,8 @@ const TAB = '    '
 let segmenter: Intl.Segmenter | undefined
 
 function cellsOf(line: string): Cell[] {
+  if (/^[\x20-\x7e]*$/.test(line))
+    return Array.from(line, (text, i) => ({ text, width: 1, offset: i, column: i }))
   const cells: Cell[] = []
   let column = 0
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })

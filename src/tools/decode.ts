@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import { parse } from '../json/index.ts'
 import { isJsonType } from './body.ts'
 import type { Answer } from './exchange.ts'
@@ -10,14 +9,20 @@ import { lazy, sizeText } from './words.ts'
 
 type Decoder = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
-const DECODERS: Record<string, Decoder> = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  br: promisify(brotliDecompress),
-  // Some servers send raw deflate data under this name.
-  deflate: (data, options) =>
-    promisify(inflate)(data, options).catch(() => promisify(inflateRaw)(data, options)),
-}
+/** Loaded for the first answer that wants it. */
+const decoders = lazy(async (): Promise<Record<string, Decoder>> => {
+  const zlib = await import('node:zlib')
+  const [gunzip, inflate, inflateRaw] = [zlib.gunzip, zlib.inflate, zlib.inflateRaw].map(
+    (decode): Decoder => promisify(decode),
+  ) as [Decoder, Decoder, Decoder]
+  return {
+    gzip: gunzip,
+    'x-gzip': gunzip,
+    br: promisify(zlib.brotliDecompress),
+    // Some servers send raw deflate data under this name.
+    deflate: (data, options) => inflate(data, options).catch(() => inflateRaw(data, options)),
+  }
+})
 /** More encodings one over another than anyone sends. */
 const MAX_LAYERS = 3
 
@@ -34,9 +39,10 @@ export async function decodeAnswer(answer: Answer, maxResponseSize: number, orig
     .split(',')
     .map((layer) => layer.trim())
     .filter((layer) => layer !== '' && layer !== 'identity')
+  const known = await decoders()
   let { body } = answer
   for (const layer of layers.reverse()) {
-    const decode = Object.hasOwn(DECODERS, layer) && layers.length <= MAX_LAYERS ? DECODERS[layer] : undefined
+    const decode = Object.hasOwn(known, layer) && layers.length <= MAX_LAYERS ? known[layer] : undefined
     if (!decode)
       throw new CallError(
         'encoding',

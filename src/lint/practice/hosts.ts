@@ -6,25 +6,31 @@ import { type Advise, quote } from './report.ts'
 const LOCAL_NAME =
   /^[^.]*$|\.(?:localhost|local|internal|intranet|lan|home|corp|private|svc|test|example|invalid|alt|arpa)$/i
 
-const PRIVATE = new BlockList()
-for (const [net, bits] of [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['100.64.0.0', 10],
-] as const)
-  PRIVATE.addSubnet(net, bits)
-PRIVATE.addSubnet('fc00::', 7, 'ipv6')
+type Net = [address: string, bits: number, family?: 'ipv6']
 
-const LOOPBACK = new BlockList()
-LOOPBACK.addSubnet('127.0.0.0', 8)
-LOOPBACK.addAddress('0.0.0.0')
-LOOPBACK.addAddress('::1', 'ipv6')
-LOOPBACK.addAddress('::', 'ipv6')
+function listOf(...nets: Net[]): BlockList {
+  const list = new BlockList()
+  for (const net of nets) list.addSubnet(...net)
+  return list
+}
 
-const LINK_LOCAL = new BlockList()
-LINK_LOCAL.addSubnet('169.254.0.0', 16)
-LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
+function makeLists() {
+  const shared: Net[] = [
+    ['10.0.0.0', 8],
+    ['172.16.0.0', 12],
+    ['192.168.0.0', 16],
+    ['100.64.0.0', 10],
+    ['fc00::', 7, 'ipv6'],
+  ]
+  return {
+    shared: listOf(...shared),
+    loopback: listOf(['127.0.0.0', 8], ['0.0.0.0', 32], ['::1', 128, 'ipv6'], ['::', 128, 'ipv6']),
+    linkLocal: listOf(['169.254.0.0', 16], ['fe80::', 10, 'ipv6']),
+  }
+}
+
+/** Made when the first address is looked at: few files hold one. */
+let lists: ReturnType<typeof makeLists> | undefined
 
 const ORIGIN = /^\s*(https?):\/\/(?:[^\s/?#@]*@)?(\[[\da-f:.]+\]|[^\s/?#:@{}$[\]]+)(?=[:/?#]|\s*$)/i
 
@@ -43,16 +49,20 @@ export function checkHosts(read: ReadConfiguration, configuration: Configuration
 }
 
 function checkHost(scheme: string, host: string, path: Path, advise: Advise) {
-  const version = isIP(host)
+  // Node's own test takes longer to load than a file to read.
+  const version = /^[\d.]+$|:/.test(host) ? isIP(host) : 0
   const family = version === 6 ? 'ipv6' : 'ipv4'
-  if (version && LINK_LOCAL.check(host, family)) {
+  if (version) lists ??= makeLists()
+  const isIn = (list: keyof ReturnType<typeof makeLists>) =>
+    version > 0 && lists?.[list].check(host, family) === true
+  if (isIn('linkLocal')) {
     const message = `${quote(host)} is a link-local address, where machines in a cloud give out their credentials`
     const hint = 'Remove it, unless the tool is meant to read them'
     advise('private-address', path, message, hint, 'warning')
-  } else if (version && PRIVATE.check(host, family)) {
+  } else if (isIn('shared')) {
     const hint = 'Give it by `${NAME}`, or a name that the network resolves'
     advise('private-address', path, `${quote(host)} is an address of a private network`, hint)
-  } else if (scheme === 'http' && !(version ? LOOPBACK.check(host, family) : LOCAL_NAME.test(host)))
+  } else if (scheme === 'http' && !(version ? isIn('loopback') : LOCAL_NAME.test(host)))
     advise(
       'plain-http',
       path,
