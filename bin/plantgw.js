@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { main } from '../dist/cli/main.js'
+import { main } from '../dist/bin/main.js'
 
 // The YAML parser asks for a variable at every token, and the environment itself is slow to answer.
 process.env = { ...process.env }

@@ -42,7 +42,7 @@ function init(folder: string, service: string): number {
 
 /** Where the schemas are, seen from the project: in the package that is installed in it or above it, or a copy. */
 function schemaFolder(root: string): { path: string; own: boolean } {
-  // The folder is at the same place seen from src/cli and from dist/cli.
+  // The folder is at the same place seen from src/cli, dist/cli and dist/bin.
   const installed = fileURLToPath(new URL('../../schemas', import.meta.url))
   for (let up = ''; ; up += '../') {
     const base = resolve(root, up)

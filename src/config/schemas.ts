@@ -47,9 +47,9 @@ function precompiled(name: SchemaName): ValidateFunction | undefined {
   return existsSync(url) ? createRequire(import.meta.url)(fileURLToPath(url)) : undefined
 }
 
-/** Beside the built modules; there is none beside the sources. */
+/** Seen from dist/config and dist/bin alike; there is none beside the sources. */
 export function precompiledFile(name: SchemaName): string {
-  return `./${name}.validate.cjs`
+  return `../config/${name}.validate.cjs`
 }
 
 /** @param code how to write a validator as a module, where that is wanted */
@@ -70,7 +70,7 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
 
 /** The text of `schemas/<name>.schema.json` as an object, for those who print it. */
 export function schemaFile(name: SchemaName): SchemaNode {
-  // The folder is at the same place seen from src/config and from dist/config.
+  // The folder is at the same place seen from src/config, dist/config and dist/bin.
   const url = new URL(`../../schemas/${name}.schema.json`, import.meta.url)
   return JSON.parse(readFileSync(url, 'utf8'))
 }

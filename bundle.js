@@ -1,0 +1,30 @@
+// The last step of the build: the command line as a few files below dist/bin. To load two hundred takes longer than
+// most commands run.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { build } from 'esbuild'
+
+/** Many small files, which every command loads; all other packages stay what npm has installed. */
+const INLINED = ['yaml', 'commander']
+const FOLDER = 'dist/bin'
+
+const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+rmSync(FOLDER, { recursive: true, force: true })
+await build({
+  entryPoints: ['dist/cli/main.js'],
+  outdir: FOLDER,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.18',
+  external: Object.keys(dependencies).filter((name) => !INLINED.includes(name)),
+  // What is CommonJS asks for modules of Node by it.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)",
+  },
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+})
+const licenses = INLINED.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8')}`)
+writeFileSync(`${FOLDER}/LICENSES.txt`, licenses.join('\n'))
