@@ -1,4 +1,5 @@
 import { type Finding, formatText } from '../findings/index.ts'
+import { withoutSecrets } from './secrets.ts'
 
 /** Whether a stream wants colour: `NO_COLOR` and `FORCE_COLOR` first, else only a terminal. */
 export function wantsColor(stream: { isTTY?: boolean | undefined }, env = process.env): boolean {
@@ -9,5 +10,7 @@ export function wantsColor(stream: { isTTY?: boolean | undefined }, env = proces
 
 /** Prints findings on standard error. */
 export function printFindings(findings: readonly Finding[], sources: ReadonlyMap<string, string>): void {
-  process.stderr.write(formatText(findings, sources, { color: wantsColor(process.stderr) }))
+  process.stderr.write(
+    formatText(findings, withoutSecrets(findings, sources), { color: wantsColor(process.stderr) }),
+  )
 }

@@ -10,6 +10,7 @@ import {
   formatText,
 } from '../findings/index.ts'
 import { wantsColor } from './print.ts'
+import { withoutSecrets } from './secrets.ts'
 import { VERSION } from './version.ts'
 
 export type Format = 'text' | 'json' | 'sarif' | 'github' | 'junit'
@@ -71,7 +72,7 @@ export function report(
         return formatJunit(told, { files: [...sources.keys()], failure: tooMany })
       default: {
         const last = tooMany === undefined ? '' : `${tooMany}\n`
-        if (told.length > 0) return formatText(told, sources, { color }) + last
+        if (told.length > 0) return formatText(told, withoutSecrets(told, sources), { color }) + last
         return quiet ? last : `${sound}\n`
       }
     }

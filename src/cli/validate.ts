@@ -4,7 +4,7 @@ import { pidFindings } from '../endpoints/pid.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../findings/index.ts'
 import { check } from '../gateway/check.ts'
 import { rulesOf } from '../gateway/rules.ts'
-import { maskSecrets, secretsIn } from '../lint/practice/index.ts'
+import { secretsIn } from '../lint/practice/index.ts'
 import { printMended } from './mend.ts'
 import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
@@ -69,7 +69,6 @@ async function validate(paths: readonly string[], flags: ValidateFlags): Promise
   const broken = [...(source && !settings ? [source.file] : []), ...policy.findings.map(({ file }) => file)]
   const ran = (code: FindingCode) => asks(checkOf(code))
   const told = policy.apply(all, texts, new Set([...unread, ...broken]), ran)
-  hideSecrets(texts, all)
   const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
   printMended(text, mended ?? { lines: '', stdin: undefined }, flags.format)
   return code
@@ -92,14 +91,6 @@ async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LI
   const { checks, cancelled } = await runChecks(read, { limits })
   if (cancelled) throw new Error('cancelled')
   return endpointFindings(checks)
-}
-
-/** Frames never show a secret, also not those of other findings on its line. */
-function hideSecrets(texts: Map<string, string>, findings: readonly Finding[]): void {
-  const byFile = new Map<string, Finding[]>()
-  for (const found of findings)
-    if (found.code === 'literal-secret') byFile.set(found.file, [...(byFile.get(found.file) ?? []), found])
-  for (const [file, secrets] of byFile) texts.set(file, maskSecrets(texts.get(file) ?? '', secrets))
 }
 
 /** Beyond this machine, or as the environment says. */

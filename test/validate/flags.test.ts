@@ -202,6 +202,24 @@ describe('practice', () => {
       assert.ok(!stdout.includes(secret), stdout)
     }
   })
+  test('what other commands print of files with findings shows none either', async (t) => {
+    const secret = 'qL8s0Vx2Zt7YbN4mW1cR9dKf'
+    const cwd = write(t, {
+      'user.yaml': `name: user\nservers: [{name: user, config: {apiKey: ${secret}}, oops: 1}]\n`,
+      'plantgw.yaml': `admin: {token: ${secret}, oops: 1}\n`,
+    })
+    for (const args of [
+      ['serve', 'user.yaml'],
+      ['serve', '-s', 'plantgw.yaml', 'user.yaml'],
+      ['reload', '-s', 'plantgw.yaml'],
+      ['diff', '-s', 'plantgw.yaml'],
+    ]) {
+      const { stdout, stderr, code } = await run(t, args, { cwd })
+      assert.equal(code, 1)
+      assert.match(stderr, /unknown-key/)
+      assert.ok(!(stdout + stderr).includes(secret), stderr)
+    }
+  })
 })
 
 test('a link that leads in a circle is told at its place', async (t) => {

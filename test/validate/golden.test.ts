@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { applyIgnores, CODES, formatText } from '../../src/findings/index.ts'
 import { check } from '../../src/gateway/check.ts'
-import { maskSecrets } from '../../src/lint/practice/index.ts'
+import { maskSecrets } from '../../src/lint/practice/secrets.ts'
 
 /**
  * What `validate` tells beyond reading and templates. Each golden file is a configuration and, below

@@ -6,7 +6,7 @@ import { checkFileName, checkNames } from './names.ts'
 import { adviser, quote } from './report.ts'
 import { checkTools } from './tools.ts'
 
-export { maskSecrets, secretsIn } from './secrets.ts'
+export { secretsIn } from './secrets.ts'
 
 export interface PracticeOptions {
   /** Characters of a description. Default 1,024. */
