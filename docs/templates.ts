@@ -43,7 +43,7 @@ that closes a JSON string and one that does not, are an error.
 | a JSON body, where a value stands: \`{"id": {{.Args.id}}}\` | numbers, booleans, lists and maps as JSON; a text that is itself one JSON value as it is, any other text as a JSON string | \`null\` |
 | a URL's path: \`/plants/{{.Args.id}}\` | percent-encoded as one segment; a segment that comes out as \`.\`, \`..\` or empty is refused | an error |
 | a URL's query or fragment: \`?tag={{.Args.tag}}\` | percent-encoded | an error |
-| a header | as it is; control characters and what does not fit into Latin-1 are refused | the header is not sent |
+| a header | as it is, beyond ASCII in UTF-8; control characters are refused | the header is not sent |
 | an \`application/x-www-form-urlencoded\` body | percent-encoded as a key or value, spaces as \`+\` | nothing |
 | any other text | as it is | nothing |
 

@@ -147,5 +147,10 @@ export function headerValue(name: string, value: string): string {
       'arguments',
       `Nothing was sent: the value of the header ${name} holds a control character, such as a line break.`,
     )
+  return wireText(value)
+}
+
+/** The UTF-8 bytes of a header's value, each as one character. */
+export function wireText(value: string): string {
   return /[^\x20-\x7e\t]/.test(value) ? Buffer.from(value).toString('latin1') : value
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { JsonObject } from '../json/index.ts'
 import type { Reference, Template } from '../template/index.ts'
 import { reads } from './templates.ts'
@@ -28,7 +29,7 @@ export function rootBuilder(config: Root['Config'], templates: (Template | undef
     const Request: Record<string, unknown> = {}
     if (headers) Request.Headers = headers(call.headers)
     if (query) Request.Query = call.query?.() ?? {}
-    if (cookies) Request.Cookies = parseCookies(call.headers.cookie)
+    if (cookies) Request.Cookies = parseCookies(headerText(call.headers.cookie ?? ''))
     if (path) Request.Path = call.path
     if (body) Request.Body = call.body
     return { Config: config, Args, Request }
@@ -54,7 +55,7 @@ function headersBuilder(templates: (Template | undefined)[]): (headers: Headers)
     const picked: Record<string, string> = {}
     const pick = (name: string, lower: string) => {
       const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined
-      if (value !== undefined) define(picked, name, value)
+      if (value !== undefined) define(picked, name, headerText(value))
     }
     if (whole) for (const lower of Object.keys(headers)) pick(canonicalHeader(lower), lower)
     for (const [name, lower] of names) pick(name!, lower!)
@@ -73,6 +74,16 @@ function isPartOfLonger({ path, start, end }: Reference, { references }: Templat
   )
 }
 
+/**
+ * A received header as the text that was meant: Node reads each byte as a Latin-1 character, but nearly everybody
+ * sends UTF-8.
+ */
+function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value) || /[^\x00-\xff]/.test(value)) return value
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : value
+}
+
 /** Sets an own property, also one named `__proto__`. */
 export function define(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') target[name] = value
@@ -84,9 +95,9 @@ export function canonicalHeader(name: string): string {
   return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
 
-function parseCookies(header: string | undefined): Record<string, string> {
+function parseCookies(header: string): Record<string, string> {
   const cookies: Record<string, string> = {}
-  for (const pair of header?.split(';') ?? []) {
+  for (const pair of header.split(';')) {
     const equals = pair.indexOf('=')
     if (equals < 0) continue
     const name = pair.slice(0, equals).trim()

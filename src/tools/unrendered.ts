@@ -39,7 +39,7 @@ function reasonOf(
     return empty && `${nameOf(empty)} may not be empty`
   }
   if (what.startsWith('header')) {
-    const odd = find((value) => typeof value === 'string' && /[^\t\x20-\x7e\xa0-\xff]/.test(value))
+    const odd = find((value) => typeof value === 'string' && /[\x00-\x08\x0a-\x1f\x7f]/.test(value))
     return odd && `${nameOf(odd)} holds a line break or another character that the ${what} cannot hold`
   }
   const dots = find((value) => value === '.' || value === '..')

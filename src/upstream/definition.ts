@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
 import { Cancellation } from '../mcp/cancel.ts'
 import { type Reference, RenderError, type Template } from '../template/index.ts'
+import { wireText } from '../tools/headers.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
@@ -152,14 +153,16 @@ function render(
   templates: { name: string; template: Template }[],
   root: object,
   what: string,
-  lower = false,
+  header = false,
 ): Record<string, string> {
   const values: Record<string, string> = {}
   for (const { name, template } of templates) {
     const value = renderOne(template, root, `${what} ${name}`)
     // What the caller did not send is not there, rather than there and empty.
     if (value === undefined || (value === '' && template.references.length > 0)) continue
-    Object.defineProperty(values, lower ? name.toLowerCase() : name, { value, enumerable: true })
+    if (header)
+      Object.defineProperty(values, name.toLowerCase(), { value: wireText(value), enumerable: true })
+    else Object.defineProperty(values, name, { value, enumerable: true })
   }
   return values
 }

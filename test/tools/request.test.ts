@@ -46,6 +46,25 @@ test('path, query, header and body arguments go where they belong', async () => 
   assert.deepEqual(JSON.parse(body.toString()), { title: 'He said "hi"', deep: { list: [1, null] } })
 })
 
+test('what stands beyond ASCII in a header of the caller goes on as the same bytes', async () => {
+  const call = callable({
+    method: 'POST',
+    endpoint: `${origin}/{{.Request.Cookies.who}}`,
+    headers: { 'X-Name': '{{index .Request.Headers "X-Name"}}, {{.Args.name}}' },
+    requestBody: '{"who": "{{index .Request.Headers "X-Name"}}", "name": "{{.Args.name}}"}',
+    args: [arg('name', 'body')],
+  })
+  // Node reads each byte of a header as one Latin-1 character.
+  const received = (text: string) => Buffer.from(text).toString('latin1')
+  await call({ name: '日本' }, { headers: { 'x-name': received('Zoë 木'), cookie: received('who=Zoë') } })
+  const { url, headers, body } = target.last()
+  assert.equal(url, '/Zo%C3%AB')
+  assert.equal(Buffer.from(headers['x-name'] as string, 'latin1').toString(), 'Zoë 木, 日本')
+  assert.deepEqual(JSON.parse(body.toString()), { who: 'Zoë 木', name: '日本' })
+  await call({ name: 'x' }, { headers: { 'x-name': 'Zo\xeb', cookie: 'who=x' } })
+  assert.deepEqual(JSON.parse(target.last().body.toString()), { who: 'Zoë', name: 'x' })
+})
+
 test('omitted arguments leave no trace', async () => {
   const call = callable({
     endpoint: origin,

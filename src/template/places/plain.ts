@@ -53,9 +53,8 @@ export function headerRules(): PlaceRules {
   return plainRules(() => sink)
 }
 
-/** Control characters other than tab, and what does not fit into Latin-1, which HTTP headers are written in. */
+/** Control characters other than tab. */
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
-const NOT_LATIN1 = /[^\x00-\xff]/
 
 /**
  * The text around the values and blocks of a header, such as `Bearer `: alone it says nothing. Undefined for a
@@ -84,10 +83,6 @@ export function finishHeader(state: State, frame: string | undefined): string | 
   if (CONTROL.test(state.out)) {
     const hint = 'a header is one line of text'
     throw new Fault('unsafe', 'the header would hold a control character', state.at, hint)
-  }
-  if (NOT_LATIN1.test(state.out)) {
-    const hint = 'encode it, for instance with urlquery'
-    throw new Fault('unsafe', 'the header would hold a character outside Latin-1', state.at, hint)
   }
   return state.out
 }
