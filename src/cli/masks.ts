@@ -1,5 +1,6 @@
 import type { Env, Server } from '../config/index.ts'
 import { compile } from '../template/index.ts'
+import { isSecretHeader } from '../tools/credentials.ts'
 
 /** Hides secrets in what is shown. */
 export interface Mask {
@@ -12,10 +13,7 @@ export const noMasks: Mask = { text: (text) => text, header: (_, value) => value
 export const SHOWN = '***'
 const SECRET_NAME =
   /key|token|secret|passw|pwd|(?:^|[_-])pw(?:$|[_-])|auth(?!or)|credential|cookie|session|signature|bearer|private/i
-const SECRET_HEADER =
-  /^(?:authorization|cookie|set-cookie|.*-authorization)$|key|token|secret|passw|credential|signature/i
 export const isSecretName = (name: string) => SECRET_NAME.test(name)
-export const isSecretHeader = (name: string) => SECRET_HEADER.test(name)
 /** Nobody keeps these as a secret, and without them too much would be hidden. */
 const HARMLESS = /^(?:true|false|null|none)?$|^https?:\/\/[^@?]*$/is
 /** Shorter ones are masked where a template reads them, but not wherever else their letters stand. */
@@ -69,7 +67,7 @@ export function masker(secrets: readonly string[], isSecret: (header: string) =>
   return {
     text,
     header(name, value) {
-      if (!SECRET_HEADER.test(name) && !isSecret(name)) return text(value)
+      if (!isSecretHeader(name) && !isSecret(name)) return text(value)
       // A scheme without a credential, and nothing at all, are shown as they are.
       const [, scheme, rest] = /^(?:(Basic|Bearer|Digest|Token|ApiKey)(?: +|$))?(.*)$/is.exec(value) ?? []
       if (!rest) return value

@@ -6,7 +6,8 @@ import {
   parse,
   type Tree,
 } from '../template/index.ts'
-import { isSecretHeader, isSecretName, SHOWN } from './masks.ts'
+import { isSecretHeader } from '../tools/credentials.ts'
+import { isSecretName, SHOWN } from './masks.ts'
 
 /** Where a template's dot and `$` stand. */
 interface Scope {

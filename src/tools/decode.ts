@@ -83,7 +83,9 @@ export function readAnswer(answer: Answer): Typed {
   const charset = semicolon < 0 ? undefined : /;\s*charset\s*=\s*"?([^\s";]{1,40})/i.exec(header)?.[1]
   const kind = kindOf(declared, charset, answer.body)
   const mediaType = declared || (kind === 'text' ? 'text/plain' : 'application/octet-stream')
-  const text = lazy(() => decodeText(answer.body, kind === 'json' ? undefined : charset))
+  const text = lazy(() =>
+    decodeText(answer.body, kind === 'json' ? jsonCharset(answer.body, charset) : charset),
+  )
   const data = lazy(() => (text() === '' ? undefined : parse(text())))
   return { answer, kind, mediaType, text, data }
 }
@@ -95,6 +97,11 @@ function kindOf(mediaType: string, charset: string | undefined, body: Buffer): K
   if (TEXT_TYPE.test(mediaType)) return 'text'
   if (mediaType === '') return isUtf8(body) && !body.includes(0) ? 'text' : 'binary'
   return charset !== undefined ? 'text' : 'binary'
+}
+
+/** JSON is UTF-8 whatever a server calls it (RFC 8259 §8.1), unless its bytes are not. */
+function jsonCharset(body: Buffer, charset: string | undefined): string | undefined {
+  return isUtf8(body) && !body.includes(0) ? undefined : charset
 }
 
 /** By charset, UTF-8 without one; bytes that do not fit become U+FFFD. A byte order mark is left out. */

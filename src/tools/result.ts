@@ -27,6 +27,8 @@ export interface Sent {
   /** Without query and secrets; made only when it is needed. */
   url: () => string
   root: Root
+  /** What the request held that an answer must not repeat in an error. */
+  credentials: () => string[]
 }
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
@@ -112,9 +114,9 @@ export function errorAnswer(
   sent: Sent,
 ): { result: ToolResult; failed?: CallError | undefined } {
   const details = errorDetails(read)
-  const { text, failed } = shape.errorBody
-    ? errorBodyText(shape.errorBody, read, sent)
-    : { text: errorText(read, sent) }
+  // A redirect that is not followed is no answer of the kind that `errorBody` is written for.
+  const template = read.answer.status < 400 ? undefined : shape.errorBody
+  const { text, failed } = template ? errorBodyText(template, read, sent) : { text: errorText(read, sent) }
   const result: ToolResult = { content: [{ type: 'text', text }], isError: true }
   if (shape.output) result._meta = { 'plantgw/error': details }
   else result.structuredContent = details

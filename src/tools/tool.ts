@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
 import { argsReader } from './args.ts'
 import { compileBody } from './body.ts'
+import { credentialsOf, withoutCredentials } from './credentials.ts'
 import { decodeAnswer, readAnswer } from './decode.ts'
 import { compileEndpoint, shownUrl } from './endpoint.ts'
 import { type Answer, exchange, type UpstreamRequest } from './exchange.ts'
@@ -110,7 +111,8 @@ export function compileTool(
       if (made.contentType) request.headers.push('Content-Type', made.contentType)
       checkSize(made.body, limits)
     }
-    return { request, sent: { method: tool.method, url: () => shownUrl(origin, masked(), root), root } }
+    const url = () => shownUrl(origin, masked(), root)
+    return { request, sent: { method: tool.method, url, root, credentials: () => credentialsOf(request) } }
   }
 
   return {
@@ -148,12 +150,12 @@ function outcomeOf(answer: Answer, shape: Shape, sent: Sent): Outcome {
   try {
     if (upstreamStatus < 300) return { result: successResult(read, shape, sent), upstreamStatus }
     const failure = upstreamStatus < 400 ? 'redirect' : 'status'
-    const { result, failed } = errorAnswer(read, shape, sent)
+    const { result, failed } = errorAnswer(withoutCredentials(read, sent.credentials()), shape, sent)
     const detail = failed?.detail
     return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
   } catch (error) {
     const failed = asCallError(error)
-    const result = errorResult(unshapedText(read, sent, failed))
+    const result = errorResult(unshapedText(withoutCredentials(read, sent.credentials()), sent, failed))
     return { result, upstreamStatus, ...failureOf(failed) }
   }
 }

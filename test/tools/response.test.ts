@@ -74,6 +74,45 @@ test('an error whose errorBody fails still says what the upstream said', async (
   assert.match(outcome.detail!, /reads \.Response\.Data/)
 })
 
+test('an errorBody is for answers of 400 and above: a redirect still names its target', async () => {
+  const outcome = await get(
+    { status: 302, headers: { location: 'https://other.example/x' } },
+    { errorBody: 'Failed: {{.Response.Body}}' },
+  )
+  assert.match(text(outcome), /answered 302 Found: a redirect to https:\/\/other\.example\/x/)
+})
+
+test('an error repeats no credential that the request held, whatever the upstream says', async () => {
+  const call = (body: string, type: string, parts: object = {}) =>
+    get(
+      { status: 401, headers: { 'content-type': type, 'www-authenticate': 'Bearer of="hunter-22"' }, body },
+      {
+        endpoint: `${target.origin}/path?api_key=k%2F%2B123&page=page-7`,
+        headers: { Authorization: 'Bearer hunter-22', Cookie: 'sid=cookie-9', 'X-Trace': 'trace-5' },
+        ...parts,
+      },
+    )
+  const said = 'hunter-22, cookie-9, k%2F%2B123, k/+123, trace-5 and page-7'
+  const shown = '***, ***, ***, ***, trace-5 and page-7'
+  const plain = await call(said, 'text/plain')
+  assert.match(text(plain), /answered 401 Unauthorized:\n\*{3}, \*{3}, \*{3}, \*{3}, trace-5 and page-7$/)
+  assert.deepEqual(plain.result.structuredContent, {
+    status: 401,
+    headers: { 'content-type': 'text/plain', 'www-authenticate': 'Bearer of="***"' },
+    body: shown,
+  })
+  const json = await call(JSON.stringify({ said }), 'application/json', {
+    errorBody: 'E {{.Response.Data.said}}',
+  })
+  assert.equal(text(json), `E ${shown}`)
+  assert.deepEqual(json.result.structuredContent?.body, { said: shown })
+  const unshaped = await get(
+    { body: 'not JSON: hunter-22' },
+    { headers: { 'X-Api-Key': 'hunter-22' }, responseBody: '{{.Response.Data.x}}' },
+  )
+  assert.match(text(unshaped), /not JSON: \*{3}$/)
+})
+
 test('an answer that no result can be made of still says that the request was carried out', async () => {
   const outcome = await get(
     { status: 201, headers: JSON_TYPE, body: '{"id":"a b"}' },
@@ -94,6 +133,14 @@ test('text is read by its charset', async () => {
   assert.equal(await read('text/plain'), 'caf\ufffd \ufffd')
   assert.equal(await read('text/plain; charset=nonsense'), 'caf\ufffd \ufffd')
   assert.equal(text(await get({ headers: { 'content-type': 'text/plain' }, body: '\ufeffx' })), 'x')
+  const json = (charset: string, body: Buffer) =>
+    get(
+      { headers: { 'content-type': `application/json; charset=${charset}` }, body },
+      { responseBody: '{{.Response.Data.a}}' },
+    )
+  assert.equal(text(await json('iso-8859-1', Buffer.from('{"a":"caf\xe9"}', 'latin1'))), 'café')
+  assert.equal(text(await json('iso-8859-1', Buffer.from('{"a":"café"}'))), 'café')
+  assert.equal(text(await json('utf-16', Buffer.from('\ufeff{"a":"café"}', 'utf16le'))), 'café')
 })
 
 test('image and audio answers become MCP content, with and without responseBody', async () => {
