@@ -5,6 +5,7 @@ import { type Node, RenderError, type Span, type Template, type Tree } from '../
 import { neverFits } from './certain.ts'
 import { type JsonFault, jsonFault } from './json-fault.ts'
 import type { Report } from './names.ts'
+import { placeOf } from './place-of.ts'
 import { FLAVOURS, type Flavour, sampleArgs, sampleData, sampleRequest } from './samples.ts'
 import type { Subject } from './subjects.ts'
 import { namesOf } from './usage.ts'
@@ -197,48 +198,4 @@ function excerpt(text: string, offset: number): string {
   const to = Math.min(text.length, offset + 40)
   const cut = text.slice(from, to).replace(/\s+/g, ' ').replaceAll('`', '’')
   return `${from > 0 ? '…' : ''}${cut}${to < text.length ? '…' : ''}`
-}
-
-const MAX_LOST = 200
-
-/**
- * The place in the template that wrote a place of the output: texts of the template are found one after the
- * other, and what stands between two of them is what the actions between them wrote.
- */
-function placeOf(tree: Tree, output: string, offset: number): Span | undefined {
-  const nodes: Node[] = []
-  const gather = (list: readonly Node[]) => {
-    for (const node of list) {
-      if (node.type === 'text' || node.type === 'action') nodes.push(node)
-      else if ('list' in node) {
-        gather(node.list)
-        gather(node.elseList ?? [])
-      }
-    }
-  }
-  gather(tree.root)
-  let at = 0
-  let lost = 0
-  let action: Span | undefined
-  for (const node of nodes) {
-    if (node.type !== 'text') {
-      if (node.type === 'action' && node.pipe.declarations.length === 0) action = node
-      continue
-    }
-    const found = output.indexOf(node.text, at)
-    // Text of a branch that was not taken. Each look goes through all of the output.
-    if (found < 0 && ++lost > MAX_LOST) return undefined
-    if (found < 0) continue
-    if (offset < found) return action ?? { start: node.start, end: node.start + 1 }
-    at = found + node.text.length
-    if (offset < at) {
-      const start = node.start + offset - found
-      return { start, end: start + 1 }
-    }
-  }
-  if (offset >= output.length && nodes.length > 0) {
-    const last = nodes.at(-1)!
-    return { start: Math.max(last.start, last.end - 1), end: last.end }
-  }
-  return action
 }
