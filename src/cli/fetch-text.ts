@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 
 /** A text, and where it came from in the end. */
 export interface Fetched {
@@ -29,6 +30,21 @@ export async function fetchText(from: string): Promise<Fetched> {
     if (code === 'EISDIR') throw new Error(`cannot read ${from}: it is a folder`)
     throw code === undefined ? error : new Error(`cannot read ${from}: ${message}`)
   }
+}
+
+/**
+ * The text of what a text from `base` refers to: of a file beside a file, of a URL at the same place as a URL.
+ * @throws Error that says why there is none
+ */
+export async function fetchOther(url: string, base: string): Promise<string> {
+  const isFile = url.startsWith('file:')
+  if (isFile !== base.startsWith('file:') || (!isFile && new URL(url).origin !== new URL(base).origin))
+    throw new Error(`${url} is at another place, and not read: bundle the description into one`)
+  if (!isFile) return (await fetchText(url)).text
+  const path = fileURLToPath(url)
+  // A pipe or a device would be waited for.
+  if (existsSync(path) && !statSync(path).isFile()) throw new Error(`${path} is no file`)
+  return (await fetchText(path)).text
 }
 
 async function fetchUrl(from: string): Promise<Fetched> {

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Imported, ImportedConfiguration } from '../openapi/index.ts'
-import { importOpenApi } from '../openapi/index.ts'
-import { fetchText } from './fetch-text.ts'
+import { importOpenApi, readOthers } from '../openapi/index.ts'
+import { fetchOther, fetchText } from './fetch-text.ts'
 import { addHeader } from './header.ts'
 import { importJson, importText, tooManyText } from './import-text.ts'
 import { printFindings } from './print.ts'
@@ -79,6 +80,11 @@ function baseUrl(text: string): string {
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
   const { text, base } = await fetchText(from)
+  const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
+  const others =
+    place === undefined
+      ? undefined
+      : await readOthers({ file: from, text }, place, (url) => fetchOther(url, place))
   const { name, prefix, server, header: headers, tag: tags, include, exclude, output, format } = flags
   const made = importOpenApi(
     { file: from, text },
@@ -91,6 +97,7 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
       ...(prefix !== undefined && { prefix }),
       ...(server !== undefined && { server }),
       ...(base !== undefined && { base }),
+      ...(others && { others }),
     },
   )
   if (made.findings) {

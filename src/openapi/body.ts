@@ -4,6 +4,7 @@ import { addForm } from './form.ts'
 import { flatten } from './merge.ts'
 import { addMultipart } from './multipart.ts'
 import { isArgumentName } from './names.ts'
+import { withFittingDefault } from './narrow.ts'
 import type { Body, Operation } from './operations.ts'
 import { toSchema } from './schema.ts'
 import { access } from './style.ts'
@@ -116,6 +117,7 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
   if (schema.type !== undefined && schema.type !== 'string')
     throw new Unfit('its body is text of an unknown form')
   const name = draft.nameFor('body', 'request')
-  draft.args.push({ name, position: 'body', required, schema: { ...schema, type: 'string' }, description })
+  const text = withFittingDefault({ ...schema, type: 'string' })
+  draft.args.push({ name, position: 'body', required, schema: text, description })
   draft.requestBody = `{{${access(name).replace(/^\((.*)\)$/, '$1')}}}`
 }

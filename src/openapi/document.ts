@@ -51,7 +51,10 @@ function versionOf(document: unknown): ReadDocument {
   return { fault: `OpenAPI ${version.slice(0, 20)} is not known; 3.0 and 3.1 are, and Swagger 2.0` }
 }
 
-function parseText(source: Source): { value: unknown; findings?: undefined } | { findings: Finding[] } {
+/** JSON or YAML as values. Never throws. */
+export function parseText(
+  source: Source,
+): { value: unknown; findings?: undefined } | { findings: Finding[] } {
   const { file, text } = source
   let ofJson: Finding | undefined
   if (/^\s*[{[]/.test(text)) {

@@ -8,7 +8,8 @@ import { readDocument, type Version } from './document.ts'
 import { type Group, groupsOf, type Member } from './groups.ts'
 import { namer, titleSlug, toolName } from './names.ts'
 import { operationsOf, reasonOf } from './operations.ts'
-import { refsOf } from './refs.ts'
+import type { Others } from './others.ts'
+import { type Refs, refsOf } from './refs.ts'
 import { credentialsOf } from './security.ts'
 import { isSelected, type Selection } from './select.ts'
 import { baseOf } from './servers.ts'
@@ -16,6 +17,8 @@ import { oldSchemes, oldServers } from './swagger.ts'
 import { makeTool } from './tool.ts'
 import { mapOf, textOf } from './values.ts'
 import { configurationYaml } from './yaml.ts'
+
+export { readOthers } from './others.ts'
 
 export interface ImportOptions extends Selection {
   /** Of the configuration; those of several begin with it. Default: made of the document's title. */
@@ -28,6 +31,8 @@ export interface ImportOptions extends Selection {
   headers?: Readonly<Record<string, string>>
   /** URL that the document was read from. */
   base?: string
+  /** The files that it refers to. Default: what refers to one is skipped. */
+  others?: Others
   /** Characters of a prefix's `tools/list`. Default 38,000, which `plantgw validate` says nothing against. */
   listSize?: number
 }
@@ -81,8 +86,8 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
 }
 
 function toolsOf(document: JsonObject, version: Version, name: string, options: ImportOptions) {
-  const refs = refsOf(document)
-  const schemes = version === '2.0' ? oldSchemes(document) : mapOf(mapOf(document.components).securitySchemes)
+  const refs = refsOf(document, options.others)
+  const schemes = schemesOf(document, version, refs)
   const counts: Omit<Imported, 'configurations' | 'imported'> = {
     operations: 0,
     notSelected: 0,
@@ -121,6 +126,17 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
     }
   }
   return { members, counts }
+}
+
+/** Those that cannot be had are told by the operations that want them. */
+function schemesOf(document: JsonObject, version: Version, refs: Refs): JsonObject {
+  if (version === '2.0') return oldSchemes(document)
+  try {
+    return refs.follow(refs.follow(document.components).securitySchemes)
+  } catch (error) {
+    reasonOf(error)
+    return {}
+  }
 }
 
 function setHeader(headers: Map<string, string>, name: string, value: string): void {

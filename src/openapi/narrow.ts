@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { fittingDefault } from './keywords.ts'
 import { isMap, listOf } from './values.ts'
 
 /** What a place outside of JSON can take. */
@@ -78,7 +79,8 @@ function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject |
     if (alternatives.length === 1) return { ...alternatives[0], ...rest }
     return { ...rest, anyOf: alternatives }
   }
-  if (types.length === 0) return fits('string') ? { ...schema, type: 'string' } : undefined
+  if (types.length === 0)
+    return fits('string') ? withFittingDefault({ ...schema, type: 'string' }) : undefined
   if (fitting.length === 0) return undefined
   const { anyOf: _, enum: values, ...rest } = schema
   const made: JsonObject = { ...rest, type: fitting.length === 1 ? fitting[0]! : fitting }
@@ -86,6 +88,11 @@ function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject |
     const left = values.filter((value: Json) => value !== null)
     if (left.length > 0) made.enum = left
   }
-  if (made.default === null) delete made.default
+  return withFittingDefault(made)
+}
+
+/** The default may have been of a type that was taken away. */
+export function withFittingDefault(made: JsonObject): JsonObject {
+  if (fittingDefault(made, made) === undefined) delete made.default
   return made
 }

@@ -43,7 +43,14 @@ export function* operationsOf(
   version: Version,
   refs: Refs,
 ): Generator<Operation | Unread> {
-  for (const [path, given] of Object.entries(mapOf(document.paths))) {
+  let paths: JsonObject
+  try {
+    paths = refs.follow(document.paths)
+  } catch (error) {
+    yield { shown: 'all paths', reason: reasonOf(error) }
+    return
+  }
+  for (const [path, given] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue
     let item: JsonObject
     try {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import type { Others } from './others.ts'
 import { isMap, member, Unfit } from './values.ts'
 
 /** References that lead to references. */
@@ -11,13 +12,13 @@ export interface Refs {
   target(ref: string): Json
 }
 
-/** Follows references inside of one document. */
-export function refsOf(document: JsonObject): Refs {
+/** Follows references inside of one document, and from there into others. */
+export function refsOf(document: JsonObject, others?: Others): Refs {
   const known = new Map<string, Json>()
   const target = (ref: string): Json => {
     const found = known.get(ref)
     if (found !== undefined) return found
-    const value = lookUp(document, ref)
+    const value = ref.startsWith('#') ? lookUp(document, ref, ref) : lookUpOther(ref, others)
     known.set(ref, value)
     return value
   }
@@ -34,17 +35,30 @@ export function refsOf(document: JsonObject): Refs {
   }
 }
 
-function lookUp(document: JsonObject, ref: string): Json {
-  if (!ref.startsWith('#')) throw new Unfit('it refers to another file: bundle the description into one')
-  const shown = ref.length > 80 ? `${ref.slice(0, 79)}…` : ref
+function lookUpOther(ref: string, others: Others | undefined): Json {
+  if (!others) throw new Unfit('it refers to another file: name the description, or bundle it into one file')
+  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref)} leads nowhere`)
+  const url = new URL(ref, others.base)
+  const pointer = url.hash
+  url.hash = ''
+  const other = others.files.get(url.href) ?? { fault: 'it was not read' }
+  if ('fault' in other) throw new Unfit(`it refers to ${shorten(ref)}: ${other.fault}`)
+  return pointer === '' || pointer === '#' ? other.value : lookUp(other.value, pointer, ref)
+}
+
+function shorten(ref: string): string {
+  return ref.length > 80 ? `${ref.slice(0, 79)}…` : ref
+}
+
+function lookUp(document: Json, pointer: string, ref: string): Json {
   let at: Json | undefined = document
-  for (const segment of ref.slice(1).split('/').slice(1)) {
+  for (const segment of pointer.slice(1).split('/').slice(1)) {
     const name = decode(segment).replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(at) && /^\d+$/.test(name)) at = at[Number(name)]
     else at = isMap(at) ? member(at, name) : undefined
     if (at === undefined) break
   }
-  if (at === undefined || at === document) throw new Unfit(`the reference ${shown} leads nowhere`)
+  if (at === undefined || at === document) throw new Unfit(`the reference ${shorten(ref)} leads nowhere`)
   return at
 }
 

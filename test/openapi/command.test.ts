@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -178,4 +178,74 @@ test('a URL: redirects, limits, and servers relative to it', async (t) => {
     assert.equal(failed.code, 2, path)
     assert.match(failed.stderr, message)
   }
+})
+
+test('a description in several files is followed, beside a file and at the origin of a URL', async (t) => {
+  const cwd = temporaryFolder(t)
+  const files: Record<string, object> = {
+    'openapi.json': document(
+      {
+        '/pets': { $ref: 'paths/pets.json' },
+        '/pets/{id}': { get: { operationId: 'get', parameters: [{ $ref: 'common.json#/params/Id' }] } },
+        '/gone': { $ref: 'gone.json' },
+        '/far': { $ref: 'https://127.0.0.1:1/far.json#/paths/far' },
+        '/folder': { $ref: 'paths' },
+        '/nowhere': { $ref: 'common.json#/params/No' },
+      },
+      {
+        security: [{ key: [] }],
+        components: { securitySchemes: { $ref: 'common.json#/security' }, schemas: { Tag: { enum: ['a'] } } },
+      },
+    ),
+    'paths/pets.json': {
+      post: {
+        operationId: 'add',
+        requestBody: { content: { 'application/json': { schema: { $ref: '../schemas/pet.json' } } } },
+      },
+    },
+    // References to itself, by its name and without, and back to the first.
+    'schemas/pet.json': {
+      type: 'object',
+      properties: {
+        friend: { $ref: '#' },
+        mother: { $ref: 'pet.json' },
+        size: { $ref: '#/$defs/size' },
+        tag: { $ref: '../openapi.json#/components/schemas/Tag' },
+      },
+      $defs: { size: { type: 'integer' } },
+    },
+    'common.json': {
+      params: { Id: { name: 'id', in: 'path', required: true, schema: { type: 'integer' } } },
+      security: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+    },
+  }
+  for (const [name, value] of Object.entries(files)) {
+    mkdirSync(join(cwd, name, '..'), { recursive: true })
+    writeFileSync(join(cwd, name), JSON.stringify(value))
+  }
+  const ofFile = await run(t, ['import', 'openapi', 'openapi.json', '--format', 'json'], { cwd })
+  const read = JSON.parse(ofFile.stdout)
+  assert.deepEqual(read.configurations[0].tools, ['add', 'get'], ofFile.stdout)
+  const { text } = read.configurations[0]
+  assert.match(text, /name: size, position: body, type: integer/)
+  assert.match(text, /enum: \[ a \]/)
+  assert.match(text, /X-Key/)
+  const reasons = read.skipped.map(
+    ({ operation, reason }: Record<string, string>) => `${operation}: ${reason}`,
+  )
+  assert.match(
+    reasons.join('\n'),
+    /^\/gone: .*there is no such file\n\/far: .*another place.*\n\/folder: .* is no file\n\/nowhere: .*leads nowhere$/,
+  )
+
+  const origin = await served(t, (request, response) => {
+    const value = files[request.url!.slice(1)]
+    response.writeHead(value ? 200 : 404).end(JSON.stringify(value))
+  })
+  const ofUrl = await run(t, ['import', 'openapi', `${origin}/openapi.json`, '--format', 'json'], { cwd })
+  assert.equal(JSON.parse(ofUrl.stdout).configurations[0].text, text)
+
+  const input = JSON.stringify(files['openapi.json'])
+  const ofInput = await run(t, ['import', 'openapi', '-'], { cwd, input })
+  assert.match(ofInput.stderr, /6 skipped: it refers to another file: name the description/)
 })

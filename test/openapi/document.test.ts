@@ -255,7 +255,7 @@ test('path items and parameters by reference, and what refers to other files', (
     ),
   )
   assert.deepEqual(made.configurations[0]!.tools, ['a'])
-  const reason = 'it refers to another file: bundle the description into one'
+  const reason = 'it refers to another file: name the description, or bundle it into one file'
   assert.deepEqual(made.skipped, [
     { operation: '/b', reason },
     { operation: 'GET /d', reason },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { imported, operation, toolsOf } from './imported.ts'
+import { findings, imported, operation, toolsOf } from './imported.ts'
 
 const LIST = { type: 'array', items: { type: 'string' } }
 const MAP = { type: 'object', properties: { R: { type: 'integer' }, G: { type: 'integer' } } }
@@ -213,4 +213,20 @@ test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
     send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put').body!,
     /name="file"; filename="a.txt"/,
   )
+})
+
+test('a default of a type that the place cannot take is not told', async () => {
+  const made = imported(
+    operation(
+      {
+        parameters: [
+          { name: 'a', in: 'query', schema: { default: 0 } },
+          { name: 'b', in: 'path', schema: { type: ['array', 'string'], default: ['x'] } },
+        ],
+      },
+      { path: '/{b}' },
+    ),
+  )
+  assert.equal(made.imported, 1)
+  assert.deepEqual(await findings(made), [], made.configurations[0]?.text)
 })
