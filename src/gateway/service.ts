@@ -1,11 +1,11 @@
 import type { Configuration, Server } from '../config/model.ts'
-import { nearest } from '../findings/index.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import type { Answer, Method, Service } from '../mcp/index.ts'
 import { INVALID_PARAMS } from '../mcp/jsonrpc.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
+import { closest, nearest } from '../template/index.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 
 export interface ServiceParts {
@@ -115,5 +115,8 @@ function invalid(message: string, data?: JsonObject): Answer {
 function unknown(kind: string, name: string, names: readonly string[]): string {
   const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name
   const near = nearest(name, names)
-  return `Unknown ${kind}: ${shown}${near ? `. Did you mean ${near}?` : ''}`
+  if (near) return `Unknown ${kind}: ${shown}. Did you mean ${near}?`
+  // Too far off to be what was meant, but a name to go on with.
+  const some = closest(name, names)
+  return `Unknown ${kind}: ${shown}${some === undefined ? '' : `. The nearest name is ${some}.`}`
 }

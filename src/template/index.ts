@@ -32,7 +32,7 @@ import {
 import type { Compilation } from './unit.ts'
 
 export type { FunctionEntry, FunctionGroup } from './function.ts'
-export { nearest } from './nearest.ts'
+export { closest, nearest } from './nearest.ts'
 export type * from './nodes.ts'
 export * from './types.ts'
 export { functionGroups }

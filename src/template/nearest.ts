@@ -14,6 +14,19 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
+/** The candidate with the fewest letters to change, however many those are; undefined for overlong words. */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > 100) return undefined
+  let best: string | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) >= least) continue
+    const distance = editDistance(word, candidate)
+    if (distance < least) [best, least] = [candidate, distance]
+  }
+  return best
+}
+
 /** Optimal string alignment, with half a step for letters that differ by case only. */
 function editDistance(a: string, b: string): number {
   let before: number[] = []

@@ -67,7 +67,10 @@ prompts:
     code: -32602,
     message: 'Unknown tool: find_plnat. Did you mean find_plant?',
   })
-  assert.equal((await ask('tools/call', { name: 'hidden' })).error.code, -32602)
+  assert.deepEqual((await ask('tools/call', { name: 'hidden' })).error, {
+    code: -32602,
+    message: 'Unknown tool: hidden. The nearest name is water.',
+  })
   assert.equal((await ask('tools/list', { cursor: 'x' })).error.code, -32602)
   assert.deepEqual((await ask('prompts/list')).result.prompts, [
     {
