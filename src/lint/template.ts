@@ -169,8 +169,11 @@ function checkRaw({ place }: Subject, span: Span, report: Report): void {
 
 function tellCompile(error: TemplateError, { place }: Subject, known: Known, report: Report): void {
   if (error.kind === 'env') {
-    const name = /[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0] ?? 'NAME'
-    report('env-unset', error, error.message, `Set it, or give a default: \`{{env "${name}" "default"}}\``)
+    const name = /[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0]
+    const hint = name
+      ? `Set it, or give a default: \`{{env "${name}" "default"}}\``
+      : 'Write the name of the variable in quotes'
+    report('env-unset', error, error.message, hint)
   } else if (error.kind === 'context' && place === 'url') {
     // An undeclared argument is a mistake of its own; a misspelt `.Config` is the only one.
     if (known(error, 'template-argument', 'template-raw')) return

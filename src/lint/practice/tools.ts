@@ -52,7 +52,7 @@ function checkDescriptions(tool: Tool, path: Path, advise: Advise, longest: numb
 function checkArg({ name, required, type, items, properties, ...arg }: Arg, path: Path, advise: Advise) {
   // A database that exports files writes an empty default for none.
   if (required && arg.default !== undefined && arg.default !== '') {
-    const message = `the argument ${quote(name)} is required, so its default is never used`
+    const message = `the argument ${quote(name)} is required, so clients do not leave it to its default`
     advise(
       'required-default',
       [...path, 'default'],
