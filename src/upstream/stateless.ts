@@ -40,6 +40,8 @@ export interface StatelessCall {
   /** Who calls, once there is authentication. */
   readonly caller: string | undefined
   readonly resolved: Resolved
+  /** The client has a session, whose revision the answer must be of. */
+  readonly ofSession?: boolean
   /** Takes what comes before the answer. */
   onMessage(raw: JsonObject): void
   /** Aborted when the client goes away, which cancels the request. */

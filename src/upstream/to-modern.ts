@@ -83,6 +83,7 @@ export function createToModern(
       headers: {},
       caller,
       resolved,
+      ofSession: true,
       onMessage,
       signal,
     }

@@ -156,7 +156,7 @@ export function createToSession(upstream: Upstream): ToSession {
     }
     if (outcome === 'asked') return inputRequired(call, bridged)
     if ('fault' in outcome) return outcome as Fault
-    return { ...answered(outcome, message.method, ready), id: message.id }
+    return { ...answered(outcome, call, ready), id: message.id }
   }
 
   function inputRequired(call: StatelessCall, bridged: Bridged): JsonObject {
@@ -211,14 +211,18 @@ export function createToSession(upstream: Upstream): ToSession {
       capabilities: isObject(capabilities) ? omit(capabilities, 'tasks') : {},
       ...(typeof instructions === 'string' && { instructions }),
     }
-    return { ...answered({ jsonrpc: '2.0', result }, 'server/discover', ready), id: call.message.id as Json }
+    return { ...answered({ jsonrpc: '2.0', result }, call, ready), id: call.message.id as Json }
   }
 
-  function answered(raw: JsonObject, method: string, { serverInfo }: JsonObject): JsonObject {
+  function answered(
+    raw: JsonObject,
+    { message: { method }, ofSession }: StatelessCall,
+    { serverInfo }: JsonObject,
+  ): JsonObject {
     const { result, error } = raw
     // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
     if (isObject(error))
-      return error.code === -32002 ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
+      return error.code === -32002 && !ofSession ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
     if (!isObject(result)) return raw
     if (method === 'tools/list') headers.learn(result)
     const cacheable = CACHEABLE.has(method) || method === 'server/discover'

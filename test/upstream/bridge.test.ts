@@ -104,6 +104,19 @@ test(
   },
 )
 
+test(
+  'a shared server with sessions: the errors of a client with a session keep their codes',
+  TIMEOUT,
+  async (t) => {
+    const { url } = await proxied(t, [{ type: 'stdio', ...everythingStdio('session'), isolation: 'shared' }])
+    const params = { uri: 'test://no-such-resource' }
+    const withSession = await (await open(url)).request('resources/read', params)
+    assert.equal(withSession.error.code, -32002)
+    // 2026-07-28 has another code for it.
+    assert.equal((await modern(url).request('resources/read', params)).error.code, -32602)
+  },
+)
+
 test('a session in front of a server of 2026-07-28: input is asked for as requests', TIMEOUT, async (t) => {
   for (const at of [
     { type: 'stdio', ...everythingStdio('modern') },
