@@ -20,7 +20,7 @@ import {
   unknownSession,
 } from '../mcp/index.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { forwardAnswer, forwardedHeaders, readMessages } from './forward.ts'
+import { forwardAnswer, forwardedHeaders, readMessages, refusal, refusedCaller } from './forward.ts'
 import type { Handshake, Opened } from './front.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
 import type { Request, Restored } from './link.ts'
@@ -187,15 +187,25 @@ export function createBytes(options: BytesOptions): BytesSession {
   return {
     async initialize(exchange, request, text) {
       server.initialize = text
-      const refused = (message: string, status: number) => ({
+      const refused = (message: string, status: number, headers = {}) => ({
         ok: false,
         text: errorText(request.id, { code: INTERNAL_ERROR, message }),
         status,
+        headers,
       })
       active++
       const answer = await send(exchange, text)
       active--
       if ('fault' in answer) return refused(answer.fault, 502)
+      const { forwardsAuthorization } = definition
+      const caller = refusedCaller(answer, forwardsAuthorization)
+      const why = caller
+        ? `The server ${name} refused the credentials`
+        : refusal(answer, { id: request.id, server: name, forwardsAuthorization })
+      if (why !== undefined) {
+        discard(answer)
+        return refused(why, caller?.status ?? 502, caller?.headers)
+      }
       const read = await readMessages(answer, maxMessage, name)
       if ('fault' in read) return refused(read.fault, 502)
       const found = read.texts.find((each) => {

@@ -76,7 +76,7 @@ export function createEras(upstream: Upstream, modern: Modern, now: () => number
 function eraOf(answer: Awaited<ReturnType<Modern['ask']>>): Era | Fault {
   if ('fault' in answer) {
     const { fault } = answer as Fault
-    return / did not answer | with the status 4\d\d$/.test(fault) ? 'session' : { fault }
+    return / did not answer | with the status 4\d\d$/.test(fault) ? 'session' : (answer as Fault)
   }
   const { error, result } = answer
   if (isObject(result) && Array.isArray(result.supportedVersions)) return 'modern'

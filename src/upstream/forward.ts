@@ -1,5 +1,6 @@
 import { type Exchange, errorText, event, INTERNAL_ERROR, json, type RequestId } from '../mcp/index.ts'
 import { discard, type HttpAnswer, mediaType, readText } from './http.ts'
+import type { Refused } from './link.ts'
 
 /** What of a client's headers an upstream gets; credentials go there only by a template. */
 const SENT = [
@@ -67,8 +68,7 @@ export async function forwardAnswer(
     const value = headers[name]
     if (value !== undefined) returned[name] = String(value)
   }
-  if (options.forwardsAuthorization && headers['www-authenticate'])
-    returned['www-authenticate'] = String(headers['www-authenticate'])
+  Object.assign(returned, refusedCaller(answer, options.forwardsAuthorization)?.headers)
   if (BODILESS.has(status)) {
     discard(answer)
     options.onEnd()
@@ -96,13 +96,27 @@ function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOpt
   return Buffer.concat([whole, Buffer.from(`\n\n${event(errorText(id, { code: INTERNAL_ERROR, message }))}`)])
 }
 
+/** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
+export function refusedCaller(
+  { statusCode: status, headers }: HttpAnswer,
+  forwardsAuthorization: boolean,
+): Refused | undefined {
+  if (!forwardsAuthorization || (status !== 401 && status !== 403)) return undefined
+  const challenge = headers['www-authenticate']
+  return { status, headers: challenge === undefined ? {} : { 'www-authenticate': String(challenge) } }
+}
+
 /** Why an answer is none of an MCP server; undefined when it is one. */
-function refusal(
+export function refusal(
   answer: HttpAnswer,
-  { id, server, forwardsAuthorization }: ForwardOptions,
+  { id, server, forwardsAuthorization }: Pick<ForwardOptions, 'id' | 'server' | 'forwardsAuthorization'>,
 ): string | undefined {
   const { statusCode: status, headers, whole } = answer
   const type = mediaType(answer)
+  const coding = headers['content-encoding'] ?? 'identity'
+  // It was not asked for, and its bytes hold no messages that could be watched for.
+  if (coding !== 'identity')
+    return `The server ${server} compressed its answer (${coding}), for which it was not asked`
   if (id !== null && status < 300) {
     // Nothing was answered, which a client would wait for or take as success (2025-11-25, Sending Messages).
     if (BODILESS.has(status) || whole?.length === 0 || headers['content-length'] === '0')

@@ -70,6 +70,7 @@ export interface Opened {
   ok: boolean
   text: string
   status?: number
+  headers?: Record<string, string>
 }
 
 /** What the front serves: sessions, and requests that stand alone. */
@@ -178,7 +179,7 @@ async function open(
     return unserved(exchange, request.id, made)
   }
   session.attached = made
-  const { ok, text: answer, status = 200 } = await made.initialize(exchange, request, text)
+  const { ok, text: answer, status = 200, headers } = await made.initialize(exchange, request, text)
   const carried = made.carries()
   const named = ok && idOf(exchange, session, carried ? { kind: 'upstream', ...carried } : { kind: 'held' })
   if (named && form === 'json') return json(exchange, answer, 200, { 'mcp-session-id': named })
@@ -188,7 +189,7 @@ async function open(
     return response
   }
   hub.endSession(session)
-  return json(exchange, answer, status)
+  return json(exchange, answer, status, headers)
 }
 
 function unserved(exchange: Exchange, id: RequestId | null, { fault, busy }: Fault): Response {

@@ -6,10 +6,19 @@ import type { Channel, ChannelEvents } from './channel.ts'
 
 export type Request = Extract<Message, { kind: 'request' }>
 export type Response = Extract<Message, { kind: 'response' }>
-/** A sentence for the caller; `busy` when there is no room now. */
+/**
+ * A sentence for the caller; `busy` when there is no room now, `refused` when the server refused credentials that are
+ * the caller's own: the HTTP status and what else the caller must know.
+ */
 export interface Fault {
   fault: string
   busy?: true
+  refused?: Refused
+}
+
+export interface Refused {
+  status: number
+  headers: { 'www-authenticate'?: string }
 }
 
 /**

@@ -3,6 +3,7 @@ import { type JsonObject, stringify } from '../json/index.ts'
 import { type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../mcp/index.ts'
 import type { Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
+import { refusedCaller } from './forward.ts'
 import { mediaType, piecesOf, readText } from './http.ts'
 import type { Fault } from './link.ts'
 import type { StatelessCall } from './stateless.ts'
@@ -22,7 +23,7 @@ const TRACE = ['traceparent', 'tracestate', 'baggage']
 
 /** Sends one request of 2026-07-28 to a streamable HTTP server and reads what it answers, message by message. */
 export async function requestHttp(
-  { http, limits, name }: Upstream,
+  { http, limits, name, definition }: Upstream,
   resolved: Resolved,
   { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
   declared: readonly ParamHeader[],
@@ -65,6 +66,8 @@ export async function requestHttp(
   if (response) return { ...response, id: message.id }
   if (oversized) return { fault: 'The answer of the server is larger than maxResponseSize' }
   const { statusCode: status } = answer
+  const refused = refusedCaller(answer, definition.forwardsAuthorization)
+  if (refused) return { fault: `The server ${name} refused the credentials`, refused } as Fault
   if (status === 401 || status === 403)
     return { fault: `The server ${name} refused the gateway's credentials (${status})` }
   return {

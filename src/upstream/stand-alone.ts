@@ -25,8 +25,10 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
   const { members, only, info, resolve, onCall, onClash, onDown } = parts
 
   return async (exchange, given, text, door, form) => {
-    const refuse = ({ fault, busy }: Fault) =>
-      rpcError(exchange, busy ? 503 : 200, { code: INTERNAL_ERROR, message: fault }, given.id)
+    const refuse = ({ fault, busy, refused }: Fault) => {
+      const status = refused?.status ?? (busy ? 503 : 200)
+      return rpcError(exchange, status, { code: INTERNAL_ERROR, message: fault }, given.id, refused?.headers)
+    }
     const resolved = resolve(exchange)
     if ('fault' in resolved) return refuse(resolved)
     const [first] = resolved as [Resolved]

@@ -120,8 +120,9 @@ export async function serveStateless(
       return 'cancelled'
     }
     if ('fault' in raw) {
-      const { fault, busy } = raw as Fault
-      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: fault }), busy ? 503 : 200)
+      const { fault, busy, refused } = raw as Fault
+      const status = refused?.status ?? (busy ? 503 : 200)
+      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: fault }), status)
       return fault
     }
     const { error } = raw

@@ -214,11 +214,8 @@ export function createToSession(upstream: Upstream): ToSession {
     return { ...answered({ jsonrpc: '2.0', result }, call, ready), id: call.message.id as Json }
   }
 
-  function answered(
-    raw: JsonObject,
-    { message: { method }, ofSession }: StatelessCall,
-    { serverInfo }: JsonObject,
-  ): JsonObject {
+  function answered(raw: JsonObject, { message, ofSession }: StatelessCall, { serverInfo }: JsonObject) {
+    const { method } = message
     const { result, error } = raw
     // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
     if (isObject(error))

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import type { Loose } from '../support/wire.ts'
-import { modern, open, proxied, until } from './harness.ts'
+import { META, modern, modernSend, open, proxied, send, until } from './harness.ts'
 import { tiny } from './tiny.ts'
 
 /** What a server does instead of answering a call, by the tool's name. */
@@ -19,6 +20,10 @@ const INSTEAD: Record<string, (response: ServerResponse) => void> = {
     response.end()
   },
   page: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
+  gzip: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .end(gzipSync('{"jsonrpc":"2.0","id":1,"result":{}}')),
   missing: (response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>'),
   events: (response) => {
     const headers = { 'content-type': 'text/event-stream', 'content-length': '14' }
@@ -61,13 +66,50 @@ for (const era of ['session', 'modern'] as const)
     const client = era === 'session' ? await open(url) : modern(url)
     for (const name of Object.keys(INSTEAD)) {
       const said = await client.call(name)
-      assert.match(said, /^error: The server s1 (ended the call|answered with|refused the call)/, name)
+      assert.match(
+        said,
+        /^error: The server s1 (ended the call|answered with|refused the call|compressed)/,
+        name,
+      )
     }
     assert.match(
       await client.call('page'),
       /text\/html instead of JSON: is its url that of an MCP endpoint\?/,
     )
   })
+
+test('a server that refuses the credentials of the caller: status and challenge reach who must log in', async (t) => {
+  const challenge = 'Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"'
+  const server = createServer((_, response) => {
+    const headers = { 'www-authenticate': challenge, 'content-type': 'application/json' }
+    response.writeHead(401, headers).end('{"error":"invalid_token"}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const handshake = {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+  }
+  const own = { Authorization: '{{.Request.Headers.Authorization}}' }
+  for (const [headers, status, shown] of [
+    [own, 401, challenge],
+    [{ Authorization: 'Bearer of-the-gateway' }, 502, null],
+  ] as const) {
+    const { url } = await proxied(t, [{ type: 'streamable-http', url: upstream, headers }])
+    const answers = [await send(url, handshake, { authorization: 'Bearer mine' })]
+    // Without a session the gateway's own refusal comes with 200, as answers of 2026-07-28 do.
+    const alone = await modernSend(url, 'tools/list', { _meta: META }, { authorization: 'Bearer mine' })
+    if (status === 401) answers.push(alone)
+    for (const answer of answers) {
+      assert.equal(answer.status, status)
+      assert.equal(answer.headers.get('www-authenticate'), shown)
+      const { error } = (await answer.json()) as Loose
+      assert.match(error.message, /refused the (?:gateway's )?credentials/)
+    }
+  }
+})
 
 test('a session is unknown to who has other values for its templates', async (t) => {
   const env = { KEY: '{{index .Request.Headers "X-Key"}}' }
