@@ -34,21 +34,30 @@ export interface Context {
  */
 export function checkTemplate(subject: Subject, context: Context, report: Report): Ref[] {
   const { memo } = context
+  const { source, servers } = subject
   const key = keyOf(subject)
-  const known = memo.find<Ref[]>(key)
+  const ofAll = memo.find<Ref[]>(source, key)
+  if (ofAll) return ofAll
+  const ownKey = `${key} ${servers.map(serverKey).join(' ')}`
+  const known = memo.find<Ref[]>(source, ownKey)
   if (known) return known
   let sound = true
   const refs = checkAfresh(subject, context, (...told) => {
     sound = false
     report(...told)
   })
-  if (sound) memo.keep(key, refs)
+  if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey : key, refs)
   return refs
 }
 
-/** All that the judgement of a template depends on, its place in the file apart. */
-function keyOf({ source, place, phase, args, servers }: Subject): string {
-  return `lint ${place} ${phase} ${argsKey(args)} ${servers.map(serverKey).join(' ')}\n${source}`
+/** All that the judgement of a template depends on, its place in the file and what `.Config` holds apart. */
+function keyOf({ place, phase, args, servers }: Subject): string {
+  return `lint ${place} ${phase} ${servers.length > 0} ${argsKey(args)}`
+}
+
+/** By name, or in all that there is. */
+function mayReadConfig(source: string, refs: readonly Ref[]): boolean {
+  return source.includes('Config') || refs.some(({ path }) => path.length === 0 || path[0] === '*')
 }
 
 const argsKey = keyed(({ schemas, always, required, inPath, open }: Args) =>

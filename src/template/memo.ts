@@ -7,9 +7,9 @@ type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted'>
 export interface Memo {
   parse(source: string): Parsed
   compile(source: string, options: Options): Compiled
-  /** Whatever else a text was found to be; `key` says all that it depends on. */
-  find<T>(key: string): T | undefined
-  keep(key: string, value: unknown): void
+  /** Whatever else the template of a text was found to be; `key` says all that it depends on beside the text. */
+  find<T>(source: string, key: string): T | undefined
+  keep(source: string, key: string, value: unknown): void
   /** Lets go of everything. */
   clear(): void
 }
@@ -20,31 +20,40 @@ const MAX_LENGTH = 10_000
 
 /** @param env what templates read: those that are compiled with another one are not remembered */
 export function templateMemo(env: CompileOptions['env']): Memo {
-  const known = new Map<string, unknown>()
-  const keep = (key: string, value: unknown) => {
-    if (key.length > MAX_LENGTH) return
-    if (known.size >= MAX_ENTRIES) known.clear()
-    known.set(key, value)
+  // By text first: a string is hashed once, one that is put together for every look-up is not.
+  const known = new Map<string, Map<string, unknown>>()
+  let entries = 0
+  const clear = () => {
+    known.clear()
+    entries = 0
   }
-  const remembered = <T>(key: string, make: () => T): T => {
-    const found = known.get(key) as T | undefined
+  const find = <T>(source: string, key: string) => known.get(source)?.get(key) as T | undefined
+  const keep = (source: string, key: string, value: unknown) => {
+    if (source.length + key.length > MAX_LENGTH) return
+    if (entries >= MAX_ENTRIES) clear()
+    const ofSource = known.get(source) ?? new Map<string, unknown>()
+    known.set(source, ofSource.set(key, value))
+    entries++
+  }
+  const remembered = <T>(source: string, key: string, make: () => T): T => {
+    const found = find<T>(source, key)
     if (found !== undefined) return found
     const made = make()
-    keep(key, made)
+    keep(source, key, made)
     return made
   }
-  const parsed = (source: string) => remembered(`parse\n${source}`, () => parse(source))
+  const parsed = (source: string) => remembered(source, 'parse', () => parse(source))
   return {
     parse: parsed,
     compile(source, options) {
       const { place, roots, trusted } = options
       if (options.env !== env || place === 'go') return compile(source, options)
-      const key = `${place} ${rootsKey(roots)} ${trusted?.join(' ') ?? ''}\n${source}`
-      return remembered(key, () => compile(source, options, () => parsed(source)))
+      const key = `${place} ${rootsKey(roots)} ${trusted?.join(' ') ?? ''}`
+      return remembered(source, key, () => compile(source, options, () => parsed(source)))
     },
-    find: <T>(key: string) => known.get(key) as T | undefined,
+    find,
     keep,
-    clear: () => known.clear(),
+    clear,
   }
 }
 

@@ -43,4 +43,17 @@ describe('a memo of templates', () => {
     assert.deepEqual(first, second)
     assert.deepEqual([...new Set(first!.map(({ range }) => range!.start.line))], [4, 5])
   })
+
+  test('what reads `.Config` is judged for each that it may hold', () => {
+    const memo = templateMemo(env)
+    const judge = (config: string, body: string) => {
+      const text = `name: a\nservers: [{name: s, config: {${config}}}]\ntools:\n  - {name: t, method: POST, endpoint: http://a, requestBody: '${body}'}\n`
+      return lintTemplates(readConfiguration({ file: 'a.yaml', text }, env), env, memo).map(
+        ({ code }) => code,
+      )
+    }
+    const direct = '{"a": "{{.Config.b}}"}'
+    assert.deepEqual(judge('b: c', direct), [])
+    assert.deepEqual(judge('d: c', direct), ['template-config'])
+  })
 })
