@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
 import type { CheckTogetherOptions } from './check.ts'
+import { forgetTrees } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -36,6 +37,8 @@ export async function readConfigurations(
   env: Env,
   options: ReadConfigurationsOptions = {},
 ): Promise<ReadConfigurationsResult> {
+  // Few places are asked for in what was read before.
+  forgetTrees()
   const findings: Finding[] = []
   const files = new Map<string, string>()
   for (const path of paths) {

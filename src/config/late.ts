@@ -3,9 +3,21 @@ import type { Locate, Path, Source } from './read.ts'
 /** Characters of the files whose trees are kept: a tree takes some forty bytes for each. */
 const MAX_KEPT = 512 * 1024
 
-/** Those that were looked into lately, the last one at the end. */
+/**
+ * The trees of the files that came first, by what stands for them: later stages go over the files in the same order.
+ * To keep those that came last would help nobody where there are many, and make the garbage collector move each tree.
+ */
 const kept = new Map<{ text: string }, Locate>()
 let characters = 0
+/** The one that was looked into last. */
+let last: { own: { text: string }; locate: Locate } | undefined
+
+/** Lets go of every tree. A file that is looked into after that is read again. */
+export function forgetTrees(): void {
+  kept.clear()
+  characters = 0
+  last = undefined
+}
 
 /**
  * A `locate` that holds no tree of nodes for long: most places are asked for while a file is read, or never.
@@ -16,7 +28,7 @@ export function lateLocator({ text }: Source, open: () => Locate, now: Locate): 
   const own = { text }
   keep(own, now)
   const opened = () => {
-    const locate = kept.get(own) ?? open()
+    const locate = kept.get(own) ?? (last?.own === own ? last.locate : open())
     keep(own, locate)
     return locate
   }
@@ -25,11 +37,8 @@ export function lateLocator({ text }: Source, open: () => Locate, now: Locate): 
 }
 
 function keep(own: { text: string }, locate: Locate): void {
-  if (!kept.delete(own)) characters += own.text.length
+  last = { own, locate }
+  if (kept.has(own) || characters + own.text.length > MAX_KEPT) return
   kept.set(own, locate)
-  for (const oldest of kept.keys()) {
-    if (characters <= MAX_KEPT || oldest === own) return
-    kept.delete(oldest)
-    characters -= oldest.text.length
-  }
+  characters += own.text.length
 }
