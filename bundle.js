@@ -1,10 +1,10 @@
 // The last step of the build: the command line as a few files below dist/bin. To load two hundred takes longer than
 // most commands run.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 /** Many small files, which every command loads; all other packages stay what npm has installed. */
-const INLINED = ['yaml', 'commander']
+const INLINED = ['yaml', 'commander', 'chalk']
 const FOLDER = 'dist/bin'
 
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -26,5 +26,9 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
-const licenses = INLINED.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8')}`)
+const licenses = INLINED.map((name) => {
+  const folder = `node_modules/${name}`
+  const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+  return `${name}\n\n${readFileSync(`${folder}/${license}`, 'utf8')}`
+})
 writeFileSync(`${FOLDER}/LICENSES.txt`, licenses.join('\n'))

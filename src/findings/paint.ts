@@ -1,26 +1,13 @@
-/** Codes that begin and end a style on a terminal (ECMA-48, SGR). */
-const STYLES = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  blue: [34, 39],
-  cyan: [36, 39],
-} as const
+import { Chalk, type ChalkInstance } from 'chalk'
+
+const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const
 
 export type Paint = (text: string) => string
-export type Palette = Readonly<Record<keyof typeof STYLES, Paint>>
+export type Palette = Readonly<Record<(typeof STYLES)[number], Paint>>
 
-const as =
-  ([on, off]: readonly [number, number]): Paint =>
-  (text) =>
-    text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`
-
-const COLOURED = Object.fromEntries(
-  Object.entries(STYLES).map(([name, codes]) => [name, as(codes)]),
-) as Palette
-const PLAIN = Object.fromEntries(Object.keys(STYLES).map((name) => [name, (text: string) => text])) as Palette
+/** Whether it is a terminal is the caller's to know. */
+const COLOURED: ChalkInstance = new Chalk({ level: 1 })
+const PLAIN = Object.fromEntries(STYLES.map((name) => [name, (text: string) => text])) as Palette
 
 /** What colours text for a terminal, or leaves it as it is. */
 export function palette(color: boolean): Palette {
