@@ -103,7 +103,9 @@ function hide(configuration: Configuration, tool: Tool, env: Env) {
 /** The headers are those that are sent; URL and body are shown without secrets, or not at all. */
 function withHidden(sent: UpstreamRequest, masked: UpstreamRequest | undefined): UpstreamRequest {
   const { origin, path, body } = masked ?? { origin: sent.origin, path: `/${SHOWN}`, body: SHOWN }
-  return { ...sent, origin, path, ...(sent.body !== undefined && { body: body ?? '' }) }
+  // A form is made of arguments only, and its boundary is in the headers.
+  const shown = typeof sent.body === 'string' ? (body ?? '') : sent.body
+  return { ...sent, origin, path, ...(shown !== undefined && { body: shown }) }
 }
 
 /** The tool as the first server that offers it would serve it; a file under work may have no server yet. */

@@ -177,6 +177,7 @@ tools:
       input,
     })
     assert.match(form.stdout, /name="file"; filename="note\.txt"\r?\n[\s\S]*words of a note/)
+    assert.match(form.stdout, /boundary=(\S+)\r?\n[\s\S]*\n--\1--/)
     const args = ['render', '-', 'create', 'id=1', 'n=1', `tags=@${join(folder, 'tags.json')}`]
     assert.match((await run(t, args, { env, input })).stdout, /"tags": \["from","file"\]/)
   })
