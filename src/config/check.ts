@@ -4,6 +4,7 @@ import { serverNames, type TenantSettings } from './model.ts'
 import { type Claim, prefixClaims, take } from './prefixes.ts'
 import type { Path, ReadConfiguration } from './read.ts'
 import { tenantFaults } from './tenants.ts'
+import { atOnce, type Steps } from './turns.ts'
 import { list, quote } from './words.ts'
 
 export interface CheckTogetherOptions {
@@ -32,13 +33,22 @@ export function checkAlone(read: Read, { reserved = [], tenants }: CheckTogether
 /**
  * What is wrong with names and references, inside each configuration and among all of them; sorted. Those that
  * could not be read are passed over.
- * @param aloneOf gives what `checkAlone` says, for those who know it already
  */
 export function checkTogether(
   configurations: readonly ReadConfiguration[],
   options: CheckTogetherOptions = {},
-  aloneOf = (read: Read) => checkAlone(read, options),
 ): Finding[] {
+  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options)))
+}
+
+/**
+ * The same, with pauses.
+ * @param aloneOf gives what `checkAlone` says
+ */
+export function* togetherSteps(
+  configurations: readonly ReadConfiguration[],
+  aloneOf: (read: Read) => Alone,
+): Steps<Finding[]> {
   const findings: Finding[] = []
   const names = new Map<string, At>()
   const taken = new Map<string, Claim>()
@@ -46,18 +56,13 @@ export function checkTogether(
     if (!each.configuration) continue
     const read = each as Read
     const { name } = read.configuration
-    if (!read.doubtful(['name']))
-      once(
-        names,
-        name,
-        { read, path: ['name'] },
-        findings,
-        'duplicate-configuration',
-        `two configurations have the name ${quote(name)}`,
-      )
+    const at = { read, path: ['name'] }
+    if (!read.doubtful(at.path))
+      once(names, name, at, findings, 'duplicate-configuration', 'two configurations have the name')
     const alone = aloneOf(read)
     for (const found of alone.findings) findings.push(found)
     for (const claims of alone.claims) take(taken, claims, findings)
+    yield
   }
   return sortFindings(findings)
 }
@@ -68,10 +73,11 @@ function once(
   at: At,
   findings: Finding[],
   code: Finding['code'],
-  message: string,
+  same: string,
 ) {
   const first = seen.get(name)
-  if (first) findings.push(report(at, code, message, 'Rename or remove one of the two', first))
+  const hint = 'Rename or remove one of the two'
+  if (first) findings.push(report(at, code, `${same} ${quote(name)}`, hint, first))
   else seen.set(name, at)
 }
 
@@ -80,8 +86,8 @@ function checkNames(read: Read, findings: Finding[]) {
   const { tools, prompts, servers, mcpServers } = read.configuration
   const unique = (kind: string, seen: Map<string, At>, name: string, owner: Path) => {
     const path = [...owner, 'name']
-    const message = `two ${kind} have the name ${quote(name)}`
-    if (!read.doubtful(path)) once(seen, name, { read, path }, findings, 'duplicate-name', message)
+    if (!read.doubtful(path))
+      once(seen, name, { read, path }, findings, 'duplicate-name', `two ${kind} have the name`)
   }
 
   const toolNames = new Map<string, At>()

@@ -52,11 +52,11 @@ export async function readConfigurations(
   const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))
   const turn = takeTurns()
   for await (const source of inTurn([...files.values()], open)) {
-    if (source) configurations.push(reader.read(source))
+    if (source) configurations.push(await reader.read(source))
     await turn()
   }
   for (const read of configurations) findings.push(...read.findings)
-  findings.push(...reader.together(configurations))
+  findings.push(...(await reader.together(configurations)))
   const sources = new Map(configurations.map(({ file, text }) => [file, text]))
   return { configurations, findings: sortFindings(findings), sources }
 }

@@ -12,10 +12,11 @@ import { checkFields } from './rules.ts'
 import { pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
+import { atOnce, type Steps } from './turns.ts'
 import { schemaErrorsOf } from './validate.ts'
-import { readValues } from './values.ts'
+import { readValues, type Values } from './values.ts'
 import { sayer } from './words.ts'
-import { parseYaml } from './yaml.ts'
+import { type Parsed, parseYaml } from './yaml.ts'
 
 /** Keys and indexes from the top of a file to a value, such as `['tools', 0, 'endpoint']`. */
 export type Path = readonly (string | number)[]
@@ -59,8 +60,14 @@ export const MAX_FILE_SIZE = 4 * 1024 * 1024
  * names refer to is checked by `checkTogether`. Never throws.
  */
 export function readConfiguration(source: Source, env: Env): ReadConfiguration {
+  return atOnce(configurationSteps(source, env))
+}
+
+/** The same, with pauses. */
+export function* configurationSteps(source: Source, env: Env): Steps<ReadConfiguration> {
   const { file } = source
-  const read = readSchemaFile(source, env, 'configuration')
+  const read = yield* schemaFileSteps(source, env, 'configuration')
+  yield
   const { findings } = read
   const repaired = wanting(read) ? repairedOf(read, source) : undefined
   // What was repaired must never pass for sound.
@@ -74,8 +81,10 @@ export function readConfiguration(source: Source, env: Env): ReadConfiguration {
     ? read.locateBy(nodes)
     : lateLocator(source, () => locatorOf(source, env), read.locate)
   const configuration = buildConfiguration(value as Record<string, Json>)
+  yield
   const context = { file, text: source.text, nodes, locate, findings, doubtful }
   readArguments(configuration.tools, context)
+  yield
   checkFields(configuration, context)
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
 }
@@ -123,10 +132,19 @@ export interface SchemaFile {
   locateBy: (nodes: Nodes) => Locate
 }
 
+interface OpenFile {
+  parsed: Parsed
+  broken: boolean
+  values: Values
+  nodes: Nodes
+  locateBy: SchemaFile['locateBy']
+}
+
 /** The tree of a file and its values, with what is wrong with the YAML. */
-function openFile(source: Source, env: Env, { shape }: LoadedSchema) {
+function* openFile(source: Source, env: Env, { shape }: LoadedSchema): Steps<OpenFile> {
   const size = source.text.length > MAX_FILE_SIZE
-  const parsed = size ? parseYaml({ ...source, text: '' }) : parseYaml(source)
+  const parsed = yield* parseYaml(size ? { ...source, text: '' } : source)
+  yield
   const { findings } = parsed
   if (size)
     findings.push(
@@ -140,14 +158,19 @@ function openFile(source: Source, env: Env, { shape }: LoadedSchema) {
 }
 
 function locatorOf(source: Source, env: Env): Locate {
-  const { nodes, locateBy } = openFile(source, env, loadSchema('configuration'))
+  const { nodes, locateBy } = atOnce(openFile(source, env, loadSchema('configuration')))
   return locateBy(nodes)
 }
 
 /** Reads a YAML file that one of the schemas describes. */
 export function readSchemaFile(source: Source, env: Env, name: SchemaName): SchemaFile {
+  return atOnce(schemaFileSteps(source, env, name))
+}
+
+function* schemaFileSteps(source: Source, env: Env, name: SchemaName): Steps<SchemaFile> {
   const schema = loadSchema(name)
-  const { parsed, broken, values, nodes, locateBy } = openFile(source, env, schema)
+  const { parsed, broken, values, nodes, locateBy } = yield* openFile(source, env, schema)
+  yield
   const { findings } = parsed
   const { value, spoilt } = values
   const locate = locateBy(nodes)

@@ -1,14 +1,15 @@
 import type { Finding } from '../findings/index.ts'
 import type { Read } from './at.ts'
-import { type Alone, type CheckTogetherOptions, checkAlone, checkTogether } from './check.ts'
-import { type Env, type ReadConfiguration, readConfiguration, type Source } from './read.ts'
+import { type Alone, type CheckTogetherOptions, checkAlone, togetherSteps } from './check.ts'
+import { configurationSteps, type Env, type ReadConfiguration, type Source } from './read.ts'
+import { inTurns, takeTurns } from './turns.ts'
 
-/** Reads the same configurations time and again; what is the same as the last time costs nothing. */
+/** Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing. */
 export interface Reader {
   /** As `readConfiguration`; the one of the last time where file and text are the same. */
-  read(source: Source): ReadConfiguration
+  read(source: Source): ReadConfiguration | Promise<ReadConfiguration>
   /** As `checkTogether`; what is checked here is the last time for the next `read`. */
-  together(configurations: readonly ReadConfiguration[]): readonly Finding[]
+  together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]>
 }
 
 /**
@@ -20,6 +21,7 @@ export function createReader(env: Env, options: CheckTogetherOptions = {}): Read
   let byFile = new Map<string, ReadConfiguration>()
   let findings: readonly Finding[] = []
   const alone = new WeakMap<ReadConfiguration, Alone>()
+  const turn = takeTurns()
 
   const aloneOf = (read: Read) => {
     const known = alone.get(read)
@@ -31,15 +33,17 @@ export function createReader(env: Env, options: CheckTogetherOptions = {}): Read
   return {
     read(source) {
       const known = byFile.get(source.file)
-      return known?.text === source.text ? known : readConfiguration(source, env)
+      return known?.text === source.text ? known : inTurns(configurationSteps(source, env), turn)
     },
-    together(configurations) {
+    async together(configurations) {
       if (configurations.length === last.length && configurations.every((read, i) => read === last[i]))
         return findings
+      const found = await inTurns(togetherSteps(configurations, aloneOf), turn)
+      // In one step, as another reading may have ended meanwhile.
       last = [...configurations]
       byFile = new Map(last.map((read) => [read.file, read]))
-      findings = checkTogether(last, options, aloneOf)
-      return findings
+      findings = found
+      return found
     },
   }
 }

@@ -1,7 +1,7 @@
-/** Milliseconds of work after which others have their turn. */
-const TURN = 2
+/** Milliseconds of work after which others have their turn: a call takes two of them to go out and come back. */
+const TURN = 1
 
-/** For long loops: after some milliseconds of work what it returns is to be awaited, so that calls go on meanwhile. */
+/** For long loops: after some work what it returns is to be awaited, so that calls go on meanwhile. */
 export function takeTurns(): () => Promise<void> | undefined {
   let began = performance.now()
   return () => {
@@ -13,4 +13,25 @@ export function takeTurns(): () => Promise<void> | undefined {
       })
     })
   }
+}
+
+/** Work that yields wherever it may pause, and returns what it comes to. */
+export type Steps<T> = Generator<void, T, void>
+
+/** Does all of it without a pause. */
+export function atOnce<T>(steps: Steps<T>): T {
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
+}
+
+/** Does it with pauses. @param turn of `takeTurns` */
+export async function inTurns<T>(steps: Steps<T>, turn: () => Promise<void> | undefined): Promise<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const pause = turn()
+    if (pause) await pause
+    step = steps.next()
+  }
+  return step.value
 }

@@ -1,6 +1,7 @@
-import { type Document, type ParsedNode, parseDocument, type YAMLError } from 'yaml'
+import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError, YAMLParseError } from 'yaml'
 import { type Finding, finding, type Position, type Range } from '../findings/index.ts'
 import type { Source } from './read.ts'
+import type { Steps } from './turns.ts'
 
 /** A parsed file: the tree of YAML nodes, and where offsets are. */
 export interface Parsed {
@@ -17,7 +18,7 @@ const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 const MAX_WARNINGS = 100
 
 /** Parses one YAML 1.2 document (core schema). Never throws. */
-export function parseYaml(source: Source): Parsed {
+export function* parseYaml(source: Source): Steps<Parsed> {
   const range = rangesOf(source.text)
   const heap = TAG_HEAP.exec(source.text)
   if (heap) {
@@ -29,14 +30,7 @@ export function parseYaml(source: Source): Parsed {
   }
   let doc: Document.Parsed
   try {
-    doc = parseDocument(source.text, {
-      schema: 'core',
-      resolveKnownTags: false,
-      uniqueKeys: false,
-      prettyErrors: false,
-      // `silent` would hide a second document.
-      logLevel: 'error',
-    }) as Document.Parsed
+    doc = yield* documentOf(source.text)
   } catch (error) {
     // The parser recurses: only a stack that is used up gets here.
     const message = error instanceof RangeError ? 'the YAML is nested too deep' : 'the YAML cannot be read'
@@ -55,6 +49,38 @@ export function parseYaml(source: Source): Parsed {
   for (const warning of doc.warnings.slice(0, MAX_WARNINGS))
     findings.push(warningFinding(warning, source, range))
   return { root: doc.contents, findings, range }
+}
+
+/** So many words of YAML are looked at in one step. */
+const STEP = 50
+
+/** As `parseDocument` of the parser, which takes no pause. */
+function* documentOf(text: string): Steps<Document.Parsed> {
+  const parser = new Parser()
+  const composer = new Composer({
+    schema: 'core',
+    resolveKnownTags: false,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'error',
+  })
+  const docs: Document.Parsed[] = []
+  const compose = (tokens: ReturnType<Parser['next']>) => {
+    for (const token of tokens) docs.push(...composer.next(token))
+  }
+  let words = 0
+  for (const word of new Lexer().lex(text)) {
+    compose(parser.next(word))
+    if (docs.length > 1) break
+    if (++words % STEP === 0) yield
+  }
+  yield
+  compose(parser.end())
+  docs.push(...composer.end(true, text.length))
+  const [doc, second] = docs as [Document.Parsed, Document.Parsed?]
+  // Its message is ours.
+  if (second) doc.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', ''))
+  return doc
 }
 
 function errorFinding(error: YAMLError, { file, text }: Source, range: Parsed['range']): Finding {

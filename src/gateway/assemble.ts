@@ -80,6 +80,8 @@ async function assembleWith(
   for (const old of served.values()) if (only && !only.has(old.name)) kept.add(old)
 
   for (const read of reading.configurations) {
+    const pause = turn()
+    if (pause) await pause
     const { configuration, file, text } = read
     if (passed.has(file)) continue
     const old = (configuration && served.get(configuration.name)) ?? byFile(file)
@@ -88,7 +90,6 @@ async function assembleWith(
     else if (!configuration) refuse(old?.name ?? file, old)
     else {
       // A broken one too, so that one run shows everything.
-      await turn()
       const made = await inspect({ ...read, configuration }, context, turn)
       findings.push(...made.findings)
       if (broken.has(file) || hasErrors(made.findings)) refuse(old?.name ?? configuration.name, old)

@@ -42,13 +42,13 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
       const turn = takeTurns()
       const configurations: ReadConfiguration[] = []
       for (const { place: file, text } of stored) {
-        configurations.push(reader.read({ file, text }))
+        configurations.push(await reader.read({ file, text }))
         await turn()
       }
       const findings = configurations.flatMap((read) => read.findings)
       return {
         configurations,
-        findings: sortFindings([...findings, ...reader.together(configurations)]),
+        findings: sortFindings([...findings, ...(await reader.together(configurations))]),
         sources: new Map(configurations.map(({ file, text }) => [file, text])),
         versions: new Map(stored.map(({ name, version }) => [name, version])),
       }
