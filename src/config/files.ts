@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
 import type { CheckTogetherOptions } from './check.ts'
+import type { FileReader } from './known-files.ts'
 import { forgetTrees } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
@@ -15,6 +16,8 @@ export interface ReadConfigurationsOptions extends CheckTogetherOptions {
   stdin?: () => Uint8Array
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
+  /** Reads what are many files; absent: they are read as few are. */
+  files?: FileReader
 }
 
 export interface ReadConfigurationsResult {
@@ -50,8 +53,11 @@ export async function readConfigurations(
   const { reader = createReader(env, options) } = options
   const configurations: ReadConfiguration[] = []
   const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))
+  const names = [...files.values()]
+  const isMany = names.length >= MANY && !files.has('-')
+  const read = options.files && isMany ? options.files(names, findings) : inTurn(names, open)
   const turn = takeTurns()
-  for await (const source of inTurn([...files.values()], open)) {
+  for await (const source of read) {
     if (source) configurations.push(await reader.read(source))
     await turn()
   }
@@ -61,6 +67,8 @@ export async function readConfigurations(
   return { configurations, findings: sortFindings(findings), sources }
 }
 
+/** Fewer files than these are read before a thread has begun. */
+const MANY = 100
 /** So many files are opened at once: more are no faster. */
 const AT_ONCE = 16
 
@@ -127,7 +135,7 @@ async function isReadable(entry: Dirent, path: string): Promise<boolean> {
   return target === undefined || target.isFile()
 }
 
-/** The text of a file, or undefined with a finding of why there is none. */
+/** The same of a file that is not read yet. */
 export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
   try {
     return await readBytes(file, (bytes) => decode(file, bytes, findings))
@@ -151,7 +159,8 @@ function readStdin(
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
+/** The text of a file, or undefined with a finding of why there is none. */
+export function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
   if (bytes.byteLength > MAX_FILE_SIZE) {
     findings.push(tooLarge(file))
     return undefined
@@ -178,7 +187,7 @@ const REASONS: Record<string, [string, string]> = {
   ELOOP: ['the links of this path lead in a circle', 'Mend the link'],
 }
 
-function unreadable(file: string, error: unknown): Finding {
+export function unreadable(file: string, error: unknown): Finding {
   const { code = '', message } = error as NodeJS.ErrnoException
   const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
   return finding('unreadable-file', file, reason, { hint })

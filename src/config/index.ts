@@ -6,6 +6,7 @@ export {
   readConfigurations,
   readSource,
 } from './files.ts'
+export { createFileReader } from './known-files.ts'
 export { LINT_CONFIG_FILE, type LintConfig, readLintConfig } from './lint-config.ts'
 export type * from './model.ts'
 export { DEFAULT_LIMITS, serverNames } from './model.ts'

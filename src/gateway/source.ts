@@ -1,5 +1,6 @@
 import {
   type CheckTogetherOptions,
+  createFileReader,
   type Env,
   type ReadConfiguration,
   type ReadConfigurationsResult,
@@ -22,10 +23,15 @@ export type ConfigurationSource = (
 /** Files and folders. What a killed `config apply` left half done in a folder is ended first. */
 export function fromPaths(paths: readonly string[]): ConfigurationSource {
   const readerOf = readerKeeper()
+  const files = createFileReader()
   return async (env, options) => {
     const failed: Finding[] = []
     for (const path of paths) await settle(path).catch((error) => failed.push(unreadable(path, error)))
-    const reading = await readConfigurations(paths, env, { ...options, reader: readerOf(env, options) })
+    const reading = await readConfigurations(paths, env, {
+      ...options,
+      reader: readerOf(env, options),
+      files,
+    })
     return failed.length === 0
       ? reading
       : { ...reading, findings: sortFindings([...failed, ...reading.findings]) }
