@@ -15,7 +15,7 @@ const files = named.length
       .sort()
 const strict = process.env.CI === 'true'
 /** Milliseconds after which a file hangs, and is ended as failed, on the slowest machine. */
-const FILE_TIMEOUT = 1_200_000
+const FILE_TIMEOUT = 900_000
 
 const first = run(files)
 let { status } = first
