@@ -130,11 +130,15 @@ export function openSeat(
         clearTimeout(timer)
         resolve(given)
       }
+      const begins = method === 'initialize'
       const expire = () => {
+        const late = `The server ${upstream.name} did not answer the handshake within ${startupTimeout} ms`
+        // A handshake cannot be cancelled (2025-11-25, Cancellation).
+        if (begins) return settle({ fault: late })
         tell('timed out')
         settle({ fault: `The server said nothing of this call for ${timeout / 1000} s; it was cancelled` })
       }
-      const timer = setTimeout(expire, method === 'initialize' ? startupTimeout : timeout)
+      const timer = setTimeout(expire, begins ? startupTimeout : timeout)
       pending.set(id, { token, call, settle, timer })
       const sent = { ...omit(params, '_meta'), ...withToken(meta, token === undefined ? undefined : id) }
       const fault = lost ?? channel?.send(stringify({ jsonrpc: '2.0', id, method, params: sent }))

@@ -87,6 +87,12 @@ for (const start of ['exit', 'silent'] as const)
     await until(() => proxy.status().connections === 0)
   })
 
+test('a client without a session is told of a handshake that stays without an answer', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [stdio({ startupTimeout: '300ms' }, { start: 'silent' })])
+  const { error } = await modern(url).request('tools/list')
+  assert.match(error.message, /^The server s1 did not answer the handshake within 300 ms/)
+})
+
 test('a command that does not exist is told, and named in the log only', TIMEOUT, async (t) => {
   const { url, logged } = await proxied(t, [{ type: 'stdio', command: 'no-such-command-here' }])
   const { initialized } = await open(url)
