@@ -40,6 +40,9 @@ export function checkNames(
 }
 
 function checkArgument(name: string, report: (message: string, hint: string) => void) {
+  // JSON Schema validators take it for a prototype, so a call can never give it.
+  if (name === '__proto__')
+    return report(`the argument ${quote(name)} can be given by no call`, 'Choose another name')
   if (ARGUMENT.test(name)) return
   const odd = /[^A-Za-z0-9_.-]/u.exec(name)?.[0]
   const fault =
