@@ -5,7 +5,7 @@ import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
 import type { CheckTogetherOptions } from './check.ts'
 import type { FileReader } from './known-files.ts'
-import { forgetTrees } from './late.ts'
+import { expectFiles } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -40,8 +40,6 @@ export async function readConfigurations(
   env: Env,
   options: ReadConfigurationsOptions = {},
 ): Promise<ReadConfigurationsResult> {
-  // Few places are asked for in what was read before.
-  forgetTrees()
   const findings: Finding[] = []
   const files = new Map<string, string>()
   for (const path of paths) {
@@ -50,6 +48,7 @@ export async function readConfigurations(
       if (!files.has(identity)) files.set(identity, file)
     }
   }
+  expectFiles(files.size)
   const { reader = createReader(env, options) } = options
   const configurations: ReadConfiguration[] = []
   const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))

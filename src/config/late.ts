@@ -2,20 +2,23 @@ import type { Locate, Path, Source } from './read.ts'
 
 /** Characters of the files whose trees are kept: a tree takes some forty bytes for each. */
 const MAX_KEPT = 512 * 1024
-
 /**
- * The trees of the files that came first, by what stands for them: later stages go over the files in the same order.
- * To keep those that came last would help nobody where there are many, and make the garbage collector move each tree.
+ * Of more files none is kept but the last one: where the trees of the first live on, the engine expects it of all, and
+ * the garbage collector moves every one of them.
  */
+const FEW = 50
+
+/** By what stands for a file. */
 const kept = new Map<{ text: string }, Locate>()
-let characters = 0
+/** Characters that may be kept yet. */
+let room = 0
 /** The one that was looked into last. */
 let last: { own: { text: string }; locate: Locate } | undefined
 
-/** Lets go of every tree. A file that is looked into after that is read again. */
-export function forgetTrees(): void {
+/** So many files are read next. Lets go of every tree: a file that is looked into after that is read again. */
+export function expectFiles(files: number): void {
   kept.clear()
-  characters = 0
+  room = files <= FEW ? MAX_KEPT : 0
   last = undefined
 }
 
@@ -38,7 +41,7 @@ export function lateLocator({ text }: Source, open: () => Locate, now: Locate): 
 
 function keep(own: { text: string }, locate: Locate): void {
   last = { own, locate }
-  if (kept.has(own) || characters + own.text.length > MAX_KEPT) return
+  if (kept.has(own) || own.text.length > room) return
   kept.set(own, locate)
-  characters += own.text.length
+  room -= own.text.length
 }
