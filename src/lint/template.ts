@@ -34,12 +34,11 @@ export interface Context {
  */
 export function checkTemplate(subject: Subject, context: Context, report: Report): Ref[] {
   const { memo } = context
-  const { source, servers } = subject
-  const key = keyOf(subject)
-  const ofAll = memo.find<Ref[]>(source, key)
-  if (ofAll) return ofAll
-  const ownKey = `${key} ${servers.map(serverKey).join(' ')}`
-  const known = memo.find<Ref[]>(source, ownKey)
+  const { source, place, phase, args, servers } = subject
+  // All that the judgement depends on, the place in the file and what `.Config` holds apart.
+  const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
+  const ownKey = `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
+  const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey)
   if (known) return known
   let sound = true
   const refs = checkAfresh(subject, context, (...told) => {
@@ -50,31 +49,17 @@ export function checkTemplate(subject: Subject, context: Context, report: Report
   return refs
 }
 
-/** All that the judgement of a template depends on, its place in the file and what `.Config` holds apart. */
-function keyOf({ place, phase, args, servers }: Subject): string {
-  return `lint ${place} ${phase} ${servers.length > 0} ${argsKey(args)}`
-}
-
 /** By name, or in all that there is. */
 function mayReadConfig(source: string, refs: readonly Ref[]): boolean {
   return source.includes('Config') || refs.some(({ path }) => path.length === 0 || path[0] === '*')
 }
 
-const argsKey = keyed(({ schemas, always, required, inPath, open }: Args) =>
-  stringify([[...schemas], [...always], [...required], [...inPath], open]),
-)
-const serverKey = keyed(({ config }: Server) => stringify(config))
+function writeArgs({ schemas, always, required, inPath, open }: Args): string {
+  return stringify([[...schemas], [...always], [...required], [...inPath], open])
+}
 
-function keyed<T extends object>(make: (one: T) => string): (one: T) => string {
-  const keys = new WeakMap<T, string>()
-  return (one) => {
-    let key = keys.get(one)
-    if (key === undefined) {
-      key = make(one)
-      keys.set(one, key)
-    }
-    return key
-  }
+function writeConfig({ config }: Server): string {
+  return stringify(config)
 }
 
 function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] {

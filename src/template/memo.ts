@@ -10,6 +10,8 @@ export interface Memo {
   /** Whatever else the template of a text was found to be; `key` says all that it depends on beside the text. */
   find<T>(source: string, key: string): T | undefined
   keep(source: string, key: string, value: unknown): void
+  /** A short name for what keys depend on, the same for whatever is written in the same way. */
+  nameOf<T extends object>(one: T, write: (one: T) => string): string
   /** Lets go of everything. */
   clear(): void
 }
@@ -22,9 +24,14 @@ const MAX_LENGTH = 10_000
 export function templateMemo(env: CompileOptions['env']): Memo {
   // By text first: a string is hashed once, one that is put together for every look-up is not.
   const known = new Map<string, Map<string, unknown>>()
+  const names = new Map<string, string>()
+  let ofObjects = new WeakMap<object, string>()
   let entries = 0
+  let named = 0
   const clear = () => {
     known.clear()
+    names.clear()
+    ofObjects = new WeakMap()
     entries = 0
   }
   const find = <T>(source: string, key: string) => known.get(source)?.get(key) as T | undefined
@@ -53,6 +60,17 @@ export function templateMemo(env: CompileOptions['env']): Memo {
     },
     find,
     keep,
+    nameOf(one, write) {
+      const known = ofObjects.get(one)
+      if (known !== undefined) return known
+      const text = write(one)
+      if (names.size >= MAX_ENTRIES) names.clear()
+      // Never one that was given before.
+      const name = names.get(text) ?? String(named++)
+      names.set(text, name)
+      ofObjects.set(one, name)
+      return name
+    },
     clear,
   }
 }

@@ -55,14 +55,14 @@ export function secretsIn({ file, text }: Source): Finding[] {
     }
   }
   // To look for every key and its value takes long, and few files have such a key in all these places.
-  const behind = [...new Set(Array.from(text.matchAll(BEHIND_KEY), ([, next]) => next))].join('')
-  for (const match of behind.includes(':') ? text.matchAll(PAIR) : []) {
-    const [whole, key = '', ...quoted] = match
+  const keys = [...text.matchAll(BEHIND_KEY)]
+  const behind = [...new Set(keys.map(([, next]) => next))].join('')
+  for (const [at, [whole, key = '', ...quoted]] of pairsOf(text, keys)) {
     const value = quoted.find((one) => one !== undefined) ?? ''
     const secret = value.replace(/^(?:Bearer|Basic|Token|ApiKey)\s+/i, '')
     if (!SECRET_KEY.test(key) || PLACEHOLDER.test(value)) continue
     if (!(/^Basic\s/i.test(value) ? isLogin(secret) : isSecret(key, secret))) continue
-    const start = match.index + whole.lastIndexOf(value) + value.length - secret.length
+    const start = at + whole.lastIndexOf(value) + value.length - secret.length
     add(start, start + secret.length, `what \`${key}\` is set to`)
   }
   for (const [next, form] of ASSIGNED)
@@ -79,6 +79,18 @@ export function secretsIn({ file, text }: Source): Finding[] {
     const message = `${what} looks like a secret, and stands in the file`
     return finding('literal-secret', file, message, { range: { start: place(start), end: place(end) }, hint })
   })
+}
+
+/** The pairs, each with its offset, of the lines on which such keys stand: no pair goes beyond its line. */
+function* pairsOf(text: string, keys: readonly RegExpExecArray[]): Generator<[number, RegExpExecArray]> {
+  let done = -1
+  for (const { 1: next, index } of keys) {
+    if (next !== ':' || index < done) continue
+    const start = text.lastIndexOf('\n', index) + 1
+    const end = text.indexOf('\n', index)
+    done = end < 0 ? text.length : end
+    for (const match of text.slice(start, done).matchAll(PAIR)) yield [start + match.index, match]
+  }
 }
 
 /** By its letters: long and without a pattern, or a password with more than letters. */
