@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { configuration } from './lint.ts'
 import { type Running, spread, start } from './process.ts'
@@ -12,6 +13,8 @@ const SECONDS = Number(process.env.SECONDS ?? 5)
 /** So many connections call without a pause; with RATE only so many calls a second are made. */
 const CONNECTIONS = 16
 const RATE = Number(process.env.RATE ?? 0)
+/** With RELOADS only so many reloads a second are made: one after another, cheaper ones are also more. */
+const RELOADS = Number(process.env.RELOADS ?? 0)
 const PORT = 42_100
 const GATEWAY = `http://127.0.0.1:${PORT + 1}`
 
@@ -60,7 +63,9 @@ function reloading(folder: string): () => Promise<number> {
   let stopped = false
   const done = (async () => {
     let count = 0
+    const began = performance.now()
     for (; !stopped; count++) {
+      if (RELOADS) await pause(Math.max(0, began + (count * 1000) / RELOADS - performance.now()))
       const i = count % CONFIGURATIONS
       const text = `${configuration(i)}# ${performance.now()}\n`
       writeFileSync(join(folder, `service-${i}.yaml`), text)
@@ -104,7 +109,7 @@ export async function lateBench(): Promise<string> {
       '| | p99, ms | calls per second |',
       '|---|---|---|',
       row('no reload', 'still'),
-      row('reload after reload', 'busy'),
+      row(RELOADS ? 'reloads' : 'reload after reload', 'busy'),
       '',
       `p99 with to without: ${spread(rounds.map(({ still, busy }) => busy.p99 / still.p99))}; reloads per second: ${spread(rounds.map(({ reloads }) => reloads))}`,
     ].join('\n')
