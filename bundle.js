@@ -18,6 +18,8 @@ await build({
   platform: 'node',
   target: 'node20.18',
   external: Object.keys(dependencies).filter((name) => !INLINED.includes(name)),
+  // Whether there is a terminal is asked by src/cli; to find it out by chalk loads half of what Node has for it.
+  alias: { '#supports-color': './node_modules/chalk/source/vendor/supports-color/browser.js' },
   // What is CommonJS asks for modules of Node by it.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)",
