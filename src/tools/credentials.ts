@@ -1,4 +1,4 @@
-import { parse } from '../json/index.ts'
+import { type Json, parse } from '../json/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
 import { lazy } from './words.ts'
@@ -7,15 +7,19 @@ const SHOWN = '***'
 const SECRET_HEADER =
   /^(?:authorization|cookie|set-cookie|.*-authorization)$|key|token|secret|passw|credential|signature/i
 const SECRET_PARAMETER =
-  /key|token|secret|passw|pwd|credential|signature|(?:^|[_-])(?:auth|sig|session)(?:$|[_-])/i
+  /(?:^|api[_-]?|access[_-]?|app[_-]?|subscription[_-]?)key$|token$|secret|passw|pwd|credential|signature|(?:^|[_-])(?:auth|sig|session)(?:$|[_-])/i
 /** Shorter ones stand in too many other words. */
-const SHORTEST = 4
+const SHORTEST = 6
 
 export const isSecretHeader = (name: string) => SECRET_HEADER.test(name)
 
-/** What of a request would be worth stealing: the values of headers and query parameters with telling names. */
-export function credentialsOf({ headers, path }: UpstreamRequest): string[] {
+/**
+ * What of a request would be worth stealing: the values of headers and query parameters with telling names.
+ * @param args of the call: what the client said itself it may hear again
+ */
+export function credentialsOf({ headers, path }: UpstreamRequest, args: Json): string[] {
   const found: string[] = []
+  const said = textsOf(args)
   for (let i = 0; i < headers.length; i += 2) {
     if (!isSecretHeader(headers[i]!)) continue
     const value = headers[i + 1]!
@@ -27,7 +31,7 @@ export function credentialsOf({ headers, path }: UpstreamRequest): string[] {
     if (SECRET_PARAMETER.test(decoded(name))) found.push(value, decoded(value))
   }
   const forms = found
-    .filter((value) => value.length >= SHORTEST)
+    .filter((value) => value.length >= SHORTEST && !said.has(value))
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
   // The longest first: one may hold another.
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
@@ -44,6 +48,13 @@ export function withoutCredentials(read: Typed, credentials: readonly string[]):
   const text = lazy(() => mask(read.text()))
   const data = lazy(() => (text() === read.text() ? read.data() : parse(text())))
   return { ...read, answer: { ...read.answer, headers: Object.fromEntries(masked) }, text, data }
+}
+
+/** Every scalar within, as text. */
+function textsOf(value: Json, texts = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return texts.add(String(value))
+  for (const member of Object.values(value)) textsOf(member, texts)
+  return texts
 }
 
 function cookieValues(name: string, value: string): string[] {

@@ -112,7 +112,10 @@ export function compileTool(
       checkSize(made.body, limits)
     }
     const url = () => shownUrl(origin, masked(), root)
-    return { request, sent: { method: tool.method, url, root, credentials: () => credentialsOf(request) } }
+    return {
+      request,
+      sent: { method: tool.method, url, root, credentials: () => credentialsOf(request, args) },
+    }
   }
 
   return {

@@ -106,6 +106,14 @@ test('an error repeats no credential that the request held, whatever the upstrea
   })
   assert.equal(text(json), `E ${shown}`)
   assert.deepEqual(json.result.structuredContent?.body, { said: shown })
+  const harmless = await get(
+    { status: 404, body: 'no match for yellow fern, sorted by created' },
+    { endpoint: `${target.origin}/path?keyword=yellow&sort_key=created` },
+  )
+  assert.match(text(harmless), /no match for yellow fern, sorted by created$/)
+  answer = { status: 404, body: 'no page after eyJsYXN0' }
+  const page = { endpoint: `${target.origin}/path`, args: [arg('page_token', 'query')] }
+  assert.match(text(await callable(page)({ page_token: 'eyJsYXN0' })), /no page after eyJsYXN0$/)
   const unshaped = await get(
     { body: 'not JSON: hunter-22' },
     { headers: { 'X-Api-Key': 'hunter-22' }, responseBody: '{{.Response.Data.x}}' },
