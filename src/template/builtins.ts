@@ -175,7 +175,7 @@ const HTML: Record<string, string> = {
   '"': '&#34;',
 }
 
-const JS = /[\0-\x1f\\'"<>&=]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
+const JS = /[\0-\x1f\\'"<>&=]|[^\x7f\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
 function escapeJs(char: string): string {
   switch (char) {

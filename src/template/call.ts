@@ -181,7 +181,9 @@ function referencedPath(
 function compileArgument(node: Operand, type: ParamType, unit: Unit): Compiled {
   if (node.type === 'nil') {
     const nilable = type === 'any' || type === 'value' || type === 'map' || type === 'list'
-    return nilable ? compileOperand(node, unit) : mistake(unit, node, `cannot assign nil to ${type}`)
+    return nilable
+      ? coerced(compileOperand(node, unit), type, node, unit)
+      : mistake(unit, node, `cannot assign nil to ${type}`)
   }
   if (node.type !== 'number' && node.type !== 'string' && node.type !== 'bool') {
     return coerced(compileOperand(node, unit), type, node, unit)

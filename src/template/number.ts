@@ -58,8 +58,13 @@ export function parseFloatText(text: string): number | undefined {
 
 function parseComplex(text: string): ParsedNumber {
   const split = text.slice(0, -1).search(/(?<=[^eEpP])[+-](?!.*(?<=[^eEpP])[+-])/)
-  const re = split > 0 ? parseReal(text.slice(0, split)) : 0
-  const im = parseReal(split > 0 ? text.slice(split, -1) : text.slice(0, -1))
+  if (split <= 0) {
+    // Go reads it as a float only: 017i is 17i, and 0x1i is no number.
+    const im = parseFloatText(text.slice(0, -1))
+    return im === undefined ? { error: `bad number syntax: "${text}"` } : { value: new Complex(0, im) }
+  }
+  const re = parseReal(text.slice(0, split))
+  const im = parseReal(text.slice(split, -1))
   if (re === undefined || im === undefined) return { error: `bad number syntax: "${text}"` }
   return { value: new Complex(re, im) }
 }

@@ -205,9 +205,8 @@ export function parseTime(text: string, layout: string, zone: string): GoTime | 
       return group
     })
   }
-  const groups = new RegExp(`^${pattern}${quoted(layout.slice(last))}$`).exec(text)?.groups
-  if (!groups && pattern !== '') return undefined
-  return moment(groups ?? {}, zone)
+  const match = new RegExp(`^${pattern}${quoted(layout.slice(last))}$`).exec(text)
+  return match ? moment(match.groups ?? {}, zone) : undefined
 }
 
 function moment(groups: Record<string, string | undefined>, zone: string): GoTime | undefined {

@@ -5,8 +5,10 @@ import { failure, readVectors, type Vector } from './vectors.ts'
 const vectors = readVectors('test/vectors/go-template.jsonl')
 /** Random templates that were run through Go 1.19. */
 const more = readVectors('test/vectors/go-more.jsonl')
+/** Edges of fmt and Sprig 3.2, run through them; camelcase is that of xstrings 1.5, which Sprig 3.3 has. */
+const sprig = readVectors('test/vectors/sprig-more.jsonl')
 const groups = new Map<string, Vector[]>()
-for (const vector of [...vectors, ...more])
+for (const vector of [...vectors, ...more, ...sprig])
   groups.set(vector.group, [...(groups.get(vector.group) ?? []), vector])
 
 for (const [group, members] of groups) {

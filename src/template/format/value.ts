@@ -131,7 +131,7 @@ export function formatMember(
 export function formatString(value: string, verb: string, flags: Flags): string | undefined {
   switch (verb) {
     case 'v':
-      if (flags.sharpV) return pad(quote(value, false), flags)
+      if (flags.sharpV) return pad(quote(truncate(value, flags), false), flags)
       return pad(truncate(value, flags), flags)
     case 's':
       return pad(truncate(value, flags), flags)

@@ -1,6 +1,7 @@
 import { execFault } from '../errors.ts'
 import { define, type FunctionEntry } from '../function.ts'
 import { int64, toFloat, toInt, toText } from './convert.ts'
+import { decimal } from './decimal.ts'
 
 const sum = (values: readonly bigint[]) => int64(values.reduce((all, value) => all + value, 0n))
 
@@ -19,19 +20,18 @@ export const numbers: readonly FunctionEntry[] = [
     define(`${name} a:any numbers:any...`, 'The greatest', (args) => greatest(args.map(toInt), 1)),
   ),
   define('min a:any numbers:any...', 'The least', (args) => greatest(args.map(toInt), -1)),
-  define('addf numbers:any...', 'The sum, with decimals', (args) => args.map(toFloat).reduce(plus, 0)),
-  define('add1f number:any', 'One more, with decimals', ([a]) => plus(toFloat(a), 1)),
+  define('addf numbers:any...', 'The sum, with decimals', (args) =>
+    decimal([0, ...args.map(toFloat)], 'plus'),
+  ),
+  define('add1f number:any', 'One more, with decimals', ([a]) => decimal([toFloat(a), 1], 'plus')),
   define('subf a:any numbers:any...', 'a minus the others, with decimals', (args) =>
-    args.map(toFloat).reduce((a, b) => plus(a, -b)),
+    decimal(args.map(toFloat), 'minus'),
   ),
   define('mulf a:any numbers:any...', 'The product, with decimals', (args) =>
-    args.map(toFloat).reduce((a, b) => decimal(a * b)),
+    decimal(args.map(toFloat), 'times'),
   ),
   define('divf a:any numbers:any...', 'a divided by the others, with decimals', (args) =>
-    args.map(toFloat).reduce((a, b) => {
-      if (b === 0) throw execFault('decimal division by 0')
-      return a / b
-    }),
+    decimal(args.map(toFloat), 'by'),
   ),
   define('maxf a:any numbers:any...', 'The greatest, with decimals', (args) =>
     Math.max(...args.map(toFloat)),
@@ -64,16 +64,6 @@ function greatest(values: readonly bigint[], sign: number): bigint {
 function nonZero(value: bigint): bigint {
   if (value === 0n) throw execFault('integer divide by zero')
   return value
-}
-
-/** Sprig adds in decimals: 0.1 + 0.2 is 0.3. */
-function plus(a: number, b: number): number {
-  return decimal(a + b)
-}
-
-/** Without the last digit's binary noise. */
-function decimal(value: number): number {
-  return Number.isFinite(value) ? Number(value.toPrecision(15)) : value
 }
 
 function round(value: number, digits: number, from: number): number {

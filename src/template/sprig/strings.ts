@@ -3,9 +3,9 @@ import { execFault, Fault } from '../errors.ts'
 import { define, type FunctionEntry, type Host } from '../function.ts'
 import { typedList } from '../kinds.ts'
 import { quote } from '../strconv.ts'
+import { camelCase, lowerCase, snakeCase, swapCase, titleCase, untitle, upperCase } from './cases.ts'
 import { newMap, toText, toTexts } from './convert.ts'
-
-import { abbreviate, camelCase, snakeCase, swapCase, titleCase, untitle, wrap } from './words.ts'
+import { abbreviate, wrap } from './words.ts'
 
 const text = (name: string, doc: string, change: (value: string) => unknown) =>
   define(`${name} text:string`, doc, ([value]) => change(value as string))
@@ -15,8 +15,8 @@ const pair = (signature: string, doc: string, call: (a: string, b: string) => un
 
 export const strings: readonly FunctionEntry[] = [
   text('trim', 'Without white space at both ends', (value) => value.trim()),
-  text('upper', 'In upper case', (value) => value.toUpperCase()),
-  text('lower', 'In lower case', (value) => value.toLowerCase()),
+  text('upper', 'In upper case', upperCase),
+  text('lower', 'In lower case', lowerCase),
   text('title', 'Each word with a capital', titleCase),
   text('untitle', 'Each word without a capital', untitle),
   text('swapcase', 'Upper case for lower case and the reverse', swapCase),
@@ -85,8 +85,7 @@ export const strings: readonly FunctionEntry[] = [
   define('cat values:any...', 'The values with spaces between', (args, host) =>
     present(args)
       .map((arg) => toText(arg, host))
-      .join(' ')
-      .trimEnd(),
+      .join(' '),
   ),
   define('indent spaces:int text:string', 'Each line indented', ([spaces, value], host) =>
     indent(Number(spaces), value as string, host),

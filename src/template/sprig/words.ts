@@ -1,49 +1,6 @@
 import { byteLength, byteSlice } from '../bytes.ts'
 
-/** Changes of words, as strings.Title, goutils and xstrings make them. */
-
-/** Go's strings.Title: letters behind white space or an ASCII sign. */
-export function titleCase(text: string): string {
-  return text.replace(
-    /(^|\s|[\x00-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f])(\p{L})/gu,
-    (_, before: string, letter: string) => before + letter.toUpperCase(),
-  )
-}
-
-export function untitle(text: string): string {
-  return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toLowerCase())
-}
-
-export function swapCase(text: string): string {
-  return text.replace(/\p{L}/gu, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  )
-}
-
-/** Words of any case: capitals, digits that begin a word in lower case, and runs of capitals are told apart. */
-const WORD =
-  /\d+\p{Ll}[\p{Ll}\d]*|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+(?:\d+(?![\p{Ll}\d]))?|\p{Lu}+(?:\d+(?![\p{Ll}\d]))?|\d+|[^\p{L}\d\s_-]+|\p{L}+/gu
-
-export function snakeCase(text: string, joiner: string): string {
-  return edges(text, joiner, (inner) =>
-    (inner.match(WORD) ?? []).map((word) => word.toLowerCase()).join(joiner),
-  )
-}
-
-export function camelCase(text: string): string {
-  return edges(text, '_', (inner) =>
-    (inner.match(WORD) ?? []).map((word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase()).join(''),
-  )
-}
-
-/** Joiners at both ends stay. */
-function edges(text: string, joiner: string, change: (inner: string) => string): string {
-  let from = 0
-  let to = text.length
-  while (from < to && /[\s_-]/.test(text[from]!)) from++
-  while (to > from && /[\s_-]/.test(text[to - 1]!)) to--
-  return joiner.repeat(from) + change(text.slice(from, to)) + joiner.repeat(text.length - to)
-}
+/** Texts made shorter or narrower, as goutils does. */
 
 /** goutils' AbbreviateFull; lengths are bytes. */
 export function abbreviate(text: string, left: number, width: number): string {

@@ -1,0 +1,98 @@
+/** Changes of case, as Go's strings, goutils and xstrings make them: a letter always becomes one letter. */
+
+const ASCII = /^[\x00-\x7f]*$/
+
+export function upperCase(text: string): string {
+  return ASCII.test(text) ? text.toUpperCase() : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, upper)
+}
+
+export function lowerCase(text: string): string {
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, lower)
+}
+
+/** A letter without a single capital, such as ß, stays. */
+function upper(char: string): string {
+  const capital = char.toUpperCase()
+  return capital.length > char.length ? char : capital
+}
+
+/** Only İ has a longer small form; the first letter of it is the whole in Go. */
+function lower(char: string): string {
+  const small = char.toLowerCase()
+  return small.length > char.length ? small[0]! : small
+}
+
+/** Go's strings.Title: letters behind white space or an ASCII sign. */
+export function titleCase(text: string): string {
+  return text.replace(
+    /(^|\s|[\x00-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f])(\p{L})/gu,
+    (_, before: string, letter: string) => before + upper(letter),
+  )
+}
+
+export function untitle(text: string): string {
+  return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + lower(letter))
+}
+
+export function swapCase(text: string): string {
+  return text.replace(/\p{L}/gu, (letter) => (letter === lower(letter) ? upper(letter) : lower(letter)))
+}
+
+/**
+ * The pieces that xstrings cuts a text into: connectors, punctuation, a word with its capital or a run of
+ * capitals, small letters, digits, and other signs, to which ideographs belong.
+ */
+const PIECES =
+  /(?<connector>[\s_-]+)|(?<punctuation>\p{P}+)|(?<capital>\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}\p{Ll}+|\p{Lu}+)|(?<small>(?:(?!\p{Lu}|[\u3400-\u9fff])\p{L})+)|(?<digits>\p{N}+)|(?:[\u3400-\u9fff]|[^\s\p{L}\p{N}\p{P}])+/gu
+
+type Piece = { text: string; type: 'connector' | 'punctuation' | 'capital' | 'small' | 'digits' | 'other' }
+
+function pieces(text: string): Piece[] {
+  return [...text.matchAll(PIECES)].map(({ 0: piece, groups }) => {
+    const named = Object.entries(groups!).find(([, found]) => found !== undefined)
+    return { text: piece, type: (named?.[0] ?? 'other') as Piece['type'] }
+  })
+}
+
+/** Words in small letters with the joiner between; digits go with the letters behind them, else with the word before. */
+export function snakeCase(text: string, joiner: string): string {
+  const all = pieces(text)
+  let out = ''
+  const loose = (at: number) => ['connector', 'punctuation', undefined].includes(all[at]?.type)
+  const glued = (at: number) => all[at]?.type === 'small' || all[at]?.type === 'digits'
+  for (let at = 0; at < all.length; ) {
+    const { text: piece, type } = all[at++]!
+    if (type === 'connector') out += joiner.repeat(piece.length)
+    else if (type === 'punctuation') out += piece
+    else {
+      out += type === 'capital' ? lowerCase(piece) : piece
+      let digits = type === 'digits'
+      if (!digits && all[at]?.type === 'digits') {
+        digits = all[at + 1]?.type === 'small'
+        out += (digits ? joiner : '') + all[at++]!.text
+      }
+      if (digits) while (glued(at)) out += all[at++]!.text
+      if (!loose(at)) out += joiner
+    }
+  }
+  return out
+}
+
+/** Words with a capital; of several connectors between them all but one stay, as do those at both ends. */
+export function camelCase(text: string): string {
+  const all = text.match(/[\s_-]+|[^\s_-]+/g) ?? []
+  return all
+    .map((piece, at) => {
+      if (!/^[\s_-]/.test(piece)) return capitalized(piece)
+      return at === 0 || at === all.length - 1 ? piece : piece.slice(1)
+    })
+    .join('')
+}
+
+/** Capitals that follow the first one at once become small: HTTP is Http. */
+function capitalized(word: string): string {
+  const capitals = /^\p{Lu}+/u.exec(word)?.[0]
+  if (capitals === undefined) return word.replace(/^./su, upper)
+  const [first] = capitals
+  return first + lowerCase(capitals.slice(first!.length)) + word.slice(capitals.length)
+}
