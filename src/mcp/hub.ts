@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../json/index.ts'
+import { InFlight } from './in-flight.ts'
 import { notificationText, type RequestId, resultText } from './jsonrpc.ts'
 import type { SessionRevision } from './revisions.ts'
 import type { EventStream } from './stream.ts'
@@ -20,7 +21,7 @@ export interface Session {
   /** GET streams, the newest last; messages that answer no request go to the newest. */
   streams: EventStream[]
   /** Calls under way, by request id. */
-  readonly calls: Map<RequestId, CallUnderWay>
+  readonly calls: InFlight<RequestId, CallUnderWay>
   /** What a proxied server has for this session; it ends with it. */
   attached?: Attached
 }
@@ -106,11 +107,11 @@ export function createHub(options: HubOptions = {}): Hub {
   const sessions = new Map<string, Session>()
   /** Ids of sessions that their clients ended, the newest last. */
   const ended = new Set<string>()
-  const streams = new Set<Kept>()
+  const streams = new InFlight<Kept, true>()
   const listeners = new Set<Listener>()
 
   const beat = setInterval(() => {
-    for (const stream of streams) stream.write(': keep-alive\n\n')
+    for (const stream of streams.keys()) stream.write(': keep-alive\n\n')
     const oldest = Date.now() - idleTimeout
     for (const session of sessions.values()) {
       if (session.lastUsed > oldest) break
@@ -130,7 +131,7 @@ export function createHub(options: HubOptions = {}): Hub {
   }
 
   function add(known: Pick<Session, 'id' | 'prefix' | 'caller' | 'revision' | 'owner'>): Session {
-    const session: Session = { ...known, lastUsed: Date.now(), streams: [], calls: new Map() }
+    const session: Session = { ...known, lastUsed: Date.now(), streams: [], calls: new InFlight() }
     sessions.set(session.id, session)
     if (sessions.size > maxSessions) endSession(sessions.values().next().value as Session)
     return session
@@ -162,8 +163,8 @@ export function createHub(options: HubOptions = {}): Hub {
       return session
     },
     endSession,
-    keep: (stream) => streams.add(stream),
-    drop: (stream) => streams.delete(stream),
+    keep: (stream) => streams.set(stream, true),
+    drop: (stream) => void streams.delete(stream),
     listen: (listener) => listeners.add(listener),
     unlisten: (listener) => listeners.delete(listener),
     listChanged(prefix, kind) {
@@ -186,9 +187,9 @@ export function createHub(options: HubOptions = {}): Hub {
     },
     async drain() {
       for (const listener of [...listeners]) endListener(listener)
-      for (const stream of [...streams]) stream.drain?.()
+      for (const stream of streams.keys()) stream.drain?.()
       const ends = [...sessions.values()].map(async (session) => {
-        await Promise.allSettled([...session.calls.values()].map(({ ended }) => ended))
+        await Promise.allSettled(session.calls.values().map(({ ended }) => ended))
         await session.attached?.drain()
         for (const stream of [...session.streams]) stream.close()
       })
@@ -198,7 +199,7 @@ export function createHub(options: HubOptions = {}): Hub {
       clearInterval(beat)
       for (const listener of [...listeners]) endListener(listener)
       for (const session of [...sessions.values()]) endSession(session)
-      for (const stream of [...streams]) stream.close?.()
+      for (const stream of streams.keys()) stream.close?.()
     },
   }
 }

@@ -28,6 +28,7 @@ export {
   type ListKind,
   type Session,
 } from './hub.ts'
+export { InFlight } from './in-flight.ts'
 export * from './jsonrpc.ts'
 export { checkParamHeaders, declaredParamHeaders } from './mirror.ts'
 export { paramHeaderFault } from './param-header-fault.ts'

@@ -23,8 +23,9 @@ import type { Definition, Resolved } from './definition.ts'
 import { forwardAnswer, forwardedHeaders, readMessages, refusal, refusedCaller } from './forward.ts'
 import type { Handshake, Opened } from './front.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
-import type { Request, Restored } from './link.ts'
-import { ACCEPT, createServerSession, idOf, parsed, setsState } from './server-session.ts'
+import { type Restored, setsState } from './lasting.ts'
+import type { Request } from './link.ts'
+import { ACCEPT, createServerSession, idOf, parsed } from './server-session.ts'
 import { filterText, type ToolFilter } from './tools.ts'
 
 export interface BytesOptions {

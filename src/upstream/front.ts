@@ -30,7 +30,8 @@ import {
   type Session,
   withSession,
 } from '../mcp/index.ts'
-import type { Fault, Request, Restored } from './link.ts'
+import type { Restored } from './lasting.ts'
+import type { Fault, Request } from './link.ts'
 import { present, recipient } from './takeover.ts'
 
 /** A client's session with a proxied server, whatever is behind it. */

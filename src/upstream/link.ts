@@ -3,6 +3,7 @@ import { type JsonObject, stringify } from '../json/index.ts'
 import { isObject, type Message, type RequestId } from '../mcp/index.ts'
 import type { Backoff } from './backoff.ts'
 import type { Channel, ChannelEvents } from './channel.ts'
+import type { Restored } from './lasting.ts'
 
 export type Request = Extract<Message, { kind: 'request' }>
 export type Response = Extract<Message, { kind: 'response' }>
@@ -39,12 +40,6 @@ export interface LinkEvents {
   lost(reason: string, ids?: Iterable<RequestId>): void
   /** A message was too large to take; of which request when that could be found. */
   oversized(id: RequestId | undefined): void
-}
-
-/** A request that is sent again to a server that was started anew. */
-export interface Restored {
-  method: string
-  params: JsonObject
 }
 
 export interface LinkOptions {

@@ -1,6 +1,7 @@
 import type { Definition, Resolved } from './definition.ts'
 import { createEras, type Era, type Eras } from './era.ts'
-import type { Fault, Link, LinkEvents, Restored } from './link.ts'
+import type { Restored } from './lasting.ts'
+import type { Fault, Link, LinkEvents } from './link.ts'
 import { createModern, type Modern } from './modern.ts'
 import type { Stateless, StatelessCall } from './stateless.ts'
 import { createToModern } from './to-modern.ts'

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { isObject, type Message, type RequestId } from '../mcp/index.ts'
+import { InFlight, isObject, type Message, type RequestId } from '../mcp/index.ts'
 import type { Channel } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
@@ -33,7 +33,7 @@ export function openSharedChild(
   resolved: Resolved,
   onEvent: { listChanged(): void; closed(proven: boolean, reason: string): void },
 ): SharedChild | Fault {
-  const pending = new Map<number, Pending>()
+  const pending = new InFlight<number, Pending>()
   const { timeout } = upstream.limits
   let count = 0
   let proven = false
@@ -42,11 +42,11 @@ export function openSharedChild(
     oversized(id) {
       const call = typeof id === 'number' ? pending.get(id) : undefined
       const fault = { fault: 'The answer of the server is larger than maxResponseSize' }
-      for (const each of call ? [call] : [...pending.values()]) each.settle(fault)
+      for (const each of call ? [call] : pending.values()) each.settle(fault)
     },
     closed(reason) {
       onEvent.closed(proven, reason)
-      for (const call of [...pending.values()]) call.settle({ fault: `${reason}; the call was not repeated` })
+      for (const call of pending.values()) call.settle({ fault: `${reason}; the call was not repeated` })
     },
   })
   if ('fault' in opened) return opened
@@ -81,9 +81,9 @@ export function openSharedChild(
       return
     }
     // What names no request is of the one that can have such messages, if it is one.
-    const calls = [...pending.values()].filter(({ logs, timer }) =>
-      method === 'notifications/message' ? logs : timer !== undefined,
-    )
+    const calls = pending
+      .values()
+      .filter(({ logs, timer }) => (method === 'notifications/message' ? logs : timer !== undefined))
     if (calls.length === 1) calls[0]?.onMessage(raw)
   }
 
@@ -124,10 +124,10 @@ export function openSharedChild(
   return {
     request,
     size: () => pending.size,
-    logging: () => [...pending.values()].some(({ logs }) => logs),
+    logging: () => pending.values().some(({ logs }) => logs),
     close() {
       channel.close()
-      for (const call of [...pending.values()])
+      for (const call of pending.values())
         call.settle({ fault: `The server ${upstream.name} is being ended` })
     },
   }

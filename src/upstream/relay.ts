@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { stringify } from '../json/index.ts'
 import {
   type AnswerForm,
   accepted,
@@ -8,6 +8,7 @@ import {
   type Hub,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  InFlight,
   isObject,
   isSessionRevision,
   type Message,
@@ -19,7 +20,8 @@ import {
 } from '../mcp/index.ts'
 import { batchReply } from './batch.ts'
 import type { Handshake, Opened } from './front.ts'
-import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request, type Restored } from './link.ts'
+import { createLasting, type Lasting, type Restored } from './lasting.ts'
+import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request } from './link.ts'
 import { noted, textOf } from './message.ts'
 import type { ToolFilter } from './tools.ts'
 
@@ -40,7 +42,7 @@ export interface Relay {
   /** What the link has to say. */
   events: LinkEvents
   /** What a server that was started anew has to be told. */
-  restore(): Restored[]
+  restore: Lasting['restore']
   /** Opens the server's session by the client's `initialize`. */
   initialize(link: Link, request: Request, text: string): Promise<Opened>
   /** The same in place of another server, to which the client has said what is restored. */
@@ -74,11 +76,10 @@ const MAX_WAITING = 256
 /** A progress token that no message carries. */
 const NONE = Symbol('none')
 export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: RelayOptions): Relay {
-  const pending = new Map<RequestId, Pending>()
+  const pending = new InFlight<RequestId, Pending>()
   /** Requests of the server that the client has not answered, and the call they belong to. */
   const asked = new Map<RequestId, Pending | undefined>()
-  const subscribed = new Set<string>()
-  let level: Json | undefined
+  const { remember, restore } = createLasting()
   let waiting: string[] = []
   let link: Link | undefined
   let opening = false
@@ -92,7 +93,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       if (message.method === 'notifications/cancelled' && asked.has(requestId as RequestId))
         return asked.get(requestId as RequestId)
     }
-    return pending.size === 1 ? pending.values().next().value : undefined
+    return pending.size === 1 ? pending.values()[0] : undefined
   }
 
   function deliver(message: Message, text: string): void {
@@ -100,7 +101,11 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     if (message.kind === 'request') asked.set(message.id, call)
     call?.timer.refresh()
     const stream = session.streams.at(-1)
-    const other = () => [...pending.values()].reverse().find(({ reply }) => reply?.canStream())?.reply
+    const other = () =>
+      pending
+        .values()
+        .reverse()
+        .find(({ reply }) => reply?.canStream())?.reply
     if (call?.reply?.canStream()) call.reply.message(text)
     else if (stream) stream.send(text)
     else if (other()) other()?.message(text)
@@ -161,7 +166,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     }
     pending.set(id, call)
     if (reply) hub.keep(reply)
-    remember(method, params)
+    remember(message)
     const sent = filter ? filter.request(message, text) : text
     if (typeof sent !== 'string') {
       settle(call, errorText(id, sent), 'hidden tool')
@@ -174,13 +179,6 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
 
   function unsent(call: Pending, { fault }: Fault): void {
     if (pending.get(call.id) === call) fail(call, fault)
-  }
-
-  /** Keeps what a server that is started anew would have forgotten. */
-  function remember(method: string, { level: wanted, uri }: JsonObject): void {
-    if (method === 'logging/setLevel') level = wanted
-    else if (method === 'resources/subscribe') subscribed.add(String(uri))
-    else if (method === 'resources/unsubscribe') subscribed.delete(String(uri))
   }
 
   function note(message: Message, text: string): void {
@@ -206,7 +204,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       },
       lost(reason, ids) {
         asked.clear()
-        for (const id of ids ?? [...pending.keys()]) {
+        for (const id of ids ?? pending.keys()) {
           const call = pending.get(id)
           if (call) fail(call, `${reason}; the call was not repeated, the next one starts it anew`)
         }
@@ -215,7 +213,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
         const message = 'The answer of the server is larger than maxResponseSize'
         const known = id !== undefined ? pending.get(id) : undefined
         // Without an id it may be the answer to any of them.
-        for (const call of known ? [known] : [...pending.values()]) fail(call, message)
+        for (const call of known ? [known] : pending.values()) fail(call, message)
       },
     },
     async adopt(link, { request, text }, restored) {
@@ -223,7 +221,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       if (!opened.ok) return opened
       await link.send(noted('notifications/initialized'), INITIALIZED)
       for (const [i, { method, params }] of restored.entries()) {
-        remember(method, params)
+        remember({ method, params })
         // Nobody waits for the answer.
         const raw = { jsonrpc: '2.0', id: `plantgw-restore-${i}`, method, params }
         await link.send({ kind: 'request', id: raw.id, method, params, raw }, stringify(raw))
@@ -237,10 +235,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       if (message.method === 'notifications/cancelled') return pending.has(requestId as RequestId)
       return progressToken !== undefined && message.method === 'notifications/progress' && asked.size > 0
     },
-    restore: () => [
-      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
-      ...[...subscribed].map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
-    ],
+    restore,
     async initialize(given, request, text) {
       link = given
       opening = true
@@ -289,7 +284,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     },
     busy: () => opening || pending.size > 0,
     close() {
-      for (const call of [...pending.values()]) fail(call, 'The session has ended')
+      for (const call of pending.values()) fail(call, 'The session has ended')
       link?.close()
     },
   }

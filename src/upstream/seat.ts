@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../mcp/index.ts'
+import { InFlight, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../mcp/index.ts'
 import type { Channel } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import { type Fault, type Request, refusalOf } from './link.ts'
@@ -55,7 +55,7 @@ export function openSeat(
   clientInfo: JsonObject,
   onClosed: () => void,
 ): Seat {
-  const pending = new Map<string, Pending>()
+  const pending = new InFlight<string, Pending>()
   const listeners: Seat['listeners'] = new Set()
   const onEnd: Seat['onEnd'] = new Set()
   /** Ids of seats differ, so that what comes late from one can't be taken for another's. */
@@ -70,7 +70,7 @@ export function openSeat(
     if (lost) return
     lost = fault
     onClosed()
-    for (const call of [...pending.values()]) call.settle(fault)
+    for (const call of pending.values()) call.settle(fault)
     listeners.clear()
     for (const listener of [...onEnd]) listener()
     onEnd.clear()
@@ -84,7 +84,7 @@ export function openSeat(
 
   /** The one call that hears what names no call; seats are given out so that there is one at the most. */
   function hearer(wants: (call: SeatCall) => boolean): Pending | undefined {
-    const calls = [...pending.values()].filter(({ call }) => call && wants(call))
+    const calls = pending.values().filter(({ call }) => call && wants(call))
     return calls.length === 1 ? calls[0] : undefined
   }
 
@@ -159,7 +159,7 @@ export function openSeat(
       oversized(id) {
         const fault = { fault: 'The answer of the server is larger than maxResponseSize' }
         const found = pending.get(String(id))
-        for (const call of found ? [found] : [...pending.values()]) call.settle(fault)
+        for (const call of found ? [found] : pending.values()) call.settle(fault)
       },
       closed: (reason) => end({ fault: `${reason}; the call was not repeated` }),
     })

@@ -3,19 +3,16 @@ import { isObject, type Message } from '../mcp/index.ts'
 import type { Resolved } from './definition.ts'
 import { readMessages } from './forward.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
-import type { Request, Restored } from './link.ts'
+import { createLasting, type Lasting } from './lasting.ts'
 import type { ToolFilter } from './tools.ts'
 
 /** What the gateway knows of a session with a streamable HTTP server, and says in it by itself. */
-export interface ServerSession {
+export interface ServerSession extends Lasting {
   /** The server's own id, when it gives one. */
   id: string | undefined
   revision: string
   /** The client's `initialize`; empty where another replica has it. */
   initialize: string
-  /** Keeps what a server that has forgotten the session is told again. */
-  remember(request: Pick<Request, 'method' | 'params'>): void
-  restore(): Restored[]
   /** Opens the session anew, once for all who ask at the same time; whether the server took it. */
   reopen(): Promise<boolean>
   /** Whether a message may be sent a second time. */
@@ -38,15 +35,8 @@ const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
 const SAFE =
   /^(?:ping|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
 
-/** Requests whose effect lasts as long as the session. */
-export function setsState({ method }: Pick<Request, 'method'>): boolean {
-  return /^(?:logging\/setLevel|resources\/(?:un)?subscribe)$/.test(method)
-}
-
 export function createServerSession(options: ServerSessionOptions): ServerSession {
   const { resolved, http, filter, maxMessage, name } = options
-  let level: Json | undefined
-  let subscribed: string[] = []
   let reopening: Promise<boolean> | undefined
 
   function headers(): Record<string, string> {
@@ -93,16 +83,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     id: undefined,
     revision: '',
     initialize: '',
-    remember({ method, params }) {
-      const uri = String(params.uri)
-      if (method === 'logging/setLevel') level = params.level
-      else if (method === 'resources/subscribe') subscribed = [...new Set([...subscribed, uri])]
-      else if (method === 'resources/unsubscribe') subscribed = subscribed.filter((one) => one !== uri)
-    },
-    restore: () => [
-      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
-      ...subscribed.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
-    ],
+    ...createLasting(),
     reopen() {
       reopening ??= handshake().finally(() => {
         reopening = undefined

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type Json, parse } from '../json/index.ts'
-import { Cancellation, errorText, INTERNAL_ERROR, isObject, type RequestId } from '../mcp/index.ts'
+import { Cancellation, errorText, INTERNAL_ERROR, InFlight, isObject, type RequestId } from '../mcp/index.ts'
 import { type Channel, type ChannelEvents, oneLine } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
@@ -26,7 +26,7 @@ export function openStreamable(
   let noted: Promise<void> = Promise.resolve()
   /** Requests without an answer. */
   const awaited = new Set<RequestId>()
-  const work = new Set<Promise<void>>()
+  const work = new InFlight<Promise<void>, true>()
   let finish: () => void = () => {}
   const ended = new Promise<void>((resolve) => {
     finish = resolve
@@ -34,14 +34,14 @@ export function openStreamable(
 
   function track(promise: Promise<void>): void {
     const tracked = promise.finally(() => work.delete(tracked))
-    work.add(tracked)
+    work.set(tracked, true)
   }
   function close(): void {
     if (closing) return
     closing = true
     abort.abort()
     if (sessionId !== undefined) track(note('DELETE'))
-    void Promise.all(work).then(finish)
+    void Promise.all(work.keys()).then(finish)
   }
   function headers(): Record<string, string> {
     return {

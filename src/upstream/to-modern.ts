@@ -5,6 +5,7 @@ import {
   type CancelSignal,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  InFlight,
   isObject,
   negotiate,
   type RequestId,
@@ -45,7 +46,7 @@ export function createToModern(
   { server, resolved, caller, name }: ToModernOptions,
   events: LinkEvents,
 ): Link {
-  const calls = new Map<RequestId, Cancellation>()
+  const calls = new InFlight<RequestId, Cancellation>()
   /** Requests to the client that it has not answered. */
   const asked = new Map<string, (answer: JsonObject) => void>()
   const own = `plantgw-${randomUUID()}`

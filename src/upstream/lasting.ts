@@ -1,0 +1,35 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import type { Request } from './link.ts'
+
+/** A request that is sent again to a server that was started anew. */
+export interface Restored {
+  method: string
+  params: JsonObject
+}
+
+/** What a client's requests have set in its session, and a server that lost the session is told again. */
+export interface Lasting {
+  remember(request: Pick<Request, 'method' | 'params'>): void
+  restore(): Restored[]
+}
+
+/** Requests whose effect lasts as long as the session. */
+export function setsState({ method }: Pick<Request, 'method'>): boolean {
+  return /^(?:logging\/setLevel|resources\/(?:un)?subscribe)$/.test(method)
+}
+
+export function createLasting(): Lasting {
+  let level: Json | undefined
+  const subscribed = new Set<string>()
+  return {
+    remember({ method, params }) {
+      if (method === 'logging/setLevel') level = params.level
+      else if (method === 'resources/subscribe') subscribed.add(String(params.uri))
+      else if (method === 'resources/unsubscribe') subscribed.delete(String(params.uri))
+    },
+    restore: () => [
+      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+      ...[...subscribed].map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+    ],
+  }
+}
