@@ -39,7 +39,8 @@ export function createSeveralLink(
   const links = branches.map(({ open }, i) => open(eventsOf(i)))
   /** How the client began, for servers that come up later. */
   let begun: { request: Request; text: string; revision: string } | undefined
-  const reviving = new Set<number>()
+  /** Handshakes with servers that were down: what is for one of them waits. */
+  const reviving = new Map<number, Promise<void>>()
   let closed = false
 
   function emit(raw: JsonObject): void {
@@ -87,8 +88,13 @@ export function createSeveralLink(
       asking.set(id, { i, settle })
       const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
       const message: Request = { kind: 'request', id, method, params, raw }
-      void Promise.resolve(links[i]!.send(message, stringify(raw))).then((fault) => fault && settle(fault))
+      void deliver(i, message, stringify(raw)).then((fault) => fault && settle(fault))
     })
+  }
+
+  async function deliver(i: number, message: Request, text: string): Promise<Fault | undefined> {
+    if (reviving.has(i)) await reviving.get(i)
+    return links[i]!.send(message, text)
   }
 
   async function take(request: Request): Promise<void> {
@@ -100,7 +106,7 @@ export function createSeveralLink(
     const { to, params } = outcome
     routed.set(id, { i: to, method })
     const sent = { ...raw, params }
-    const fault = await links[to]!.send({ ...request, params, raw: sent }, stringify(sent))
+    const fault = await deliver(to, { ...request, params, raw: sent }, stringify(sent))
     if (fault && routed.delete(id))
       emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.fault } })
   }
@@ -109,10 +115,11 @@ export function createSeveralLink(
   function revive(): void {
     for (const [i, { name, capabilities }] of parties.entries()) {
       if (capabilities || reviving.has(i) || !begun) continue
-      reviving.add(i)
-      void reopen(i, begun)
-        .then((reason) => reason !== undefined && onDown(name, reason))
-        .finally(() => reviving.delete(i))
+      const revival = reopen(i, begun).then((reason) => {
+        reviving.delete(i)
+        if (reason !== undefined) onDown(name, reason)
+      })
+      reviving.set(i, revival)
     }
   }
 

@@ -96,6 +96,24 @@ test('several servers: discovery, subscriptions and ends of one server', TIMEOUT
   assert.match(await client.call('s1__echo', { a: 1 }), /"a":1/)
 })
 
+test('several servers: a call for one that is being tried again is answered', TIMEOUT, async (t) => {
+  const silent = {
+    command: process.execPath,
+    args: ['-e', 'process.stdin.resume()'],
+    startupTimeout: '300ms',
+  }
+  const servers = [
+    { type: 'stdio', ...faultyStdio('session') },
+    { type: 'stdio', ...silent },
+  ]
+  const { url } = await proxied(t, servers, { list: true })
+  const client = await open(url)
+  // A list tries the silent one once more, in the background.
+  await client.request('tools/list')
+  assert.match(await client.call('s2__any'), /did not answer the handshake within 300 ms/)
+  assert.match(await client.call('s1__echo', { a: 1 }), /"a":1/)
+})
+
 test('a single server in a list is named as well', TIMEOUT, async (t) => {
   const faulty = await startFaulty(t, 'http')
   const { url } = await proxied(t, [{ type: 'streamable-http', url: faulty.url }], { list: true })
