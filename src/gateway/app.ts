@@ -61,17 +61,19 @@ export function createApp({
     // Two Host headers are an attack on whoever reads the other one (RFC 9112, 3.2).
     if (hasTwoHosts(c))
       return c.json({ error: 400, message: 'The request has more than one Host header' }, 400)
-    if (!guard.allowsHost(headers.host ?? new URL(c.req.url).host)) return forbidden(c, headers, 'Host')
+    const store = plants?.owns(path) ? plants.app : undefined
+    if (!guard.allowsHost(headers.host ?? new URL(c.req.url).host))
+      return forbidden(c, headers, 'Host', store !== undefined)
     // No route's endpoint looks like them, and calls need not look them up.
     if (path.startsWith('/_') || path === '/metrics') {
       const answered = ownPages?.(c, headers)
       if (answered) return answered
     }
-    if (plants?.owns(path)) {
+    if (store) {
       const { origin } = headers
       if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
-        return forbidden(c, headers, 'Origin')
-      return plants.app.fetch(c.req.raw, c.env)
+        return forbidden(c, headers, 'Origin', true)
+      return store.fetch(c.req.raw, c.env)
     }
     const found = find(table(), path)
     if (!found) return notFound(c, path)
@@ -88,7 +90,7 @@ export function createApp({
     const { method } = c.req
     const cors = origin !== undefined && route.cors?.allows(origin) ? route.cors : undefined
     if (origin !== undefined && !cors && !guard.allowsOrigin(origin, headers.host))
-      return forbidden(c, headers, 'Origin')
+      return forbidden(c, headers, 'Origin', false)
     // A preflight carries no credentials, so it comes before authentication (Fetch, 3.2.2).
     if (method === 'OPTIONS') return options(headers, route, endpoint)
     const requestId = requestIdOf(headers['x-request-id'])
@@ -172,13 +174,25 @@ const METHODS = { mcp: 'POST, GET, DELETE, OPTIONS', sse: 'GET, OPTIONS', messag
 function options({ origin }: RequestHeaders, { cors }: Route, endpoint: Endpoint): Response {
   const allow = { allow: METHODS[endpoint] }
   const headers =
-    origin !== undefined && cors?.allows(origin) ? { ...allow, ...cors.preflight(origin) } : allow
+    origin !== undefined && cors?.allows(origin)
+      ? { ...allow, ...cors.preflight(origin) }
+      : { ...allow, ...cors?.vary }
   return new Response(null, { status: 204, headers })
 }
 
-function forbidden(c: Context, headers: RequestHeaders, name: 'Host' | 'Origin'): Response {
-  const value = (name === 'Host' ? headers.host : headers.origin) ?? ''
-  const message = `${name} ${value.slice(0, 100)} is not allowed; allow it by ${name === 'Host' ? 'allowedHosts' : 'allowedOrigins'} of the settings${name === 'Origin' ? " or the router's cors" : ''}`
+/** The plant store's errors have a body of their own; those of the rest are JSON-RPC. */
+function forbidden(
+  c: Context,
+  headers: RequestHeaders,
+  name: 'Host' | 'Origin',
+  ofPlants: boolean,
+): Response {
+  const value = ((name === 'Host' ? headers.host : headers.origin) ?? '').slice(0, 100)
+  const setting = name === 'Host' ? 'allowedHosts' : 'allowedOrigins'
+  const cors = name === 'Origin' && !ofPlants ? " or the router's cors" : ''
+  const message = `${name} ${value} is not allowed; allow it by ${setting} of the settings${cors}`
+  if (name === 'Origin') c.header('Vary', 'Origin')
+  if (ofPlants) return c.json({ error: 403, message }, 403)
   return c.json({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } }, 403)
 }
 

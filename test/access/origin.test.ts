@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cors } from '../../src/config/model.ts'
+import { appOn, memory } from '../plants/helpers.ts'
 import { post, rpc, wire } from '../support/wire.ts'
 
 const CORS: Cors = {
@@ -33,6 +34,21 @@ test('on loopback only loopback names and allowed ones may be the Host or the Or
     assert.equal(await status({ origin }), 403, origin)
 })
 
+test('the plant store refuses them too, with the body of its errors', async () => {
+  const owns = (path: string) => path.startsWith('/plants')
+  const { app } = await wire({ plants: { app: appOn(memory().store), owns } })
+  for (const [header, value, setting] of [
+    ['host', 'evil.example', 'allowedHosts'],
+    ['origin', 'https://evil.example', 'allowedOrigins'],
+  ] as const) {
+    const response = await app.request('/plants', { headers: { host: 'localhost', [header]: value } })
+    assert.equal(response.status, 403)
+    const name = header === 'host' ? 'Host' : 'Origin'
+    const message = `${name} ${value} is not allowed; allow it by ${setting} of the settings`
+    assert.deepEqual(await response.json(), { error: 403, message })
+  }
+})
+
 test('bound to all addresses any Host will do, and an Origin must be the same or allowed', async () => {
   const { app } = await wire({ bind: '0.0.0.0' })
   const status = async (headers: Record<string, string>) =>
@@ -60,7 +76,15 @@ test('preflight: before authentication, only for allowed origins, with what the 
     'access-control-max-age': '600',
     vary: 'Origin',
   })
-  assert.equal((await preflight('https://evil.example')).status, 403)
+  // The other answers depend on the origin as well, so caches must tell them apart.
+  const foreign = await preflight('https://evil.example')
+  assert.equal(foreign.status, 403)
+  const local = await preflight('http://localhost:3000')
+  assert.equal(local.status, 204)
+  for (const refused of [foreign, local]) {
+    assert.equal(refused.headers.get('access-control-allow-origin'), null)
+    assert.equal(refused.headers.get('vary'), 'Origin')
+  }
 })
 
 test('answers to an allowed origin carry CORS headers, errors too, and say that they vary', async () => {

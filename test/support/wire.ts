@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { createCors } from '../../src/access/cors.ts'
 import { createHostGuard } from '../../src/access/rebinding.ts'
 import type { Cors } from '../../src/config/model.ts'
-import { createApp } from '../../src/gateway/app.ts'
+import { type AppParts, createApp } from '../../src/gateway/app.ts'
 import { buildTable, type Route } from '../../src/gateway/table.ts'
 import { createHub, type Hub, type HubOptions, type Method, type Service } from '../../src/mcp/index.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -24,6 +24,7 @@ export interface WireOptions {
   allowedHosts?: string[]
   allowedOrigins?: string[]
   token?: string
+  plants?: AppParts['plants']
 }
 
 /** An app with two prefixes, `/one` and `/two`, whose service has tools that the wire's tests need. */
@@ -53,9 +54,14 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     1,
     new Map([['test', { name: 'test', tenant: 'default', file: 'test.yaml', text: '', since: '', routes }]]),
   )
-  const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [] } = options
+  const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [], plants } = options
   const guard = createHostGuard({ bind, allowedHosts, allowedOrigins })
-  return { app: createApp({ table: () => table, hub, guard, log }), hub, waiting, cancelled }
+  return {
+    app: createApp({ table: () => table, hub, guard, log, ...(plants && { plants }) }),
+    hub,
+    waiting,
+    cancelled,
+  }
 }
 
 function testService(waiting: Map<string, () => void>, cancelled: string[]): Service {
