@@ -2,6 +2,7 @@ import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError
 import { type Finding, finding, type Position, type Range } from '../findings/index.ts'
 import type { Source } from './read.ts'
 import type { Steps } from './turns.ts'
+import { explain } from './yaml-faults.ts'
 
 /** A parsed file: the tree of YAML nodes, and where offsets are. */
 export interface Parsed {
@@ -39,12 +40,13 @@ export function* parseYaml(source: Source): Steps<Parsed> {
   const findings: Finding[] = []
   let line = 0
   for (const error of doc.errors) {
-    const found = errorFinding(error, source, range)
+    if (findings.length === MAX_SYNTAX_ERRORS) break
     // Once the tree is left, every further token is told: an echo of the first error.
     const echo = findings.length > 0 && error.message.includes('in YAML stream')
-    if (echo || found.range!.start.line === line || findings.length === MAX_SYNTAX_ERRORS) continue
-    line = found.range!.start.line
-    findings.push(found)
+    const { line: at } = range(error.pos[0], error.pos[0]).start
+    if (echo || at === line) continue
+    line = at
+    findings.push(errorFinding(error, source, range, doc))
   }
   for (const warning of doc.warnings.slice(0, MAX_WARNINGS))
     findings.push(warningFinding(warning, source, range))
@@ -83,9 +85,14 @@ function* documentOf(text: string): Steps<Document.Parsed> {
   return doc
 }
 
-function errorFinding(error: YAMLError, { file, text }: Source, range: Parsed['range']): Finding {
-  const [start, end] = error.pos
-  const at = range(start, Math.max(end, start + 1))
+function errorFinding(
+  error: YAMLError,
+  { file, text }: Source,
+  range: Parsed['range'],
+  doc: Document.Parsed,
+): Finding {
+  const [from, to] = error.pos
+  const at = range(from, Math.max(to, from + 1))
   if (error.code === 'MULTIPLE_DOCS') {
     return finding('several-documents', file, 'a second document begins here', {
       range: at,
@@ -95,52 +102,12 @@ function errorFinding(error: YAMLError, { file, text }: Source, range: Parsed['r
   if (error.code === 'RESOURCE_EXHAUSTION') {
     return finding('yaml-syntax', file, 'the YAML is nested too deep', { range: at, hint: 'Flatten it' })
   }
-  const message =
-    MESSAGES[error.code] ??
-    lowerFirst(error.message)
-      .replace(/\.$/, '')
-      .replace(
-        /flow-map-start|flow-seq-start|flow-map-end|flow-seq-end|seq-item-ind/g,
-        (name) => TOKENS[name]!,
-      )
-  return finding('yaml-syntax', file, message, { range: at, hint: syntaxHint(error, text, start) })
-}
-
-/** Where the parser speaks of its own affairs. */
-const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
-  TAB_AS_INDENT: 'a tab is used as indentation',
-  BLOCK_AS_IMPLICIT_KEY: 'a second `key: value` on one line',
-  BAD_ALIAS: 'an alias that cannot be followed',
+  const { start, end, message, hint } = explain(error, text, doc)
+  return finding('yaml-syntax', file, message, { range: range(start, end), hint })
 }
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
-}
-
-const TOKENS: Record<string, string> = {
-  'flow-map-start': '`{`',
-  'flow-seq-start': '`[`',
-  'flow-map-end': '`}`',
-  'flow-seq-end': '`]`',
-  'seq-item-ind': '`-`',
-}
-
-const HINTS: Partial<Record<YAMLError['code'], string>> = {
-  TAB_AS_INDENT: 'Indent with spaces, not tabs',
-  BAD_SCALAR_START: 'Put the value into quotes',
-  BAD_DQ_ESCAPE: 'Double the backslash, or use single quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'Put a value that holds `: ` into quotes, or begin a new line',
-  MULTILINE_IMPLICIT_KEY: 'A key needs a `:` after it on its line',
-  BAD_INDENT: 'Indent it as deep as its neighbours',
-  BLOCK_IN_FLOW: 'Inside `{ }` and `[ ]` write `{ }` and `[ ]` only',
-}
-
-function syntaxHint(error: YAMLError, text: string, offset: number): string {
-  const lineStart = text.lastIndexOf('\n', offset - 1) + 1
-  const line = text.slice(lineStart, lineStart + 300).split('\n', 1)[0]!
-  if (/(:|-)\s+\{\{/.test(line)) return 'Put a value that begins with a template into quotes: `"{{…}}"`'
-  if (/[{[,][^"']*\$\{/.test(line)) return 'Inside `{ }` and `[ ]` put `${NAME}` into quotes: `"${NAME}"`'
-  return HINTS[error.code] ?? 'Mend the YAML here; quote text that holds special characters'
 }
 
 function warningFinding(warning: YAMLError, { file }: Source, range: Parsed['range']): Finding {
