@@ -122,13 +122,19 @@ function checkReferences(read: Read, findings: Finding[]) {
     read.doubtful([key]) || read.configuration[key].some((_, i) => read.doubtful([key, i, 'name']))
   const allServers = !lacks('servers') && !lacks('mcpServers')
   const allTools = !lacks('tools')
+  // What a dangling reference most likely means is not told again as unrouted: one mistake, one finding.
+  const meant = new Set<string>()
+  let excused = 0
   for (const [i, router] of routers.entries()) {
     if (!allServers || read.doubtful(['routers', i, 'server'])) continue
     for (const [j, server] of serverNames(router).entries()) {
       const path = ['routers', i, 'server', ...(typeof router.server === 'string' ? [] : [j])]
       if (!known.has(server)) {
         const message = `there is no server ${quote(server)}`
-        findings.push(report({ read, path }, 'dangling-server', message, serverHint(server)))
+        const { close, hint } = serverHint(server)
+        if (close) meant.add(close)
+        else excused++
+        findings.push(report({ read, path }, 'dangling-server', message, hint))
       } else if (path.length === 4 && servers.some(({ name }) => name === server)) {
         const message = `${quote(server)} has HTTP tools, and only MCP servers can share a prefix`
         findings.push(report({ read, path }, 'dangling-server', message, 'Give it a router of its own'))
@@ -139,7 +145,7 @@ function checkReferences(read: Read, findings: Finding[]) {
     for (const [j, tool] of (allowedTools ?? []).entries()) {
       if (toolNames.has(tool) || !allTools) continue
       const message = `the server ${quote(name)} allows the tool ${quote(tool)}, which does not exist`
-      const hint = toolHint(tool)
+      const { hint } = toolHint(tool)
       findings.push(report({ read, path: ['servers', i, 'allowedTools', j] }, 'dangling-tool', message, hint))
     }
   }
@@ -160,7 +166,8 @@ function checkReferences(read: Read, findings: Finding[]) {
   const routed = new Set(routers.flatMap(serverNames))
   for (const key of ['servers', 'mcpServers'] as const) {
     for (const [i, { name }] of read.configuration[key].entries()) {
-      if (routed.has(name) || read.doubtful([key, i, 'name'])) continue
+      if (routed.has(name) || meant.has(name) || read.doubtful([key, i, 'name'])) continue
+      if (excused-- > 0) continue
       const message = `no router names the server ${quote(name)}`
       findings.push(
         report(
@@ -186,14 +193,18 @@ const MAX_LISTED = 12
 const MAX_COMPARED = 100_000
 
 /** Hints for words that are none of `names`. */
-function chooser(names: ReadonlySet<string>, what: string, add: string): (word: string) => string {
-  if (names.size === 0) return () => add
+function chooser(
+  names: ReadonlySet<string>,
+  what: string,
+  add: string,
+): (word: string) => { hint: string; close?: string } {
+  if (names.size === 0) return () => ({ hint: add })
   const rest = names.size > MAX_LISTED ? ` and ${names.size - MAX_LISTED} more` : ''
   const known = `${what}: ${list([...names].slice(0, MAX_LISTED))}${rest}`
   let compared = 0
   return (word) => {
     compared += names.size
     const close = compared <= MAX_COMPARED ? nearest(word, names) : undefined
-    return close ? `Did you mean \`${close}\`? ${known}` : known
+    return close ? { hint: `Did you mean \`${close}\`? ${known}`, close } : { hint: known }
   }
 }

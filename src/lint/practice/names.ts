@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { type Configuration, type ReadConfiguration, serverNames } from '../../config/index.ts'
+import { nearest } from '../../findings/index.ts'
 import { type Advise, quote } from './report.ts'
 import { isObject } from './schema.ts'
 
@@ -7,6 +8,9 @@ import { isObject } from './schema.ts'
 const MAX_TOOL_NAME = 64
 /** What they take for the name of a property. */
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** So many names are compared with those of all tools. */
+const MAX_MEANT = 50
 
 /** `shop.yaml`, `shop.prod.yaml` and `01-my_shop.yml` are files of `shop`. */
 export function checkFileName(file: string, { name }: Configuration, advise: Advise) {
@@ -62,8 +66,13 @@ function checkUnused(
   if (servers.some((_, i) => doubtful(['servers', i, 'allowedTools']))) return
   const allowed = new Set(servers.flatMap(({ allowedTools }) => allowedTools ?? []))
   const names = servers.map(({ name }) => quote(name)).slice(0, 3)
+  // A name that no tool has is told already, and most likely means one of these.
+  const defined = new Set(tools.map(({ name }) => name))
+  const unknown = [...allowed].filter((name) => !defined.has(name))
+  const meant = unknown.slice(0, MAX_MEANT).map((name) => nearest(name, defined))
+  let excused = unknown.length - meant.filter((name) => name !== undefined).length
   for (const [i, { name }] of tools.entries())
-    if (!allowed.has(name))
+    if (!allowed.has(name) && !meant.includes(name) && excused-- <= 0)
       advise(
         'unused-tool',
         ['tools', i, 'name'],
