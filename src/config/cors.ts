@@ -1,18 +1,20 @@
 import { nearest } from '../findings/index.ts'
-import type { Cors, Router } from './model.ts'
+import { type Configuration, type Cors, type Router, serverNames } from './model.ts'
 import type { Path } from './read.ts'
 import type { Checking, Report } from './rules.ts'
 import { list, METHODS, quote } from './words.ts'
 
-/** What pages send to MCP endpoints beside the headers that need no leave (2025-11-25 and 2026-07-28, Transports). */
-const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version', 'Mcp-Method', 'Mcp-Name']
+/** What pages send to MCP endpoints beside the headers that need no leave (2025-11-25, Transports). */
+const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version']
+/** And by the stateless revision (2026-07-28, Transports), without which pages can still open sessions. */
+const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
 
 /** The `cors` of a router: what browsers would refuse, and what keeps MCP from working in one. */
 export function checkCors(
-  { cors, auth }: Router,
+  { cors }: Router,
   path: Path,
   report: Report,
-  { locate, doubtful }: Pick<Checking, 'locate' | 'doubtful'>,
+  { locate, doubtful, login }: Pick<Checking, 'locate' | 'doubtful'> & { login: boolean },
 ) {
   if (!cors) return
   const { allowOrigins, allowMethods, allowCredentials } = cors
@@ -37,7 +39,7 @@ export function checkCors(
       ? `Write \`${meant}\``
       : 'Write scheme, host and port, such as `https://app.example.com`'
     const message = `no browser sends the origin ${quote(origin)}`
-    report('cors-origin', [...path, 'allowOrigins', k], message, hint, undefined, meant)
+    report('cors-origin', [...path, 'allowOrigins', k], message, hint, undefined, meant ? { now: meant } : {})
   })
   // Without an origin nothing of it is used.
   if (allowOrigins.length === 0) {
@@ -58,14 +60,38 @@ export function checkCors(
     const message = `\`${key}\` lacks ${list(missing)}, which MCP in a browser needs`
     report('cors-incomplete', [...path, key], message, 'Add it, or remove the key for what MCP needs')
   }
-  const login = auth?.mode === 'bearer' ? ['Authorization'] : []
   needs('allowMethods', allowMethods.some((method) => method === 'POST' || method === '*') ? [] : ['POST'])
-  needs('allowHeaders', [
+  const headers = [
     ...missingFrom(cors, 'allowHeaders', REQUEST_HEADERS),
     // `*` does not stand for this one (Fetch, 4.9).
-    ...missingFrom({ ...cors, allowCredentials: true }, 'allowHeaders', login),
-  ])
+    ...missingFrom({ ...cors, allowCredentials: true }, 'allowHeaders', login ? ['Authorization'] : []),
+  ]
+  const stateless = missingFrom(cors, 'allowHeaders', STATELESS_HEADERS)
+  needs('allowHeaders', headers.length > 0 ? [...headers, ...stateless] : [])
+  if (headers.length === 0 && stateless.length > 0 && !doubtful([...path, 'allowHeaders'])) {
+    const message = `\`allowHeaders\` lacks ${list(stateless)}, which MCP 2026-07-28 in a browser needs`
+    const hint = 'Add them, unless all pages use earlier revisions'
+    report('cors-incomplete', [...path, 'allowHeaders'], message, hint, undefined, { severity: 'info' })
+  }
   needs('exposeHeaders', missingFrom(cors, 'exposeHeaders', ['Mcp-Session-Id']))
+}
+
+const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
+
+/** Whether what a router serves sends on the `Authorization` of its callers. */
+export function forwardsLogin({ servers, tools, mcpServers }: Configuration, router: Router): boolean {
+  const names = new Set(serverNames(router))
+  const reads = (...values: unknown[]) => LOGIN.test(JSON.stringify(values))
+  if (mcpServers.some(({ name, env, url, headers }) => names.has(name) && reads(env, url, headers)))
+    return true
+  return servers.some(
+    ({ name, allowedTools }) =>
+      names.has(name) &&
+      tools.some(
+        (tool) =>
+          (allowedTools?.includes(tool.name) ?? true) && reads(tool.endpoint, tool.headers, tool.requestBody),
+      ),
+  )
 }
 
 /** `*` stands for every header, but with credentials for a header of that name only. */

@@ -1,7 +1,7 @@
-import { type Finding, finding } from '../findings/index.ts'
+import { type Finding, finding, type Severity } from '../findings/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { toDoubles } from '../json/index.ts'
-import { checkCors, methodHint } from './cors.ts'
+import { checkCors, forwardsLogin, methodHint } from './cors.ts'
 import { metaFaults } from './json-schema.ts'
 import { checkMcpServers } from './mcp-servers.ts'
 import type { Configuration, Limits, Tool } from './model.ts'
@@ -17,8 +17,8 @@ export type Report = (
   message: string,
   hint: string,
   related?: { path: Path; message: string },
-  /** What is meant without a doubt. */
-  now?: string,
+  /** `now`: what is meant without a doubt. */
+  more?: { now?: string; severity?: Severity },
 ) => void
 
 /** The file whose fields are checked. */
@@ -37,12 +37,18 @@ export function reporter(file: string, locate: Locate, findings: Finding[], text
     const range = locate(path) ?? locate.key(path)
     return range ? { range } : {}
   }
-  return (code, path, message, hint, related, now) => {
+  return (code, path, message, hint, related, { now, severity } = {}) => {
     const others = related && [{ file, ...at(related.path), message: related.message }]
     const place = at(path)
     const fix = now === undefined ? {} : scalarFix(text, place.range, now)
     findings.push(
-      finding(code, file, message, { ...place, hint, ...(others && { related: others }), ...fix }),
+      finding(code, file, message, {
+        ...place,
+        hint,
+        ...(others && { related: others }),
+        ...fix,
+        ...(severity && { severity }),
+      }),
     )
   }
 }
@@ -75,10 +81,12 @@ export function checkFields(configuration: Configuration, checking: Checking) {
   if (notifier && !doubtful(['notifier'])) checkNotifier(notifier, ['notifier'], report)
 }
 
-function checkRouters({ routers }: Configuration, report: Report, { locate, doubtful }: Checking) {
-  routers.forEach((router, i) => {
+function checkRouters(configuration: Configuration, report: Report, { locate, doubtful }: Checking) {
+  configuration.routers.forEach((router, i) => {
     const { auth } = router
-    checkCors(router, ['routers', i, 'cors'], report, { locate, doubtful })
+    const login =
+      auth?.mode === 'bearer' || (router.cors !== undefined && forwardsLogin(configuration, router))
+    checkCors(router, ['routers', i, 'cors'], report, { locate, doubtful, login })
     if (!auth) return
     const tokens: Path = ['routers', i, 'auth', 'tokens']
     if (auth.mode === 'bearer' && auth.tokens.length === 0) {
