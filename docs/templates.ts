@@ -62,6 +62,8 @@ that closes a JSON string and one that does not, are an error.
 - A \`responseBody\` is JSON when the template's own text is the frame of a JSON object or array, also inside of the
   branches of \`if\`, \`with\` and \`range\` if all of them are; else it is text.
 - A value in front of a colon is a key of an object, so it is always written as a JSON string.
+- Commas that the template itself writes, such as \`{{$sep}}\` where \`$sep\` was only ever given \`""\` and \`", "\`, go
+  between the values and members of a JSON body as they are.
 
 ## Finding mistakes
 

@@ -10,6 +10,8 @@ export interface Flow {
   path?: readonly string[]
   /** Its text, when it is always the same. */
   constant?: string
+  /** Nothing but what can stand between values, written in the template: true where one of its texts has a comma. */
+  separator?: boolean
 }
 
 export const CONSTANT: Flow = { tainted: false, form: 'text' }
@@ -18,8 +20,12 @@ export const TAINTED: Flow = { tainted: true, form: 'text' }
 export const ANYTHING: Flow = { tainted: true, form: 'text', built: true }
 
 export function constantText(text: string): Flow {
-  return { tainted: false, form: 'text', constant: text }
+  const flow: Flow = { tainted: false, form: 'text', constant: text }
+  if (SEPARATOR.test(text)) flow.separator = text.includes(',')
+  return flow
 }
+
+const SEPARATOR = /^[ \t\r\n]{0,9},?[ \t\r\n]{0,9}$/
 
 export function pathFlow(path: readonly string[], trusted: ReadonlySet<string>): Flow {
   return { tainted: path.length === 0 || !trusted.has(path[0]!), form: 'text', path }
@@ -42,6 +48,7 @@ export function join(a: Flow | undefined, b: Flow): Flow {
   const joined: Flow = { tainted: a.tainted || b.tainted, form: a.form === b.form ? a.form : 'text' }
   if (a.built || b.built) joined.built = true
   if (a.path && b.path && samePath(a.path, b.path)) joined.path = a.path
+  if (a.separator !== undefined && b.separator !== undefined) joined.separator = a.separator || b.separator
   return joined
 }
 
@@ -51,6 +58,7 @@ export function same(a: Flow, b: Flow): boolean {
     a.form === b.form &&
     a.built === b.built &&
     a.constant === b.constant &&
+    a.separator === b.separator &&
     samePath(a.path, b.path)
   )
 }
@@ -61,5 +69,5 @@ function samePath(a: readonly string[] | undefined, b: readonly string[] | undef
 }
 
 export function flowKey(flow: Flow): string {
-  return `${flow.tainted} ${flow.form} ${flow.built ?? false} ${flow.path ? JSON.stringify(flow.path) : ''} ${flow.constant ?? ''}`
+  return `${flow.tainted} ${flow.form} ${flow.built ?? false} ${flow.path ? JSON.stringify(flow.path) : ''} ${flow.constant ?? ''} ${flow.separator ?? ''}`
 }

@@ -17,8 +17,7 @@ export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
     text: (context, text) => advance(context, text),
     value(context, flow, span) {
       if (context === 'string' || context === DEAD) return { sink: stringSink(flow), end: context }
-      if (context === 'value')
-        return { sink: isKey(source, span) ? keySink(flow) : valueSink(flow), end: context }
+      if (context === 'value') return { sink: valueSinkAt(source, span, flow), end: context }
       const hint = String.raw`write \\ for a backslash`
       errors.add('context', span, 'a value stands behind a backslash inside of a JSON string', hint)
       return { sink: stringSink(flow), end: 'string' }
@@ -88,6 +87,14 @@ function keySink({ form }: Flow): Sink {
     if (typeof value === 'string' && form === 'json' && value.startsWith('"')) return value
     return JSON.stringify(typeof value === 'string' ? value : printDialect(value ?? null))
   }
+}
+
+/** `{{$comma}}`, which is empty at first and a comma from then on, is no value; behind a colon only a value stands. */
+function valueSinkAt(source: string, span: Span, flow: Flow): Sink {
+  if (isKey(source, span)) return keySink(flow)
+  if (flow.separator && !/:[ \t\r\n]*$/.test(source.slice(Math.max(0, span.start - 64), span.start)))
+    return (_, value) => printDialect(value)
+  return valueSink(flow)
 }
 
 function valueSink({ form, built, tainted }: Flow): Sink {
