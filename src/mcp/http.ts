@@ -96,7 +96,7 @@ function readIncoming(incoming: IncomingMessage, limit: number): Promise<Buffer 
       else resolve(undefined)
     })
     incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    incoming.on('error', reject)
+    // Node tells of errors to who listens to them, and always of the end after one.
     incoming.on('close', () => {
       if (!incoming.complete) reject(new Error('the client went away'))
     })

@@ -36,7 +36,8 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
   const excluded = new Set<string>()
 
   /** A child for these values; log messages name no request, so one that asks for them gets no company of its kind. */
-  function childFor({ key, ...rest }: Resolved, logs: boolean): Entry | Fault {
+  function childFor(resolved: Resolved, logs: boolean): Entry | Fault {
+    const { key } = resolved
     for (const entry of children)
       if (entry.key === key && !(logs && entry.child.logging())) {
         entry.used = Date.now()
@@ -44,17 +45,13 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
       }
     const refusal = upstream.backoff.refusal(key)
     if (refusal) return { fault: refusal }
-    const child = openSharedChild(
-      upstream,
-      { key, ...rest },
-      {
-        listChanged: headers.forget,
-        closed(proven, reason) {
-          children.delete(entry)
-          if (!proven) upstream.backoff.failed(key, reason)
-        },
+    const child = openSharedChild(upstream, resolved, {
+      listChanged: headers.forget,
+      closed(proven, reason) {
+        children.delete(entry)
+        if (!proven) upstream.backoff.failed(key, reason)
       },
-    )
+    })
     if ('fault' in child) return child
     const entry: Entry = { child, key, used: Date.now() }
     children.add(entry)
