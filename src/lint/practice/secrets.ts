@@ -1,26 +1,6 @@
 import type { Source } from '../../config/index.ts'
 import { type Finding, finding, type Position } from '../../findings/index.ts'
-
-/** Only text with an `@` can hold one. */
-const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{1,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
-
-/** Forms that issuers give their secrets, so that they are found; the secret ends the match, or is its group. */
-const SHAPES: readonly [string, RegExp][] = [
-  ['a private key', /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-"']{0,8192}/g],
-  ['a token of GitHub', /\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{60,255})/g],
-  ['a token of GitLab', /\bglpat-[\w-]{20,64}/g],
-  ['a token of Slack', /\bxox[abeoprs]-[A-Za-z0-9-]{20,255}/g],
-  ['a key of AWS', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
-  ['a key of Google', /\bAIza[\w-]{35}/g],
-  ['a key of a model provider', /\bsk-(?:[a-z]{2,12}\d*-)*[\w-]{32,255}/g],
-  ['a key of Stripe', /\b[rs]k_live_[A-Za-z0-9]{20,255}/g],
-  ['a token of npm', /\bnpm_[A-Za-z0-9]{36}\b/g],
-  ['a key of SendGrid', /\bSG\.[\w-]{16,64}\.[\w-]{16,64}/g],
-  ['a token of Hugging Face', /\bhf_[A-Za-z0-9]{30,64}\b/g],
-  ['a webhook of Slack', /\bhooks\.slack\.com\/services\/(\w{6,16}\/\w{6,16}\/\w{16,64})/g],
-  ['a JSON Web Token', /\beyJ[\w-]{10,2048}\.eyJ[\w-]{10,4096}\.[\w-]{10,2048}/g],
-  ['a password in a URL', IN_URL],
-]
+import { issuedSecrets } from './secret-forms.ts'
 
 /** A key, and the one line of its value. */
 const PAIR =
@@ -34,9 +14,13 @@ const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
   ],
   [/:/, /\$\{([A-Za-z_]\w{0,63}):([^\s"'{}]{6,512})\}/g],
 ]
+const BEARER = /(?<=\bBearer )([\w.~+/-]{12,512}=*)/g
 const SECRET_WORD = '(?:key|token|secret|passw(?:or)?d|pwd|authorization|credential|bearer)s?'
 const SECRET_KEY = new RegExp(`${SECRET_WORD}$`, 'i')
 const BEHIND_KEY = new RegExp(`${SECRET_WORD}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
+/** What is called so holds nothing else. */
+const CERTAIN_KEY =
+  /(?:secret|authorization|bearer|(?:api|access|private|secret)[-_]?key|(?:access|auth|bot|api)[-_]?token)$|^token$/i
 const PASSWORD_KEY = /(?:passw(?:or)?d|pwd)$/i
 const PLACEHOLDER =
   /example|change[-_ ]?me|replace|your[-_ ]|x{4}|\*{3}|\.{3}|placeholder|dummy|sample|fake|demo|test|todo|<|\{\{|\$\{/i
@@ -47,13 +31,11 @@ export function secretsIn({ file, text }: Source): Finding[] {
   const add = (start: number, end: number, what: string) => {
     if (!found.some((one) => start < one.end && one.start < end)) found.push({ start, end, what })
   }
-  for (const [what, shape] of SHAPES) {
-    if (shape === IN_URL && !text.includes('@')) continue
-    for (const { 0: match, 1: secret = match, index } of text.matchAll(shape)) {
-      const start = index + match.length - secret.length
-      if (!PLACEHOLDER.test(secret)) add(start, start + secret.trimEnd().length, what)
-    }
-  }
+  for (const { what, start, secret } of issuedSecrets(text)) add(start, start + secret.trimEnd().length, what)
+  // Whatever the key: nothing else is written so.
+  for (const { 1: secret = '', index } of text.matchAll(BEARER))
+    if (!PLACEHOLDER.test(secret) && isSecret('authorization', secret))
+      add(index, index + secret.length, 'a bearer token')
   // To look for every key and its value takes long, and few files have such a key in all these places.
   const keys = [...text.matchAll(BEHIND_KEY)]
   const behind = [...new Set(keys.map(([, next]) => next))].join('')
@@ -99,8 +81,9 @@ function isSecret(key: string, value: string): boolean {
   if (/\s/.test(value) || /^[a-z][a-z\d+.-]*:\/\//i.test(value)) return false
   if (PASSWORD_KEY.test(key) && value.length <= 64)
     return /[\d!#%^&*+=?@]/.test(value) && /[A-Za-z]/.test(value)
-  if (value.length < 20 || !/^[\w+/=.~-]+$/.test(value)) return false
-  return /\d/.test(value) && /[A-Za-z]/.test(value) && entropy(value) >= 3.3
+  if (!/^[\w+/=.~-]+$/.test(value) || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false
+  const bits = entropy(value)
+  return CERTAIN_KEY.test(key) ? value.length >= 12 && bits >= 2.5 : value.length >= 20 && bits >= 3.3
 }
 
 /** `name:password`, as basic authentication writes it. */
