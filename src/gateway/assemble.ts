@@ -119,6 +119,14 @@ async function assembleWith(
   return { prepared: successor(served, kept, taken), findings: sortFindings(unique(findings)), refused }
 }
 
+/**
+ * What was found before anything is served, with the clashes of which one side is broken by something else: who
+ * mends that would only then learn of them.
+ */
+export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
+  return sortFindings(unique([...findings, ...made]))
+}
+
 function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   const parts: [T[], T[]] = [[], []]
   for (const one of all) parts[isFirst(one) ? 0 : 1].push(one)

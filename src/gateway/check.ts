@@ -12,7 +12,7 @@ import { sortFindings } from '../findings/index.ts'
 import { lintPractice, type PracticeOptions, secretsIn } from '../lint/practice/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { createPools } from '../tools/index.ts'
-import { assemble } from './assemble.ts'
+import { assemble, everything } from './assemble.ts'
 import { mayClash } from './beside.ts'
 import { type CostOptions, costsOf } from './cost.ts'
 import type { Loaded } from './gateway.ts'
@@ -92,7 +92,8 @@ async function examine(
     version: '',
     proxies: new Map(),
   }
-  const made = await assemble({ ...reading, findings }, new Map(), context)
+  const told = { ...reading, findings }
+  const made = await assemble(told, new Map(), context)
   const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
-  return { findings: made.findings, sources, prepared: made.prepared }
+  return { findings: everything(told, made.findings), sources, prepared: made.prepared }
 }

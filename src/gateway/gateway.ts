@@ -11,7 +11,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { createPools } from '../tools/index.ts'
 import { createProxy } from '../upstream/index.ts'
 import { createApp } from './app.ts'
-import { assemble } from './assemble.ts'
+import { assemble, everything } from './assemble.ts'
 import { type ConfigurationChange, differenceOf } from './difference.ts'
 import { gaugesOf } from './gauges.ts'
 import { createOwnPages } from './own-pages.ts'
@@ -107,7 +107,7 @@ export async function createGateway(
     ),
   )
 
-  async function load(only?: ReadonlySet<string>): Promise<Reload> {
+  async function load(only?: ReadonlySet<string>, strict = false): Promise<Reload> {
     const reading = await source(env, rules)
     const before = table
     const made = await assemble(reading, before.prepared, context(), only)
@@ -116,7 +116,8 @@ export async function createGateway(
     const changes = compare(before.prepared, prepared)
     if (changes.added.length + changes.changed.length + changes.removed.length)
       table = buildTable(before.generation + 1, prepared, before)
-    const findings = [...made.findings, ...started.findings]
+    const told = strict ? everything(reading, made.findings) : made.findings
+    const findings = [...told, ...started.findings]
     const refused = [...made.refused, ...started.refused]
     versions = versionsOf(reading, prepared, versions)
     // Of those that were not read again it stays so.
@@ -150,7 +151,7 @@ export async function createGateway(
     return { ...changes, generation, refused, findings, sources: reading.sources, configurations }
   }
 
-  const first = await load()
+  const first = await load(undefined, !options.skipInvalid)
   const closing = new Set<Promise<void>>()
   if (hasErrors(first.findings) && !options.skipInvalid) {
     await Promise.all([...table.proxies.values()].map(({ proxy }) => proxy.close()))

@@ -1,5 +1,5 @@
 import { createPools } from '../tools/index.ts'
-import { assemble } from './assemble.ts'
+import { assemble, everything } from './assemble.ts'
 import type { GatewayOptions, Loaded } from './gateway.ts'
 import { rulesOf } from './rules.ts'
 import { fromPaths } from './source.ts'
@@ -12,6 +12,7 @@ export async function previewTable({
   env,
   log,
   version,
+  skipInvalid,
 }: GatewayOptions): Promise<Loaded & { table: Table }> {
   const source = typeof paths === 'function' ? paths : fromPaths(paths)
   const reading = await source(env, rulesOf(settings))
@@ -21,5 +22,6 @@ export async function previewTable({
     ...context,
     ...(tenants && { tenants }),
   })
-  return { table: buildTable(1, prepared), findings, sources: reading.sources }
+  const told = skipInvalid ? findings : everything(reading, findings)
+  return { table: buildTable(1, prepared), findings: told, sources: reading.sources }
 }

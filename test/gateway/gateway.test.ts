@@ -3,6 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readSettings } from '../../src/config/index.ts'
+import type { Finding } from '../../src/findings/index.ts'
+import { check } from '../../src/gateway/check.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -278,6 +280,32 @@ test('errors at start leave no gateway behind; --skip-invalid serves the rest', 
   assert.ok(strict.findings.some(({ code, file }) => code === 'template-syntax' && file.endsWith('b.yaml')))
   const lenient = await gateway(t, files, true)
   assert.deepEqual([...lenient.gateway!.table().routes.keys()], ['/a'])
+})
+
+test('a clash is told although one side has another error too, at a strict start and by validate', async (t) => {
+  const broken = `${plain('a', '/x')}tols: []\n`
+  for (const [other, code] of [
+    [plain('b', '/X'), 'duplicate-prefix'],
+    [plain('a', '/y'), 'duplicate-configuration'],
+  ] as const) {
+    const files = { 'a.yaml': broken, 'b.yaml': other }
+    const strict = await gateway(t, files)
+    const told = (findings: readonly Finding[]) =>
+      findings.map(({ code, file, related = [] }) => [
+        code,
+        ...[file, ...related.map((at) => at.file)].map((at) => basename(at)),
+      ])
+    const expected = [
+      ['unknown-key', 'a.yaml'],
+      [code, 'b.yaml', 'a.yaml'],
+    ]
+    assert.deepEqual(told(strict.findings), expected)
+    assert.deepEqual(told((await check([strict.folder], { env: {} })).findings), expected)
+    // What is served is at fault with nothing.
+    const lenient = await gateway(t, files, true)
+    assert.deepEqual(told(lenient.findings), [['unknown-key', 'a.yaml']])
+    assert.equal(lenient.gateway!.table().routes.size, 1)
+  }
 })
 
 test('a list of 1,000 tools is the same text for every caller', async (t) => {
