@@ -89,9 +89,10 @@ export function prepare(
     const { server, tools } = found
     const lists = { tools: stringify(tools.list), prompts: stringify(prompts.list) }
     const toolNames = tools.list.map(({ name }) => name)
+    const limits = withTools(server.limits, configuration, toolNames, context)
     // What only looks at many configurations keeps nothing of them that can be called.
     if (!context.createProxy)
-      return [makeRoute(configuration, router, server.limits, context, { tools: toolNames, lists })]
+      return [makeRoute(configuration, router, limits, context, { tools: toolNames, lists })]
     const service = createService({
       configuration,
       server,
@@ -105,7 +106,7 @@ export function prepare(
       version: context.version,
     })
     const served = { service, tools: toolNames, lists }
-    return [makeRoute(configuration, router, server.limits, context, served)]
+    return [makeRoute(configuration, router, limits, context, served)]
   })
   const { name, tenant, notifier } = configuration
   const since = new Date().toISOString()
@@ -118,6 +119,19 @@ function tokensOf({ tenant }: Configuration, { auth }: Router, { tenants = [] }:
   const own = auth?.mode === 'bearer' ? auth.tokens : undefined
   const shared = tenants.find(({ name }) => name === tenant)?.tokens ?? []
   return own || shared.length ? [...(own ?? []), ...shared] : undefined
+}
+
+/** Which tool a message calls is known when it was read: a prefix takes what the most generous of its tools takes. */
+function withTools(
+  own: Partial<Limits> | undefined,
+  { tools }: Configuration,
+  served: readonly string[],
+  { limits }: PrepareContext,
+): Partial<Limits> {
+  const sizes = tools.flatMap(({ name, limits }) =>
+    limits?.maxRequestSize !== undefined && served.includes(name) ? limits.maxRequestSize : [],
+  )
+  return { ...own, maxRequestSize: Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes) }
 }
 
 function makeRoute(

@@ -308,6 +308,30 @@ test('a clash is told although one side has another error too, at a strict start
   }
 })
 
+test('a prefix takes messages as large as the most generous of the tools that it serves', async (t) => {
+  const { gateway: made } = await gateway(t, {
+    'a.yaml': `
+name: a
+routers: [{ server: large, prefix: /large }, { server: small, prefix: /small }]
+servers:
+  - { name: large, description: Takes much }
+  - { name: small, description: Takes little, allowedTools: [get], limits: { maxRequestSize: 1KiB } }
+tools:
+  - { name: get, description: Gets, method: GET, endpoint: "http://127.0.0.1:9/" }
+  - { name: upload, description: Puts, method: PUT, endpoint: "http://127.0.0.1:9/", limits: { maxRequestSize: 6MiB } }
+`,
+  })
+  const { app } = made!
+  const status = async (prefix: string, bytes: number) => {
+    const session = await open(app, prefix)
+    return (await post(app, `${prefix}/mcp`, rpc('ping', { _meta: { pad: ' '.repeat(bytes) } }), session))
+      .status
+  }
+  assert.equal(await status('/large', 5 * 2 ** 20), 200)
+  assert.equal(await status('/large', 6 * 2 ** 20), 413)
+  assert.equal(await status('/small', 2 ** 10), 413)
+})
+
 test('a list of 1,000 tools is the same text for every caller', async (t) => {
   const tools = Array.from(
     { length: 1000 },
