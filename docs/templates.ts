@@ -82,7 +82,7 @@ plantgw render shop.yaml placeOrder 'customer={"name": "Ada"}' 'items=[]' --head
 plantgw render shop.yaml placeOrder 'customer={"name": "Ada"}' 'items=[]' --response answer.json
 \`\`\`
 
-Values are JSON, unless the argument is a string; \`key=@file\` reads a file. Values of \`config\` and of the
+Values are JSON, unless the argument is a string; \`key:=JSON\` is JSON always, \`key=@file\` reads a file. Values of \`config\` and of the
 environment whose names look like secrets are masked, and so are headers such as \`Authorization\`;
 \`--show-secrets\` shows them. The answer of \`--response\` has the status 200, and is JSON when its text is.
 

@@ -12,9 +12,7 @@ export function callArguments(inputSchema: unknown, given: readonly string[]): J
   const schema = isObject(inputSchema) ? inputSchema : {}
   const properties = isObject(schema.properties) ? schema.properties : {}
   const args = given.map((one) => {
-    const [, name, json, text] = /^([^=]+?)(:?)=(.*)$/s.exec(one) ?? []
-    if (name === undefined || text === undefined)
-      throw new Error(`arguments are written key=value, not ${one}`)
+    const { name, json, text } = splitArgument(one)
     const known = Object.hasOwn(properties, name)
     if (!known && schema.additionalProperties === false)
       throw new Error(unknown(name, Object.keys(properties)))
@@ -24,7 +22,19 @@ export function callArguments(inputSchema: unknown, given: readonly string[]): J
   return Object.fromEntries(args)
 }
 
-function readValue(name: string, text: string, property: unknown): Json {
+/**
+ * `key=value` or, with `json`, `key:=value`.
+ * @throws Error when it is neither
+ */
+export function splitArgument(given: string): { name: string; json: boolean; text: string } {
+  const [, name, colon, text] = /^([^=]+?)(:?)=(.*)$/s.exec(given) ?? []
+  if (name === undefined || text === undefined)
+    throw new Error(`arguments are written key=value, not ${given}`)
+  return { name, json: colon === ':', text }
+}
+
+/** What a text stands for, by the schema of the argument. */
+export function readValue(name: string, text: string, property: unknown): Json {
   const types = typesOf(property)
   if (types.has('string')) return text
   if (types.size) return readJson(name, text, [...types].join(' or '))
@@ -36,7 +46,7 @@ function readValue(name: string, text: string, property: unknown): Json {
   }
 }
 
-function readJson(name: string, text: string, type?: string): Json {
+export function readJson(name: string, text: string, type?: string): Json {
   try {
     return parse(text)
   } catch (error) {

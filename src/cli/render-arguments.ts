@@ -1,48 +1,42 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Arg, Tool } from '../config/index.ts'
-import { type Json, type JsonObject, parse } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { isObject } from '../mcp/index.ts'
 import type { Answer } from '../tools/index.ts'
+import { readJson, readValue, splitArgument } from './call-arguments.ts'
 
 /**
- * The arguments of a call from `key=value`, by their declared type; what is not declared is a string, so that
- * the tool itself says what is wrong with it.
+ * The arguments of a call from `key=value` and `key:=JSON`, as `plantgw call` reads them; what is not declared is a
+ * string, so that the tool itself says what is wrong with it. `key=@file` of a form is a file.
  * @throws Error that names the argument
  */
 export function readArguments(tool: Tool, given: readonly string[]): JsonObject {
   const args: JsonObject = {}
   for (const one of given) {
-    const equals = one.indexOf('=')
-    if (equals < 1) throw new Error(`arguments are written key=value, not ${one}`)
-    const name = one.slice(0, equals)
-    const value = readValue(name, one.slice(equals + 1), tool)
+    const { name, json, text } = splitArgument(one)
+    const value = argumentOf(tool, name, json, text)
     Object.defineProperty(args, name, { value, enumerable: true, configurable: true, writable: true })
   }
   return args
 }
 
-function readValue(name: string, text: string, tool: Tool): Json {
+function argumentOf(tool: Tool, name: string, json: boolean, text: string): Json {
   const arg = tool.args.find((each) => each.name === name)
-  const type = typeOf(tool, name, arg)
+  const schema = schemaOf(tool, name, arg)
   const file = text.startsWith('@') ? text.slice(1) : undefined
-  if (file !== undefined && arg?.position === 'form-data') return fileValue(file, type)
+  if (file !== undefined && arg?.position === 'form-data' && !json)
+    return fileValue(file, isObject(schema) ? schema.type : undefined)
   const content = file === undefined ? text : readText(file)
-  if (type === undefined || type === 'string') return content
-  try {
-    return parse(content)
-  } catch (error) {
-    throw new Error(`the argument ${name} of type ${String(type)} must be JSON: ${(error as Error).message}`)
-  }
+  if (json) return readJson(name, content)
+  return schema === undefined ? content : readValue(name, content, schema)
 }
 
 /** Of the author's own schema where there is one. */
-function typeOf({ inputSchema }: Tool, name: string, arg: Arg | undefined): unknown {
+function schemaOf({ inputSchema }: Tool, name: string, arg: Arg | undefined): unknown {
   const properties = inputSchema?.properties
-  if (typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name)) {
-    const schema = (properties as JsonObject)[name]
-    return typeof schema === 'object' && schema !== null ? (schema as JsonObject).type : undefined
-  }
-  return arg?.type
+  if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name]
+  return arg && { type: arg.type }
 }
 
 /** A file of a form, as a client would give it. */

@@ -29,7 +29,7 @@ export function renderCommand(exit: (code: number) => void): Command {
     .description('Show the request that a call of a tool would send, without sending it.')
     .argument('<file>', 'configuration file; - for standard input')
     .argument('<tool>', 'name of the tool')
-    .argument('[arguments...]', 'key=value, JSON for what is no string; key=@file reads a file')
+    .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
     .option('--response <file>', 'show what the client would get if the upstream answered with this body')
     .option('--header <name:value>', 'a header of the caller; may be repeated', addHeader, {})
     .option('--show-secrets', 'do not mask what looks like a secret')

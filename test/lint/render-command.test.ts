@@ -194,6 +194,27 @@ tools:
     assert.match(unset.stderr, /USER_TOKEN is not set \[env-unset\]/)
   })
 
+  test('arguments are read by a schema of alternatives, and `:=` is JSON whatever it says', async (t) => {
+    const input = `name: user
+tools:
+  - name: put
+    method: PUT
+    endpoint: http://localhost:1/
+    args: [{name: body, position: body, type: object, required: true}, {name: tag, position: body}]
+    inputSchema:
+      type: object
+      properties:
+        body: {anyOf: [{type: object}, {type: array, items: {}}]}
+        tag: {type: [string, "null"]}
+`
+    const sent = async (...args: string[]) => {
+      const { stdout, stderr } = await run(t, ['render', '-', 'put', ...args], { input })
+      return JSON.parse(stdout.split('\n\n')[1] ?? stderr)
+    }
+    assert.deepEqual(await sent('body={"a":1}', 'tag=null'), { body: { a: 1 }, tag: 'null' })
+    assert.deepEqual(await sent('body=[1]', 'tag:=null'), { body: [1], tag: null })
+  })
+
   test('wrong use exits 2', async (t) => {
     const input = configuration('http://localhost:1')
     for (const [args, why] of [
