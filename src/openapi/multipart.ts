@@ -32,7 +32,7 @@ export function addMultipart(draft: Draft, media: JsonObject): void {
         name: nameOf(draft, name),
         position: 'form-data',
         required: required.has(name),
-        schema: file ? asFile(schema, file) : schema,
+        schema: file ? asFile(schema, file) : joined(schema, mapOf(encodings[name])),
         description: '',
       })
       added++
@@ -57,6 +57,21 @@ function checkType({ type }: JsonObject, contentType: string | undefined, file: 
   const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
   if (type === 'object' ? !/\bjson$|\*/.test(wanted) : !/^text\/plain$|\*/.test(wanted))
     throw new Unfit(`a part of the type ${wanted} cannot be made`)
+}
+
+const SEPARATORS: Record<string, string> = {
+  form: 'commas',
+  spaceDelimited: 'spaces',
+  tabDelimited: 'tabs',
+  pipeDelimited: '`|`',
+}
+
+/** An array is a part for each item; one that is to be a single part is a text. */
+function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
+  const between = SEPARATORS[textOf(style) ?? 'form']
+  if (schema.type !== 'array' || explode !== false || between === undefined) return schema
+  const said = textOf(schema.description)?.replace(/\.?\s*$/, '. ') ?? ''
+  return { type: 'string', description: `${said}Several are separated by ${between}` }
 }
 
 function asFile(schema: JsonObject, kind: 'file' | 'files'): JsonObject {

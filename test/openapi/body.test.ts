@@ -128,6 +128,33 @@ test('multipart: texts, JSON and files', async () => {
   assert.match(text, /name="meta"\r\nContent-Type: application\/json\r\n\r\n\{"a":1\}\r\n/)
 })
 
+test('multipart: an array that is to be one part is a text, and one of many parts a list', async () => {
+  const tags = { in: 'formData', type: 'array', items: { type: 'string' } }
+  const upload = {
+    operationId: 'op',
+    consumes: ['multipart/form-data'],
+    parameters: [
+      { name: 'file', in: 'formData', type: 'file', required: true },
+      { ...tags, name: 'tags', description: 'Tags of it.' },
+      { ...tags, name: 'labels', collectionFormat: 'multi' },
+    ],
+  }
+  const old = {
+    swagger: '2.0',
+    info: { title: 'Shop', version: '1' },
+    host: 'api.example.com',
+    paths: { '/things': { post: upload } },
+  }
+  const { send, schema } = await toolsOf(old)
+  assert.deepEqual(schema().properties.tags, {
+    type: 'string',
+    description: 'Tags of it. Several are separated by commas',
+  })
+  const text = send({ file: 'x', tags: 'a,b', labels: ['c', 'd'] }).body!
+  assert.match(text, /name="tags"\r\n\r\na,b\r\n/)
+  assert.match(text, /name="labels"\r\n\r\nc\r\n.*name="labels"\r\n\r\nd\r\n/s)
+})
+
 test('JSON goes before other forms; text and types with +json are sent as such', async () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } }
   const both = await toolsOf(
