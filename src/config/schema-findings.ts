@@ -221,6 +221,12 @@ function invalidValue(
   }
   if (keyword === 'minItems')
     return say(`${subject(path)} is an empty list`, 'Add an item, or remove the key')
+  // What the secret is stays untold.
+  if (keyword === 'pattern' && schema.pattern?.includes('\\S'))
+    return say(
+      `${subject(path)} holds white space, which a bearer token cannot`,
+      'Remove it; at the end it often comes along with a file',
+    )
   if (keyword === 'pattern')
     return say(`${subject(path)} is ${place.say(path, data)}, but wants ${formNoun(schema)}`)
   if (keyword === 'format') {
