@@ -1,8 +1,8 @@
 import { parse } from '../json/index.ts'
 import { paid } from './costs.ts'
 import { execFault } from './errors.ts'
-import { define, type FunctionEntry } from './function.ts'
-import { asMap, own, Struct } from './kinds.ts'
+import { define, type FunctionEntry, type Host } from './function.ts'
+import { asMap, own, Struct, typeName } from './kinds.ts'
 import { toJson } from './print.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -17,15 +17,9 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
       'json',
     ),
     define(
-      'fromJSON text:string',
-      'The value that a JSON text holds; an empty map when it is not JSON',
-      ([text], host) => {
-        try {
-          return host.go ? JSON.parse(text as string) : parse(text as string)
-        } catch {
-          return {}
-        }
-      },
+      'fromJSON value:any',
+      'The value that a JSON text holds; an empty map when it is not JSON; what is no text stays as it is',
+      ([value], host) => fromJson(value, host),
     ),
     define(
       'env name:string default:string...',
@@ -48,6 +42,21 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
     ),
     define('raw value:any', 'The value without any escaping', ([value]) => value, 'raw'),
   ]
+}
+
+/** Answers may hold what other gateways hand on as JSON text: a value that is read already needs no reading. */
+function fromJson(value: unknown, host: Host): unknown {
+  if (typeof value === 'string') {
+    try {
+      return host.go ? JSON.parse(value) : parse(value)
+    } catch {
+      return {}
+    }
+  }
+  if (host.go) throw execFault(`wrong type for value; expected string; found ${typeName(value)}`)
+  if (value !== null && value !== undefined) return value
+  host.missing()
+  return {}
 }
 
 /** Follows a path of names and list positions; null where it ends early. */

@@ -23,3 +23,11 @@ test('a product of too many digits ends with an error', () => {
   const { template } = compile(`{{mulf ${'1.7e300 1e-300 '.repeat(50)}}}`, { place: 'text' })
   assert.throws(() => template?.render({}), /more than 1500 digits/)
 })
+
+test('fromJSON reads a text, and leaves what is read already', () => {
+  const { template } = compile('{{range fromJSON .rows}}{{.id}} {{end}}{{len (fromJSON .none)}}', {
+    place: 'text',
+  })
+  assert.equal(template?.render({ rows: '[{"id": 1}, {"id": 2}]' }), '1 2 0')
+  assert.equal(template?.render({ rows: [{ id: 1 }, { id: 2 }] }), '1 2 0')
+})
