@@ -87,7 +87,8 @@ export function checkStateless({ headers }: Exchange, { method, params }: Reques
   return fault === undefined ? undefined : mismatch(fault)
 }
 
-function mismatch(fault: string): RpcError {
+/** `HeaderMismatchError`, with what does not match as a sentence. */
+export function mismatch(fault: string): RpcError {
   return { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }
 }
 

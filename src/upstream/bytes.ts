@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/index.ts'
+import { type JsonObject, stringify } from '../json/index.ts'
 import {
   type AnswerForm,
   type Attached,
@@ -180,9 +180,9 @@ export function createBytes(options: BytesOptions): BytesSession {
   function pass(exchange: Exchange, { messages, batch, text }: Messages): Promise<Response> {
     const [only] = messages as [Message]
     if (batch || only.kind !== 'request' || !filter) return forward(exchange, only, text, text)
-    const sent = filter.request(only, text)
-    if (typeof sent === 'string') return forward(exchange, only, text, sent)
-    return Promise.resolve(rpcError(exchange, 200, sent, only.id))
+    const sent = filter.request(only)
+    if ('code' in sent) return Promise.resolve(rpcError(exchange, 200, sent, only.id))
+    return forward(exchange, only, text, sent === only ? text : stringify(sent.raw))
   }
 
   return {

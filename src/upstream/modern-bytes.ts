@@ -1,9 +1,12 @@
+import { stringify } from '../json/index.ts'
 import {
   Cancellation,
+  checkStandardHeaders,
   type Exchange,
   errorText,
   INTERNAL_ERROR,
   json,
+  mismatch,
   reply,
   rpcError,
 } from '../mcp/index.ts'
@@ -28,10 +31,15 @@ export async function forwardStateless(
   const headers = forwardedHeaders(exchange)
   let body = text
   if (filter) {
-    const sent = filter.request(request, text)
-    if (typeof sent !== 'string') return rpcError(exchange, 200, sent, id)
-    if (sent !== text) headers['mcp-name'] = encodeHeader(filter.ownName(String(params.name)) ?? '')
-    body = sent
+    const sent = filter.request(request)
+    if ('code' in sent) return rpcError(exchange, 200, sent, id)
+    if (sent !== request) {
+      // What is mirrored is checked by the server, which gets another name than the client wrote.
+      const fault = checkStandardHeaders(exchange.headers, method, params)
+      if (fault) return rpcError(exchange, 400, mismatch(fault), id)
+      headers['mcp-name'] = encodeHeader(String(sent.params.name))
+      body = stringify(sent.raw)
+    }
   }
   const started = performance.now()
   const abort = new Cancellation()

@@ -1,5 +1,14 @@
 import type { Ticket } from '../cluster/index.ts'
-import { type Door, type Exchange, INTERNAL_ERROR, openGet, rpcError, type Session } from '../mcp/index.ts'
+import {
+  allowsBatches,
+  type Door,
+  type Exchange,
+  INTERNAL_ERROR,
+  openGet,
+  rpcError,
+  type Session,
+  type SessionRevision,
+} from '../mcp/index.ts'
 import { type BytesSession, createBytes } from './bytes.ts'
 import { type Call, callLog } from './call-log.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -38,8 +47,10 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
   let retired = false
   const server = only?.upstream.definition.server
-  /** Whether messages of sessions pass unread. */
+  /** Whether messages of sessions pass as bytes. */
   const isBytes = server?.type === 'streamable-http' && server.isolation === 'session'
+  /** Whether they do in one of this revision: a batch has to be taken apart where tools are filtered. */
+  const passes = (revision: SessionRevision) => isBytes && !(only?.upstream.filter && allowsBatches(revision))
   const varies = definitions.some((definition) => definition.varies)
 
   function sweep(idle: number): void {
@@ -148,8 +159,13 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
 
     async function openBy(open: () => Promise<Opened>): Promise<Opened> {
       const opened = await open()
-      if (opened.ok || !bytes || (await only?.eras.of(values[0] as Resolved)) !== 'modern') return opened
+      if (!bytes) return opened
       // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
+      const unfit = opened.ok
+        ? !passes(session.revision)
+        : (await only?.eras.of(values[0] as Resolved)) === 'modern'
+      if (!unfit) return opened
+      current.leave?.()
       current = relaySession(door, session, values)
       return open()
     }
@@ -214,7 +230,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       owner,
       stateless,
       attach: (session, exchange, sse) => attach(door, session, exchange, sse),
-      revive: reviverOf(door, { owner, isBytes, keyOf, attach }),
+      revive: reviverOf(door, { owner, passes, keyOf, attach }),
     }
   }
 

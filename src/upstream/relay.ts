@@ -167,12 +167,12 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     pending.set(id, call)
     if (reply) hub.keep(reply)
     remember(message)
-    const sent = filter ? filter.request(message, text) : text
-    if (typeof sent !== 'string') {
+    const sent = filter ? filter.request(message) : message
+    if ('code' in sent) {
       settle(call, errorText(id, sent), 'hidden tool')
       return
     }
-    const outcome = link?.send(message, sent)
+    const outcome = link?.send(sent, sent === message ? text : stringify(sent.raw))
     if (outcome instanceof Promise) void outcome.then((fault) => fault && unsent(call, fault))
     else if (outcome) unsent(call, outcome)
   }

@@ -8,10 +8,10 @@ import {
   type Door,
   type Exchange,
   errorText,
-  HEADER_MISMATCH,
   INTERNAL_ERROR,
   isObject,
   METHOD_NOT_FOUND,
+  mismatch,
   openReply,
   type ParamHeader,
   type RequestHeaders,
@@ -79,9 +79,8 @@ export async function serveStateless(
     if (!supported.includes(requested))
       return rpcError(exchange, 400, { ...refused, data: { supported, requested } }, id)
   } else if (refused) return rpcError(exchange, 400, refused, id)
-  const hidden = filter?.request(request, '')
-  if (hidden !== undefined && typeof hidden !== 'string') return rpcError(exchange, 200, hidden, id)
-  const message = renamed(request, filter)
+  const message = filter ? filter.request(request) : request
+  if ('code' in message) return rpcError(exchange, 200, message, id)
   const abort = new Cancellation()
   const reply = openReply(exchange, form, () => {
     hub.drop(reply)
@@ -105,12 +104,12 @@ export async function serveStateless(
   return reply.response
 
   async function answer(call: StatelessCall): Promise<string | undefined> {
-    if (method === 'tools/call' && typeof message.params.name === 'string') {
-      const listed = server.paramHeaders(message.params.name, call)
+    if (method === 'tools/call' && typeof call.message.params.name === 'string') {
+      const listed = server.paramHeaders(call.message.params.name, call)
       const declared = listed instanceof Promise ? await listed : listed
       const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
       if (fault !== undefined) {
-        reply.answer(errorText(id, { code: HEADER_MISMATCH, message: `Header mismatch: ${fault}` }), 400)
+        reply.answer(errorText(id, mismatch(fault)), 400)
         return fault
       }
     }
@@ -131,11 +130,4 @@ export async function serveStateless(
     reply.answer(filter ? filter.response(method, { kind: 'response', id, raw }, text) : text, status)
     return undefined
   }
-}
-
-function renamed(request: Request, filter: ToolFilter | undefined): Request {
-  const name = filter?.ownName(String(request.params.name))
-  if (request.method !== 'tools/call' || name === undefined) return request
-  const params = { ...request.params, name }
-  return { ...request, params, raw: { ...request.raw, params } }
 }

@@ -5,8 +5,8 @@ import type { Request } from './link.ts'
 
 /** What clients see of a server's tools, when that is not simply all of them. */
 export interface ToolFilter {
-  /** The text to send for a request, or the error that answers it. */
-  request(message: Request, text: string): string | RpcError
+  /** The request as the server is to get it, the same one where nothing differs, or the error that answers it. */
+  request(message: Request): Request | RpcError
   /** The text of a response to a request of that method, as the client is to see it. */
   response(method: string, message: Message, text: string): string
   /** The server's own name of a tool that clients see under this one; undefined when they see none. */
@@ -50,15 +50,18 @@ export function createToolFilter({
 
   return {
     ownName,
-    request({ method, params, raw }, text) {
-      if (method !== 'tools/call') return text
+    request(message) {
+      const { method, params, raw } = message
+      if (method !== 'tools/call') return message
       // A name of another type could be taken for a hidden one by a lenient server.
       if (typeof params.name !== 'string')
         return { code: INVALID_PARAMS, message: 'params.name must be a string' }
       const own = ownName(params.name)
       if (own === undefined)
         return { code: INVALID_PARAMS, message: `Unknown tool: ${params.name.slice(0, 80)}` }
-      return own === params.name ? text : stringify({ ...raw, params: { ...params, name: own } })
+      if (own === params.name) return message
+      const renamed = { ...params, name: own }
+      return { ...message, params: renamed, raw: { ...raw, params: renamed } }
     },
     response(method, message, text) {
       if (method !== 'tools/list' || message.kind !== 'response') return text

@@ -136,20 +136,21 @@ function client(all: Client['all'], headers: Record<string, string>): Client {
   }
 }
 
-/** Opens a session of 2025-11-25. */
+/** Opens a session, of 2025-11-25 unless said otherwise. */
 export async function open(
   url: string,
   given: Record<string, string> = {},
   capabilities: object = {},
+  protocolVersion = '2025-11-25',
 ): Promise<Client & { initialized: Loose; status: number }> {
   const clientInfo = { name: 'test', version: '1' }
-  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
+  const params = { protocolVersion, capabilities, clientInfo }
   const response = await send(url, { id: ++ids, method: 'initialize', params }, given)
   const session = response.headers.get('mcp-session-id')
   const headers = {
     ...given,
     ...(session && { 'mcp-session-id': session }),
-    'mcp-protocol-version': '2025-11-25',
+    'mcp-protocol-version': protocolVersion,
   }
   const initialized = (await messages(response)).at(-1)
   if (session) await (await send(url, { method: 'notifications/initialized' }, headers)).text()

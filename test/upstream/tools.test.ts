@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio, startFaulty } from '../fixtures/faulty/start.ts'
-import type { Loose } from '../support/wire.ts'
+import { ACCEPT, type Loose } from '../support/wire.ts'
+import { batching } from './batching.ts'
 import { modern, modernSend, open, proxied } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
@@ -37,6 +38,54 @@ for (const [transport, type] of [
       }
     },
   )
+
+for (const [kind, server] of [
+  ['a session that is shared', { ...everythingStdio('dual'), isolation: 'shared' }],
+  ['the same values', { ...everythingStdio('session'), isolation: 'credential' }],
+  ['a server of 2026-07-28 alone over stdio', everythingStdio('modern')],
+] as const)
+  test(`a renamed tool can be called where messages are bridged: ${kind}`, TIMEOUT, async (t) => {
+    const { url } = await proxied(t, [{ type: 'stdio', ...server, ...FILTER }])
+    const client = await open(url)
+    assert.match(await client.call('greet'), /simple text/)
+    assert.equal(await client.call('test_simple_text'), 'error: Unknown tool: test_simple_text')
+  })
+
+test('a batch shows and calls no hidden tool, and renamed ones by their new names', TIMEOUT, async (t) => {
+  const server = await batching(t)
+  const filter = { allowedTools: ['a', 'b'], toolOverrides: { b: { name: 'bee' } } }
+  const { url } = await proxied(t, [{ type: 'streamable-http', url: server.url, ...filter }])
+  const client = await open(url, {}, {}, '2025-03-26')
+  const call = (id: number, name: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: {} },
+  })
+  const batch = [
+    call(1, 'a'),
+    call(2, 'secret'),
+    call(3, 'bee'),
+    { jsonrpc: '2.0', id: 4, method: 'tools/list' },
+  ]
+  const headers = { 'content-type': 'application/json', accept: ACCEPT, ...client.headers }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(batch) })
+  const answers: Loose[] = ((await response.json()) as Loose[]).sort((one, other) => one.id - other.id)
+  assert.deepEqual(
+    answers.map(({ error, result }) => error?.message ?? result.content ?? result.tools),
+    ['called a', 'Unknown tool: secret', 'called b', [{ name: 'a' }, { name: 'bee' }]],
+  )
+  assert.deepEqual(server.called, ['a', 'b'])
+})
+
+test('a renamed tool is not called where the header names another one', TIMEOUT, async (t) => {
+  const url = await startEverything(t, 'http', 'modern')
+  const proxy = await proxied(t, [{ type: 'streamable-http', url, ...FILTER }])
+  const params = { name: 'greet', arguments: {} }
+  const response = await modernSend(proxy.url, 'tools/call', params, { 'mcp-name': 'test_error_handling' })
+  assert.equal(response.status, 400)
+  assert.equal(((await response.json()) as Loose).error.code, -32020)
+})
 
 test(
   'several servers: names tell the server, lists are one, and one that is down hides its own',
