@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
 import type { Proxy as UpstreamProxy } from '../config/model.ts'
+import { errorCode } from './failure.ts'
 import type { Pools } from './types.ts'
 
 /** Loaded for the first call: commands that only look at configurations make none. */
@@ -63,6 +64,29 @@ function open(origin: string, connectTimeout: number, proxy?: UpstreamProxy): Di
   const connect = { timeout: connectTimeout }
   if (!proxy) return new Pool(origin, { ...options, connect })
   const uri = proxyUrl(proxy)
-  if (proxy.type !== 'socks5') return new ProxyAgent({ ...options, uri, proxyTls: connect })
+  if (proxy.type !== 'socks5')
+    return new ProxyAgent({ ...options, uri, proxyTls: connect, clientFactory: tunnelClient })
   return new Socks5ProxyAgent(uri, { ...options, connect: buildConnector(connect) })
+}
+
+/**
+ * What asks a proxy for tunnels. One that hangs up looks to undici like an upstream that closed a kept-alive socket:
+ * it would ask again at once, a thousand times a second, until the time of the call is over.
+ */
+function tunnelClient(proxy: URL, options: object): Dispatcher {
+  const { Pool } = undici()
+  const pool = new Pool(proxy, options)
+  const connect = pool.connect.bind(pool) as (
+    how: Dispatcher.ConnectOptions,
+  ) => Promise<Dispatcher.ConnectData>
+  return Object.assign(pool, {
+    connect: async (how: Dispatcher.ConnectOptions) => {
+      try {
+        return await connect(how)
+      } catch (error) {
+        if (errorCode(error) !== 'UND_ERR_SOCKET') throw error
+        throw new Error('The proxy closed the connection')
+      }
+    },
+  }) as Dispatcher
 }

@@ -84,6 +84,20 @@ test('a proxy that refuses, or is not there, says so', async () => {
     text(babbling),
     /^The proxy of this tool, or http:\/\/\S+ behind it, sent an answer that is not sound HTTP/,
   )
+  let asked = 0
+  const leaving = createServer()
+  leaving.on('connect', (_request, socket: Socket) => {
+    asked++
+    socket.destroy()
+  })
+  const left = new URL(await listen(leaving))
+  for (const [i, endpoint] of [target.origin, 'https://127.0.0.1:9'].entries()) {
+    const proxy = { type: 'http' as const, host: left.hostname, port: Number(left.port) }
+    const call = await callable({ endpoint, proxy, limits: { timeout: 5000 } }, { pools })()
+    assert.equal(call.failure, 'connect', text(call))
+    assert.match(text(call), /The proxy of this tool gave no connection/)
+    assert.equal(asked, i + 1, 'a proxy that hangs up is asked once')
+  }
   for (const type of ['http', 'socks5'] as const) {
     const gone = await callable(
       { endpoint: target.origin, proxy: { type, host: '127.0.0.1', port: 1 } },
