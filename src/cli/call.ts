@@ -40,7 +40,8 @@ async function call(to: string, name: string, given: readonly string[], flags: C
     if (target.signal.aborted) return undefined
     const tool = tools.find((each) => each.name === name)
     if (!tool) throw new Error(unknownTool(name, tools))
-    return callTool(target, name, callArguments(tool.inputSchema, given))
+    const result = await callTool(target, name, callArguments(tool.inputSchema, given))
+    return result && flags.json ? target.asGiven(result) : result
   })
   if (!result) {
     process.stderr.write('cancelled\n')

@@ -1,9 +1,10 @@
 import { DEFAULT_LIMITS, readSettings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { Cancellation, type CancelSignal } from '../mcp/index.ts'
+import { Cancellation, type CancelSignal, isObject } from '../mcp/index.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type Client, openClient } from '../upstream/index.ts'
+import { SERVER_INFO } from '../upstream/meta.ts'
 import { originOf } from './origin.ts'
 import { settingsSource } from './settings.ts'
 import { VERSION } from './version.ts'
@@ -24,6 +25,8 @@ export interface Target {
     params?: JsonObject,
     onMessage?: (raw: JsonObject) => void,
   ): Promise<JsonObject | undefined>
+  /** A result without what the bridge to a server with sessions put in. */
+  asGiven(result: JsonObject): Promise<JsonObject>
   /** Aborted by Ctrl-C. */
   signal: CancelSignal
 }
@@ -53,7 +56,7 @@ export async function withTarget<T>(
   const interrupt = () => abort.abort()
   process.once('SIGINT', interrupt)
   try {
-    return await run({ ask: asker(client, url, abort), signal: abort })
+    return await run({ ask: asker(client, url, abort), asGiven: unbridged(client), signal: abort })
   } finally {
     process.off('SIGINT', interrupt)
     await client.close()
@@ -71,6 +74,15 @@ function asker(client: Client, url: URL, signal: CancelSignal): Target['ask'] {
       throw new Error(`${method}: ${String(error.message)} (${String(error.code)})${cure}`)
     }
     return result ?? {}
+  }
+}
+
+function unbridged(client: Client): Target['asGiven'] {
+  return async (result) => {
+    if ((await client.era()) !== 'session') return result
+    const { resultType: _, _meta, ...own } = result
+    const { [SERVER_INFO]: __, ...meta } = isObject(_meta) ? _meta : {}
+    return { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) }
   }
 }
 

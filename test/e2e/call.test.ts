@@ -33,6 +33,11 @@ for (const [transport, era] of SERVERS)
       out: 'This is a simple text response for testing.\n',
       err: '',
     })
+    const json = JSON.parse((await run('call', url, 'test_simple_text', '--json')).out)
+    const { content, ...more } = json
+    assert.equal(content[0].text, 'This is a simple text response for testing.')
+    // Nothing is added to what a server with sessions gave.
+    assert.deepEqual(era === 'session' ? more : {}, {})
     const progress = await run('call', url, 'test_tool_with_progress')
     assert.equal(progress.err, '[0/100] 0 of 100\n[50/100] 50 of 100\n[100/100] 100 of 100\n')
     const failed = await run('call', url, 'test_error_handling')
