@@ -27,6 +27,15 @@ export function lintTemplatesCommand(exit: (code: number) => void): Command {
 /** What the reader finds belongs here where it is about templates, or keeps them from being read. */
 const OF_TEMPLATES = new Set<Finding['code']>(['form-data-with-body', 'env-unset'])
 
+/** A template without quotes, which YAML reads as a map: what stands under the key holds one. */
+function isUnquoted({ code, range }: Finding, text: string | undefined): boolean {
+  if ((code !== 'wrong-type' && code !== 'not-json') || !range || text === undefined) return false
+  const { offset, column } = range.start
+  const [first = '', ...lines] = text.slice(offset - column + 1).split('\n')
+  const end = lines.findIndex((line) => line.trim() !== '' && line.search(/\S/) < column)
+  return [first, ...(end < 0 ? lines : lines.slice(0, end))].some((line) => line.includes('{{'))
+}
+
 const isOfTemplates = (code: FindingCode) => OF_TEMPLATES.has(code) || checkOf(code) === 'templates'
 
 async function lint(paths: readonly string[], flags: LintFlags): Promise<number> {
@@ -35,8 +44,10 @@ async function lint(paths: readonly string[], flags: LintFlags): Promise<number>
   const { configurations, findings, sources } = await readConfigurations(paths, env)
   const unread = new Set(configurations.filter(({ configuration }) => !configuration).map(({ file }) => file))
   const ofReading = findings.filter(
-    ({ code, file, severity }) =>
-      OF_TEMPLATES.has(code) || (severity === 'error' && (unread.has(file) || !sources.has(file))),
+    (one) =>
+      OF_TEMPLATES.has(one.code) ||
+      (one.severity === 'error' && (unread.has(one.file) || !sources.has(one.file))) ||
+      isUnquoted(one, sources.get(one.file)),
   )
   const left: Finding[] = []
   const texts = new Map(sources)

@@ -46,6 +46,20 @@ describe('lint-templates', () => {
     assert.equal(code, 1)
     assert.match(stdout, /<stdin>:1:\d+: error: .* \[yaml-syntax\]/)
   })
+  test('a template without quotes, which is a map to YAML, is told', async (t) => {
+    const tool = (rest: string) =>
+      `name: u\nrouters: [{server: u, prefix: /u}]\nservers: [{name: u, config: {a: b}}]\ntools:\n  - name: a\n    endpoint: http://localhost/\n    method: POST\n${rest}`
+    const told = async (rest: string) =>
+      (await run(t, ['lint-templates', '-'], { input: tool(rest) })).stdout.split('\n')[0]
+    assert.match(
+      (await told('    headers:\n      A: {{.Config.a}}\n'))!,
+      /^<stdin>:9:11: error: .*\[not-json\]$/,
+    )
+    const body = /^<stdin>:8:5: error: `requestBody` wants a text, but is a map \[wrong-type\]$/
+    assert.match((await told('    requestBody: {"a": "{{.Config.a}}"}\n'))!, body)
+    assert.match((await told('    requestBody:\n      a: 1\n\n      b: "{{.Config.a}}"\n'))!, body)
+    assert.equal(await told('    timeout: [1]\n    requestBody: "{{.Config.a}}"\n'), '1 file, nothing wrong')
+  })
   test('a file of settings among configurations is no matter of templates', async (t) => {
     const folder = temporaryFolder(t)
     writeFileSync(join(folder, 'plantgw.yaml'), 'port: 5235\nprt: 1\nlogger: {level: loud}\n')
