@@ -57,7 +57,7 @@ function missingText(path: readonly string[]): string {
 
 function nameOf([root = '', ...path]: readonly string[]): string {
   const [field, ...names] = path
-  if (root === 'Args') return `\`${cut(path.join('.'), 120)}\``
+  if (root === 'Args') return path.length > 0 ? `\`${cut(path.join('.'), 120)}\`` : 'the arguments'
   if (root === 'Request' && field === 'Headers' && names.length > 0)
     return `the header \`${names.join('.')}\``
   return `\`.${[root, ...path].join('.')}\``

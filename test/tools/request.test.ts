@@ -288,6 +288,10 @@ test('what keeps a template from being made is told in terms of the call', async
     'Nothing was sent: the requestBody of this tool could not be made of `v`: index out of range.',
   )
   assert.equal(
+    await said({ method: 'POST', requestBody: '{"a": {{index .Args (list 1)}}}' }, { v: 'x' }),
+    'Nothing was sent: the requestBody of this tool could not be made of the arguments: value has type []interface {}; should be string.',
+  )
+  assert.equal(
     await said({ endpoint: `${origin}/{{.Args.v}}{{.Args.w}}` }, { v: '.', w: '.' }),
     'Nothing was sent: `v` may not be `.`: it must name something.',
   )
