@@ -1,9 +1,11 @@
 import type { ErrorObject } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
+import { nearest } from '../findings/index.ts'
 import { type Json, stringify } from '../json/index.ts'
 import { addFormats, makeAjv } from './ajv.ts'
 import type { Path } from './read.ts'
-import { pointerPath } from './schema-findings.ts'
+import { pointerPath, sureChoice } from './schema-findings.ts'
+import { isRegex } from './schemas.ts'
 import { list, quote, typeNoun, valueAt } from './words.ts'
 
 let shared: Ajv2020 | undefined
@@ -20,6 +22,7 @@ export interface SchemaFault {
   /** JSON pointer into the schema. */
   pointer: string
   message: string
+  hint: string
 }
 
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
@@ -29,19 +32,28 @@ export function metaFaults(schema: Json): SchemaFault[] {
   const checker = ajv()
   const { $schema: dialect } = schema as { $schema?: Json }
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
-    return [{ pointer: '/$schema', message: '`$schema` names another dialect than 2020-12' }]
+    return [
+      {
+        pointer: '/$schema',
+        message: '`$schema` names another dialect than 2020-12',
+        hint: 'Remove `$schema`, and write keywords of older drafts as 2020-12 has them',
+      },
+    ]
   if (!checker.validateSchema(schema as object)) {
     // `anyOf` and its like only repeat what its parts say.
     const errors = (checker.errors ?? []).filter(({ keyword }) => !['anyOf', 'if', 'oneOf'].includes(keyword))
     const seen = new Set<string>()
-    return errors.flatMap(({ instancePath, ...error }) => {
-      if (seen.has(instancePath)) return []
-      seen.add(instancePath)
-      return [{ pointer: instancePath, message: metaMessage({ instancePath, ...error }) }]
+    return errors.flatMap((error) => {
+      const { instancePath: pointer } = error
+      if (seen.has(pointer)) return []
+      seen.add(pointer)
+      return [{ pointer, ...metaWords(error, valueAt(schema, pointerPath(pointer, schema))) }]
     })
   }
-  const references = JSON.stringify(schema).includes('"$ref"')
-  return references ? compileFaults(schema as object) : []
+  const text = JSON.stringify(schema)
+  const patterns = text.includes('"pattern') ? patternFaults(schema, '') : []
+  if (patterns.length > 0) return patterns
+  return text.includes('"$ref"') ? compileFaults(schema as object) : []
 }
 
 /** References are found only by compiling. */
@@ -50,15 +62,69 @@ function compileFaults(schema: object): SchemaFault[] {
     makeAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
     return []
   } catch (error) {
-    return [{ pointer: '', message: (error as Error).message.replace(/ from id .*$/, '') }]
+    const { message, missingRef } = error as Error & { missingRef?: string }
+    const pointer = missingRef === undefined ? '' : (pointerTo(schema as Json, missingRef, '') ?? '')
+    const hint = 'Mend the reference, such as `#/$defs/name`, or define what it names'
+    return [{ pointer, message: message.replace(/ from id .*$/, ''), hint }]
   }
 }
 
-function metaMessage({ instancePath, keyword, params, message }: ErrorObject): string {
+/** Where a reference stands. */
+function pointerTo(schema: Json, reference: string, at: string): string | undefined {
+  for (const [key, value] of entriesOf(schema)) {
+    const pointer = `${at}/${escaped(key)}`
+    if (key === '$ref' && value === reference) return pointer
+    const inner = pointerTo(value, reference, pointer)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+/** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
+function patternFaults(schema: Json, at: string): SchemaFault[] {
+  const fault = (pointer: string, pattern: string) => ({
+    pointer,
+    message: `${quote(pattern)} is no regular expression`,
+    hint: 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash',
+  })
+  return entriesOf(schema).flatMap(([key, value]) => {
+    const pointer = `${at}/${escaped(key)}`
+    if (key === 'pattern' && typeof value === 'string') return isRegex(value) ? [] : [fault(pointer, value)]
+    const named = key === 'patternProperties' ? entriesOf(value).map(([pattern]) => pattern) : []
+    const odd = named.filter((pattern) => !isRegex(pattern))
+    return [
+      ...odd.map((pattern) => fault(`${pointer}/${escaped(pattern)}`, pattern)),
+      ...(VALUES.has(key) ? [] : patternFaults(value, pointer)),
+    ]
+  })
+}
+
+/** Keywords whose value is no schema. */
+const VALUES = new Set(['enum', 'const', 'default', 'examples'])
+
+function entriesOf(value: Json): [string, Json][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function metaWords(error: ErrorObject, value: unknown): Pick<SchemaFault, 'message' | 'hint'> {
+  const { instancePath, keyword, params, message } = error
   const key = instancePath.split('/').at(-1)
-  if (keyword === 'type') return `\`${key}\` wants ${typeNoun(params.type)}`
-  if (keyword === 'enum') return `\`${key}\` must be one of ${params.allowedValues.join(', ')}`
-  return `\`${key}\` ${message}`
+  if (keyword === 'type') {
+    const wanted = typeNoun(params.type)
+    return { message: `\`${key}\` wants ${wanted}`, hint: `Write ${wanted}` }
+  }
+  if (keyword === 'enum') {
+    const allowed = params.allowedValues as string[]
+    const close =
+      sureChoice(value, allowed) ?? (typeof value === 'string' ? nearest(value, allowed) : undefined)
+    const hint = close ? `Did you mean \`${close}\`?` : 'Write one of these'
+    return { message: `\`${key}\` must be one of ${allowed.join(', ')}`, hint }
+  }
+  return { message: `\`${key}\` ${message}`, hint: 'Mend the schema' }
 }
 
 /**

@@ -226,8 +226,8 @@ function checkSchema(schema: JsonObject, path: Path, report: Report) {
     report('invalid-schema', path, `\`${key}\` must be a schema of \`type: object\``, hint)
     if (bare) return
   }
-  for (const { pointer, message } of metaFaults(toDoubles(schema as Json))) {
+  for (const { pointer, message, hint } of metaFaults(toDoubles(schema as Json))) {
     const at = [...path, ...pointerPath(pointer, schema)]
-    report('invalid-schema', at, `\`${key}\` is no JSON Schema: ${message}`, 'Mend the schema')
+    report('invalid-schema', at, `\`${key}\` is no JSON Schema: ${message}`, hint)
   }
 }

@@ -178,6 +178,12 @@ const MEANT = new Map([
   ['formdata', 'form-data'],
 ])
 
+/** The allowed value that another language calls so. */
+export function sureChoice(data: unknown, allowed: readonly string[]): string | undefined {
+  const meant = typeof data === 'string' ? MEANT.get(data.toLowerCase()) : undefined
+  return allowed.find((one) => one === meant)
+}
+
 function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Finding {
   const allowed = (params.allowedValues as unknown[]).map(String)
   const range = at(valueRange(path, place))
@@ -192,12 +198,10 @@ function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Fi
       hint: 'Use `mode: bearer` with `tokens`; a router is never served open when its file asks for a login',
     })
   }
-  const meant = typeof data === 'string' ? MEANT.get(data.toLowerCase()) : undefined
-  const close =
-    typeof data === 'string' ? (allowed.find((one) => one === meant) ?? nearest(data, allowed)) : undefined
+  const sure = sureChoice(data, allowed)
+  const close = sure ?? (typeof data === 'string' ? nearest(data, allowed) : undefined)
   const message = `${subject(path)} is ${place.say(path, data)}, allowed are ${list(allowed)}`
   const hint = close ? `Did you mean \`${close}\`?` : 'Write one of the allowed values'
-  const sure = allowed.find((one) => one === meant)
   return finding(typeof data === 'string' ? 'invalid-value' : 'wrong-type', place.file, message, {
     ...range,
     hint,
