@@ -1,7 +1,8 @@
-import type { Path, ReadConfiguration, RedisSettings } from '../config/index.ts'
+import type { Path, ReadConfiguration, RedisSettings, StorageSettings } from '../config/index.ts'
 import { type DatabaseType, ping } from '../durable/database.ts'
 import type { Finding } from '../findings/index.ts'
 import { askRedis } from '../notify/redis.ts'
+import { openStore } from '../store/index.ts'
 import { at, type PlacedSettings } from './pid.ts'
 
 /**
@@ -22,18 +23,27 @@ export async function connectionFindings(
   const database = (place: PlacedSettings, type: DatabaseType, url: string, path: Path) =>
     found.push(
       once(`${type} ${url}`, () => ping(type, url)).then((fault) =>
-        fault === undefined ? [] : [at(place, 'database-unreachable', path, fault)],
+        fault === undefined ? [] : [at(place, 'database-unreachable', path, fault, hintOf(fault))],
       ),
     )
   const broker = (place: Pick<PlacedSettings, 'file' | 'locate'>, redis: RedisSettings) =>
     found.push(
       once(JSON.stringify(redis), () => askRedis(redis)).then((fault) =>
-        fault === undefined ? [] : [at(place, 'broker-unreachable', ['notifier', 'redis', 'addr'], fault)],
+        fault === undefined
+          ? []
+          : [at(place, 'broker-unreachable', ['notifier', 'redis', 'addr'], fault, hintOf(fault))],
       ),
     )
   if (placed) {
     const { storage, plants, notifier } = placed.settings
     if (storage && 'url' in storage) database(placed, storage.type, storage.url, ['storage', 'url'])
+    if (storage?.type === 'lowdb')
+      found.push(
+        readFileStore(storage).then(
+          () => [],
+          (error) => [at(placed, 'database-unreachable', ['storage', 'file'], messageOf(error))],
+        ),
+      )
     if (plants && 'url' in plants.storage)
       database(placed, plants.storage.type, plants.storage.url, ['plants', 'storage', 'url'])
     if (notifier?.redis && notifier.type === 'redis') broker(placed, notifier.redis)
@@ -43,6 +53,39 @@ export async function connectionFindings(
     if (type === 'redis' && redis && !read.doubtful(['notifier'])) broker(read, redis)
   }
   return (await Promise.all(found)).flat()
+}
+
+/** Nothing is made where there is no file yet. */
+async function readFileStore(storage: StorageSettings): Promise<void> {
+  const store = await openStore(storage, {})
+  try {
+    await store.revision()
+  } finally {
+    await store.close()
+  }
+}
+
+/** What to look at first, by what the system, the servers and their clients say. */
+const HINTS: readonly [RegExp, string][] = [
+  [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
+  [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
+  [/database .*does not exist|Unknown database/i, 'Create the database, or correct its name'],
+  [
+    /\b(?:role|password|Access denied|authentication|WRONGPASS|NOAUTH|NOPERM|pg_hba)\b/i,
+    'Check user, password and what the user may do',
+  ],
+  [
+    /time-?out|timed out|ETIMEDOUT|in time/i,
+    'Check host and port, firewalls on the way, and what listens there',
+  ],
+  [/certificate|SSL|TLS/i, 'Check whether the server speaks TLS, and that its certificate is trusted here'],
+]
+
+function hintOf(fault: string): string {
+  return (
+    HINTS.find(([said]) => said.test(fault))?.[1] ??
+    'Try it by hand from this machine, with the same address and user'
+  )
 }
 
 function messageOf(error: unknown): string {

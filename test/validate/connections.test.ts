@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort, run, temporaryFolder } from '../support/process.ts'
@@ -22,10 +22,12 @@ async function told(t: Parameters<typeof temporaryFolder>[0], settings: object, 
     code: string
     file: string
     message: string
+    hint?: string
     range?: { start: { line: number } }
   }[]
   return {
     ...done,
+    hints: findings.map(({ hint }) => hint ?? ''),
     lines: findings.map(
       ({ code, file, range, message }) => `${code} ${file}:${range?.start.line}: ${message}`,
     ),
@@ -53,6 +55,7 @@ for (const [name, url, wrong] of [
     const missing = await told(t, { plants }, CHECKS)
     assert.match(missing.lines.join(), /^database-unreachable plantgw\.yml:5: /)
     assert.match(missing.lines.join(), wrong)
+    assert.match(missing.hints.join(), /^Create the database/)
     assert.equal(missing.code, 1)
 
     const closed = new URL(own)
@@ -65,6 +68,7 @@ for (const [name, url, wrong] of [
       'endpoints',
     ])
     assert.match(refused.lines.join('\n'), /^database-unreachable plantgw\.yml:4: .*ECONNREFUSED/m)
+    assert.match(refused.hints.join('\n'), /^Start the server, or correct host and port/m)
     assert.doesNotMatch(refused.lines.join('\n'), /s3cret/)
     // Without being asked nothing is connected to.
     assert.doesNotMatch(
@@ -82,6 +86,7 @@ test('a broker that lets nobody in is found, of settings and of configurations',
   })
   assert.deepEqual((await told(t, notifier({ password: 's3cret' }), CHECKS)).lines, [])
   const wrong = await told(t, notifier({ password: 'another' }), CHECKS)
+  assert.match(wrong.hints.join(), /^Check user, password/)
   assert.match(
     wrong.lines.join(),
     /^broker-unreachable plantgw\.yml:5: redis:\/\/127\.0\.0\.1:\d+: WRONGPASS/,
@@ -94,12 +99,27 @@ test('a broker that lets nobody in is found, of settings and of configurations',
   assert.match((await run(t, ['explain', 'broker-unreachable'])).stdout, /A broker that cannot be used/)
 })
 
+test('a file of configurations that is damaged is found, and one that is not there yet is not made', async (t) => {
+  const folder = temporaryFolder(t)
+  const of = (file: string) => told(t, { storage: { type: 'lowdb', file: join(folder, file) } }, CHECKS)
+  writeFileSync(join(folder, 'damaged.json'), '{"x"')
+  const damaged = await of('damaged.json')
+  assert.match(
+    damaged.lines.join(),
+    /^database-unreachable plantgw\.yml:4: .*is damaged or another kind of file/,
+  )
+  assert.equal(damaged.code, 1)
+  assert.deepEqual((await of('new/store.json')).lines, [])
+  assert.deepEqual(readdirSync(folder), ['damaged.json'])
+})
+
 test('a pid file that cannot be written is found', async (t) => {
   const pids = { folder: 'taken', below: 'plantgw.yml/plantgw.pid', fine: 'run/new/plantgw.pid' }
   const cwd = temporaryFolder(t)
   mkdirSync(join(cwd, 'taken'))
   const of = (pid: string) => told(t, { pid: join(cwd, pid) }, CHECKS)
   writeFileSync(join(cwd, 'plantgw.yml'), '')
+  assert.match((await of(pids.folder)).hints.join(), /^Choose another path/)
   assert.match((await of(pids.folder)).lines.join(), /^pid-not-writable plantgw\.yml:2: .* it is a folder$/)
   assert.match((await of(pids.below)).lines.join(), /^pid-not-writable .*plantgw\.yml is no folder$/)
   assert.deepEqual((await of(pids.fine)).lines, [])

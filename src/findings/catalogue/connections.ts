@@ -13,7 +13,7 @@ export const CONNECTIONS = {
     severity: 'error',
     title: 'A database that cannot be used',
     cause:
-      'The server of `storage` cannot be reached, refuses the credentials or has no such database: `serve` would have nothing to serve, or the plant store could not be opened.',
+      'The server of `storage` cannot be reached, refuses the credentials or has no such database, or its file is damaged: `serve` would have nothing to serve, or the plant store could not be opened.',
     cure: 'Check host, port, user, password and the name of the database, and that the server takes connections from here.',
   },
   'broker-unreachable': {
