@@ -9,7 +9,7 @@ import { isPlantsPath, openPlants } from '../plants/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { createPools } from '../tools/index.ts'
-import { createProxy } from '../upstream/index.ts'
+import { createProxy, type McpProxy } from '../upstream/index.ts'
 import { createApp } from './app.ts'
 import { assemble, everything } from './assemble.ts'
 import { type ConfigurationChange, differenceOf } from './difference.ts'
@@ -133,8 +133,8 @@ export async function createGateway(
     tellClients(hub, before, table)
     options.onTable?.(table)
     for (const { proxy } of without(before.proxies, table.proxies)) {
-      const closed = proxy.retire().finally(() => closing.delete(closed))
-      closing.add(closed)
+      const closed = proxy.retire().finally(() => closing.delete(proxy))
+      closing.set(proxy, closed)
     }
     return result
   }
@@ -152,7 +152,8 @@ export async function createGateway(
   }
 
   const first = await load(undefined, !options.skipInvalid)
-  const closing = new Set<Promise<void>>()
+  /** Those that are replaced, until their calls have ended. */
+  const closing = new Map<McpProxy, Promise<void>>()
   if (hasErrors(first.findings) && !options.skipInvalid) {
     await Promise.all([...table.proxies.values()].map(({ proxy }) => proxy.close()))
     await pools.close()
@@ -201,8 +202,9 @@ export async function createGateway(
     async close() {
       await reloads.stop()
       hub.close()
-      await Promise.all([...table.proxies.values()].map(({ proxy }) => proxy.close()))
-      await Promise.all(closing)
+      const proxies = [...table.proxies.values()].map(({ proxy }) => proxy)
+      await Promise.all([...proxies, ...closing.keys()].map((proxy) => proxy.close()))
+      await Promise.all(closing.values())
       await pools.close()
       await cluster?.close()
       await plants?.close()

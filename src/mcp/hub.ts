@@ -81,7 +81,7 @@ export interface Hub {
   unlisten(listener: Listener): void
   /** Tells every client of a prefix that a list changed. */
   listChanged(prefix: string, kind: ListKind): void
-  /** Ends every session and stream of a prefix that is served no more. */
+  /** Ends every subscription of a prefix that is served no more, and each session when its calls have ended. */
   endPrefix(prefix: string): void
   counts(): { sessions: number; streams: number }
   sessionsByPrefix(): Map<string, number>
@@ -146,6 +146,12 @@ export function createHub(options: HubOptions = {}): Hub {
     session.attached?.end()
   }
 
+  /** Calls under way end by themselves, those of a proxied server within a time of its own. */
+  async function settled({ calls, attached }: Session): Promise<void> {
+    await Promise.allSettled(calls.values().map(({ ended }) => ended))
+    await attached?.drain()
+  }
+
   function endListener(listener: Listener): void {
     listeners.delete(listener)
     const result = { resultType: 'complete', _meta: { [SUBSCRIPTION_ID]: listener.id } }
@@ -176,8 +182,13 @@ export function createHub(options: HubOptions = {}): Hub {
         if (at === prefix && kinds.has(kind)) stream.send(taggedNotification(method, id))
     },
     endPrefix(prefix) {
-      for (const session of [...sessions.values()]) if (session.prefix === prefix) endSession(session)
       for (const listener of [...listeners]) if (listener.prefix === prefix) endListener(listener)
+      for (const session of [...sessions.values()]) {
+        if (session.prefix !== prefix) continue
+        if (session.calls.size || session.attached?.busy())
+          void settled(session).then(() => endSession(session))
+        else endSession(session)
+      }
     },
     counts: () => ({ sessions: sessions.size, streams: streams.size }),
     sessionsByPrefix() {
@@ -189,8 +200,7 @@ export function createHub(options: HubOptions = {}): Hub {
       for (const listener of [...listeners]) endListener(listener)
       for (const stream of streams.keys()) stream.drain?.()
       const ends = [...sessions.values()].map(async (session) => {
-        await Promise.allSettled(session.calls.values().map(({ ended }) => ended))
-        await session.attached?.drain()
+        await settled(session)
         for (const stream of [...session.streams]) stream.close()
       })
       await Promise.all(ends)

@@ -25,7 +25,7 @@ export async function forwardStateless(
   text: string,
   resolved: Resolved,
   { definition, http, limits, filter, name }: Upstream,
-  { onCall }: Pick<StatelessOptions, 'onCall'>,
+  { begin }: Pick<StatelessOptions, 'begin'>,
 ): Promise<Response> {
   const { id, method, params } = request
   const headers = forwardedHeaders(exchange)
@@ -41,14 +41,13 @@ export async function forwardStateless(
       body = stringify(sent.raw)
     }
   }
-  const started = performance.now()
+  const finish = begin(exchange, request)
   const abort = new Cancellation()
   // Closing the answer is what cancels the request (2026-07-28, Cancellation).
   const unwatch = exchange.onGone(() => abort.abort())
   const done = (failure?: string) => {
     unwatch()
-    const ms = Math.round((performance.now() - started) * 10) / 10
-    onCall({ method, name: params.name, ms, requestId: exchange.requestId, ...(failure && { failure }) })
+    finish(failure)
   }
   const fail = (message: string) => {
     done(message)

@@ -29,6 +29,7 @@ import { createSeveralLink } from './several-link.ts'
 import { createStandAlone } from './stand-alone.ts'
 import { startMember } from './start.ts'
 import type { McpProxy, ProxyContext } from './types.ts'
+import { createUnderWay } from './under-way.ts'
 
 /** Characters of a server's session id that a client can carry in its own: proxies take headers of 4 or 8 KiB. */
 const MAX_CARRIED = 1024
@@ -40,6 +41,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   const { log, prefix, tenant, named, version } = context
   const owner = {}
   const onCall: (call: Call) => void = callLog(log, { tenant, prefix }, context.onCall)
+  const underWay = createUnderWay(onCall)
   const sessions = createSessions(Math.min(...definitions.map(({ server }) => server.idleTimeout)), sweep)
   const members = definitions.map((definition) => createMember(definition, context, sessions.makeRoom))
   const [only] = named ? [] : members
@@ -215,11 +217,11 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   > &
     Partial<Pick<ProxySession, 'awaits'> & Pick<BytesSession, 'resume' | 'carries' | 'quiet' | 'leave'>>
 
-  const answer = createStandAlone({ members, only, info, resolve, onCall, onClash, onDown })
+  const answer = createStandAlone({ members, only, info, resolve, begin: underWay.begin, onClash, onDown })
   const stateless: Backend['stateless'] = async (exchange, request, ...rest) => {
     if (!retired) {
       sessions.watch()
-      return answer(exchange, request, ...rest)
+      return underWay.during(async () => answer(exchange, request, ...rest))
     }
     const replaced = { code: INTERNAL_ERROR, message: 'The server is being replaced: try again' }
     return rpcError(exchange, 503, replaced, request.id)
@@ -234,10 +236,12 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     }
   }
 
+  let closed: Promise<unknown> | undefined
   async function close(): Promise<void> {
     retired = true
     sessions.close()
-    await Promise.all(members.map((member) => member.close()))
+    closed ??= Promise.all(members.map((member) => member.close()))
+    await closed
   }
 
   return {
@@ -260,7 +264,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     start: async () => (await Promise.all(members.map(startMember))).flat(),
     async retire() {
       retired = true
-      await sessions.drain()
+      await Promise.all([sessions.drain(), underWay.over(DRAIN)])
       await close()
     },
     close,

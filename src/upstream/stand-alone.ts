@@ -1,12 +1,11 @@
 import { type Exchange, INTERNAL_ERROR, rpcError } from '../mcp/index.ts'
-import type { Call } from './call-log.ts'
 import type { Resolved } from './definition.ts'
 import type { Backend } from './front.ts'
 import type { Fault } from './link.ts'
 import type { Member } from './member.ts'
 import { forwardStateless } from './modern-bytes.ts'
 import { severalStateless } from './several-stateless.ts'
-import { type Stateless, serveStateless } from './stateless.ts'
+import { type Stateless, type StatelessOptions, serveStateless } from './stateless.ts'
 import { resumed, withStates } from './states.ts'
 
 export interface StandAloneParts {
@@ -15,14 +14,14 @@ export interface StandAloneParts {
   only: Member | undefined
   info: { name: string; version: string }
   resolve(exchange: Exchange): Resolved[] | Fault
-  onCall(call: Call): void
+  begin: StatelessOptions['begin']
   onClash(uri: string, server: string): void
   onDown(server: string, reason: string): void
 }
 
 /** Answers requests of 2026-07-28, each of which stands alone. */
 export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
-  const { members, only, info, resolve, onCall, onClash, onDown } = parts
+  const { members, only, info, resolve, begin, onClash, onDown } = parts
 
   return async (exchange, given, text, door, form) => {
     const refuse = ({ fault, busy, refused }: Fault) => {
@@ -35,11 +34,11 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
     const { replicas } = exchange
 
     async function serve(server: Stateless, filter: Member['upstream']['filter']): Promise<Response> {
-      if (!replicas) return serveStateless(exchange, given, door, form, first, server, { filter, onCall })
+      if (!replicas) return serveStateless(exchange, given, door, form, first, server, { filter, begin })
       const request = await resumed(exchange, replicas, given, text)
       if (request instanceof Response) return request
       const lasting = withStates(server, replicas)
-      return serveStateless(exchange, request, door, form, first, lasting, { filter, onCall })
+      return serveStateless(exchange, request, door, form, first, lasting, { filter, begin })
     }
 
     if (!only) {
@@ -57,7 +56,7 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
     // A promise costs each call a turn, so what is known is not awaited.
     const era = asked instanceof Promise ? await asked : asked
     if (era === 'modern' && upstream.definition.server.type === 'streamable-http')
-      return forwardStateless(exchange, given, text, first, upstream, { onCall })
+      return forwardStateless(exchange, given, text, first, upstream, { begin })
     if (typeof era !== 'string') return refuse(era)
     return serve(only.bridge(era), upstream.filter)
   }

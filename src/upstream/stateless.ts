@@ -50,7 +50,8 @@ export interface StatelessCall {
 
 export interface StatelessOptions {
   filter: ToolFilter | undefined
-  onCall(call: { method: string; name: unknown; ms: number; requestId: string; failure?: string }): void
+  /** Takes a request as under way; what is returned is run once it is over. */
+  begin(exchange: Exchange, request: Request): (failure?: string) => void
 }
 
 /** HTTP statuses of errors (2026-07-28, Streamable HTTP); others come with 200, as results do. */
@@ -69,7 +70,7 @@ export async function serveStateless(
   form: AnswerForm,
   resolved: Resolved,
   server: Stateless,
-  { filter, onCall }: StatelessOptions,
+  { filter, begin }: StatelessOptions,
 ): Promise<Response> {
   const { id, method, params } = request
   const refused = checkStateless(exchange, request)
@@ -95,11 +96,10 @@ export async function serveStateless(
     signal: abort,
     onMessage: (raw) => reply.message(stringify(raw)),
   }
-  const started = performance.now()
+  const finish = begin(exchange, request)
   void answer(call).then((failure) => {
     hub.drop(reply)
-    const ms = Math.round((performance.now() - started) * 10) / 10
-    onCall({ method, name: params.name, ms, requestId: exchange.requestId, ...(failure && { failure }) })
+    finish(failure)
   })
   return reply.response
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
@@ -10,7 +10,8 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
-import { lives, until } from './harness.ts'
+import { lives, META, until } from './harness.ts'
+import { held } from './held.ts'
 import { tiny } from './tiny.ts'
 
 const TIMEOUT = { timeout: 60_000 }
@@ -137,6 +138,40 @@ test(
     assert.equal(await call('/good', await open(made.app, '/good'), 'echo'), '{}')
   },
 )
+
+for (const change of ['changed', 'taken out'])
+  test(
+    `calls under way end on the server they began with, which is ${change} meanwhile`,
+    TIMEOUT,
+    async (t) => {
+      const { folder, write, start } = await gateway(t)
+      const [one, two] = [held(temporaryFolder(t)), held(temporaryFolder(t))]
+      write('a', one.server)
+      write('b', two.server)
+      const { gateway: made } = await start()
+      const call = rpc('tools/call', { name: 'any', arguments: {} })
+      const session = await open(made.app, '/a')
+      const alone = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'any' }
+      const standing = { ...call, params: { ...call.params, _meta: META } }
+      const calls = [post(made.app, '/a/mcp', call, session), post(made.app, '/b/mcp', standing, alone)]
+      await until(() => one.begun() && two.begun())
+      for (const [name, { server }] of [
+        ['a', one],
+        ['b', two],
+      ] as const)
+        if (change === 'changed') write(name, { ...server, env: { NEW: 'yes' } })
+        else rmSync(join(folder, `${name}.yaml`))
+      const { changed, removed } = await made.reload()
+      assert.deepEqual(change === 'changed' ? changed : removed, ['a', 'b'])
+      one.release()
+      two.release()
+      for (const answer of await Promise.all(calls))
+        assert.equal((await body(await answer)).result?.content[0].text, 'done')
+      if (change === 'changed') return
+      assert.equal((await post(made.app, '/a/mcp', call, session)).status, 404)
+      await until(() => made.hub.counts().sessions === 0)
+    },
+  )
 
 test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {
   const { write, start } = await gateway(t)
