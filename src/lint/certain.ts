@@ -41,13 +41,15 @@ function isDeclared({ type, start, end }: Operand, refs: readonly Ref[], args: A
 function hasType(path: readonly string[], args: Args): boolean {
   if (path[0] === 'Config' || (path[0] === 'Request' && path[1] === 'Headers')) return path.length > 1
   if (path[0] !== 'Args') return false
-  for (let length = path.length; length > 1; length--) {
-    const type = schemaAt(args, path.slice(0, length))?.type
-    if (typeof type !== 'string') continue
+  let found = false
+  for (let length = 2; length <= path.length; length++) {
+    const schema = schemaAt(args, path.slice(0, length))
+    if (!schema) break
     const below = path[length]
-    return below === undefined || (type !== 'object' && below !== '*')
+    if (typeof schema.type === 'string')
+      found = below === undefined || (schema.type !== 'object' && below !== '*')
   }
-  return false
+  return found
 }
 
 /** The commands of a pipeline up to the innermost one in which the error is. */

@@ -36,16 +36,16 @@ function checkCharacters({ operands }: CommandNode, source: string, args: Args, 
   const [first] = operands
   const name = first?.type === 'identifier' ? first.name : undefined
   if (name !== undefined && OF_CHARACTERS.has(name)) return
+  const numbers = operands.filter((one) => one !== first && mayBeNumber(one, args))
+  const withText = operands.some((one) => one !== first && isText(one, args))
   for (const one of operands) {
     if (one.type !== 'number' || source[one.start] !== "'") continue
-    const others = operands.filter((each) => each !== one && each !== first)
     // An item of a text, a number and what a function gives may well be compared with a character.
-    if (name !== undefined && COMPARISONS.has(name) && others.some((each) => mayBeNumber(each, args)))
-      continue
+    if (name !== undefined && COMPARISONS.has(name) && numbers.some((each) => each !== one)) continue
     const text = source.slice(one.start + 1, one.end - 1)
     const isIndex = name === 'index' && /^\d$/.test(text)
     const meant = text.startsWith('\\') ? `"${text}"` : JSON.stringify(text)
-    const certain = name === 'index' || (name !== undefined && others.some((each) => isText(each, args)))
+    const certain = name === 'index' || (name !== undefined && withText)
     report('template-operator', one, 'a text in single quotes', `Write \`${isIndex ? text : meant}\``, {
       severity: certain ? 'error' : 'warning',
     })

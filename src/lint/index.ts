@@ -59,7 +59,10 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
 
 /** Reports at places of one template; a fix only where the file holds exactly what it replaces. */
 function reporter(read: ReadConfiguration, { path, source }: Subject, add: (found: Finding) => void): Report {
+  let reported = 0
   return (code, { start, end }, message, hint, { severity, fix } = {}) => {
+    // More are not shown, and to find each in its file takes time by the length of the template.
+    if (reported++ > MAX_FINDINGS) return
     const range = read.locate(path, start, end) ?? read.locate.key(path)
     const exact = range && read.text.slice(range.start.offset, range.end.offset) === source.slice(start, end)
     add(
