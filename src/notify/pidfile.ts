@@ -18,7 +18,7 @@ export class PidFileError extends Error {
 /**
  * Writes this process's id to `path`; a stale file is taken over.
  * @returns what removes the file again, if it is still ours
- * @throws PidFileError when a living process holds it, or when it cannot be written
+ * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
  */
 export function takePidFile(path: string): () => void {
   // Linked into place whole, so that nobody reads half a file.
@@ -30,6 +30,7 @@ export function takePidFile(path: string): () => void {
       const pid = readPid(path)
       if (pid !== undefined && pid !== process.pid && isAlive(pid)) throw held(path, pid)
       if (attempt > 2) throw new Error('another process keeps writing it')
+      if (holdsMore(path)) throw new PidFileError(`cannot write the pid file ${path}: ${HOLDS_MORE}`)
       rmSync(path, { force: true })
     }
   } catch (error) {
@@ -60,6 +61,14 @@ function held(path: string, pid: number): PidFileError {
   return new PidFileError(
     `the pid file ${path} is held by the running process ${pid}: stop that process, or use another --pid`,
   )
+}
+
+/** Bytes of a pid file at the most; what is larger is a file of something else, and was named by mistake. */
+const MAX_SIZE = 64
+const HOLDS_MORE = 'it holds something else than a process id: name another file, or remove it'
+
+function holdsMore(path: string): boolean {
+  return (stats(path)?.size ?? 0) > MAX_SIZE
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -102,6 +111,7 @@ export function isAlive(pid: number): boolean {
 export function pidFault(path: string): string | undefined {
   const fault = `the pid file ${path} cannot be written`
   if (stats(path)?.isDirectory()) return `${fault}: it is a folder`
+  if (holdsMore(path)) return `${fault}: ${HOLDS_MORE}`
   let folder = dirname(path)
   try {
     // Folders that are not there are made.

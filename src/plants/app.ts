@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { bearerChallenge, bearerTable } from '../access/bearer.ts'
+import { bearerTable } from '../access/bearer.ts'
 import type { PlantSettings } from '../config/model.ts'
 import { Refusal, readNewPlant } from './body.ts'
 import { int64 } from './int64.ts'
@@ -72,10 +72,9 @@ export function plantsApp(
 function bearerAuthentication(tokens: PlantSettings['tokens']): MiddlewareHandler<{ Variables: Variables }> {
   const find = bearerTable(tokens)
   return async function authenticate(c, next) {
-    const authorization = c.req.header('authorization')
-    const access = find(authorization)
+    const access = find(c.req.header('authorization'))
     if (access === undefined) {
-      c.header('WWW-Authenticate', bearerChallenge(authorization))
+      c.header('WWW-Authenticate', 'Bearer')
       return refuse(
         c,
         401,

@@ -98,7 +98,7 @@ test('a connection that has brought no request does not hold up the end', { time
   socket.destroy()
 })
 
-test('a pid file of a living process is refused, a stale one taken over', async (t) => {
+test('a pid file of a living process is refused, and a file of something else, and a stale one taken over', async (t) => {
   const folder = temporaryFolder(t)
   const pid = join(folder, 'plantgw.pid')
   const { base } = await upstream(t)
@@ -109,8 +109,10 @@ test('a pid file of a living process is refused, a stale one taken over', async 
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, new RegExp(`pid file .* is held by the running process ${process.pid}: stop`))
   assert.equal(readFileSync(pid, 'utf8'), `${process.pid}\n`)
-  const dead = await run(t, ['--version'])
-  assert.equal(dead.code, 0)
+  const mistaken = await run(t, ['serve', file, '--pid', file, '--port', String(await freePort())])
+  assert.equal(mistaken.code, 2)
+  assert.match(mistaken.stderr, /a\.yaml: it holds something else than a process id: name another file/)
+  assert.equal(readFileSync(file, 'utf8'), configuration('a', base, { now: '/now' }))
   writeFileSync(pid, '4194303\n')
   const taken = plantgw(t, ['serve', file, '--pid', pid, '--port', String(await freePort())])
   await taken.until(/plantgw serves/)

@@ -167,17 +167,17 @@ test('every operation needs a known credential', async () => {
     ['/plants/abc', { method: 'DELETE' }],
   ]
   for (const [path, request] of operations)
-    for (const [authorization, challenge] of [
-      [undefined, 'Bearer'],
-      ['Basic dG9rZW4tYW5u', 'Bearer'],
-      ['token-ann', 'Bearer'],
-      ['Bearer', 'Bearer error="invalid_token"'],
-      ['Bearer unknown', 'Bearer error="invalid_token"'],
-      ['Bearer token-ann token-ann', 'Bearer error="invalid_token"'],
+    for (const authorization of [
+      undefined,
+      'Basic dG9rZW4tYW5u',
+      'token-ann',
+      'Bearer',
+      'Bearer unknown',
+      'Bearer token-ann token-ann',
     ]) {
       const headers = authorization === undefined ? {} : { authorization }
       const response = await call(app, path, { ...request, token: null, headers })
-      assert.equal(response.headers.get('www-authenticate'), challenge)
+      assert.equal(response.headers.get('www-authenticate'), 'Bearer')
       if (request.method !== 'HEAD') assert.equal((await refused(response))[0], 401)
       else assert.equal(response.status, 401)
     }

@@ -114,13 +114,20 @@ test('a file of configurations that is damaged is found, and one that is not the
 })
 
 test('a pid file that cannot be written is found', async (t) => {
-  const pids = { folder: 'taken', below: 'plantgw.yml/plantgw.pid', fine: 'run/new/plantgw.pid' }
+  const pids = {
+    folder: 'taken',
+    below: 'plantgw.yml/plantgw.pid',
+    fine: 'run/new/plantgw.pid',
+    other: 'letter.txt',
+  }
   const cwd = temporaryFolder(t)
   mkdirSync(join(cwd, 'taken'))
   const of = (pid: string) => told(t, { pid: join(cwd, pid) }, CHECKS)
   writeFileSync(join(cwd, 'plantgw.yml'), '')
   assert.match((await of(pids.folder)).hints.join(), /^Choose another path/)
+  writeFileSync(join(cwd, pids.other), 'Dear all, '.repeat(10))
   assert.match((await of(pids.folder)).lines.join(), /^pid-not-writable plantgw\.yml:2: .* it is a folder$/)
   assert.match((await of(pids.below)).lines.join(), /^pid-not-writable .*plantgw\.yml is no folder$/)
+  assert.match((await of(pids.other)).lines.join(), /^pid-not-writable .* it holds something else than a /)
   assert.deepEqual((await of(pids.fine)).lines, [])
 })
