@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help, type Option } from 'commander'
 import { VERSION } from './version.ts'
 
 type Make = (exit: (code: number) => void) => Promise<Command>
@@ -66,5 +66,15 @@ async function programOf(argv: readonly string[], exit: (code: number) => void =
 
 function inherit(command: Command): Command {
   for (const sub of command.commands) inherit(sub)
-  return command.exitOverride().showSuggestionAfterError().showHelpAfterError('(add --help for the options)')
+  return command
+    .configureHelp({ optionDescription: described })
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(add --help for the options)')
+}
+
+const help = new Help()
+/** That nothing is the default of what may be repeated goes without saying. */
+function described(option: Option): string {
+  return help.optionDescription(option).replace(/ \(default: (?:\[\]|\{\})\)$/, '')
 }

@@ -13,6 +13,7 @@ test('the help knows every command, and each of them is there by itself', () => 
     const { stdout, status } = plantgw(name, '--help')
     assert.equal(status, 0, name)
     assert.ok(stdout.startsWith(`Usage: plantgw ${name} `), stdout)
+    assert.doesNotMatch(stdout, /default:\s+(?:\{\}|\[\])/)
   }
 })
 
