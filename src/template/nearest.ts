@@ -6,8 +6,11 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   if (word.length > 100) return undefined
   let best: string | undefined
   let least = Math.max(1, Math.floor(word.length / 3)) + 0.5
+  const lower = word.toLowerCase()
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= least + 0.5) continue
+    // However many letters: nothing else can have been meant.
+    if (candidate.toLowerCase() === lower && candidate !== word) return candidate
     const distance = editDistance(word, candidate)
     if (distance < least) [best, least] = [candidate, distance]
   }

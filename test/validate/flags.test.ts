@@ -228,3 +228,12 @@ test('a link that leads in a circle is told at its place', async (t) => {
   const { code, told } = await codes(t, cwd, 'circle.yaml')
   assert.deepEqual([code, told], [1, ['error unreadable-file']])
 })
+
+test('a prefix at any page of the gateway itself is refused', async (t) => {
+  const own = ['/_reload', '/_diff', '/_status', '/_health', '/metrics', '/Metrics/']
+  const prefixes = own.map((prefix) => `{server: user, prefix: ${prefix}}`)
+  const text = `name: user\nrouters: [${prefixes.join(', ')}]\nservers: [{name: user}]\n`
+  const cwd = write(t, { 'user.yaml': text })
+  const { told } = await codes(t, cwd, 'user.yaml', '--only', 'reserved-prefix')
+  assert.deepEqual(told, Array(own.length).fill('error reserved-prefix'))
+})

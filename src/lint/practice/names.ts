@@ -83,6 +83,15 @@ function checkUnused(
 
 function checkLengths({ tools, routers, mcpServers }: Configuration, advise: Advise) {
   for (const [i, { name }] of tools.entries()) {
+    // MCP allows it, and clients that hand names on as they are have the whole request refused.
+    if (/^[\w.-]+$/.test(name) && name.includes('.'))
+      advise(
+        'name-form',
+        ['tools', i, 'name'],
+        `the name of the tool ${quote(name)} holds \`.\`, which most model providers refuse`,
+        `Write for example ${quote(name.replaceAll('.', '_'))}`,
+        'info',
+      )
     if (name.length <= MAX_TOOL_NAME || name.length > 128) continue
     const message = `the name of the tool ${quote(name)} has ${name.length} characters, and model providers take ${MAX_TOOL_NAME}`
     advise('name-length', ['tools', i, 'name'], message, 'Shorten it; a text for people belongs into `title`')
@@ -90,6 +99,11 @@ function checkLengths({ tools, routers, mcpServers }: Configuration, advise: Adv
   const prefixed = new Set(routers.filter(({ server }) => typeof server !== 'string').flatMap(serverNames))
   for (const [i, { name: server, allowedTools, toolOverrides, blockedTools }] of mcpServers.entries()) {
     const front = prefixed.has(server) ? `${server}__` : ''
+    if (front.length >= MAX_TOOL_NAME) {
+      const message = `tools of ${quote(server)} are known as \`server__tool\`, and its name alone leaves none of the ${MAX_TOOL_NAME} characters that model providers take`
+      advise('name-length', ['mcpServers', i, 'name'], message, 'Shorten the name of the server')
+      continue
+    }
     const known = new Set([...(allowedTools ?? []), ...Object.keys(toolOverrides)])
     for (const own of known) {
       const shown = `${front}${toolOverrides[own]?.name ?? own}`

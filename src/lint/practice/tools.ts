@@ -10,7 +10,10 @@ export function checkTools({ tools }: Configuration, advise: Advise, longest: nu
     const path: Path = ['tools', i]
     checkDescriptions(tool, path, advise, longest)
     for (const [j, arg] of tool.args.entries()) checkArg(arg, [...path, 'args', j], advise)
-    if (tool.inputSchema) checkSchema(tool.inputSchema, [...path, 'inputSchema'], advise, true)
+    if (tool.inputSchema) {
+      checkSchema(tool.inputSchema, [...path, 'inputSchema'], advise, true)
+      checkRequired(tool.inputSchema, [...path, 'inputSchema'], advise)
+    }
     if (tool.outputSchema) checkSchema(tool.outputSchema, [...path, 'outputSchema'], advise, false)
   }
 }
@@ -49,17 +52,23 @@ function checkDescriptions(tool: Tool, path: Path, advise: Advise, longest: numb
     long(arg.description, [...path, 'args', j, 'description'], `the argument ${quote(arg.name)}`)
 }
 
+/** As of `args`, of what the author's own schema requires. */
+function checkRequired({ properties, required }: JsonObject, path: Path, advise: Advise) {
+  if (!isObject(properties) || !Array.isArray(required)) return
+  for (const [name, property] of Object.entries(properties))
+    if (required.includes(name) && isObject(property) && property.default !== undefined)
+      adviseRequired(name, [...path, 'properties', name, 'default'], 'Remove it from `required`', advise)
+}
+
+function adviseRequired(name: string, path: Path, cure: string, advise: Advise) {
+  const message = `the argument ${quote(name)} is required, so clients do not leave it to its default`
+  advise('required-default', path, message, `${cure}, or remove the default`)
+}
+
 function checkArg({ name, required, type, items, properties, ...arg }: Arg, path: Path, advise: Advise) {
   // A database that exports files writes an empty default for none.
-  if (required && arg.default !== undefined && arg.default !== '') {
-    const message = `the argument ${quote(name)} is required, so clients do not leave it to its default`
-    advise(
-      'required-default',
-      [...path, 'default'],
-      message,
-      'Write `required: false`, or remove the default',
-    )
-  }
+  if (required && arg.default !== undefined && arg.default !== '')
+    adviseRequired(name, [...path, 'default'], 'Write `required: false`', advise)
   const own: JsonObject = { type, ...(items && { items }) }
   checkItems(own, path, (code, _, message, hint) =>
     advise(code, [...path, 'type'], message.replace(/^the array `\d+`/, `the array ${quote(name)}`), hint),
