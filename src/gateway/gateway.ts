@@ -237,7 +237,7 @@ function versionsOf(
   return found
 }
 
-const KINDS = ['tools', 'prompts'] as const
+const KINDS = ['tools', 'prompts', 'resources'] as const
 
 /** Sessions outlive a reload: they hear which of their lists changed, and end where nothing is served now. */
 function tellClients(hub: Hub, before: Table, after: Table): void {

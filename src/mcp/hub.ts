@@ -55,7 +55,7 @@ export interface Listener {
 }
 
 /** The lists that may change while the gateway runs. */
-export type ListKind = 'tools' | 'prompts'
+export type ListKind = 'tools' | 'prompts' | 'resources'
 
 /** Something that must not fall silent. */
 export interface Kept {

@@ -9,7 +9,7 @@ import { createGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { body, open, post, rpc } from '../support/wire.ts'
+import { body, events, open, post, rpc } from '../support/wire.ts'
 import { lives, META, until } from './harness.ts'
 import { held } from './held.ts'
 import { tiny } from './tiny.ts'
@@ -50,10 +50,14 @@ test(
     const { gateway: made, call } = await start()
     const [same, other] = [await open(made.app, '/same'), await open(made.app, '/other')]
     const pids = [Number(await call('/same', same, 'pid')), Number(await call('/other', other, 'pid'))]
+    const headers = { accept: 'text/event-stream', ...other }
+    const stream = await made.app.request('/other/mcp', { headers })
     write('same', {}, { 'x-note': 'the definition of the server is what it was' })
     write('other', { env: { NEW: 'yes' } })
     const { changed } = await made.reload()
     assert.deepEqual(changed, ['other', 'same'])
+    const told = (await events(stream, 3)).map(({ data }) => JSON.parse(data).method.split('/')[1])
+    assert.deepEqual(told.sort(), ['prompts', 'resources', 'tools'])
     assert.equal(Number(await call('/same', same, 'pid')), pids[0])
     await until(() => !lives(pids[1]!))
     assert.match(String(await call('/other', other, 'environment')), /"NEW":"yes"/)
