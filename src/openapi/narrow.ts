@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json/index.ts'
+import { ExactNumber, type Json, type JsonObject } from '../json/index.ts'
 import { fittingDefault } from './keywords.ts'
 import { isMap, listOf } from './values.ts'
 
@@ -85,10 +85,25 @@ function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject |
   const { anyOf: _, enum: values, ...rest } = schema
   const made: JsonObject = { ...rest, type: fitting.length === 1 ? fitting[0]! : fitting }
   if (Array.isArray(values)) {
-    const left = values.filter((value: Json) => value !== null)
+    const given = values.filter((value: Json) => value !== null)
+    const left = given.filter((value: Json) => allows(fitting, value))
     if (left.length > 0) made.enum = left
+    else if (given.length > 0) return undefined
   }
   return withFittingDefault(made)
+}
+
+/** The type of a value; of numbers, those of more digits than a double has too, `number`. */
+function typeOf(value: Json): string {
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'string' || typeof value === 'boolean') return typeof value
+  return isMap(value) && !(value instanceof ExactNumber) ? 'object' : 'number'
+}
+
+function allows(types: readonly string[], value: Json): boolean {
+  const type = typeOf(value)
+  const whole = typeof value !== 'number' || Number.isInteger(value)
+  return types.includes(type) || (type === 'number' && whole && types.includes('integer'))
 }
 
 /** The default may have been of a type that was taken away. */

@@ -230,3 +230,12 @@ test('a default of a type that the place cannot take is not told', async () => {
   assert.equal(made.imported, 1)
   assert.deepEqual(await findings(made), [], made.configurations[0]?.text)
 })
+
+test('of values that an enumeration allows, those of a type that cannot be sent are left out', async () => {
+  const schema = { type: ['integer', 'array'], anyOf: [{ enum: [0] }] }
+  const { send, schema: made } = await toolsOf(
+    operation({ parameters: [{ name: 'q', in: 'query', schema }] }, { openapi: '3.1.0' }),
+  )
+  assert.deepEqual(made().properties.q!.enum, [0])
+  assert.equal(send({ q: 0 }).sent, 'GET https://api.example.com/v1/things?q=0')
+})
