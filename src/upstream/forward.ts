@@ -51,11 +51,7 @@ export interface ForwardOptions {
 }
 
 /** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
-export async function forwardAnswer(
-  exchange: Exchange,
-  answer: HttpAnswer,
-  options: ForwardOptions,
-): Promise<Response> {
+export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): Response {
   const { statusCode: status, headers } = answer
   const refused = refusal(answer, options)
   if (refused !== undefined) {

@@ -92,7 +92,7 @@ export interface Backend {
 }
 
 /** Serves `{prefix}/mcp` of a proxied server: streamable HTTP of all revisions. */
-export async function serveProxy(exchange: Exchange, given: Door, backend: Backend): Promise<Response> {
+export function serveProxy(exchange: Exchange, given: Door, backend: Backend): Response | Promise<Response> {
   const door = doorOf(exchange, given, backend)
   switch (exchange.method) {
     case 'POST':

@@ -218,13 +218,15 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     Partial<Pick<ProxySession, 'awaits'> & Pick<BytesSession, 'resume' | 'carries' | 'quiet' | 'leave'>>
 
   const answer = createStandAlone({ members, only, info, resolve, begin: underWay.begin, onClash, onDown })
-  const stateless: Backend['stateless'] = async (exchange, request, ...rest) => {
-    if (!retired) {
-      sessions.watch()
-      return underWay.during(async () => answer(exchange, request, ...rest))
+  const stateless: Backend['stateless'] = (exchange, request, ...rest) => {
+    if (retired) {
+      const replaced = { code: INTERNAL_ERROR, message: 'The server is being replaced: try again' }
+      return Promise.resolve(rpcError(exchange, 503, replaced, request.id))
     }
-    const replaced = { code: INTERNAL_ERROR, message: 'The server is being replaced: try again' }
-    return rpcError(exchange, 503, replaced, request.id)
+    sessions.watch()
+    const answered = answer(exchange, request, ...rest)
+    underWay.until(answered)
+    return answered
   }
 
   function backend(door: Door): Backend {

@@ -36,7 +36,7 @@ export interface ProxyStatus {
 
 /** What stands behind a prefix whose router names MCP servers. It holds processes and connections: close it. */
 export interface McpProxy {
-  serveMcp(exchange: Exchange, door: Door): Promise<Response>
+  serveMcp(exchange: Exchange, door: Door): Response | Promise<Response>
   serveSse(exchange: Exchange, door: Door, messagePath: string): Response
   serveMessage(exchange: Exchange, door: Door): Promise<Response>
   status(): ProxyStatus

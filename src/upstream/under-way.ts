@@ -5,8 +5,8 @@ import type { Request } from './link.ts'
 /** Requests of clients without sessions, which a server that is replaced still answers. */
 export interface UnderWay {
   begin(exchange: Exchange, request: Request): (failure?: string) => void
-  /** Counts what is done meanwhile as well. */
-  during<T>(task: () => Promise<T>): Promise<T>
+  /** Counts what has to come before it begins as well. */
+  until(answered: Promise<unknown>): void
   /** Resolves when nothing is under way, after so many milliseconds at the most. */
   over(limit: number): Promise<void>
 }
@@ -32,13 +32,9 @@ export function createUnderWay(onCall: (call: Call) => void): UnderWay {
         if (ends) end()
       }
     },
-    async during(task) {
+    until(answered) {
       count++
-      try {
-        return await task()
-      } finally {
-        end()
-      }
+      void answered.then(end, end)
     },
     async over(limit) {
       if (!count) return
