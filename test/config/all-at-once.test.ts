@@ -138,7 +138,6 @@ tools:
     'invalid-value',
     'invalid-value',
     'template-argument',
-    'unrouted-server',
     'unsupported-auth',
     'wrong-type',
     'wrong-type',
