@@ -5,7 +5,7 @@ import { type Json, stringify } from '../json/index.ts'
 import { addFormats, makeAjv } from './ajv.ts'
 import type { Path } from './read.ts'
 import { pointerPath, sureChoice } from './schema-findings.ts'
-import { isRegex } from './schemas.ts'
+import { regexFault } from './schemas.ts'
 import { list, quote, typeNoun, valueAt } from './words.ts'
 
 let shared: Ajv2020 | undefined
@@ -82,25 +82,39 @@ function pointerTo(schema: Json, reference: string, at: string): string | undefi
 
 /** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
 function patternFaults(schema: Json, at: string): SchemaFault[] {
-  const fault = (pointer: string, pattern: string) => ({
-    pointer,
-    message: `${quote(pattern)} is no regular expression`,
-    hint: 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash',
-  })
   return entriesOf(schema).flatMap(([key, value]) => {
     const pointer = `${at}/${escaped(key)}`
-    if (key === 'pattern' && typeof value === 'string') return isRegex(value) ? [] : [fault(pointer, value)]
-    const named = key === 'patternProperties' ? entriesOf(value).map(([pattern]) => pattern) : []
-    const odd = named.filter((pattern) => !isRegex(pattern))
-    return [
-      ...odd.map((pattern) => fault(`${pointer}/${escaped(pattern)}`, pattern)),
-      ...(VALUES.has(key) ? [] : patternFaults(value, pointer)),
-    ]
+    if (key === 'pattern' && typeof value === 'string') return patternFault(pointer, value)
+    if (VALUES.has(key)) return []
+    if (!BY_NAME.has(key)) return patternFaults(value, pointer)
+    return entriesOf(value).flatMap(([name, inner]) => {
+      const below = `${pointer}/${escaped(name)}`
+      return [
+        ...(key === 'patternProperties' ? patternFault(below, name) : []),
+        ...patternFaults(inner, below),
+      ]
+    })
   })
 }
 
 /** Keywords whose value is no schema. */
 const VALUES = new Set(['enum', 'const', 'default', 'examples'])
+/** Those whose keys are names of the author's, and no keywords. */
+const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+function patternFault(pointer: string, pattern: string): SchemaFault[] {
+  const reason = regexFault(pattern)
+  if (reason === undefined) return []
+  const message = `${quote(pattern)} is no regular expression: ${reason}`
+  return [{ pointer, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
+}
+
+const PATTERN_HINT = 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash'
+/** What other engines, and this one without its flag for Unicode, let pass. */
+const PATTERN_HINTS: Record<string, string> = {
+  'invalid escape': 'Remove the backslash from what needs none, such as `-` outside of `[ ]`',
+  'invalid character class': 'Inside `[ ]` write a `-` that means itself last, or as `\\-`',
+}
 
 function entriesOf(value: Json): [string, Json][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : []

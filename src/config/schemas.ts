@@ -76,11 +76,17 @@ export function schemaFile(name: SchemaName): SchemaNode {
 }
 
 export function isRegex(text: string): boolean {
+  return regexFault(text) === undefined
+}
+
+/** What the engine says against a regular expression, such as `invalid escape`. */
+export function regexFault(text: string): string | undefined {
   try {
     new RegExp(text, 'u')
-    return true
-  } catch {
-    return false
+    return undefined
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^Invalid regular expression: .*\/[a-z]*: /s, '')
+    return reason.charAt(0).toLowerCase() + reason.slice(1)
   }
 }
 
