@@ -74,6 +74,12 @@ test('what stands for a secret in an example is none', () => {
     'token: ${TOKEN:demo-token-1234}',
     '# Bearer {{.Config.token}}',
     `glpat-${'0'.repeat(20)}`,
+    // The key in the documentation of AWS.
+    `c: AKIA${'IOSFODNN7EXAMPLE'}`,
+    `d: AIza${'X'.repeat(5)}${random(30)}`,
+    'e: postgres://test:test@localhost/db',
+    'f: mysql://shop:change-me@localhost/db',
+    'g: https://user:YOUR_PASSWORD@host/',
   ].join('\n')
   assert.deepEqual(secretsIn({ file: 'a.yaml', text }), [])
 })

@@ -58,8 +58,11 @@ const FORMS: readonly [what: string, form: RegExp][] = [
   ['a password in a URL', IN_URL],
 ]
 
-/** What stands for a secret in examples; words such as `test` may be in a real one by chance. */
-const MASKED = /x{4}|\*{3}|<|\{\{|\$\{|your|example|placeholder|([A-Za-z0-9])\1{7}/
+/** What stands for a secret in examples; words such as `test` may be in one that was issued by chance. */
+const MASKED = /x{4}|\*{3}|<|\{\{|\$\{|your|example|placeholder|([a-z0-9])\1{7}/i
+/** What stands for one that people choose. */
+export const PLACEHOLDER =
+  /example|change[-_ ]?me|replace|your[-_ ]|x{4}|\*{3}|\.{3}|placeholder|dummy|sample|fake|demo|test|todo|<|\{\{|\$\{/i
 
 /** Whatever in a text has the form of a secret. */
 export function* issuedSecrets(text: string): Generator<{ what: string; start: number; secret: string }> {
@@ -71,6 +74,7 @@ export function* issuedSecrets(text: string): Generator<{ what: string; start: n
   for (const [what, form] of FORMS) {
     if (form === IN_URL && !text.includes('@')) continue
     for (const { 0: match, 1: secret = match, index } of text.matchAll(form))
-      if (!MASKED.test(secret)) yield { what, start: index + match.length - secret.length, secret }
+      if (!(form === IN_URL ? PLACEHOLDER : MASKED).test(secret))
+        yield { what, start: index + match.length - secret.length, secret }
   }
 }

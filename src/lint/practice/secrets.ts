@@ -1,6 +1,6 @@
 import type { Source } from '../../config/index.ts'
 import { type Finding, finding, type Position } from '../../findings/index.ts'
-import { issuedSecrets } from './secret-forms.ts'
+import { issuedSecrets, PLACEHOLDER } from './secret-forms.ts'
 
 /** A key, and the one line of its value. */
 const PAIR =
@@ -22,8 +22,6 @@ const BEHIND_KEY = new RegExp(`${SECRET_WORD}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi
 const CERTAIN_KEY =
   /(?:secret|authorization|bearer|(?:api|access|private|secret)[-_]?key|(?:access|auth|bot|api)[-_]?token)$|^token$/i
 const PASSWORD_KEY = /(?:passw(?:or)?d|pwd)$/i
-const PLACEHOLDER =
-  /example|change[-_ ]?me|replace|your[-_ ]|x{4}|\*{3}|\.{3}|placeholder|dummy|sample|fake|demo|test|todo|<|\{\{|\$\{/i
 
 /** Secrets that stand in a file, by their form or by their key; the findings never show them. */
 export function secretsIn({ file, text }: Source): Finding[] {
