@@ -24,6 +24,11 @@ test('a product of too many digits ends with an error', () => {
   assert.throws(() => template?.render({}), /more than 1500 digits/)
 })
 
+test('quotients grow no longer than products', () => {
+  const { template } = compile(`{{divf 1e300 ${'1e-300 '.repeat(50)}}}`, { place: 'text' })
+  assert.throws(() => template?.render({}), /more than 1500 digits/)
+})
+
 test('fromJSON reads a text, and leaves what is read already', () => {
   const { template } = compile('{{range fromJSON .rows}}{{.id}} {{end}}{{len (fromJSON .none)}}', {
     place: 'text',

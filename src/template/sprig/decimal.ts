@@ -9,7 +9,7 @@ interface Decimal {
 /** Quotients are rounded to this many places. */
 const QUOTIENT_PLACES = 16
 
-/** Longer ones come only of many factors, and take long. */
+/** Longer ones come only of many factors or divisors, and take long. */
 const MAX_DIGITS = 1500
 const TOO_LONG = 10n ** BigInt(MAX_DIGITS)
 
@@ -42,10 +42,14 @@ function calculate(a: Decimal, b: Decimal, operation: 'plus' | 'minus' | 'times'
 
 function product(a: Decimal, b: Decimal): Decimal {
   const digits = a.digits * b.digits
-  const places = a.places + b.places
+  return limited({ digits, places: a.places + b.places })
+}
+
+function limited(made: Decimal): Decimal {
+  const { digits, places } = made
   if (places > MAX_DIGITS || digits > TOO_LONG || digits < -TOO_LONG)
     throw new Fault('limit', `a number has more than ${MAX_DIGITS} digits`)
-  return { digits, places }
+  return made
 }
 
 function scaled({ digits, places }: Decimal, to: number): bigint {
@@ -59,5 +63,5 @@ function quotient(a: Decimal, b: Decimal): Decimal {
   const divisor = b.digits * 10n ** BigInt(a.places)
   const size = (value: bigint) => (value < 0n ? -value : value)
   const rounded = (2n * size(dividend) + size(divisor)) / (2n * size(divisor))
-  return { digits: dividend < 0n === divisor < 0n ? rounded : -rounded, places: QUOTIENT_PLACES }
+  return limited({ digits: dividend < 0n === divisor < 0n ? rounded : -rounded, places: QUOTIENT_PLACES })
 }
