@@ -34,19 +34,23 @@ export async function bodyOf(
   let ready: IteratorResult<string> | undefined = await pieces.next()
   if (first.done || ready.done) return first.value ?? ''
   const encoder = new TextEncoder()
+  // A client that goes away does so while a piece is read, which nobody takes then.
+  let gone = false
   return new ReadableStream({
     start: (controller) => controller.enqueue(encoder.encode(first.value)),
     async pull(controller) {
       try {
         const piece = ready ?? (await pieces.next())
         ready = undefined
+        if (gone) return
         if (piece.done) controller.close()
         else controller.enqueue(encoder.encode(piece.value))
       } catch (error) {
-        if (!breakOff(error as Error)) controller.error(new Error('the list broke off'))
+        if (!gone && !breakOff(error as Error)) controller.error(new Error('the list broke off'))
       }
     },
     async cancel() {
+      gone = true
       await pieces.return(undefined)
     },
   })

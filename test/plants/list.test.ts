@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { serve } from '@hono/node-server'
@@ -134,6 +134,34 @@ test('a fault in the midst of a list ends the connection before the end of the b
   assert.equal(printed.mock.callCount(), 0)
   const stream = (await call(app, '/plants')).text()
   await assert.rejects(stream, { message: 'the list broke off' }, 'without a connection the stream fails')
+})
+
+test('a client that goes away while a piece is read is no fault of the store', async () => {
+  const steps = new EventEmitter()
+  async function* list() {
+    const plants = Array.from({ length: 1000 }, () => ({ name: 'x'.repeat(100) }))
+    try {
+      yield plants
+      yield plants
+      const going = once(steps, 'go on')
+      steps.emit('reading')
+      await going
+      yield plants
+    } finally {
+      steps.emit('ended')
+    }
+  }
+  const logged: Error[] = []
+  const store = { ...failing(new Error('not asked')), list }
+  const app = appOn(store, (seen) => logged.push(seen))
+  const [reading, ended] = [once(steps, 'reading'), once(steps, 'ended')]
+  const reader = (await call(app, '/plants')).body!.getReader()
+  for (let taken = 0; taken < 3; taken++) await reader.read()
+  await reading
+  const cancelled = reader.cancel()
+  steps.emit('go on')
+  await Promise.all([cancelled, ended])
+  assert.deepEqual(logged, [])
 })
 
 test('a fault before the second piece of the text is an answer of its own', async () => {
