@@ -249,7 +249,11 @@ function tellClients(hub: Hub, before: Table, after: Table): void {
     else if (route.proxy || old.proxy) {
       // Sessions of a proxy go on with the next one; those of a service know no proxy.
       if (old.service && route.proxy) hub.endPrefix(prefix)
-      else if (old.proxy !== route.proxy) for (const kind of KINDS) hub.listChanged(prefix, kind)
+      else if (old.proxy !== route.proxy) {
+        for (const kind of KINDS) hub.listChanged(prefix, kind)
+        // What was subscribed to is the old server's.
+        hub.endListeners(prefix)
+      }
     } else if (route !== old) {
       if (route.lists.tools !== old.lists.tools) hub.listChanged(prefix, 'tools')
       if (route.lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')

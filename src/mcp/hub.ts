@@ -51,7 +51,7 @@ export interface Listener {
   readonly prefix: string
   readonly id: RequestId
   readonly kinds: ReadonlySet<ListKind>
-  readonly stream: EventStream
+  readonly stream: Pick<EventStream, 'send' | 'close'>
 }
 
 /** The lists that may change while the gateway runs. */
@@ -81,6 +81,8 @@ export interface Hub {
   unlisten(listener: Listener): void
   /** Tells every client of a prefix that a list changed. */
   listChanged(prefix: string, kind: ListKind): void
+  /** Ends every subscription of a prefix; its client subscribes anew. */
+  endListeners(prefix: string): void
   /** Ends every subscription of a prefix that is served no more, and each session when its calls have ended. */
   endPrefix(prefix: string): void
   counts(): { sessions: number; streams: number }
@@ -159,6 +161,10 @@ export function createHub(options: HubOptions = {}): Hub {
     listener.stream.close()
   }
 
+  function endListeners(prefix: string): void {
+    for (const listener of [...listeners]) if (listener.prefix === prefix) endListener(listener)
+  }
+
   return {
     openSession: (prefix, caller, revision) => add({ id: randomUUID(), prefix, caller, revision }),
     takeUp: (session) => (ended.has(session.id) ? undefined : add(session)),
@@ -181,8 +187,9 @@ export function createHub(options: HubOptions = {}): Hub {
       for (const { prefix: at, kinds, id, stream } of listeners)
         if (at === prefix && kinds.has(kind)) stream.send(taggedNotification(method, id))
     },
+    endListeners,
     endPrefix(prefix) {
-      for (const listener of [...listeners]) if (listener.prefix === prefix) endListener(listener)
+      endListeners(prefix)
       for (const session of [...sessions.values()]) {
         if (session.prefix !== prefix) continue
         if (session.calls.size || session.attached?.busy())

@@ -25,6 +25,7 @@ export {
   type Hub,
   type HubOptions,
   type Kept,
+  type Listener,
   type ListKind,
   type Session,
 } from './hub.ts'

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { INVALID_PARAMS, isObject } from '../mcp/index.ts'
+import { INVALID_PARAMS, isObject, type ListKind } from '../mcp/index.ts'
 import type { Fault } from './link.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 import type { Seat } from './seat.ts'
@@ -11,6 +11,14 @@ const LISTS = {
   promptsListChanged: 'prompts',
   resourcesListChanged: 'resources',
 } as const
+
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
+/** Of which lists a subscription hears, as it was acknowledged. */
+export function grantedKinds({ params }: JsonObject): ReadonlySet<ListKind> {
+  const granted = isObject(params) && isObject(params.notifications) ? params.notifications : {}
+  return new Set(Object.entries(LISTS).flatMap(([key, list]) => (granted[key] === true ? [list] : [])))
+}
 
 /** How many streams want to hear of a resource, by the session that is subscribed to it. */
 const subscribers = new WeakMap<Seat, Map<string, number>>()
@@ -54,7 +62,7 @@ export async function listenInSession(
     const updated = method === 'notifications/resources/updated' && uris.some((uri) => isBelow(body.uri, uri))
     if (updated || methods.has(method)) send(method, body)
   }
-  send('notifications/subscriptions/acknowledged', { notifications: granted })
+  send(ACKNOWLEDGED, { notifications: granted })
   seat.listeners.add(listener)
   for (const uri of uris) subscribe(seat, uri)
   return new Promise((resolve) => {

@@ -62,9 +62,7 @@ export async function forwardStateless(
     return reply(exchange, filterText(filter, method, read.texts.at(-1) ?? ''), 'json')
   }
   const { forwardsAuthorization } = definition
-  const { maxResponseSize } = limits
-  // A subscription may be silent for as long as nothing changes.
-  const timeout = method === 'subscriptions/listen' ? undefined : limits.timeout
+  const { maxResponseSize, timeout } = limits
   const options = { id, server: name, forwardsAuthorization, maxResponseSize, timeout, onEnd: done }
   return forwardAnswer(exchange, answer, options)
 }

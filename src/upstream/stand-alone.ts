@@ -55,7 +55,9 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
     const asked = eras.of(first)
     // A promise costs each call a turn, so what is known is not awaited.
     const era = asked instanceof Promise ? await asked : asked
-    if (era === 'modern' && upstream.definition.server.type === 'streamable-http')
+    // A subscription is one that the gateway tells of reloads and ends, so it needs messages.
+    const listens = given.method === 'subscriptions/listen'
+    if (era === 'modern' && upstream.definition.server.type === 'streamable-http' && !listens)
       return forwardStateless(exchange, given, text, first, upstream, { begin })
     if (typeof era !== 'string') return refuse(era)
     return serve(only.bridge(era), upstream.filter)

@@ -10,6 +10,7 @@ import {
   errorText,
   INTERNAL_ERROR,
   isObject,
+  type Listener,
   METHOD_NOT_FOUND,
   mismatch,
   openReply,
@@ -20,6 +21,7 @@ import {
 } from '../mcp/index.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault, Request } from './link.ts'
+import { ACKNOWLEDGED, grantedKinds } from './listen.ts'
 import { metaOf, PROTOCOL_VERSION } from './meta.ts'
 import type { ToolFilter } from './tools.ts'
 
@@ -66,7 +68,7 @@ const STATUS: Record<number, number> = {
 export async function serveStateless(
   exchange: Exchange,
   request: Request,
-  { hub, caller }: Door,
+  { hub, caller, prefix }: Door,
   form: AnswerForm,
   resolved: Resolved,
   server: Stateless,
@@ -94,11 +96,24 @@ export async function serveStateless(
     caller,
     resolved,
     signal: abort,
-    onMessage: (raw) => reply.message(stringify(raw)),
+    onMessage(raw) {
+      reply.message(stringify(raw))
+      if (raw.method === ACKNOWLEDGED && !listener) {
+        listener = { prefix, id, kinds: grantedKinds(raw), stream: { send: reply.message, close } }
+        hub.listen(listener)
+      }
+    },
+  }
+  /** A subscription, of which the gateway tells and which it ends as those of its own tools. */
+  let listener: Listener | undefined
+  const close = () => {
+    reply.end()
+    abort.abort()
   }
   const finish = begin(exchange, request)
   void answer(call).then((failure) => {
     hub.drop(reply)
+    if (listener) hub.unlisten(listener)
     finish(failure)
   })
   return reply.response

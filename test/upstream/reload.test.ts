@@ -7,6 +7,7 @@ import { readSettings } from '../../src/config/index.ts'
 import { check } from '../../src/gateway/check.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, events, open, post, rpc } from '../support/wire.ts'
@@ -176,6 +177,56 @@ for (const change of ['changed', 'taken out'])
       await until(() => made.hub.counts().sessions === 0)
     },
   )
+
+test(
+  'subscriptions of clients without sessions hear of a server that changed, and end with a result',
+  TIMEOUT,
+  async (t) => {
+    const { folder, write, start } = await gateway(t)
+    const url = await startEverything(t, 'http', 'modern')
+    const servers = {
+      bytes: { type: 'streamable-http', url, command: undefined, args: undefined },
+      child: everythingStdio('modern'),
+      session: everythingStdio('session'),
+    }
+    const names = Object.keys(servers)
+    for (const [name, server] of Object.entries(servers)) write(name, server)
+    const { gateway: made } = await start()
+    const listen = (name: string) => {
+      const params = { notifications: { toolsListChanged: true }, _meta: META }
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+      return post(made.app, `/${name}/mcp`, rpc('subscriptions/listen', params, `of ${name}`), headers)
+    }
+    /** What comes on each after it was acknowledged, once something has happened, until it ends. */
+    async function heard(happens: () => Promise<unknown>): Promise<string[][]> {
+      const streams = await Promise.all(names.map(listen))
+      const firsts = await Promise.all(streams.map((stream) => events(stream, 1)))
+      for (const [{ data } = { data: '' }] of firsts)
+        assert.equal(JSON.parse(data).method, 'notifications/subscriptions/acknowledged')
+      await happens()
+      const all = await Promise.all(streams.map((stream) => events(stream, Number.POSITIVE_INFINITY)))
+      return all.map((told, i) =>
+        told.map(({ data }) => {
+          const { id, method, params, result } = JSON.parse(data)
+          const tag = (params ?? result)._meta['io.modelcontextprotocol/subscriptionId']
+          assert.equal(tag, `of ${names[i]}`)
+          return method ?? `${id === tag && result.resultType}`
+        }),
+      )
+    }
+    const changed = await heard(() => {
+      for (const [name, server] of Object.entries(servers)) write(name, { ...server, startupTimeout: '20s' })
+      return made.reload()
+    })
+    for (const told of changed) assert.deepEqual(told, ['notifications/tools/list_changed', 'complete'])
+    for (const told of await heard(() => made.hub.drain())) assert.deepEqual(told, ['complete'])
+    const removed = await heard(() => {
+      for (const name of names) rmSync(join(folder, `${name}.yaml`))
+      return made.reload()
+    })
+    for (const told of removed) assert.deepEqual(told, ['complete'])
+  },
+)
 
 test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {
   const { write, start } = await gateway(t)
