@@ -198,5 +198,7 @@ function faultOf(error: unknown, origin: string, timeout: number): string {
     return `The server at ${origin} did not begin to answer within ${timeout / 1000} s`
   if (cause === 'UND_ERR_SOCKET' || cause === 'ECONNRESET' || cause === 'EPIPE')
     return `The server at ${origin} closed the connection without an answer`
+  if (cause === 'UND_ERR_DESTROYED' || cause === 'UND_ERR_CLOSED')
+    return `The call was cut off: the gateway is ending, or the server at ${origin} was replaced in its configuration`
   return `The server at ${origin} could not be asked: ${cause ?? message}`
 }

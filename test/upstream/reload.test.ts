@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
@@ -227,6 +230,26 @@ test(
     for (const told of removed) assert.deepEqual(told, ['complete'])
   },
 )
+
+test('a call that is cut off as the gateway ends says so', TIMEOUT, async (t) => {
+  const { write, start } = await gateway(t)
+  let asked = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    asked++
+    t.after(() => response.destroy())
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  write('a', { type: 'streamable-http', url: `http://127.0.0.1:${port}/mcp` })
+  const { gateway: made } = await start()
+  const call = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} })
+  const answer = post(made.app, '/a/mcp', call)
+  await until(() => asked > 0)
+  await made.close()
+  assert.match((await body(await answer)).error?.message ?? '', /the gateway is ending/)
+})
 
 test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {
   const { write, start } = await gateway(t)
