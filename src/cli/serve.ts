@@ -212,6 +212,10 @@ const DRAIN_LIMIT = 35_000
 /** Takes no new connections, lets calls in flight finish, then closes what is left. */
 async function drain({ server, sockets }: Listening, gateway: Gateway): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // What comes yet on a connection is answered, and is the last there.
+  server.prependListener('request', (_, response) => {
+    response.shouldKeepAlive = false
+  })
   // Connections become idle one by one as their calls end, and nothing tells when.
   const sweep = setInterval(() => {
     server.closeIdleConnections()

@@ -111,6 +111,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const ended = new Set<string>()
   const streams = new InFlight<Kept, true>()
   const listeners = new Set<Listener>()
+  let draining = false
 
   const beat = setInterval(() => {
     for (const stream of streams.keys()) stream.write(': keep-alive\n\n')
@@ -177,7 +178,11 @@ export function createHub(options: HubOptions = {}): Hub {
     endSession,
     keep: (stream) => streams.set(stream, true),
     drop: (stream) => void streams.delete(stream),
-    listen: (listener) => listeners.add(listener),
+    listen(listener) {
+      listeners.add(listener)
+      // Who was told of the end subscribes anew at once, where its connection is still there.
+      if (draining) endListener(listener)
+    },
     unlisten: (listener) => listeners.delete(listener),
     listChanged(prefix, kind) {
       const method = `notifications/${kind}/list_changed`
@@ -204,6 +209,7 @@ export function createHub(options: HubOptions = {}): Hub {
       return counts
     },
     async drain() {
+      draining = true
       for (const listener of [...listeners]) endListener(listener)
       for (const stream of streams.keys()) stream.drain?.()
       const ends = [...sessions.values()].map(async (session) => {

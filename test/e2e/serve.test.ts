@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -96,6 +96,36 @@ test('a connection that has brought no request does not hold up the end', { time
   gateway.child.kill('SIGTERM')
   assert.equal(await gateway.ended, 0)
   socket.destroy()
+})
+
+test('a client that subscribes anew does not hold up the end', { timeout: 30_000 }, async (t) => {
+  const { base } = await upstream(t)
+  const gateway = await serve(t, { 'a.yaml': configuration('a', base, { now: '/now' }) })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const method = 'subscriptions/listen'
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { _meta, notifications: { toolsListChanged: true } }
+  const headers = { ...HEADERS, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method }
+  /** Ends when no connection can be had any more. */
+  const subscribe = async (acknowledged = () => {}): Promise<void> => {
+    const asked = request(gateway.url('a'), { method: 'POST', agent, headers })
+    asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.once('data', acknowledged)
+    await once(answer, 'end')
+    return subscribe()
+  }
+  let ended: Promise<void> | undefined
+  await new Promise<void>((resolve) => {
+    ended = assert.rejects(subscribe(resolve), /ECONNREFUSED|ECONNRESET|socket hang up/)
+  })
+  gateway.child.kill('SIGTERM')
+  assert.equal(await gateway.ended, 0)
+  await ended
 })
 
 test('a pid file of a living process is refused, and a file of something else, and a stale one taken over', async (t) => {
