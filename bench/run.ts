@@ -4,6 +4,7 @@ import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
 import { proxyBench } from './proxy.ts'
 import { reloadBench } from './reload.ts'
+import { templateBench } from './template.ts'
 import { validateBench } from './validate.ts'
 
 /** `npm run bench [name…]`: every bench, or those named. */
@@ -14,6 +15,7 @@ const benches: Record<string, () => Promise<string>> = {
   lint: lintBench,
   proxy: proxyBench,
   reload: reloadBench,
+  template: templateBench,
   validate: validateBench,
 }
 

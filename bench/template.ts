@@ -1,4 +1,3 @@
-import { pathToFileURL } from 'node:url'
 import { compile } from '../src/template/index.ts'
 
 /** Milliseconds that each way runs in each round, and rounds, of which the median counts. */
@@ -103,8 +102,4 @@ export async function templateBench(): Promise<string> {
     '|---|---|---|---|---|---|',
     ...[seed, list].map(row),
   ].join('\n')
-}
-
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  console.log(await templateBench())
 }
