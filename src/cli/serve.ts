@@ -15,6 +15,7 @@ import { takePidFile } from '../notify/pidfile.ts'
 import { RELOAD_SIGNALS } from '../notify/signal.ts'
 import { type ConfigurationStore, openStore } from '../store/index.ts'
 import { createLog, type Logger } from '../telemetry/log.ts'
+import { catchUnexpected, reportUnexpected, unexpected } from '../telemetry/unexpected.ts'
 import { banner } from './banner.ts'
 import { printFindings } from './print.ts'
 import { printedRoutes } from './print-routes.ts'
@@ -80,6 +81,8 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     const { gateway, findings, sources } = await createGateway(options)
     if (findings.length) printFindings(findings, sources)
     if (!gateway) return 1
+    reportUnexpected((error, where) => log.error({ err: error, where }, 'internal error'))
+    catchUnexpected()
     const listening = await listen(gateway, settings)
     const { port } = listening.server.address() as AddressInfo
     log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
@@ -127,7 +130,10 @@ interface Listening {
 }
 
 function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> {
-  const server = createServer(getRequestListener(gateway.app.fetch))
+  const handle = getRequestListener(gateway.app.fetch)
+  const server = createServer((request, response) => {
+    Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
+  })
   // Longer than the idle time of common load balancers, so that they close first.
   server.keepAliveTimeout = 75_000
   const sockets = new Set<Socket>()
@@ -137,7 +143,7 @@ function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> 
   })
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      void gateway.close()
+      gateway.close().catch(unexpected('the end of the gateway'))
       const advise = LISTEN_ADVICE[error.code ?? '']
       reject(advise ? new Error(`${advise(port, host)}`) : error)
     })

@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
 import { streamOf } from './stream.ts'
 
@@ -78,7 +79,7 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
       const [oldest, unused] = pools.entries().next().value as [string, Pool]
       pools.delete(oldest)
       silent.delete(oldest)
-      void unused.close()
+      unused.close().catch(unexpected('the end of a connection pool'))
     }
     return pool
   }

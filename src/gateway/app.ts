@@ -21,6 +21,7 @@ import {
   serveSse,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { OwnPages } from './own-pages.ts'
 import { type OnForward, proofOf, replicasOf } from './replicas.ts'
 import type { Route, Table } from './table.ts'
@@ -81,7 +82,7 @@ export function createApp({
   })
 
   app.onError((error, c) => {
-    log.error({ err: error, path: c.req.path }, 'internal error')
+    unexpected(`${c.req.method} ${c.req.path.slice(0, 200)}`)(error)
     return c.json({ error: 'internal error' }, 500)
   })
 

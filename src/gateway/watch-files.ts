@@ -1,6 +1,7 @@
 import { type Env, readConfiguration, readSource } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { folderWatchers } from './folder-watchers.ts'
 import { isSame, type Scan, scan } from './scan.ts'
 import type { Watch } from './watch.ts'
@@ -51,7 +52,12 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     dueAt = at
     if (looking) return
     clearTimeout(timer)
-    timer = setTimeout(() => void look(), delay)
+    timer = setTimeout(() => look().catch(unexpected('watching files', resume)), delay)
+  }
+
+  function resume(): void {
+    looking = false
+    lookIn(LOOK_INTERVAL)
   }
 
   async function look(): Promise<void> {

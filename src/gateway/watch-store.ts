@@ -1,6 +1,7 @@
 import { retryPause } from '../durable/retry.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Reload } from './gateway.ts'
 import { type ConfigurationSource, fromStore } from './source.ts'
 import type { Watch } from './watch.ts'
@@ -44,6 +45,10 @@ export function watchStore(
     },
   })
 
+  function begin(trigger: string): void {
+    look(trigger).catch(unexpected('watching the store'))
+  }
+
   async function look(trigger: string): Promise<void> {
     if (looking) again ??= trigger
     if (closed || looking) return
@@ -55,7 +60,7 @@ export function watchStore(
     const next = again ?? (pause === undefined ? 'poll' : trigger)
     const wait = again === undefined ? (pause ?? poll) : 0
     again = undefined
-    timer = setTimeout(() => void look(next), wait)
+    timer = setTimeout(begin, wait, next)
   }
 
   /** @returns milliseconds until what failed is tried again, however long `poll` is; undefined when nothing failed */
@@ -98,8 +103,8 @@ export function watchStore(
     start(request) {
       if (poll === 0) return
       reload = request
-      listener = store.listen?.(() => void look('notify'))
-      void look('poll')
+      listener = store.listen?.(() => begin('notify'))
+      begin('poll')
     },
     async close() {
       closed = true

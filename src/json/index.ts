@@ -1,4 +1,7 @@
-import { parse as parseLossless } from 'lossless-json'
+import { NotJson, readExact } from './read.ts'
+import { type KeyWatch, scan } from './scan.ts'
+
+export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
 
 /** A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. */
 export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject
@@ -16,35 +19,26 @@ export class ExactNumber {
   }
 }
 
-/** Only a number of 16 digits or with an exponent of three can differ from its double. */
-const MAYBE_INEXACT = /[\d.]{16}|\d[eE][+-]?\d{3}/
+/** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message is a sentence for who sent it. */
+export class JsonLimitError extends SyntaxError {}
 
 /**
- * Parses JSON text (RFC 8259) with exact numbers; of repeated keys the last one counts.
- * Nearly as fast as `JSON.parse` for text without long numbers.
- * @throws SyntaxError, also for nesting too deep to read
+ * Parses JSON text (RFC 8259) with exact numbers; of repeated keys the last one counts. Time and stack are bounded by
+ * `JSON_LIMITS`. Nearly as fast as `JSON.parse` for text without long numbers.
+ * @param watch sees the outer keys, also those that are repeated
+ * @throws SyntaxError, of which `JsonLimitError` is the kind for what exceeds a limit
  */
-export function parse(text: string): Json {
-  const value = JSON.parse(text)
-  if (!MAYBE_INEXACT.test(text)) return value
+export function parse(text: string, watch?: KeyWatch): Json {
+  const { fault, inexact } = scan(text, watch)
+  if (fault !== undefined) throw new JsonLimitError(`The JSON is not accepted: ${fault}`)
+  if (!inexact) return JSON.parse(text)
   try {
-    return parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json
+    return readExact(text)
   } catch (error) {
-    if (error instanceof RangeError) throw new SyntaxError('JSON nested too deep')
+    // The message of `JSON.parse` names the place.
+    if (error instanceof NotJson) JSON.parse(text)
     throw error
   }
-}
-
-function parseNumber(text: string): number | bigint | ExactNumber {
-  const value = Number(text)
-  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text)
-  if (String(value) === text) return value
-  const digits = text
-    .replace(/[eE].*$/, '')
-    .replace(/[-.]/g, '')
-    .replace(/^0+/, '')
-  const exact = digits.length <= 15 && Number.isFinite(value) && (value !== 0 || digits === '')
-  return exact ? value : new ExactNumber(text)
 }
 
 /**
@@ -69,11 +63,16 @@ function write(value: unknown, depth: number): string {
   if (typeof value === 'bigint' || value instanceof ExactNumber) return value.toString()
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (depth > MAX_DEPTH) throw new RangeError('JSON nested too deep')
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => `${JSON.stringify(key)}:${write(member, depth + 1)}`)
-  return `{${members.join(',')}}`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text && ','}${write(item, depth + 1)}`
+    return `[${text}]`
+  }
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key]
+    if (member !== undefined) text += `${text && ','}${JSON.stringify(key)}:${write(member, depth + 1)}`
+  }
+  return `{${text}}`
 }
 
 /** The value with every exact number as the nearest double, for code that knows doubles only. */

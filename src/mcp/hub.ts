@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../json/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { InFlight } from './in-flight.ts'
 import { notificationText, type RequestId, resultText } from './jsonrpc.ts'
 import type { SessionRevision } from './revisions.ts'
@@ -198,7 +199,9 @@ export function createHub(options: HubOptions = {}): Hub {
       for (const session of [...sessions.values()]) {
         if (session.prefix !== prefix) continue
         if (session.calls.size || session.attached?.busy())
-          void settled(session).then(() => endSession(session))
+          settled(session)
+            .finally(() => endSession(session))
+            .catch(unexpected('the end of a session'))
         else endSession(session)
       }
     },

@@ -9,7 +9,10 @@ export const INTERNAL_ERROR = -32603
 export const HEADER_MISMATCH = -32020
 export const UNSUPPORTED_PROTOCOL_VERSION = -32022
 
-export type RequestId = string | number | bigint
+export type RequestId = string | number
+
+/** Characters of an id at the most. */
+const MAX_ID = 256
 
 export interface RpcError {
   code: number
@@ -21,32 +24,53 @@ export type Message =
   | { kind: 'request'; id: RequestId; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
-  | { kind: 'invalid'; id: RequestId | null; reason: string }
+  | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isId(value: unknown): value is RequestId {
-  return typeof value === 'string' || Number.isInteger(value) || typeof value === 'bigint'
+  return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
 }
 
-/** Tells what a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
+/** Whether a value is what JSON-RPC takes for an id, but is larger than the gateway takes. */
+function isHugeId(value: unknown): boolean {
+  return (typeof value === 'string' || typeof value === 'bigint' || Number.isInteger(value)) && !isId(value)
+}
+
+/** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
 export function readMessage(raw: Json): Message {
-  if (!isObject(raw)) return { kind: 'invalid', id: null, reason: 'a message is a JSON object' }
+  if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
   const { id, method, params } = raw
+  if (isHugeId(id))
+    return invalid(
+      null,
+      `"id" must have at most ${MAX_ID} characters, or be an integer that a double holds`,
+      PARSE_ERROR,
+    )
   const answerTo = isId(id) ? id : null
-  const invalid = (reason: string): Message => ({ kind: 'invalid', id: answerTo, reason })
-  if (raw.jsonrpc !== '2.0') return invalid('"jsonrpc" must be "2.0"')
+  if (raw.jsonrpc !== '2.0') return invalid(answerTo, '"jsonrpc" must be "2.0"')
+  const answers = 'result' in raw || 'error' in raw
   if (method === undefined) {
-    if (!('result' in raw) && !('error' in raw)) return invalid('"method" is missing')
+    if (!answers) return invalid(answerTo, '"method" is missing')
     return { kind: 'response', id: answerTo, raw }
   }
-  if (typeof method !== 'string') return invalid('"method" must be a string')
-  if (params !== undefined && !isObject(params)) return invalid('"params" must be an object')
-  if (!('id' in raw)) return { kind: 'notification', method, params: params ?? {}, raw }
-  if (answerTo === null) return invalid('"id" must be a string or an integer')
+  if (answers) return invalid(answerTo, 'a message has either "method" or a result')
+  if (typeof method !== 'string') return invalid(answerTo, '"method" must be a string')
+  if (params !== undefined && !isObject(params)) return invalid(answerTo, '"params" must be an object')
+  if (!('id' in raw)) {
+    // A call that wants no answer would pass by what judges calls.
+    if (!method.startsWith('notifications/'))
+      return invalid(null, `"id" is missing: ${method.slice(0, 80)} is a request`)
+    return { kind: 'notification', method, params: params ?? {}, raw }
+  }
+  if (answerTo === null) return invalid(null, '"id" must be a string or an integer')
   return { kind: 'request', id: answerTo, method, params: params ?? {}, raw }
+}
+
+function invalid(id: RequestId | null, reason: string, code = INVALID_REQUEST): Message {
+  return { kind: 'invalid', id, code, reason }
 }
 
 /** The text of a response with a result that is JSON text already. */

@@ -1,6 +1,8 @@
-import { type Json, parse } from '../json/index.ts'
+import { setImmediate } from 'node:timers/promises'
+import { type Json, JsonLimitError, parse } from '../json/index.ts'
 import { type Exchange, rpcError } from './http.ts'
 import { INVALID_REQUEST, isObject, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
+import { protocolKeys } from './protocol-keys.ts'
 import { claimsRevision } from './stateless.ts'
 
 /** The messages of one POST; more or less than one only in a batch. */
@@ -16,6 +18,8 @@ export type Received = Messages | { refused: Response }
 
 /** Messages of a batch at the most. */
 const MAX_BATCH = 100
+/** Characters of a body from which reading it takes a noticeable time. */
+const LARGE = 256 * 1024
 
 /** Reads a POST's body as JSON-RPC; one place for what every transport refuses. */
 export async function receive(exchange: Exchange): Promise<Received> {
@@ -34,19 +38,28 @@ export async function receive(exchange: Exchange): Promise<Received> {
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
+  const keys = protocolKeys(true)
   let value: Json
   try {
-    value = parse(body.text)
-  } catch {
-    return refuse(400, PARSE_ERROR, 'The body is not JSON')
+    value = parse(body.text, keys)
+  } catch (error) {
+    return refuse(400, PARSE_ERROR, error instanceof JsonLimitError ? error.message : 'The body is not JSON')
   }
-  if (!Array.isArray(value)) return { messages: [readMessage(value)], batch: false, text: body.text }
-  if (value.length === 0) return refuse(400, INVALID_REQUEST, 'The batch is empty')
-  if (value.length > MAX_BATCH)
+  if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
+  // Who waits for the event loop gets a turn between the long steps.
+  if (body.text.length > LARGE) await setImmediate()
+  const batch = Array.isArray(value)
+  const raw = batch ? (value as Json[]) : [value]
+  if (raw.length === 0) return refuse(400, INVALID_REQUEST, 'The batch is empty')
+  if (raw.length > MAX_BATCH)
     return refuse(400, INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`)
-  if (value.some((item) => isObject(item) && claimsRevision(item.params)))
+  if (batch && raw.some((item) => isObject(item) && claimsRevision(item.params)))
     return refuse(400, INVALID_REQUEST, 'Protocol revision 2026-07-28 has no batches')
-  return { messages: value.map(readMessage), batch: true, text: body.text }
+  const messages = raw.map(readMessage)
+  const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
+  if (unreadable?.kind === 'invalid')
+    return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
+  return { messages, batch, text: body.text }
 }
 
 function isJsonType(type: string | undefined): boolean {

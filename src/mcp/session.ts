@@ -1,4 +1,5 @@
 import { stringify } from '../json/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { Cancellation } from './cancel.ts'
 import type { Exchange } from './http.ts'
 import type { Session } from './hub.ts'
@@ -79,7 +80,8 @@ export async function answer(
   try {
     const answered = await method()
     return 'error' in answered ? errorText(id, answered.error) : resultText(id, write(answered.result))
-  } catch {
+  } catch (error) {
+    unexpected('a method')(error)
     return errorText(id, { code: INTERNAL_ERROR, message: 'Internal error' })
   }
 }
@@ -88,8 +90,7 @@ export async function answer(
 export function takeInSession(message: Message, session: Session): void {
   if (message.kind !== 'notification' || message.method !== 'notifications/cancelled') return
   const { requestId } = message.params
-  if (typeof requestId === 'string' || typeof requestId === 'number' || typeof requestId === 'bigint')
-    session.calls.get(requestId)?.cancel()
+  if (typeof requestId === 'string' || typeof requestId === 'number') session.calls.get(requestId)?.cancel()
 }
 
 /**

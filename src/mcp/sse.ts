@@ -1,3 +1,4 @@
+import { unexpected } from '../telemetry/unexpected.ts'
 import { accepted, type Exchange, eventStream, methodNotAllowed, rpcError } from './http.ts'
 import { INVALID_REQUEST } from './jsonrpc.ts'
 import { receive } from './receive.ts'
@@ -51,9 +52,11 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     stream.send(text)
     return accepted(exchange)
   }
-  void answerAll(exchange, messages, batch, service, session).then((text) => {
-    if (text) stream.send(text)
-  })
+  answerAll(exchange, messages, batch, service, session)
+    .then((text) => {
+      if (text) stream.send(text)
+    })
+    .catch(unexpected('a message over SSE', stream.close))
   return accepted(exchange)
 }
 

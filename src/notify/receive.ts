@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { RedisSettings } from '../config/index.ts'
 import { retryPause } from '../durable/retry.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
 import { brokerError, brokerLabel, connectRedis } from './redis.ts'
 
@@ -31,6 +32,10 @@ export function receiveReloads(
   let timer: NodeJS.Timeout | undefined
   let redis: Redis | undefined
 
+  function begin(): void {
+    connect().catch(unexpected('the broker of reload messages'))
+  }
+
   async function connect(): Promise<void> {
     let own: Redis | undefined
     let probe: NodeJS.Timeout | undefined
@@ -48,7 +53,7 @@ export function receiveReloads(
           'the broker of reload messages is lost: it is asked again, and what was missed is read then',
         )
       lost = true
-      timer = setTimeout(() => void connect(), retryPause(attempts++, LONGEST_PAUSE))
+      timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
     }
     try {
       own = await connectRedis(settings, attempts)
@@ -73,7 +78,7 @@ export function receiveReloads(
     else log.warn({ ...line, message: text.slice(0, 200) }, 'a message that is no reload message is ignored')
   }
 
-  void connect()
+  begin()
   return {
     close() {
       closed = true

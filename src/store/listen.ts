@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { type QueryExecutorProvider, sql } from 'kysely'
 import { retryPause } from '../durable/retry.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 
 /** The channel of PostgreSQL on which changes are told; channels belong to one database. */
 const CHANNEL = 'plantgw_configuration'
@@ -35,6 +36,10 @@ export function listenForChanges(url: string, then: () => void): Listener {
   let failures = 0
   let end = async () => {}
 
+  function begin(): void {
+    connect().catch(unexpected('the store of configurations'))
+  }
+
   async function connect(): Promise<void> {
     const { default: pg } = await import('pg')
     if (closed) return
@@ -58,7 +63,7 @@ export function listenForChanges(url: string, then: () => void): Listener {
       if (closed) return
       // One that breaks at once each time is not tried more often than one that cannot be made.
       if (since !== undefined && performance.now() - since > LONGEST_PAUSE) failures = 0
-      timer = setTimeout(() => void connect(), retryPause(failures++, LONGEST_PAUSE))
+      timer = setTimeout(begin, retryPause(failures++, LONGEST_PAUSE))
       if (since !== undefined) then()
     }
     end = async () => {
@@ -81,7 +86,7 @@ export function listenForChanges(url: string, then: () => void): Listener {
     then()
   }
 
-  void connect()
+  begin()
   return {
     async close() {
       closed = true

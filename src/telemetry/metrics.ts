@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { createDurations } from './durations.ts'
+import { unexpectedCount } from './unexpected.ts'
 
 /** A call that is over, as metrics count it. */
 export interface CallRecord {
@@ -72,6 +73,15 @@ export function createMetrics(gauges: readonly GaugeDefinition[]): Metrics {
     help: 'Requests sent to the replica that holds their session',
     labelNames: ['prefix', 'outcome'] as const,
     registers,
+  })
+  new Counter({
+    name: 'plantgw_internal_errors_total',
+    help: "Faults of the gateway's own, each of which is an error in the log",
+    registers,
+    collect() {
+      this.reset()
+      this.inc(unexpectedCount())
+    },
   })
   for (const { name, help, read } of gauges) {
     new Gauge({

@@ -1,4 +1,4 @@
-import { type JsonObject, stringify } from '../json/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import {
   type AnswerForm,
   type Attached,
@@ -25,8 +25,12 @@ import type { Handshake, Opened } from './front.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
 import { type Restored, setsState } from './lasting.ts'
 import type { Request } from './link.ts'
+import { textOf } from './message.ts'
 import { ACCEPT, createServerSession, idOf, parsed } from './server-session.ts'
-import { filterText, type ToolFilter } from './tools.ts'
+import { filterTexts, type ToolFilter } from './tools.ts'
+
+/** Headers that repeat what a request of 2026-07-28 holds. */
+const MIRRORED = ['mcp-method', 'mcp-name']
 
 export interface BytesOptions {
   session: Session
@@ -76,6 +80,8 @@ export function createBytes(options: BytesOptions): BytesSession {
     const headers = forwardedHeaders(exchange)
     headers.accept ??= ACCEPT
     if (server.id !== undefined) headers['mcp-session-id'] = server.id
+    // A server could follow what they name, which is not judged; sessions have none of them.
+    if (filter) for (const name of MIRRORED) delete headers[name]
     const method = exchange.method as 'GET' | 'POST'
     return http.send(resolved, {
       method,
@@ -164,8 +170,10 @@ export function createBytes(options: BytesOptions): BytesSession {
     if (filter && method === 'tools/list' && answer.statusCode === 200) {
       const read = await readMessages(answer, maxMessage, name)
       if ('fault' in read) return fail(read.fault, 502)
+      const shown = filterTexts(filter, method, id as RequestId, read.texts)
+      if (shown === undefined) return fail(`The server ${name} ended the call without an answer`, 502)
       done()
-      return reply(exchange, filterText(filter, method, read.texts.at(-1) ?? ''), 'json')
+      return reply(exchange, shown, 'json')
     }
     return forwardAnswer(exchange, answer, {
       id,
@@ -179,10 +187,12 @@ export function createBytes(options: BytesOptions): BytesSession {
 
   function pass(exchange: Exchange, { messages, batch, text }: Messages): Promise<Response> {
     const [only] = messages as [Message]
-    if (batch || only.kind !== 'request' || !filter) return forward(exchange, only, text, text)
+    if (batch || !filter) return forward(exchange, only, text, text)
+    if (only.kind !== 'request') return forward(exchange, only, text, textOf(only))
     const sent = filter.request(only)
     if ('code' in sent) return Promise.resolve(rpcError(exchange, 200, sent, only.id))
-    return forward(exchange, only, text, sent === only ? text : stringify(sent.raw))
+    // What was judged is what is sent.
+    return forward(exchange, only, text, textOf(sent))
   }
 
   return {

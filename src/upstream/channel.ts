@@ -16,8 +16,8 @@ export interface Channel {
 export interface ChannelEvents {
   /** A message of the server, and its text on one line. */
   message(message: Message, text: string): void
-  /** A message came that was larger than allowed; its id when it could be found. */
-  oversized(id: RequestId | undefined): void
+  /** A message came that is not accepted; the request that it answers when that could be found. */
+  rejected(id: RequestId | undefined, reason: string): void
   /** The channel closed without being asked to; the reason is a sentence for the caller. */
   closed(reason: string): void
 }
@@ -26,3 +26,9 @@ export interface ChannelEvents {
 export function oneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]+/g, ' ') : text
 }
+
+/** What a caller hears of a fault of the gateway's own. */
+export const FAILED = 'Internal error'
+
+/** Why a message is rejected that is larger than `maxResponseSize`. */
+export const TOO_LARGE = 'The answer of the server is larger than maxResponseSize'

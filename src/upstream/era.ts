@@ -1,4 +1,6 @@
+import type { JsonObject } from '../json/index.ts'
 import { isObject, SESSION_REVISIONS } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 import type { Modern } from './modern.ts'
@@ -46,10 +48,11 @@ export function createEras(upstream: Upstream, modern: Modern, now: () => number
     const discovered = modern.ask(resolved, 'server/discover').then(eraOf)
     const initialized = new Promise<Era>((resolve) => {
       silent = setTimeout(() => {
-        void modern.ask(resolved, 'initialize', INITIALIZE).then((answer) => {
+        const begun = (answer: JsonObject | Fault) => {
           if ('result' in answer && isObject(answer.result))
             silent = setTimeout(() => resolve('session'), SILENCE)
-        })
+        }
+        modern.ask(resolved, 'initialize', INITIALIZE).then(begun).catch(unexpected('initialize'))
       }, SILENCE)
     })
     const era = await Promise.race([discovered, initialized])

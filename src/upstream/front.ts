@@ -30,6 +30,7 @@ import {
   type Session,
   withSession,
 } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Restored } from './lasting.ts'
 import type { Fault, Request } from './link.ts'
 import { present, recipient } from './takeover.ts'
@@ -248,9 +249,10 @@ export async function serveProxyMessage(exchange: Exchange, door: Door, backend:
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
-    void attached(session)
+    attached(session)
       .initialize(exchange, only, text)
       .then((opened) => stream.send(opened.text))
+      .catch(unexpected('initialize', stream.close))
   else if ('fault' in served) {
     for (const message of messages)
       if (message.kind === 'request')

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher, Pool } from 'undici'
 import type { CancelSignal } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 
@@ -59,7 +60,7 @@ export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
     if (pools.size > MAX_ORIGINS) {
       const [oldest, unused] = pools.entries().next().value as [string, Pool]
       pools.delete(oldest)
-      void unused.close()
+      unused.close().catch(unexpected('the end of a connection pool'))
     }
     return pool
   }
@@ -71,11 +72,17 @@ export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
         const handler = answerHandler(signal, resolve, (error) =>
           resolve({ fault: faultOf(error, origin, timeout) }),
         )
-        poolOf(origin).dispatch(options, handler)
+        // An address or a header that cannot be sent throws.
+        try {
+          poolOf(origin).dispatch(options, handler)
+        } catch (error) {
+          handler.onResponseError?.(undefined as never, error as Error)
+        }
       })
       if (method === 'DELETE') {
         leaving.add(sent)
-        void sent.then(() => leaving.delete(sent))
+        const left = () => leaving.delete(sent)
+        sent.then(left, left)
       }
       return sent
     },

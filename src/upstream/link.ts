@@ -38,8 +38,8 @@ export interface LinkEvents {
   message(message: Message, text: string): void
   /** These requests of the client, or all of them, get no answer any more. */
   lost(reason: string, ids?: Iterable<RequestId>): void
-  /** A message was too large to take; of which request when that could be found. */
-  oversized(id: RequestId | undefined): void
+  /** A message was not accepted; the request that it answers when that could be found. */
+  rejected(id: RequestId | undefined, reason: string): void
 }
 
 export interface LinkOptions {
@@ -112,8 +112,10 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
         }
         events.message(message, text)
       },
-      oversized(id) {
-        if (live && !closed) events.oversized(id)
+      rejected(id, reason) {
+        if (!live || closed) return
+        if (handshake && id === handshake.id) handshake.settle({ fault: reason })
+        else events.rejected(id, reason)
       },
       closed(reason) {
         if (!live || closed) return

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { INVALID_PARAMS, isObject, type ListKind } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Fault } from './link.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 import type { Seat } from './seat.ts'
@@ -11,6 +12,9 @@ const LISTS = {
   promptsListChanged: 'prompts',
   resourcesListChanged: 'resources',
 } as const
+
+/** Resources of one subscription at the most: each costs the server a request. */
+const MAX_URIS = 1_000
 
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
@@ -51,6 +55,11 @@ export async function listenInSession(
     methods.add(`notifications/${list}/list_changed`)
   }
   const asked = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : []
+  if (asked.length > MAX_URIS) {
+    held.release()
+    const text = `params.notifications.resourceSubscriptions has more than ${MAX_URIS} items`
+    return { jsonrpc: '2.0', id: id as Json, error: { code: INVALID_PARAMS, message: text } }
+  }
   const uris = can('resources', 'subscribe') ? asked.filter((uri) => typeof uri === 'string') : []
   if (uris.length) granted.resourceSubscriptions = uris
 
@@ -91,12 +100,14 @@ function subscribe(seat: Seat, uri: string): void {
   subscribers.set(seat, counts)
   const count = counts.get(uri) ?? 0
   counts.set(uri, count + 1)
-  if (count === 0) void seat.request('resources/subscribe', { uri }).answer
+  if (count === 0)
+    seat.request('resources/subscribe', { uri }).answer.catch(unexpected('resources/subscribe'))
 }
 
 function unsubscribe(seat: Seat, uri: string): void {
   const counts = subscribers.get(seat)
   const count = counts?.get(uri) ?? 0
   if (count > 1) counts?.set(uri, count - 1)
-  else if (counts?.delete(uri)) void seat.request('resources/unsubscribe', { uri }).answer
+  else if (counts?.delete(uri))
+    seat.request('resources/unsubscribe', { uri }).answer.catch(unexpected('resources/unsubscribe'))
 }

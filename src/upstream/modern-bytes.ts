@@ -15,7 +15,7 @@ import { forwardAnswer, forwardedHeaders, readMessages } from './forward.ts'
 import type { Request } from './link.ts'
 import { encodeHeader } from './modern-http.ts'
 import type { StatelessOptions } from './stateless.ts'
-import { filterText } from './tools.ts'
+import { filterTexts } from './tools.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Passes a request of 2026-07-28 to a streamable HTTP server that speaks it, byte for byte. */
@@ -33,13 +33,11 @@ export async function forwardStateless(
   if (filter) {
     const sent = filter.request(request)
     if ('code' in sent) return rpcError(exchange, 200, sent, id)
-    if (sent !== request) {
-      // What is mirrored is checked by the server, which gets another name than the client wrote.
-      const fault = checkStandardHeaders(exchange.headers, method, params)
-      if (fault) return rpcError(exchange, 400, mismatch(fault), id)
-      headers['mcp-name'] = encodeHeader(String(sent.params.name))
-      body = stringify(sent.raw)
-    }
+    // A server may follow what is mirrored, so that has to be what was judged.
+    const fault = checkStandardHeaders(exchange.headers, method, params)
+    if (fault) return rpcError(exchange, 400, mismatch(fault), id)
+    if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
+    body = stringify(sent.raw)
   }
   const finish = begin(exchange, request)
   const abort = new Cancellation()
@@ -58,8 +56,10 @@ export async function forwardStateless(
   if (filter && method === 'tools/list' && answer.statusCode === 200) {
     const read = await readMessages(answer, limits.maxResponseSize, name)
     if ('fault' in read) return fail(read.fault)
+    const shown = filterTexts(filter, method, id, read.texts)
+    if (shown === undefined) return fail(`The server ${name} ended the call without an answer`)
     done()
-    return reply(exchange, filterText(filter, method, read.texts.at(-1) ?? ''), 'json')
+    return reply(exchange, shown, 'json')
   }
   const { forwardsAuthorization } = definition
   const { maxResponseSize, timeout } = limits

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { TOO_LARGE } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
 import { refusedCaller } from './forward.ts'
@@ -33,9 +34,15 @@ export async function requestHttp(
   const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
   if ('fault' in answer) return signal.aborted ? undefined : answer
   let response: JsonObject | undefined
-  let oversized = false
+  let rejected: string | undefined
   const take = (data: string) => {
-    for (const { message: each } of readTexts(data)) {
+    for (const taken of readTexts(data)) {
+      if ('reason' in taken) {
+        // What answers nothing is lost alone.
+        if (taken.answers.length) rejected ??= taken.reason
+        continue
+      }
+      const { message: each } = taken
       if (each.kind === 'response' && (each.id === message.id || each.id === null)) response ??= each.raw
       else if (each.kind === 'notification') onMessage(each.raw)
     }
@@ -46,17 +53,17 @@ export async function requestHttp(
         limits.maxResponseSize,
         ({ data }) => take(data),
         () => {
-          oversized = true
+          rejected ??= TOO_LARGE
         },
       )
       const decoder = new StringDecoder('utf8')
       for await (const chunk of piecesOf(answer)) {
         parser(decoder.write(chunk))
-        if (response || oversized) break
+        if (response || rejected) break
       }
     } else {
       const text = await readText(answer, limits.maxResponseSize)
-      if (text === undefined) oversized = true
+      if (text === undefined) rejected = TOO_LARGE
       else take(text)
     }
   } catch {
@@ -64,7 +71,7 @@ export async function requestHttp(
   }
   if (signal.aborted) return undefined
   if (response) return { ...response, id: message.id }
-  if (oversized) return { fault: 'The answer of the server is larger than maxResponseSize' }
+  if (rejected !== undefined) return { fault: rejected }
   const { statusCode: status } = answer
   const refused = refusedCaller(answer, definition.forwardsAuthorization)
   if (refused) return { fault: `The server ${name} refused the credentials`, refused } as Fault

@@ -39,10 +39,9 @@ export function openSharedChild(
   let proven = false
   const opened = upstream.open(resolved, {
     message: (message) => take(message),
-    oversized(id) {
-      const call = typeof id === 'number' ? pending.get(id) : undefined
-      const fault = { fault: 'The answer of the server is larger than maxResponseSize' }
-      for (const each of call ? [call] : pending.values()) each.settle(fault)
+    rejected(id, reason) {
+      const known = id === undefined ? pending.values() : [pending.get(id as number)]
+      for (const call of known) call?.settle({ fault: reason })
     },
     closed(reason) {
       onEvent.closed(proven, reason)

@@ -18,7 +18,9 @@ import {
   type RequestId,
   type Session,
 } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { batchReply } from './batch.ts'
+import { FAILED } from './channel.ts'
 import type { Handshake, Opened } from './front.ts'
 import { createLasting, type Lasting, type Restored } from './lasting.ts'
 import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request } from './link.ts'
@@ -141,7 +143,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     }
     const params = { requestId: call.id, reason: 'timed out' }
     const text = stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-    void link?.send(noted('notifications/cancelled'), text)
+    note(noted('notifications/cancelled'), text)
     fail(call, `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`)
   }
 
@@ -172,8 +174,13 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       settle(call, errorText(id, sent), 'hidden tool')
       return
     }
-    const outcome = link?.send(sent, sent === message ? text : stringify(sent.raw))
-    if (outcome instanceof Promise) void outcome.then((fault) => fault && unsent(call, fault))
+    // What was judged is what is sent.
+    const outcome = link?.send(sent, filter ? stringify(sent.raw) : text)
+    if (outcome instanceof Promise)
+      outcome.then(
+        (fault) => fault && unsent(call, fault),
+        unexpected(method, () => unsent(call, { fault: FAILED })),
+      )
     else if (outcome) unsent(call, outcome)
   }
 
@@ -188,7 +195,8 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       // A cancelled request gets no answer (2025-11-25, Cancellation).
       if (call) settle(call, undefined, 'cancelled')
     }
-    void link?.send(message, text)
+    const outcome = link?.send(message, text)
+    if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
   }
 
   const relay: Relay = {
@@ -209,11 +217,10 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
           if (call) fail(call, `${reason}; the call was not repeated, the next one starts it anew`)
         }
       },
-      oversized(id) {
-        const message = 'The answer of the server is larger than maxResponseSize'
-        const known = id !== undefined ? pending.get(id) : undefined
+      rejected(id, reason) {
         // Without an id it may be the answer to any of them.
-        for (const call of known ? [known] : pending.values()) fail(call, message)
+        const known = id === undefined ? pending.values() : [pending.get(id)]
+        for (const call of known) if (call) fail(call, reason)
       },
     },
     async adopt(link, { request, text }, restored) {
@@ -255,7 +262,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       if (!batch) {
         const [only] = messages as [Message]
         if (only.kind !== 'request') {
-          note(only, text)
+          note(only, filter ? textOf(only) : text)
           return accepted(exchange)
         }
         const made = openReply(exchange, form, () => hub.drop(made))
@@ -273,7 +280,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     },
     take(exchange, messages, text) {
       for (const message of messages) {
-        const own = messages.length === 1 ? text : textOf(message)
+        const own = messages.length === 1 && !filter ? text : textOf(message)
         if (message.kind === 'request') request(exchange, message, own, undefined)
         else if (message.kind !== 'invalid') note(message, own)
       }

@@ -156,10 +156,9 @@ export function openSeat(
     if (refusal) return failed({ fault: refusal })
     const opened = upstream.open(resolved, {
       message: take,
-      oversized(id) {
-        const fault = { fault: 'The answer of the server is larger than maxResponseSize' }
-        const found = pending.get(String(id))
-        for (const call of found ? [found] : pending.values()) call.settle(fault)
+      rejected(id, reason) {
+        const known = id === undefined ? pending.values() : [pending.get(String(id))]
+        for (const call of known) call?.settle({ fault: reason })
       },
       closed: (reason) => end({ fault: `${reason}; the call was not repeated` }),
     })

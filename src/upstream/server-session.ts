@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, parse, stringify } from '../json/index.ts'
 import { isObject, type Message } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Resolved } from './definition.ts'
 import { readMessages } from './forward.ts'
 import { discard, type Http, type HttpAnswer } from './http.ts'
@@ -105,9 +106,12 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
       if (id === undefined) return
       session.id = undefined
       const headers = { 'mcp-session-id': id, ...(revision && { 'mcp-protocol-version': revision }) }
-      void http.send(resolved, { method: 'DELETE', headers }).then((answer) => {
-        if (!('fault' in answer)) discard(answer)
-      })
+      http
+        .send(resolved, { method: 'DELETE', headers })
+        .then((answer) => {
+          if (!('fault' in answer)) discard(answer)
+        })
+        .catch(unexpected('the end of a session'))
     },
   }
   return session

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../mcp/index.ts'
+import { INTERNAL_ERROR, isObject, type Message, type RequestId, readMessage } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { FAILED } from './channel.ts'
 import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request, type Response } from './link.ts'
 import { noted } from './message.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'
@@ -70,10 +72,13 @@ export function createSeveralLink(
         for (const id of ids) routed.delete(id)
         events.lost(reason, ids)
       },
-      oversized(id) {
-        const mine = asking.get(String(id))
-        if (mine) mine.settle({ fault: 'The answer of the server is larger than maxResponseSize' })
-        else events.oversized(id)
+      rejected(id, reason) {
+        // Without an id it may be the answer to any request of this server.
+        const asks = id === undefined ? [...asking.values()] : [asking.get(String(id))]
+        for (const ask of asks) if (ask?.i === i) ask.settle({ fault: reason })
+        const calls = id === undefined ? [...routed.keys()] : [id]
+        for (const call of calls)
+          if (routed.get(call)?.i === i && routed.delete(call)) events.rejected(call, reason)
       },
     }
   }
@@ -88,7 +93,9 @@ export function createSeveralLink(
       asking.set(id, { i, settle })
       const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
       const message: Request = { kind: 'request', id, method, params, raw }
-      void deliver(i, message, stringify(raw)).then((fault) => fault && settle(fault))
+      deliver(i, message, stringify(raw))
+        .then((fault) => fault && settle(fault))
+        .catch(unexpected(method, () => settle({ fault: FAILED })))
     })
   }
 
@@ -111,14 +118,28 @@ export function createSeveralLink(
       emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.fault } })
   }
 
+  /** Answers a request that came to nothing by a fault of the gateway's own. */
+  function lose(id: RequestId): void {
+    routed.delete(id)
+    emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: FAILED } })
+  }
+
+  /** Sends what is not answered. */
+  function pass(i: number, message: Message, text: string): void {
+    const outcome = links[i]!.send(message, text)
+    if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
+  }
+
   /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
   function revive(): void {
     for (const [i, { name, capabilities }] of parties.entries()) {
       if (capabilities || reviving.has(i) || !begun) continue
-      const revival = reopen(i, begun).then((reason) => {
-        reviving.delete(i)
-        if (reason !== undefined) onDown(name, reason)
-      })
+      const revival = reopen(i, begun)
+        .then((reason) => {
+          if (reason !== undefined) onDown(name, reason)
+        })
+        .catch(unexpected('initialize'))
+        .finally(() => reviving.delete(i))
       reviving.set(i, revival)
     }
   }
@@ -177,18 +198,18 @@ export function createSeveralLink(
   return {
     start,
     send(message, text) {
-      if (message.kind === 'request') void take(message)
+      if (message.kind === 'request') take(message).catch(unexpected(message.method, () => lose(message.id)))
       else if (message.kind === 'response') {
         const to = asked.get(String(message.id))
         asked.delete(String(message.id))
         if (!to) return undefined
         const raw = { ...message.raw, id: to.id as Json }
-        void links[to.i]!.send({ ...message, id: to.id, raw }, stringify(raw))
+        pass(to.i, { ...message, id: to.id, raw }, stringify(raw))
       } else if (message.kind === 'notification') {
         const call =
           message.method === 'notifications/cancelled' && routed.get(message.params.requestId as RequestId)
-        for (const [i, link] of links.entries())
-          if (parties[i]?.capabilities && (!call || call.i === i)) void link.send(message, text)
+        for (const i of links.keys())
+          if (parties[i]?.capabilities && (!call || call.i === i)) pass(i, message, text)
       }
       return undefined
     },

@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import { Cancellation } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type Channel, type ChannelEvents, oneLine } from './channel.ts'
+import { type Channel, type ChannelEvents, TOO_LARGE } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
 import { discard, type Http, mediaType, piecesOf } from './http.ts'
-import { readTexts } from './take.ts'
+import { deliver, readTexts } from './take.ts'
 
 export interface HttpChannelOptions {
   http: Http
@@ -40,9 +40,9 @@ export function openSseChannel(
     if (closing) return
     if (event === 'endpoint') locate(data)
     if (event !== 'message') return
-    const texts = readTexts(data)
-    if (!texts.length) log.warn({ server: server.name }, 'mcp server sent an event that is no message')
-    for (const { message, text } of texts) events.message(message, oneLine(text))
+    const taken = readTexts(data)
+    if (!taken.length) log.warn({ server: server.name }, 'ignored an event that is not a message')
+    deliver(taken, events, log, { server: server.name })
   }
 
   function locate(data: string): void {
@@ -79,7 +79,7 @@ export function openSseChannel(
         `The server ${server.name} answered ${answer.statusCode} where an event stream was expected`,
       )
     }
-    const parse = eventParser(maxMessage, take, () => events.oversized(undefined))
+    const parse = eventParser(maxMessage, take, () => events.rejected(undefined, TOO_LARGE))
     const decoder = new StringDecoder('utf8')
     try {
       for await (const chunk of piecesOf(answer)) parse(decoder.write(chunk))

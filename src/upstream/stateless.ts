@@ -19,6 +19,8 @@ import {
   rpcError,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { FAILED } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault, Request } from './link.ts'
 import { ACKNOWLEDGED, grantedKinds } from './listen.ts'
@@ -111,11 +113,16 @@ export async function serveStateless(
     abort.abort()
   }
   const finish = begin(exchange, request)
-  void answer(call).then((failure) => {
+  const ended = (failure?: string) => {
     hub.drop(reply)
     if (listener) hub.unlisten(listener)
     finish(failure)
+  }
+  const failed = unexpected(method, () => {
+    reply.answer(errorText(id, { code: INTERNAL_ERROR, message: FAILED }), 500)
+    ended(FAILED)
   })
+  answer(call).then(ended).catch(failed)
   return reply.response
 
   async function answer(call: StatelessCall): Promise<string | undefined> {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Json, parse, stringify } from '../json/index.ts'
-import { readMessage } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type Channel, type ChannelEvents, oneLine } from './channel.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { type Channel, type ChannelEvents, oneLine, TOO_LARGE } from './channel.ts'
 import { startChild } from './child.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { idInEnds, lineSplitter } from './lines.ts'
+import { deliver, readTexts } from './take.ts'
 
 export interface StdioOptions {
   /** The gateway's environment, of which the child sees very little. */
@@ -43,22 +43,20 @@ export function openStdio(
 
   function take(text: string): void {
     if (closing) return
-    let value: Json
-    try {
-      value = parse(text)
-    } catch {
-      // Programs that print on standard output are common; what is no message concerns nobody.
-      log.warn({ ...line, text: text.slice(0, 200) }, 'mcp server wrote a line that is no message')
-      return
-    }
-    if (Array.isArray(value)) for (const item of value) events.message(readMessage(item), stringify(item))
-    else events.message(readMessage(value), text.trimEnd())
+    const taken = readTexts(text)
+    // Programs that print on standard output are common; what is not a message concerns nobody.
+    if (!taken.length)
+      log.warn(
+        { ...line, text: text.slice(0, 200) },
+        'ignored a line on standard output that is not a message',
+      )
+    deliver(taken, events, log, line)
   }
   child.stdout.on(
     'data',
     lineSplitter(maxMessage, take, (head, tail) => {
       log.warn({ ...line, limit: maxMessage }, 'mcp server wrote a message that is too large')
-      if (!closing) events.oversized(idInEnds(head, tail))
+      if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
     }),
   )
   const toLog = (text: string) => log.info({ ...line, text }, 'mcp server wrote to standard error')
@@ -68,12 +66,15 @@ export function openStdio(
   )
   child.stdout.on('end', () => {
     // A child that lives on without its output is of no use; how one ends that does not is told below.
-    void Promise.race([child.ended, pause(OUTPUT_LOST)]).then(() => {
+    const silent = () => {
       if (closing) return
       closing = true
       child.close()
       events.closed(`The server ${server.name} closed its output`)
-    })
+    }
+    Promise.race([child.ended, pause(OUTPUT_LOST)])
+      .then(silent)
+      .catch(unexpected('the end of an MCP server'))
   })
   const ended = child.ended.then((how) => {
     if (child.pid === undefined)

@@ -1,12 +1,13 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type Json, parse } from '../json/index.ts'
 import { Cancellation, errorText, INTERNAL_ERROR, InFlight, isObject, type RequestId } from '../mcp/index.ts'
-import { type Channel, type ChannelEvents, oneLine } from './channel.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { type Channel, type ChannelEvents, FAILED, TOO_LARGE } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
 import { discard, type HttpAnswer, mediaType, piecesOf, readText } from './http.ts'
 import type { HttpChannelOptions } from './sse.ts'
-import { readTexts } from './take.ts'
+import { deliver, readTexts } from './take.ts'
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
@@ -15,7 +16,7 @@ export function openStreamable(
   { server }: Definition,
   resolved: Resolved,
   events: ChannelEvents,
-  { http, maxMessage }: HttpChannelOptions,
+  { http, maxMessage, log }: HttpChannelOptions,
 ): Channel {
   const abort = new Cancellation()
   let closing = false
@@ -33,15 +34,23 @@ export function openStreamable(
   })
 
   function track(promise: Promise<void>): void {
-    const tracked = promise.finally(() => work.delete(tracked))
+    const tracked = promise
+      .catch(unexpected('a session over streamable HTTP', fall))
+      .finally(() => work.delete(tracked))
     work.set(tracked, true)
+  }
+  /** Ends the session because of a fault of the gateway's own. */
+  function fall(): void {
+    if (closing) return
+    close()
+    events.closed(FAILED)
   }
   function close(): void {
     if (closing) return
     closing = true
     abort.abort()
     if (sessionId !== undefined) track(note('DELETE'))
-    void Promise.all(work.keys()).then(finish)
+    Promise.all(work.keys()).then(finish, finish)
   }
   function headers(): Record<string, string> {
     return {
@@ -50,30 +59,38 @@ export function openStreamable(
     }
   }
 
-  function take(data: string): void {
+  /** @param own the request in whose answer it came */
+  function take(data: string, own?: RequestId): void {
     if (closing) return
-    for (const { message, text } of readTexts(data)) {
-      if (message.kind === 'response' && message.id !== null) {
-        awaited.delete(message.id)
-        const { result } = message.raw
-        if (isObject(result) && typeof result.protocolVersion === 'string')
-          revision ??= result.protocolVersion
-      }
-      events.message(message, oneLine(text))
+    const taker: Pick<ChannelEvents, 'message' | 'rejected'> = {
+      message(message, text) {
+        if (message.kind === 'response' && message.id !== null) {
+          awaited.delete(message.id)
+          const { result } = message.raw
+          if (isObject(result) && typeof result.protocolVersion === 'string')
+            revision ??= result.protocolVersion
+        }
+        events.message(message, text)
+      },
+      rejected(id = own, reason) {
+        if (id !== undefined) awaited.delete(id)
+        events.rejected(id, reason)
+      },
     }
+    deliver(readTexts(data), taker, log, { server: server.name })
   }
 
   async function read(answer: HttpAnswer, id?: RequestId): Promise<void> {
-    const oversized = () => events.oversized(id)
+    const oversized = () => events.rejected(id, TOO_LARGE)
     try {
       if (mediaType(answer) === 'text/event-stream') {
-        const parser = eventParser(maxMessage, ({ data }) => take(data), oversized)
+        const parser = eventParser(maxMessage, ({ data }) => take(data, id), oversized)
         const decoder = new StringDecoder('utf8')
         for await (const chunk of piecesOf(answer)) parser(decoder.write(chunk))
       } else {
         const text = await readText(answer, maxMessage)
         if (text === undefined) oversized()
-        else take(text)
+        else take(text, id)
       }
     } catch {
       // What is still awaited says that the answer ended early.
@@ -134,7 +151,7 @@ export function openStreamable(
       if (closing) return { fault: `The session with the server ${server.name} has ended` }
       const value = jsonOf(text)
       const id = isObject(value) && 'method' in value ? value.id : undefined
-      if (typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint') {
+      if (typeof id === 'string' || typeof id === 'number') {
         track(request(text, id, noted))
         return undefined
       }

@@ -1,15 +1,66 @@
-import { type Json, parse, stringify } from '../json/index.ts'
-import { type Message, readMessage } from '../mcp/index.ts'
+import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
+import { type Message, protocolKeys, type RequestId, readMessage } from '../mcp/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { type ChannelEvents, oneLine } from './channel.ts'
+import { headsOf } from './heads.ts'
 
-/** Reads a text of a server as messages, each with its text on one line; nothing when it is not JSON. */
-export function readTexts(text: string): { message: Message; text: string }[] {
+/** One message of a server with its text on one line, or what is wrong with one that cannot be taken. */
+export type Taken = { message: Message; text: string } | Rejected
+
+export interface Rejected {
+  /** The requests that it answers; undefined for one that could not be found. */
+  answers: readonly (RequestId | undefined)[]
+  /** A sentence for the caller. */
+  reason: string
+}
+
+/** Messages of a batch at the most, as for clients. */
+const MAX_BATCH = 100
+
+/** Reads a text of a server as messages; nothing when it is not JSON. */
+export function readTexts(text: string): Taken[] {
+  const keys = protocolKeys(false)
   let value: Json
   try {
-    value = parse(text)
-  } catch {
-    return []
+    value = parse(text, keys)
+  } catch (error) {
+    return error instanceof JsonLimitError ? rejected(text, error.message) : []
   }
-  if (Array.isArray(value))
-    return value.map((item) => ({ message: readMessage(item), text: stringify(item) }))
-  return [{ message: readMessage(value), text: text.trim() }]
+  if (keys.fault !== undefined) return rejected(text, `The message is refused: ${keys.fault}`)
+  if (!Array.isArray(value)) return [{ message: readMessage(value), text: text.trim() }]
+  if (value.length > MAX_BATCH) return rejected(text, `The batch has more than ${MAX_BATCH} messages`)
+  return value.map((item) => ({ message: readMessage(item), text: stringify(item) }))
+}
+
+function rejected(text: string, fault: string): [Rejected] {
+  const heads = headsOf(text)
+  // A request or a notification of the server answers nothing, so it concerns no caller.
+  const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
+  return [{ answers, reason: `The server sent a message that is not accepted. ${fault}` }]
+}
+
+/** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
+export function deliver(
+  taken: readonly Taken[],
+  events: Pick<ChannelEvents, 'message' | 'rejected'>,
+  log: Logger,
+  about: object,
+): void {
+  for (const each of taken) {
+    if ('message' in each && each.message.kind !== 'invalid') {
+      events.message(each.message, oneLine(each.text))
+      continue
+    }
+    const { answers, reason } = 'reason' in each ? each : invalidAnswer(each.message)
+    log.warn({ ...about, reason }, 'rejected a message of an MCP server')
+    for (const id of answers) events.rejected(id, reason)
+  }
+}
+
+function invalidAnswer(message: Message): Rejected {
+  const { id, reason } = message as Extract<Message, { kind: 'invalid' }>
+  return {
+    answers: id === null ? [] : [id],
+    reason: `The server sent a message that is not accepted: ${reason}`,
+  }
 }

@@ -13,6 +13,8 @@ import {
   readMessage,
   STATELESS_REVISIONS,
 } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { FAILED } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault, Link, LinkEvents, Request, Response } from './link.ts'
 import {
@@ -206,12 +208,16 @@ export function createToModern(
       const id = `${own}-${++count}`
       const request = { id, method: 'subscriptions/listen' }
       const opened = server.request(statelessCall(request, { notifications: wanted }, onMessage, abort))
-      void opened.then(() => resolve())
+      opened.then(() => resolve()).catch(unexpected('subscriptions/listen', resolve))
     })
   }
 
   function take(request: Request): void {
     const { id, method, params } = request
+    const failed = unexpected(method, () => {
+      calls.delete(id)
+      refuse(id, { code: INTERNAL_ERROR, message: FAILED })
+    })
     switch (method) {
       case 'ping':
         answer(id, {})
@@ -225,14 +231,18 @@ export function createToModern(
         break
       case 'resources/subscribe':
         uris.add(String(params.uri))
-        void listen().then(() => answer(id, {}))
+        listen()
+          .then(() => answer(id, {}))
+          .catch(failed)
         break
       case 'resources/unsubscribe':
         uris.delete(String(params.uri))
-        void listen().then(() => answer(id, {}))
+        listen()
+          .then(() => answer(id, {}))
+          .catch(failed)
         break
       default:
-        void call(request)
+        call(request).catch(failed)
     }
   }
 
@@ -246,7 +256,7 @@ export function createToModern(
         asked.get(String(message.id))?.(message.raw)
         asked.delete(String(message.id))
       } else if (message.kind === 'notification') {
-        if (message.method === 'notifications/initialized') void listen()
+        if (message.method === 'notifications/initialized') listen().catch(unexpected('subscriptions/listen'))
         if (message.method === 'notifications/cancelled')
           calls.get(message.params.requestId as RequestId)?.abort()
       }

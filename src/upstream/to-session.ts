@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, REVISIONS, type RpcError } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Fault } from './link.ts'
 import { listenInSession } from './listen.ts'
 import {
@@ -122,7 +123,7 @@ export function createToSession(upstream: Upstream): ToSession {
     })
     bridged.answer = sent.answer
     bridged.cancel = sent.cancel
-    void sent.answer.then(() => held.release())
+    sent.answer.finally(held.release).catch(unexpected(method))
     return follow(call, bridged, ready)
   }
 

@@ -1,11 +1,20 @@
 import type { McpServer } from '../config/model.ts'
-import { type Json, type JsonObject, parse, stringify } from '../json/index.ts'
-import { INVALID_PARAMS, isObject, type Message, type RpcError } from '../mcp/index.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import {
+  errorText,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  isObject,
+  type Message,
+  type RequestId,
+  type RpcError,
+} from '../mcp/index.ts'
 import type { Request } from './link.ts'
+import { readTexts } from './take.ts'
 
 /** What clients see of a server's tools, when that is not simply all of them. */
 export interface ToolFilter {
-  /** The request as the server is to get it, the same one where nothing differs, or the error that answers it. */
+  /** The request as the server is to get it, the same one when its name is its own, or the error that answers it. */
   request(message: Request): Request | RpcError
   /** The text of a response to a request of that method, as the client is to see it. */
   response(method: string, message: Message, text: string): string
@@ -66,19 +75,24 @@ export function createToolFilter({
     response(method, message, text) {
       if (method !== 'tools/list' || message.kind !== 'response') return text
       const { raw } = message
-      if (!isObject(raw.result) || !Array.isArray(raw.result.tools)) return text
+      // What was judged is what is sent.
+      if (!isObject(raw.result) || !Array.isArray(raw.result.tools)) return stringify(raw)
       return stringify({ ...raw, result: { ...raw.result, tools: raw.result.tools.flatMap(show) } })
     },
   }
 }
 
-/** The same for a response of which only the text is known. */
-export function filterText(filter: ToolFilter, method: string, text: string): string {
-  try {
-    const raw = parse(text)
-    if (!isObject(raw) || !('result' in raw)) return text
-    return filter.response(method, { kind: 'response', id: null, raw }, text)
-  } catch {
-    return text
+/** The answer among the texts that a server sent to a request, as the client is to see it; undefined: there is none. */
+export function filterTexts(
+  filter: ToolFilter,
+  method: string,
+  id: RequestId,
+  texts: readonly string[],
+): string | undefined {
+  for (const taken of texts.flatMap(readTexts)) {
+    if ('reason' in taken) return errorText(id, { code: INTERNAL_ERROR, message: taken.reason })
+    const { message, text } = taken
+    if (message.kind === 'response' && message.id === id) return filter.response(method, message, text)
   }
+  return undefined
 }

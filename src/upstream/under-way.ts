@@ -34,7 +34,7 @@ export function createUnderWay(onCall: (call: Call) => void): UnderWay {
     },
     until(answered) {
       count++
-      void answered.then(end, end)
+      answered.then(end, end)
     },
     async over(limit) {
       if (!count) return

@@ -1,7 +1,8 @@
 import type { Limits } from '../config/model.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
-import type { Channel, ChannelEvents } from './channel.ts'
+import { type Channel, type ChannelEvents, FAILED } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { createHttp, type Http } from './http.ts'
 import type { Restored } from './lasting.ts'
@@ -61,11 +62,16 @@ export function createUpstream(
         busy: true,
       }
     const forget = () => live.delete(channel)
+    const failed = unexpected(`a message of the server ${server.name}`, () => {
+      channel.close()
+      events.closed(`${FAILED} in the session with the server ${server.name}`)
+    })
     const watched: ChannelEvents = {
-      ...events,
+      message: (message, text) => attempt(failed, () => events.message(message, text)),
+      rejected: (id, reason) => attempt(failed, () => events.rejected(id, reason)),
       closed(reason) {
         forget()
-        events.closed(reason)
+        attempt(failed, () => events.closed(reason))
       },
     }
     const inner = connect(resolved, watched)
@@ -77,7 +83,7 @@ export function createUpstream(
       },
     }
     live.set(channel, 'pid' in inner ? (inner.pid as number | undefined) : undefined)
-    const ended = inner.ended.finally(() => {
+    const ended = inner.ended.catch(failed).finally(() => {
       forget()
       ending.delete(ended)
     })
@@ -113,5 +119,14 @@ export function createUpstream(
       await Promise.all(ending)
       await http.close()
     },
+  }
+}
+
+/** Runs a handler of what comes from outside; what it throws ends the session, and nothing else. */
+function attempt(failed: (error: unknown) => void, handler: () => void): void {
+  try {
+    handler()
+  } catch (error) {
+    failed(error)
   }
 }

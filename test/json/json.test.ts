@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ExactNumber, parse, stringify, toDoubles } from '../../src/json/index.ts'
+import {
+  ExactNumber,
+  JSON_LIMITS,
+  JsonLimitError,
+  parse,
+  stringify,
+  toDoubles,
+} from '../../src/json/index.ts'
 
 test('integers of any size and long decimals survive a round trip', () => {
   for (const text of [
@@ -38,6 +45,70 @@ test('any JSON text parses to what JSON.parse gives, and writes back to the same
     fc.property(fc.json(), (text) => {
       assert.deepEqual(toDoubles(parse(text)), JSON.parse(text))
       assert.deepEqual(JSON.parse(stringify(parse(text))), JSON.parse(text))
+    }),
+  )
+})
+
+test('what exceeds a limit is refused, and what just reaches it is not', () => {
+  const { depth, digits, keys, containers, longNumbers } = JSON_LIMITS
+  const list = (count: number, item: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => item(i)).join()
+  const shapes: [string, (count: number) => string, number][] = [
+    ['depth of arrays', (n) => '['.repeat(n) + ']'.repeat(n), depth],
+    ['depth of objects', (n) => `${'{"a":'.repeat(n - 1)}{}${'}'.repeat(n - 1)}`, depth],
+    [
+      'depth beside a long number',
+      (n) => `[12345678901234567890,${'['.repeat(n - 1)}${']'.repeat(n - 1)}]`,
+      depth,
+    ],
+    ['digits', (n) => '9'.repeat(n), digits],
+    ['digits with a sign, a point and an exponent', (n) => `-${'1'.repeat(n - 3)}.5e-12`, digits],
+    ['keys', (n) => `{${list(n, (i) => `"k${i}":0`)}}`, keys],
+    ['keys of several objects', (n) => `[${list(n, () => '{"a":0}')}]`, keys],
+    ['containers', (n) => `[${list(n - 1, () => '[]')}]`, containers],
+    ['long numbers', (n) => `[${list(n, () => '12345678901234567')}]`, longNumbers],
+    ['numbers beyond a double', (n) => `[${list(n, () => '1e999')}]`, longNumbers],
+  ]
+  for (const [name, shape, limit] of shapes) {
+    assert.doesNotThrow(() => parse(shape(limit)), name)
+    assert.throws(() => parse(shape(limit + 1)), JsonLimitError, name)
+  }
+})
+
+test('brackets, colons and digits in strings and keys do not count', () => {
+  const text = '[[[{:{:99'.repeat(5000)
+  const escaped = '\\"['.repeat(5000)
+  const value = { [text]: text, [escaped]: [escaped, '\\'] }
+  assert.deepEqual(parse(JSON.stringify(value)), value)
+})
+
+test('what JSON.parse refuses is refused also where a long number stands', () => {
+  const faults = [
+    '[1 2]',
+    '[1,]',
+    '{"a" 1}',
+    '{"a":1,}',
+    '{a:1}',
+    '[01]',
+    '[1.]',
+    '[.5]',
+    '[+1]',
+    '["a\tb"]',
+    '["\\x"]',
+  ]
+  faults.push('[nul]', '[truE]', '[1]]', '[', '{', '["a', '', '[1e]', '[--1]', '[\u00a01]', '[1][1]')
+  for (const fault of faults) {
+    const text = `[12345678901234567890,${fault}]`
+    assert.throws(() => JSON.parse(text), SyntaxError, fault)
+    assert.throws(() => parse(text), SyntaxError, fault)
+  }
+})
+
+test('a text with a long number reads as JSON.parse reads it, white space and escapes included', () => {
+  const spaced = fc.json().map((text) => `[ 12345678901234567890 ,\r\n\t${text} ]`)
+  fc.assert(
+    fc.property(spaced, (text) => {
+      assert.deepEqual(toDoubles(parse(text)), JSON.parse(text))
     }),
   )
 })

@@ -88,7 +88,7 @@ test('ping, unknown methods, bugs and notifications have the answer of the speci
 test('request ids come back exactly as they were sent', async () => {
   const { app } = await wire()
   const session = await open(app)
-  for (const id of ['"x\\u00e9\\n"', '0', '-5', '9007199254740993', '""']) {
+  for (const id of ['"x\\u00e9\\n"', '0', '-5', '9007199254740991', '""']) {
     const body = `{"jsonrpc":"2.0","id":${id},"method":"ping"}`
     const text = await (await post(app, '/one/mcp', body, session)).text()
     assert.equal(text, `{"jsonrpc":"2.0","id":${id === '"x\\u00e9\\n"' ? '"xé\\n"' : id},"result":{}}`)
@@ -108,6 +108,11 @@ test('malformed messages are refused with the code and status that say why', asy
     ['{"jsonrpc":"2.0","id":1,"method":5}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","id":null,"method":"ping"}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","id":{},"method":"ping"}', {}, 400, -32600],
+    ['{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', {}, 400, -32700],
+    ['{"jsonrpc":"2.0","id":1e400,"method":"ping"}', {}, 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}', {}, 400, -32600],
+    ['{"jsonrpc":"2.0","method":"tools/call","params":{}}', {}, 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","METHOD":"x"}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', {}, 400, -32600],
     [JSON.stringify(list), { 'content-type': 'text/plain' }, 415, -32600],
     [JSON.stringify(list), { 'content-encoding': 'gzip' }, 415, -32600],
