@@ -19,7 +19,7 @@ export class ExactNumber {
   }
 }
 
-/** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message is a sentence for who sent it. */
+/** Valid JSON, perhaps, but beyond `JSON_LIMITS`; the message says which limit. */
 export class JsonLimitError extends SyntaxError {}
 
 /**
@@ -30,7 +30,7 @@ export class JsonLimitError extends SyntaxError {}
  */
 export function parse(text: string, watch?: KeyWatch): Json {
   const { fault, inexact } = scan(text, watch)
-  if (fault !== undefined) throw new JsonLimitError(`The JSON is not accepted: ${fault}`)
+  if (fault !== undefined) throw new JsonLimitError(`the JSON ${fault}`)
   if (!inexact) return JSON.parse(text)
   try {
     return readExact(text)

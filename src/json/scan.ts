@@ -23,7 +23,7 @@ export interface KeyWatch {
 }
 
 export interface Scanned {
-  /** The limit that the text exceeds, as a sentence. */
+  /** The limit that the text exceeds, as the end of a sentence about it. */
   fault?: string
   /** Whether there is a number that a double may not hold. */
   inexact: boolean
@@ -53,14 +53,14 @@ export function scan(text: string, watch?: KeyWatch): Scanned {
       to = closingQuote(text, from)
       i = to + 1
     } else if (c === 0x3a) {
-      if (++keys > JSON_LIMITS.keys) return { fault: `more than ${JSON_LIMITS.keys} keys`, inexact: true }
+      if (++keys > JSON_LIMITS.keys) return { fault: `has more than ${JSON_LIMITS.keys} keys`, inexact: true }
       if (depth <= watched) watch?.key(depth, text.slice(from, to))
       i++
     } else if (c === 0x7b || c === 0x5b) {
       if (++depth > JSON_LIMITS.depth)
-        return { fault: `nested deeper than ${JSON_LIMITS.depth}`, inexact: true }
+        return { fault: `is nested deeper than ${JSON_LIMITS.depth} levels`, inexact: true }
       if (++containers > JSON_LIMITS.containers)
-        return { fault: `more than ${JSON_LIMITS.containers} arrays and objects`, inexact: true }
+        return { fault: `has more than ${JSON_LIMITS.containers} arrays and objects`, inexact: true }
       if (depth <= watched) watch?.open(depth, c === 0x7b)
       i++
     } else if (c === 0x7d || c === 0x5d) {
@@ -72,10 +72,13 @@ export function scan(text: string, watch?: KeyWatch): Scanned {
       const length = i - start
       // The limit is of digits; sign, point and exponent's letter may come on top.
       if (length > JSON_LIMITS.digits && digitsIn(text, start, i) > JSON_LIMITS.digits)
-        return { fault: `a number of more than ${JSON_LIMITS.digits} digits`, inexact: true }
+        return { fault: `has a number of more than ${JSON_LIMITS.digits} digits`, inexact: true }
       if (length < 5 || (length < 16 && !LONG_EXPONENT.test(text.slice(start, i)))) continue
       if (++longNumbers > JSON_LIMITS.longNumbers)
-        return { fault: `more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`, inexact: true }
+        return {
+          fault: `has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`,
+          inexact: true,
+        }
     } else i++
   }
   return { inexact: longNumbers > 0 }

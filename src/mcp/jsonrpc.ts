@@ -13,6 +13,8 @@ export type RequestId = string | number
 
 /** Characters of an id at the most. */
 const MAX_ID = 256
+/** Characters of a method at the most: it goes into errors and log lines. */
+const MAX_METHOD = 256
 
 export interface RpcError {
   code: number
@@ -58,6 +60,8 @@ export function readMessage(raw: Json): Message {
   }
   if (answers) return invalid(answerTo, 'a message has either "method" or a result')
   if (typeof method !== 'string') return invalid(answerTo, '"method" must be a string')
+  if (method.length > MAX_METHOD)
+    return invalid(answerTo, `"method" must have at most ${MAX_METHOD} characters`)
   if (params !== undefined && !isObject(params)) return invalid(answerTo, '"params" must be an object')
   if (!('id' in raw)) {
     // A call that wants no answer would pass by what judges calls.

@@ -43,7 +43,11 @@ export async function receive(exchange: Exchange): Promise<Received> {
   try {
     value = parse(body.text, keys)
   } catch (error) {
-    return refuse(400, PARSE_ERROR, error instanceof JsonLimitError ? error.message : 'The body is not JSON')
+    return refuse(
+      400,
+      PARSE_ERROR,
+      error instanceof JsonLimitError ? `The message is refused: ${error.message}` : 'The body is not JSON',
+    )
   }
   if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
   // Who waits for the event loop gets a turn between the long steps.

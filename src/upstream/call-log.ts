@@ -1,6 +1,9 @@
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 
+/** Characters of a name that are logged: clients choose it. */
+const MAX_NAME = 200
+
 /** A proxied request that is over. */
 export interface Call {
   method: string
@@ -29,7 +32,8 @@ export function callLog(
   }
 
   function write({ method, name, ...rest }: Call, cancelled: boolean): void {
-    const line = { ...fields, ...(method === 'tools/call' ? { tool: name } : { method }), ...rest }
+    const tool = typeof name === 'string' ? name.slice(0, MAX_NAME) : undefined
+    const line = { ...fields, ...(method === 'tools/call' ? { tool } : { method }), ...rest }
     if (cancelled) log.info(line, 'proxied call cancelled')
     else if (rest.failure) log.warn(line, 'proxied call failed')
     else if (method === 'tools/call') log.info(line, 'proxied call')

@@ -174,7 +174,9 @@ function cursorsOf(cursor: Json | undefined, count: number): [number, string | n
       item[0] >= 0 &&
       item[0] < count &&
       typeof item[1] === 'string'
-    return Array.isArray(value) && value.length > 0 && value.every(sound) ? value : undefined
+    // Each names a server once, so that no cursor makes many requests of one.
+    const once = new Set(Array.isArray(value) ? value.map((item) => item?.[0]) : []).size === value?.length
+    return Array.isArray(value) && value.length > 0 && once && value.every(sound) ? value : undefined
   } catch {
     return undefined
   }

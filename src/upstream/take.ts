@@ -26,9 +26,9 @@ export function readTexts(text: string): Taken[] {
   } catch (error) {
     return error instanceof JsonLimitError ? rejected(text, error.message) : []
   }
-  if (keys.fault !== undefined) return rejected(text, `The message is refused: ${keys.fault}`)
+  if (keys.fault !== undefined) return rejected(text, keys.fault)
   if (!Array.isArray(value)) return [{ message: readMessage(value), text: text.trim() }]
-  if (value.length > MAX_BATCH) return rejected(text, `The batch has more than ${MAX_BATCH} messages`)
+  if (value.length > MAX_BATCH) return rejected(text, `the batch has more than ${MAX_BATCH} messages`)
   return value.map((item) => ({ message: readMessage(item), text: stringify(item) }))
 }
 
@@ -36,7 +36,7 @@ function rejected(text: string, fault: string): [Rejected] {
   const heads = headsOf(text)
   // A request or a notification of the server answers nothing, so it concerns no caller.
   const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
-  return [{ answers, reason: `The server sent a message that is not accepted. ${fault}` }]
+  return [{ answers, reason: `The server sent a message that is not accepted: ${fault}` }]
 }
 
 /** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
