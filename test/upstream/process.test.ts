@@ -151,7 +151,7 @@ test(
     await until(() => logged.filter(({ msg }) => msg === 'mcp server wrote to standard error').length === 2)
     assert.deepEqual(logged.filter(({ text }) => text === 'one' || text === 'two').length, 2)
     assert.equal(await client.call('garbage-first'), 'after the garbage')
-    assert.ok(logged.some(({ msg }) => msg === 'mcp server wrote a line that is no message'))
+    assert.ok(logged.some(({ msg }) => msg === 'ignored a line on standard output that is not a message'))
   },
 )
 
