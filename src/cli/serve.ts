@@ -15,7 +15,7 @@ import { takePidFile } from '../notify/pidfile.ts'
 import { RELOAD_SIGNALS } from '../notify/signal.ts'
 import { type ConfigurationStore, openStore } from '../store/index.ts'
 import { createLog, type Logger } from '../telemetry/log.ts'
-import { catchUnexpected, reportUnexpected, unexpected } from '../telemetry/unexpected.ts'
+import { catchUnexpected, unexpected } from '../telemetry/unexpected.ts'
 import { banner } from './banner.ts'
 import { printFindings } from './print.ts'
 import { printedRoutes } from './print-routes.ts'
@@ -57,6 +57,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
   if (paths.length === 0 && !settings.storage)
     throw new Error('give configuration files or folders, or settings with a `storage`')
   const log = await createLog(settings.logger)
+  catchUnexpected(log)
   const { skipInvalid = false } = flags
   // Before others can read the pid file: the signal ends a process that does not listen for it.
   const hangUps = catchHangUps()
@@ -81,8 +82,6 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     const { gateway, findings, sources } = await createGateway(options)
     if (findings.length) printFindings(findings, sources)
     if (!gateway) return 1
-    reportUnexpected((error, where) => log.error({ err: error, where }, 'internal error'))
-    catchUnexpected()
     const listening = await listen(gateway, settings)
     const { port } = listening.server.address() as AddressInfo
     log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')

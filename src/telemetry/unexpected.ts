@@ -1,16 +1,11 @@
+import type { Logger } from './log.ts'
+
 /**
  * Faults of the gateway's own: what threw although nothing should have. They are logged and counted; whatever they
  * concern ends by itself, and the process serves on.
  */
-export type UnexpectedReport = (error: unknown, where: string) => void
-
-let report: UnexpectedReport = (error, where) => console.error(`internal error in ${where}:`, error)
+let report = (error: unknown, where: string) => console.error(`internal error in ${where}:`, error)
 let count = 0
-
-/** Says where reports go from now on; the default is standard error. */
-export function reportUnexpected(to: UnexpectedReport): void {
-  report = to
-}
 
 /** How many there were in this process. */
 export function unexpectedCount(): number {
@@ -33,8 +28,16 @@ export function unexpected(where: string, then?: () => void): (error: unknown) =
   }
 }
 
-/** Catches what reaches the event loop: an exception in a handler of a socket, a child or a timer, or a rejection. */
-export function catchUnexpected(): void {
+/**
+ * Reports to the log from now on, also what reaches the event loop: an exception in a handler of a socket, a child or a
+ * timer, or a rejection that nobody catches.
+ */
+export function catchUnexpected(log: Logger): void {
+  report = (error, where) => {
+    // The log itself could not be written, as on a full disk: another line would only fail again.
+    if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') return
+    log.error({ err: error, where }, 'internal error')
+  }
   process.on('uncaughtException', unexpected('an event handler'))
   process.on('unhandledRejection', unexpected('a promise'))
 }
