@@ -1,4 +1,6 @@
+import { type Json, stringify } from '../json/index.ts'
 import type { RenderError, Template } from '../template/index.ts'
+import { hasDotSegment } from '../template/places/dot-segments.ts'
 import { CallError } from './failure.ts'
 import { isObject } from './values.ts'
 import { cut } from './words.ts'
@@ -43,7 +45,15 @@ function reasonOf(
     return odd && `${nameOf(odd)} holds a line break or another character that the ${what} cannot hold`
   }
   const dots = find((value) => value === '.' || value === '..')
-  return dots && `${nameOf(dots)} may not be \`${valueAt(root, dots)}\`: it must name something`
+  if (dots) return `${nameOf(dots)} may not be \`${valueAt(root, dots)}\`: it must name something`
+  const given = paths.filter(([field]) => field !== 'Config')
+  const holding = given.filter((path) => hasDotSegment(textOf(valueAt(root, path))))
+  const names = [...new Set((holding.length > 0 ? holding : given).map(nameOf))].join(', ')
+  return names && `${names} may not put \`.\` or \`..\` between slashes of the URL's path, also not encoded`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : value === undefined ? '' : stringify(value as Json)
 }
 
 function missingText(path: readonly string[]): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -7,6 +7,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { readSettings } from '../../src/config/index.ts'
 import { formatText } from '../../src/findings/index.ts'
 import { statelessWorker } from '../soak/clients.ts'
+import { noNginx, startNginx } from '../support/nginx.ts'
 import { freePort, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
 
 const at = (path: string) => join(ROOT, 'deploy', path)
@@ -77,39 +78,15 @@ test('what the Dockerfile copies is enough to run', async (t) => {
   assert.equal(started.stdout, '1 file, nothing wrong\n', started.stderr)
 })
 
-const noNginx: string | false = spawnSync('nginx', ['-v']).error ? 'no nginx on this machine' : false
-
 /** The nginx of the compose file in front of gateways on these ports; its address. */
 async function nginx(t: TestContext, ports: readonly number[]): Promise<string> {
-  const folder = temporaryFolder(t)
   const own = await freePort()
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    .map((name) => `  ${name}_temp_path ${folder}/${name};\n`)
-    .join('')
   const conf = text('compose/nginx.conf')
     .replace(/gateway-(\d):5235/g, (_, n: string) => `127.0.0.1:${ports[Number(n) - 1]}`)
     .replace('listen 8080', `listen 127.0.0.1:${own}`)
-    .replace('http {\n', `http {\n${paths}`)
-  const file = join(folder, 'nginx.conf')
-  writeFileSync(file, `daemon off;\npid ${folder}/nginx.pid;\nerror_log stderr;\n${conf}`)
-  const child = spawn('nginx', ['-p', folder, '-e', 'stderr', '-c', file], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (part: string) => {
-    stderr += part
-  })
-  const ended = new Promise((resolve) => child.once('close', resolve))
-  t.after(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
   const base = `http://127.0.0.1:${own}`
-  for (;;) {
-    assert.equal(child.exitCode, null, stderr)
-    const answer = await fetch(`${base}/_health`).catch(() => undefined)
-    if (answer?.ok) return base
-  }
+  await startNginx(t, conf, `${base}/_health`)
+  return base
 }
 
 test('nginx of the compose file keeps the own pages inside, and either replica serves a session', {
