@@ -9,6 +9,7 @@ import { parseTree } from './parse.ts'
 import { isJsonFrame } from './places/auto.ts'
 import { jsonRules } from './places/json.ts'
 import {
+  cookieRules,
   finishHeader,
   formRules,
   goRules,
@@ -19,7 +20,7 @@ import {
 } from './places/plain.ts'
 import type { PlaceRules } from './places/rules.ts'
 import { finishUrl, urlRules } from './places/url.ts'
-import { State } from './state.ts'
+import { isHeader, State } from './state.ts'
 import {
   type Compiled,
   type CompileOptions,
@@ -90,8 +91,8 @@ function compileWith(
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
   const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
-  if (place === 'url' || place === 'header') tree.root = trimEnds(tree.root)
-  const frame = place === 'header' ? headerFrame(tree) : undefined
+  if (place === 'url' || isHeader(place)) tree.root = trimEnds(tree.root)
+  const frame = isHeader(place) ? headerFrame(tree) : undefined
   const compilation: Compilation = {
     go,
     functions,
@@ -151,6 +152,8 @@ function rulesOf(place: Place, source: string, sink: ErrorSink): PlaceRules {
       return formRules()
     case 'header':
       return headerRules()
+    case 'cookie':
+      return cookieRules()
     default:
       return textRules()
   }
@@ -161,6 +164,7 @@ function finish(state: State, place: Place, frame: string | undefined): string |
     case 'go':
       return wellFormed(state.out)
     case 'header':
+    case 'cookie':
       return finishHeader(state, frame)
     case 'url':
       return finishUrl(state)

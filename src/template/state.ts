@@ -55,13 +55,18 @@ export class State implements Host {
 
   missing(): void {
     if (!this.strict) return
-    if (this.place === 'header') this.dropped = true
+    if (isHeader(this.place)) this.dropped = true
     else if (this.place === 'url') throw missingFault()
   }
 
   checkSize(): void {
     if (this.out.length > this.max) throw new Fault('limit', `the output is longer than ${this.max}`)
   }
+}
+
+/** Whether the place is the value of a header. */
+export function isHeader(place: Place): boolean {
+  return place === 'header' || place === 'cookie'
 }
 
 const START: Span = { start: 0, end: 0 }

@@ -3,10 +3,10 @@
  * `go`: nothing is escaped and values print as Go prints them (for comparison with Go itself);
  * `text`: values print in the gateway's dialect, nothing is escaped;
  * `json`: a JSON body; `form`: an `application/x-www-form-urlencoded` body; `url`: a whole URL;
- * `header`: the value of one header;
+ * `header`: the value of one header; `cookie`: the value of a `Cookie` header;
  * `auto`: `json` when the template's own text is the frame of a JSON object or array, else `text`.
  */
-export type Place = 'go' | 'text' | 'json' | 'form' | 'url' | 'header' | 'auto'
+export type Place = 'go' | 'text' | 'json' | 'form' | 'url' | 'header' | 'cookie' | 'auto'
 
 export interface Limits {
   /** Nested blocks, parentheses and template calls. Default 500. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Tool } from '../config/model.ts'
 import type { Template } from '../template/index.ts'
+import { encodeCookie } from '../template/places/plain.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, isFixed, REQUEST_ROOTS, render } from './templates.ts'
@@ -88,7 +89,7 @@ export function compileHeaders(
       continue
     }
     seen.add(lower)
-    const template = compile(source, at, 'header', REQUEST_ROOTS)
+    const template = compile(source, at, headerPlace(name), REQUEST_ROOTS)
     // The boundary is ours to name.
     if (!template || (multipart && lower === 'content-type')) continue
     if (ofArgsNames.has(lower) || !isFixed(template)) {
@@ -122,7 +123,8 @@ export function compileHeaders(
       let given: Set<string> | undefined
       for (const { name } of ofArgs) {
         if (!Object.hasOwn(args, name)) continue
-        headers.push(name, headerValue(name, valueText(args[name] as never)))
+        const value = valueText(args[name] as never)
+        headers.push(name, headerValue(name, headerPlace(name) === 'cookie' ? encodeCookie(value) : value))
         given ??= new Set()
         given.add(name.toLowerCase())
       }
@@ -134,6 +136,11 @@ export function compileHeaders(
       return headers
     },
   }
+}
+
+/** How values are escaped in this header. */
+export function headerPlace(name: string): 'cookie' | 'header' {
+  return name.toLowerCase() === 'cookie' ? 'cookie' : 'header'
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
 import { Cancellation } from '../mcp/cancel.ts'
-import { type Reference, RenderError, type Template } from '../template/index.ts'
-import { wireText } from '../tools/headers.ts'
+import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
+import { headerPlace, wireText } from '../tools/headers.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
@@ -51,19 +51,19 @@ export function compileDefinition(
 ): { definition: Definition; problems: Problem[] } {
   const problems: Problem[] = []
   const compile = templateCompiler(env, problems)
-  const one = (source: string, at: Path, place: 'text' | 'header' | 'url') => {
+  const one = (source: string, at: Path, place: Place) => {
     const template = compile(source, at, place, ROOTS)
     for (const reference of template?.references ?? []) checkReference(reference, at, problems)
     return template
   }
-  const many = (key: 'env' | 'headers', place: 'text' | 'header') =>
+  const many = (key: 'env' | 'headers', place: (name: string) => Place) =>
     Object.entries(server[key]).flatMap(([name, source]) => {
-      const template = one(source, [...path, key, name], place)
+      const template = one(source, [...path, key, name], place(name))
       return template ? [{ name, template }] : []
     })
   const stdio = server.type === 'stdio'
-  const variables = stdio ? many('env', 'text') : []
-  const headers = stdio ? [] : many('headers', 'header')
+  const variables = stdio ? many('env', () => 'text') : []
+  const headers = stdio ? [] : many('headers', headerPlace)
   const url = stdio ? undefined : one(server.url ?? '', [...path, 'url'], 'url')
   const templates = [...variables, ...headers].map(({ template }) => template)
   if (url) templates.push(url)

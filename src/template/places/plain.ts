@@ -40,17 +40,41 @@ function encodeForm(text: string): string {
 
 /** The value of one header: a value that is missing drops the header. */
 export function headerRules(): PlaceRules {
-  const sink: Sink = (state, value) => {
+  const sink = headerSink((text) => text)
+  return plainRules(() => sink)
+}
+
+/** A `Cookie` header: what comes from outside is one value, or a part of one; the caller's own header is several. */
+export function cookieRules(): PlaceRules {
+  const [plain, escaped] = [headerSink((text) => text), headerSink(encodeCookie)]
+  return plainRules(({ tainted, form, path }) =>
+    !tainted || form === 'raw' || isCallersCookies(path) ? plain : escaped,
+  )
+}
+
+function headerSink(write: (text: string) => string): Sink {
+  return (state, value) => {
     if (value === undefined || value === null) {
       state.dropped = true
       return ''
     }
-    const text = printDialect(value)
+    const text = write(printDialect(value))
     if (text !== '') state.printed = true
     else if (!state.printed) state.emptied = true
     return text
   }
-  return plainRules(() => sink)
+}
+
+function isCallersCookies(path: readonly string[] = []): boolean {
+  return path.length === 3 && path.join('.').toLowerCase() === 'request.headers.cookie'
+}
+
+/** White space, C1 controls and what RFC 6265, 4.1.1 keeps out of a cookie's value; other controls are refused. */
+const NO_COOKIE = /(?![\n\v\f\r])[\s\x80-\x9f",;\\]/g
+
+/** The value of one cookie: percent-encoded where it would end, and byte for byte elsewhere. */
+export function encodeCookie(text: string): string {
+  return text.replace(NO_COOKIE, encodeURIComponent)
 }
 
 /** Control characters other than tab. */
