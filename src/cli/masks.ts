@@ -1,6 +1,6 @@
 import type { Env, Server } from '../config/index.ts'
 import { compile } from '../template/index.ts'
-import { isSecretHeader } from '../tools/credentials.ts'
+import { isSecretHeader, isSecretName } from '../tools/credentials.ts'
 
 /** Hides secrets in what is shown. */
 export interface Mask {
@@ -11,9 +11,6 @@ export interface Mask {
 export const noMasks: Mask = { text: (text) => text, header: (_, value) => value }
 
 export const SHOWN = '***'
-const SECRET_NAME =
-  /key|token|secret|passw|pwd|(?:^|[_-])pw(?:$|[_-])|auth(?!or)|credential|cookie|session|signature|bearer|private/i
-export const isSecretName = (name: string) => SECRET_NAME.test(name)
 /** Nobody keeps these as a secret, and without them too much would be hidden. */
 const HARMLESS = /^(?:true|false|null|none)?$|^https?:\/\/[^@?]*$/is
 /** Shorter ones are masked where a template reads them, but not wherever else their letters stand. */
@@ -32,9 +29,9 @@ export function secretConfig(server: Server, env: Env): Set<string> {
  * variables that the file names.
  */
 export function secretsOf(source: string, server: Server, env: Env): string[] {
-  const named = Object.entries(env).filter(([name]) => SECRET_NAME.test(name) && source.includes(name))
+  const named = Object.entries(env).filter(([name]) => isSecretName(name) && source.includes(name))
   const config = Object.entries(server.config)
-    .filter(([name]) => SECRET_NAME.test(name))
+    .filter(([name]) => isSecretName(name))
     .map(([name, value]) => [name, rendered(value, env)] as const)
   return [...config, ...named].flatMap(([, value]) => {
     if (value === undefined) return []

@@ -6,8 +6,8 @@ import {
   parse,
   type Tree,
 } from '../template/index.ts'
-import { isSecretHeader } from '../tools/credentials.ts'
-import { isSecretName, SHOWN } from './masks.ts'
+import { isSecretHeader, isSecretName } from '../tools/credentials.ts'
+import { SHOWN } from './masks.ts'
 
 /** Where a template's dot and `$` stand. */
 interface Scope {

@@ -107,7 +107,7 @@ function buildTool(tool: Checked): Tool {
     ),
     ...(inputSchema && { inputSchema: objectSchema(inputSchema) }),
     ...(outputSchema && { outputSchema: objectSchema(outputSchema) }),
-    ...some(tool, ['annotations', 'meta', 'proxy']),
+    ...some(tool, ['annotations', 'meta', 'proxy', 'redirectBody']),
     followRedirects: tool.followRedirects ?? false,
     ...(tool.limits && { limits: buildLimits(tool.limits) }),
   }

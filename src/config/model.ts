@@ -100,6 +100,8 @@ export interface Tool {
   meta?: { [key: string]: Json }
   proxy?: Proxy
   followRedirects: boolean
+  /** Whether a redirect may take the body to another origin. Default false. */
+  redirectBody?: boolean
   limits?: Partial<Limits>
 }
 

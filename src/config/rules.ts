@@ -170,6 +170,13 @@ function checkTool(tool: Tool, path: Path, report: Report) {
     )
   }
   checkLimits(tool.limits, [...path, 'limits'], report)
+  if (tool.redirectBody && !tool.followRedirects)
+    report(
+      'key-without-effect',
+      [...path, 'redirectBody'],
+      `\`redirectBody\` does nothing for the tool ${quote(name)}, which follows no redirects`,
+      'Write `followRedirects: true`, or remove it',
+    )
   if (method === 'GET' || method === 'HEAD') checkNoBody(tool, path, report)
   const form = args.findIndex(({ position }) => position === 'form-data')
   if (form !== -1 && requestBody !== undefined) {

@@ -1,68 +1,153 @@
+import type { Server, Tool } from '../config/model.ts'
 import { type Json, parse } from '../json/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
+import { type Mask, maskOf } from './mask.ts'
+import type { Root } from './root.ts'
+import type { Env } from './templates.ts'
 import { lazy } from './words.ts'
 
-const SHOWN = '***'
 const SECRET_HEADER =
   /^(?:authorization|cookie|set-cookie|.*-authorization)$|key|token|secret|passw|credential|signature/i
+/** Keys that name something else than a lock. */
+const NO_SECRET_HEADER = /(?:idempotency|cache|sort|partition|routing|surrogate|public)[-_]?key$/i
 const SECRET_PARAMETER =
   /(?:^|api[_-]?|access[_-]?|app[_-]?|subscription[_-]?)key$|token$|secret|passw|pwd|credential|signature|(?:^|[_-])(?:auth|sig|session)(?:$|[_-])/i
-/** Shorter ones stand in too many other words. */
+const SECRET_NAME =
+  /key|token|secret|passw|pwd|(?:^|[_-])pw(?:$|[_-])|auth(?!or)|credential|cookie|session|signature|bearer|private/i
+/** Names under which nothing but a secret stands. */
+const CERTAIN =
+  /authorization|api[-_]?key|token|secret|passw|pwd|credential|signature|bearer|private|session|(?:^|[-_])sid$/i
+/** Characters; shorter ones stand in too many other words. */
 const SHORTEST = 6
+/** Characters of a variable's value that a tool may hold without naming the variable, as `${NAME}` is replaced by then. */
+const SHORTEST_HELD = 8
+/** What a `session`, `cookie` or `key` may well be without being a secret. */
+const WORDS = /^[a-z]+(?:[ _-][a-z]+)*$/i
+/** Nobody keeps these as a secret. */
+const HARMLESS = /^(?:https?:\/\/[^@?]*|basic|bearer|digest|apikey)$/is
 
 export const isSecretHeader = (name: string) => SECRET_HEADER.test(name)
+export const isSecretName = (name: string) => SECRET_NAME.test(name)
+
+/** Whether this value under a name that speaks of secrets is one. */
+function isSecret(name: string, value: string): boolean {
+  if (value.length < SHORTEST || HARMLESS.test(value)) return false
+  return CERTAIN.test(name) || !WORDS.test(value)
+}
 
 /**
- * What of a request would be worth stealing: the values of headers and query parameters with telling names.
+ * The secrets that a tool's author put in: values of `config`, and of variables of the environment that the tool or
+ * `config` names or holds, where their names speak of secrets.
+ * @param config as rendered
+ */
+export function configuredSecrets(tool: Tool, server: Server, config: Root['Config'], env: Env): string[] {
+  const { endpoint, requestBody = '', headers } = tool
+  const texts = [endpoint, requestBody, ...Object.values(headers), ...Object.values(server.config)]
+  const isUsed = (text: string) => texts.some((one) => one.includes(text))
+  const variables = Object.entries(env).filter(
+    (entry): entry is [string, string] => isSecretName(entry[0]) && entry[1] !== undefined,
+  )
+  return [
+    ...Object.entries(config).filter(([name, value]) => isSecretName(name) && isSecret(name, value)),
+    ...variables.filter(
+      ([name, value]) =>
+        isSecret(name, value) && (isUsed(name) || (value.length >= SHORTEST_HELD && isUsed(value))),
+    ),
+  ].flatMap(([, value]) => partsOf(value))
+}
+
+/**
+ * Masks what a call sent that would be worth stealing: the secrets of its tool, and the values of headers and query
+ * parameters with telling names.
+ * @param configured as `configuredSecrets` finds them
  * @param args of the call: what the client said itself it may hear again
  */
-export function credentialsOf({ headers, path }: UpstreamRequest, args: Json): string[] {
-  const found: string[] = []
-  const said = textsOf(args)
+export function secretsOf(
+  { headers, path }: UpstreamRequest,
+  args: Json,
+  configured: readonly string[],
+): string[] {
+  const found: string[] = [...configured]
+  const add = (name: string, value: string) => {
+    if (isSecret(name, value)) found.push(...partsOf(value))
+  }
   for (let i = 0; i < headers.length; i += 2) {
-    if (!isSecretHeader(headers[i]!)) continue
-    const value = headers[i + 1]!
-    // `Bearer abc` is a credential, and so is `abc` alone.
-    found.push(value, value.replace(/^[\w-]+\s+/, ''), ...cookieValues(headers[i]!, value))
+    const [name, value] = [headers[i]!, headers[i + 1]!]
+    if (!SECRET_HEADER.test(name) || NO_SECRET_HEADER.test(name)) continue
+    if (name.toLowerCase() !== 'cookie') add(name, value)
+    else for (const [cookie, text] of pairsOf(value, ';')) add(cookie, text)
   }
-  for (const pair of path.replace(/^[^?]*\??/, '').split('&')) {
-    const [name = '', value = ''] = pair.split('=', 2)
-    if (SECRET_PARAMETER.test(decoded(name))) found.push(value, decoded(value))
+  const query = path.indexOf('?')
+  if (query >= 0)
+    for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
+      if (SECRET_PARAMETER.test(decoded(name))) add(name, decoded(value))
+  return found.length === 0 ? found : found.filter((value) => value.length >= SHORTEST && !says(args, value))
+}
+
+/** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
+function partsOf(value: string): string[] {
+  const bare = value.replace(/^[\w-]+\s+/, '')
+  if (!/^basic\s/i.test(value)) return [value, bare]
+  const login = Buffer.from(bare, 'base64').toString()
+  return [value, bare, login, login.slice(login.indexOf(':') + 1)]
+}
+
+function* pairsOf(text: string, separator: string): Generator<[name: string, value: string]> {
+  for (const pair of text.split(separator)) {
+    const equals = pair.indexOf('=')
+    if (equals >= 0) yield [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()]
   }
-  const forms = found
-    .filter((value) => value.length >= SHORTEST && !said.has(value))
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-  // The longest first: one may hold another.
-  return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
 
-/** An answer that repeats none of the credentials, as some servers do when they refuse one. */
-export function withoutCredentials(read: Typed, credentials: readonly string[]): Typed {
-  const mask = (text: string) => credentials.reduce((rest, each) => rest.replaceAll(each, SHOWN), text)
-  const { headers } = read.answer
-  const masked = Object.entries(headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.map(mask) : value && mask(value),
-  ])
-  const text = lazy(() => mask(read.text()))
-  const data = lazy(() => (text() === read.text() ? read.data() : parse(text())))
-  return { ...read, answer: { ...read.answer, headers: Object.fromEntries(masked) }, text, data }
+/** Whether one of the scalars within is this text. */
+function says(value: Json, text: string): boolean {
+  if (typeof value !== 'object' || value === null) return String(value) === text
+  return Object.values(value).some((member) => says(member, text))
 }
 
-/** Every scalar within, as text. */
-function textsOf(value: Json, texts = new Set<string>()): Set<string> {
-  if (typeof value !== 'object' || value === null) return texts.add(String(value))
-  for (const member of Object.values(value)) textsOf(member, texts)
-  return texts
+/** Makes masks for the calls of one tool, nearly all of which have the same secrets. */
+export function maskKeeper(): (secrets: readonly string[]) => Mask | undefined {
+  let known = ''
+  let mask: Mask | undefined
+  return (secrets) => {
+    if (secrets.length === 0) return undefined
+    const key = secrets.join('\0')
+    if (key !== known || !mask) {
+      mask = maskOf(secrets)
+      known = key
+    }
+    return mask
+  }
 }
 
-function cookieValues(name: string, value: string): string[] {
-  if (name.toLowerCase() !== 'cookie') return []
-  return value.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+/** An answer that repeats no secret. What is an image or audio stays as it is. */
+export function masked(read: Typed, mask: Mask | undefined): Typed {
+  if (!mask) return read
+  const { answer, kind } = read
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
+    ]),
+  )
+  const text = lazy(() => mask(read.text(), kind === 'json'))
+  const data = lazy(() => {
+    const own = text()
+    return own === read.text() ? read.data() : parse(own)
+  })
+  const body = kind === 'binary' ? maskedBytes(answer.body, mask) : answer.body
+  return { ...read, answer: { ...answer, reason: mask(answer.reason), headers, body }, text, data }
 }
 
-function decoded(text: string): string {
+function maskedBytes(bytes: Buffer, mask: Mask): Buffer {
+  const before = bytes.toString('latin1')
+  const after = mask(before)
+  return after === before ? bytes : Buffer.from(after, 'latin1')
+}
+
+/** Percent-decoded where that can be done. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

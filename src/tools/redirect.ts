@@ -1,6 +1,8 @@
+import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import type { Answer, UpstreamRequest } from './exchange.ts'
 import { CallError } from './failure.ts'
+import type { Mask } from './mask.ts'
 
 /** Redirects followed in one call. */
 export const MAX_REDIRECTS = 5
@@ -13,12 +15,24 @@ export function isRedirect({ status, headers }: Answer): boolean {
   return [301, 302, 303, 307, 308].includes(status) && typeof headers.location === 'string'
 }
 
+export interface RedirectOptions {
+  /** The tool says that its body may go to another origin. */
+  sendsBody: boolean
+  /** Of what may not go to another origin at all. */
+  mask: () => Mask | undefined
+}
+
 /**
  * The request that a redirect asks for, by the rules of fetch: 303 becomes GET, and so do 301 and 302 of a
- * POST. Headers of the tool stay with the first origin, and a secure call stays secure.
+ * POST. Headers of the tool stay with the first origin, its body too unless the tool says otherwise, and a secure call
+ * stays secure.
  * @throws CallError
  */
-export function redirected(request: UpstreamRequest, answer: Answer): UpstreamRequest {
+export function redirected(
+  request: UpstreamRequest,
+  answer: Answer,
+  { sendsBody, mask }: RedirectOptions,
+): UpstreamRequest {
   const { status } = answer
   let url: URL
   try {
@@ -32,22 +46,39 @@ export function redirected(request: UpstreamRequest, answer: Answer): UpstreamRe
       'redirect',
       `${request.origin} answered ${status} with a redirect to ${origin}, which is not secure; it is not followed.`,
     )
+  const leaves = origin !== request.origin
+  const isSecret = (text: string) =>
+    leaves && [text, decoded(text)].some((one) => (mask()?.(one) ?? one) !== one)
   const toGet = status === 303 ? request.method !== 'HEAD' : status <= 302 && request.method === 'POST'
   const headers: string[] = []
   for (let i = 0; i < request.headers.length; i += 2) {
     const name = request.headers[i]!.toLowerCase()
-    if (origin !== request.origin && !PORTABLE.has(name)) continue
+    if (leaves && (!PORTABLE.has(name) || isSecret(request.headers[i + 1]!))) continue
     if (toGet && name.startsWith('content-')) continue
     headers.push(request.headers[i]!, request.headers[i + 1]!)
   }
-  const next: UpstreamRequest = {
-    method: toGet ? 'GET' : request.method,
-    origin,
-    path: readPath(url.pathname + url.search, 0),
-    headers,
-  }
-  if (!toGet && request.body !== undefined) next.body = request.body
+  const path = readPath(url.pathname + withoutSecrets(url.search, isSecret), 0)
+  if (isSecret(path))
+    throw new CallError(
+      'redirect',
+      `${request.origin} answered ${status} with a redirect to ${origin}, another origin, whose path holds a credential of this tool; it is not followed.`,
+    )
+  const next: UpstreamRequest = { method: toGet ? 'GET' : request.method, origin, path, headers }
+  if (toGet || request.body === undefined) return next
+  if (leaves && !sendsBody)
+    throw new CallError(
+      'redirect',
+      `${request.origin} answered ${status} with a redirect to ${origin}. It is not followed, since the body of the request would go to another origin; \`redirectBody: true\` of the tool would send it there.`,
+    )
+  next.body = request.body
   return next
+}
+
+/** The query without the pairs that hold a secret. */
+function withoutSecrets(search: string, isSecret: (text: string) => boolean): string {
+  if (!isSecret(search)) return search
+  const pairs = search.slice(1).split('&')
+  return `?${pairs.filter((pair) => !isSecret(pair)).join('&')}`
 }
 
 function originOf(url: URL, status: number, request: UpstreamRequest): string {

@@ -27,8 +27,6 @@ export interface Sent {
   /** Without query and secrets; made only when it is needed. */
   url: () => string
   root: Root
-  /** What the request held that an answer must not repeat in an error. */
-  credentials: () => string[]
 }
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */

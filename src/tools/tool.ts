@@ -1,12 +1,13 @@
 import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
 import { argsReader } from './args.ts'
 import { compileBody } from './body.ts'
-import { credentialsOf, withoutCredentials } from './credentials.ts'
+import { configuredSecrets, masked, maskKeeper, secretsOf } from './credentials.ts'
 import { decodeAnswer, readAnswer } from './decode.ts'
 import { compileEndpoint, shownUrl } from './endpoint.ts'
 import { type Answer, exchange, type UpstreamRequest } from './exchange.ts'
 import { asCallError, CallError, errorResult } from './failure.ts'
 import { compileHeaders } from './headers.ts'
+import type { Mask } from './mask.ts'
 import { isRedirect, MAX_REDIRECTS, redirected } from './redirect.ts'
 import { answerTemplate } from './response.ts'
 import { errorAnswer, type Sent, type Shape, successResult, unshapedText } from './result.ts'
@@ -91,11 +92,14 @@ export function compileTool(
   const query = tool.args
     .filter(({ name, position }) => position === 'query' && !readsArgument(url, name))
     .map(({ name }) => name)
-  const masked = lazy(
+  const maskedUrl = lazy(
     () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, maskEnv(env)).template,
   )
 
-  const plan = (given: unknown, call: CallContext): { request: UpstreamRequest; sent: Sent } => {
+  const configured = lazy(() => configuredSecrets(tool, server, config, env))
+  const keepMask = maskKeeper()
+
+  const plan = (given: unknown, call: CallContext): Plan => {
     const args = readArgs(given)
     const root = buildRoot()(args, call)
     const { origin, path } = target.endpoint(root)
@@ -111,21 +115,20 @@ export function compileTool(
       if (made.contentType) request.headers.push('Content-Type', made.contentType)
       checkSize(made.body, limits)
     }
-    const url = () => shownUrl(origin, masked(), root)
-    return {
-      request,
-      sent: { method: tool.method, url, root, credentials: () => credentialsOf(request, args) },
-    }
+    const url = () => shownUrl(origin, maskedUrl(), root)
+    const mask = lazy(() => keepMask(secretsOf(request, args, configured())))
+    return { request, sent: { method: tool.method, url, root }, mask }
   }
 
   return {
     definition,
     async call(given, call) {
+      let planned: Plan | undefined
       try {
-        const { request, sent } = plan(given, call)
-        return outcomeOf(await send(request, tool, limits, pools, call.signal), shape, sent)
+        planned = plan(given, call)
+        return outcomeOf(await send(planned, tool, limits, pools, call.signal), shape, planned)
       } catch (error) {
-        return failedOutcome(error)
+        return failedOutcome(error, planned?.mask())
       }
     },
     request(given, call) {
@@ -138,7 +141,7 @@ export function compileTool(
     },
     respond(given, call, answer) {
       try {
-        return outcomeOf(answer, shape, plan(given, call).sent)
+        return outcomeOf(answer, shape, plan(given, call))
       } catch (error) {
         return failedOutcome(error)
       }
@@ -146,26 +149,35 @@ export function compileTool(
   }
 }
 
+/** A call that is ready to be sent. */
+interface Plan {
+  request: UpstreamRequest
+  sent: Sent
+  /** Of what the answer must not repeat; made when there is one. */
+  mask: () => Mask | undefined
+}
+
 /** What an answer of the upstream comes to. */
-function outcomeOf(answer: Answer, shape: Shape, sent: Sent): Outcome {
+function outcomeOf(answer: Answer, shape: Shape, { sent, mask }: Plan): Outcome {
   const { status: upstreamStatus } = answer
-  const read = readAnswer(answer)
+  const read = masked(readAnswer(answer), mask())
   try {
     if (upstreamStatus < 300) return { result: successResult(read, shape, sent), upstreamStatus }
     const failure = upstreamStatus < 400 ? 'redirect' : 'status'
-    const { result, failed } = errorAnswer(withoutCredentials(read, sent.credentials()), shape, sent)
+    const { result, failed } = errorAnswer(read, shape, sent)
     const detail = failed?.detail
     return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
   } catch (error) {
     const failed = asCallError(error)
-    const result = errorResult(unshapedText(withoutCredentials(read, sent.credentials()), sent, failed))
+    const result = errorResult(unshapedText(read, sent, failed))
     return { result, upstreamStatus, ...failureOf(failed) }
   }
 }
 
-function failedOutcome(error: unknown): Outcome {
+/** @param mask of what a redirect or a broken answer may have brought into the error */
+function failedOutcome(error: unknown, mask?: Mask): Outcome {
   const failed = asCallError(error)
-  return { result: errorResult(failed.text), ...failureOf(failed) }
+  return { result: errorResult(mask?.(failed.text) ?? failed.text), ...failureOf(failed) }
 }
 
 function failureOf({ failure, detail }: CallError): Pick<Outcome, 'failure' | 'detail'> {
@@ -174,7 +186,7 @@ function failureOf({ failure, detail }: CallError): Pick<Outcome, 'failure' | 'd
 
 /** Sends, follows redirects where the tool says so, and undoes encodings; all within one time-out. */
 async function send(
-  first: UpstreamRequest,
+  { request: first, mask }: Plan,
   tool: Tool,
   limits: Limits,
   pools: Pools,
@@ -203,7 +215,7 @@ async function send(
         'redirect',
         `${first.origin} redirects more than ${MAX_REDIRECTS} times; the call was given up.`,
       )
-    request = redirected(request, answer)
+    request = redirected(request, answer, { sendsBody: tool.redirectBody === true, mask })
   }
 }
 

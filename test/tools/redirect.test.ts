@@ -128,3 +128,71 @@ test('the time-out is one for the whole chain', async () => {
   })()
   assert.equal(outcome.failure, 'timeout')
 })
+
+/** A tool that posts a secret, and is redirected by 307 to `to`. */
+const post = (to: string, parts: object = {}) =>
+  callable(
+    {
+      endpoint: `${target.origin}/307?to=${encodeURIComponent(to)}`,
+      method: 'POST',
+      followRedirects: true,
+      requestBody: '{"api_key": "{{.Config.apiKey}}"}',
+      ...parts,
+    },
+    { server: { config: { apiKey: 'topsecret123' } } },
+  )()
+
+test('a body goes to another origin only where the tool says so', async () => {
+  for (const [status, method] of [
+    [307, 'POST'],
+    [308, 'PATCH'],
+    [302, 'PUT'],
+    [301, 'DELETE'],
+  ] as const) {
+    const before = other.received.length
+    const outcome = await post('', { endpoint: `${target.origin}/${status}?to=${other.origin}/end`, method })
+    assert.equal(outcome.failure, 'redirect')
+    assert.equal(
+      text(outcome),
+      `${target.origin} answered ${status} with a redirect to ${other.origin}. It is not followed, since the body of the request would go to another origin; \`redirectBody: true\` of the tool would send it there.`,
+    )
+    assert.equal(other.received.length, before)
+  }
+  assert.equal((await post(`${other.origin}/end`, { redirectBody: true })).failure, undefined)
+  assert.equal(other.last().body.toString(), '{"api_key": "topsecret123"}')
+  assert.equal((await post(`${target.origin}/end`)).failure, undefined)
+  assert.equal(target.last().body.toString(), '{"api_key": "topsecret123"}')
+})
+
+test('without a body, or where the body is dropped, a redirect to another origin is followed', async () => {
+  const { requestBody, ...bare } = {
+    requestBody: undefined,
+    endpoint: `${target.origin}/307?to=${other.origin}/end`,
+  }
+  assert.equal((await callable({ ...bare, method: 'DELETE', followRedirects: true })()).failure, undefined)
+  assert.deepEqual([other.last().method, other.last().url], ['DELETE', '/end'])
+  assert.equal(
+    (await post('', { endpoint: `${target.origin}/303?to=${other.origin}/end` })).failure,
+    undefined,
+  )
+  assert.deepEqual([other.last().method, other.last().body.length], ['GET', 0])
+})
+
+test('no header and no query takes a known secret to another origin', async () => {
+  const headers = { 'User-Agent': 'agent {{.Config.apiKey}}', 'Accept-Language': 'de' }
+  const query = `?a=1&k=topsecret123&l=topsecret%3123&b=2`
+  const outcome = await post(`${other.origin}/end${query}`, {
+    method: 'GET',
+    requestBody: undefined,
+    headers,
+  })
+  assert.equal(outcome.failure, undefined)
+  assert.equal(other.last().url, '/end?a=1&b=2')
+  assert.equal(other.last().headers['user-agent'], undefined)
+  assert.equal(other.last().headers['accept-language'], 'de')
+  const path = await post(`${other.origin}/topsecret123/end`, { method: 'GET', requestBody: undefined })
+  assert.equal(path.failure, 'redirect')
+  assert.match(text(path), /whose path holds a credential of this tool/)
+  await post(`${target.origin}/end${query}`, { method: 'GET', requestBody: undefined, headers })
+  assert.equal(target.last().url, `/end${query}`)
+})

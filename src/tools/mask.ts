@@ -1,0 +1,75 @@
+/** What stands where a secret stood. */
+const SHOWN = '***'
+
+/**
+ * Replaces secrets.
+ * @param json the text is JSON and stays JSON: a number that looks like a secret is left
+ */
+export type Mask = (text: string, json?: boolean) => string
+
+/**
+ * What finds the secrets: as they are, and as percent-encoding, JSON and base64 write them. A text without them is passed
+ * over once; one with them once for each form.
+ * @param secrets none of them empty
+ */
+export function maskOf(secrets: readonly string[]): Mask {
+  const forms = [...new Set(secrets.flatMap(formsOf))]
+  // The longest first: one may hold another.
+  forms.sort((a, b) => b.length - a.length)
+  const any = new RegExp(forms.map(escaped).join('|'))
+  const separators = forms.map((form) => ({
+    form,
+    inJson: NUMERIC.test(form) ? outsideOfNumbers(form) : form,
+  }))
+  return (text, json = false) => {
+    if (!any.test(text)) return text
+    // Ten times as fast as `replaceAll` where there are a million of them.
+    return separators.reduce(
+      (rest, { form, inJson }) => (rest.includes(form) ? rest.split(json ? inJson : form).join(SHOWN) : rest),
+      text,
+    )
+  }
+}
+
+function formsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  const percent = encodeURIComponent(Buffer.from(secret).toString())
+  const form = percent.replace(/[!'()*~]/g, hex).replaceAll('%20', '+')
+  const forms = [
+    secret,
+    percent,
+    form,
+    // PHP writes slashes so, and Go and Gson what HTML could read.
+    json,
+    json.replaceAll('/', '\\/'),
+    json.replace(/[<>&]/g, unicode),
+    json.replace(/[<>&=']/g, unicode),
+  ]
+  const lower = forms.map((one) => one.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))
+  return [...forms, ...lower, ...base64Of(secret)]
+}
+
+const hex = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
+const unicode = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** The characters of base64 that the secret decides by itself, at each of three offsets in what is encoded. */
+function base64Of(secret: string): string[] {
+  const size = Buffer.byteLength(secret)
+  return [0, 1, 2].flatMap((offset) => {
+    const text = Buffer.from(`${' '.repeat(offset)}${secret}`).toString('base64')
+    const own = text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + size) * 8) / 6))
+    return own.length < 8 ? [] : [own, own.replaceAll('+', '-').replaceAll('/', '_')]
+  })
+}
+
+const NUMERIC = /^[-+.\deE]+$/
+
+/** No JSON number is replaced: one is a secret only between other characters than stand around a number. */
+function outsideOfNumbers(form: string): RegExp {
+  const text = escaped(form)
+  return new RegExp(String.raw`${text}(?:(?<=[^\s:,\[\d.+\-eE]${text})|(?=[^\s,\]}\d.+\-eE]))`)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
