@@ -1,7 +1,8 @@
 import { Fault } from '../errors.ts'
 import type { Host } from '../function.ts'
 import type { CharTest } from './classes.ts'
-import { type Assertion, parseRegex, RegexError, type RegexNode } from './parse.ts'
+import { type Assertion, parseRegex, RegexError } from './parse.ts'
+import { assemble, type Instruction, MAX_PROGRAM } from './program.ts'
 
 /**
  * Regular expressions in RE2's syntax, run in time linear to the text by following all ways at once, so that
@@ -14,17 +15,6 @@ export interface Matcher {
   /** Instructions that the expression became. */
   size: number
 }
-
-type Instruction =
-  | { op: 'set'; test: CharTest }
-  | { op: 'split'; first: number; second: number }
-  | { op: 'jump'; to: number }
-  | { op: 'save'; slot: number }
-  | { op: 'assert'; kind: Assertion }
-  | { op: 'match' }
-
-/** A counted repetition of counted repetitions may not grow beyond this. */
-const MAX_PROGRAM = 10_000
 
 export function matcher(source: string): Matcher | { error: string } {
   try {
@@ -39,88 +29,18 @@ export function matcher(source: string): Matcher | { error: string } {
   }
 }
 
-function assemble(root: RegexNode): Instruction[] {
-  const program: Instruction[] = []
-  const push = (instruction: Instruction) => {
-    if (program.length >= MAX_PROGRAM) throw new RegexError('expression too large')
-    return program.push(instruction) - 1
-  }
-  function emit(node: RegexNode): void {
-    switch (node.type) {
-      case 'empty':
-        return
-      case 'set':
-        push({ op: 'set', test: node.test })
-        return
-      case 'assert':
-        push({ op: 'assert', kind: node.kind })
-        return
-      case 'group':
-        push({ op: 'save', slot: 2 * node.index })
-        emit(node.node)
-        push({ op: 'save', slot: 2 * node.index + 1 })
-        return
-      case 'list':
-        node.nodes.forEach(emit)
-        return
-      case 'choice': {
-        const jumps: number[] = []
-        node.nodes.forEach((option, at) => {
-          if (at === node.nodes.length - 1) {
-            emit(option)
-            return
-          }
-          const split = push({ op: 'split', first: program.length + 1, second: 0 })
-          emit(option)
-          jumps.push(push({ op: 'jump', to: 0 }))
-          ;(program[split] as { second: number }).second = program.length
-        })
-        for (const jump of jumps) program[jump] = { op: 'jump', to: program.length }
-        return
-      }
-      case 'repeat':
-        repeat(node)
-    }
-  }
-  function optional(greedy: boolean, body: () => void): void {
-    const split = push({ op: 'jump', to: 0 })
-    body()
-    const [inside, behind] = [split + 1, program.length]
-    program[split] = { op: 'split', first: greedy ? inside : behind, second: greedy ? behind : inside }
-  }
-  function repeat({ node, min, max, greedy }: Extract<RegexNode, { type: 'repeat' }>): void {
-    for (let count = 0; count < min; count++) emit(node)
-    if (max === Number.POSITIVE_INFINITY) {
-      const start = program.length
-      optional(greedy, () => {
-        emit(node)
-        push({ op: 'jump', to: start })
-      })
-      return
-    }
-    const nested = (left: number): void => {
-      if (left > 0) {
-        optional(greedy, () => {
-          emit(node)
-          nested(left - 1)
-        })
-      }
-    }
-    nested(max - min)
-  }
-  push({ op: 'save', slot: 0 })
-  emit(root)
-  push({ op: 'save', slot: 1 })
-  push({ op: 'match' })
-  return program
-}
-
 interface Thread {
   at: number
   saved: number[]
 }
 
-function run(program: readonly Instruction[], slots: number, text: string, from: number, host: Host) {
+function run(
+  program: readonly Instruction<CharTest>[],
+  slots: number,
+  text: string,
+  from: number,
+  host: Host,
+) {
   let threads: Thread[] = []
   let found: number[] | undefined
   const seen = new Int32Array(program.length).fill(-1)

@@ -1,14 +1,14 @@
 import { type CharTest, CLASSES, type Flags, literal, PERL, property, range } from './classes.ts'
 
-/** The syntax tree of a regular expression in RE2's syntax. */
-export type RegexNode =
+/** The syntax tree of a regular expression; `Test` is what one character is held against. */
+export type RegexNode<Test = CharTest> =
   | { type: 'empty' }
-  | { type: 'set'; test: CharTest }
+  | { type: 'set'; test: Test }
   | { type: 'assert'; kind: Assertion }
-  | { type: 'group'; node: RegexNode; index: number }
-  | { type: 'list'; nodes: RegexNode[] }
-  | { type: 'choice'; nodes: RegexNode[] }
-  | { type: 'repeat'; node: RegexNode; min: number; max: number; greedy: boolean }
+  | { type: 'group'; node: RegexNode<Test>; index: number }
+  | { type: 'list'; nodes: RegexNode<Test>[] }
+  | { type: 'choice'; nodes: RegexNode<Test>[] }
+  | { type: 'repeat'; node: RegexNode<Test>; min: number; max: number; greedy: boolean }
 
 export type Assertion = 'start' | 'end' | 'lineStart' | 'lineEnd' | 'word' | 'notWord'
 
