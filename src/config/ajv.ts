@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
-import type { Options } from 'ajv'
+import type { Format, Options } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
+import { boundedFormat } from './formats.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -10,8 +11,16 @@ export function makeAjv(options: Options): Ajv2020 {
   return new loaded.Ajv2020(options)
 }
 
-/** The formats of JSON Schema, such as `date-time`. */
+/** What a keyword writes its code with. */
+export function codegen(): typeof import('ajv/dist/compile/codegen/index.js') {
+  return require('ajv/dist/compile/codegen/index.js')
+}
+
+/** The formats of JSON Schema, such as `date-time`, none of which takes long for any text. */
 export function addFormats(ajv: Ajv2020): void {
   const add = require('ajv-formats') as (ajv: Ajv2020) => void
   add(ajv)
+  for (const [name, format] of Object.entries(ajv.formats)) {
+    if (format !== undefined) ajv.addFormat(name, boundedFormat(name, format as Format))
+  }
 }

@@ -78,13 +78,17 @@ export function compileTool(
   }
   if (definition.outputSchema)
     shape.output = {
-      validate: compileSchema(definition.outputSchema),
+      validate: compileSchema(definition.outputSchema, 'output-schema'),
       wrapped: !isObjectSchema(tool.outputSchema!),
     }
   compile.rest()
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
 
-  const readArgs = argsReader(tool, definition.inputSchema, compileSchema(definition.inputSchema))
+  const readArgs = argsReader(
+    tool,
+    definition.inputSchema,
+    compileSchema(definition.inputSchema, 'arguments'),
+  )
   const buildRoot = lazy(() =>
     rootBuilder(config, [url, body.template, responseBody, errorBody, ...headers.templates]),
   )

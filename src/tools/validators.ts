@@ -1,37 +1,74 @@
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { addFormats, makeAjv } from '../config/ajv.ts'
+import { doublesOf, foreignAjv } from '../config/foreign.ts'
+import { WorkError, withinWork } from '../config/work.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { CallError } from './failure.ts'
-import { hasExact } from './values.ts'
 import { lazy } from './words.ts'
 
-/** Holds a value against a schema: what is wrong with it, empty when nothing is. @throws CallError */
+/**
+ * Holds a value against a schema: what is wrong with it, empty when nothing is.
+ * @throws CallError also when it would take more than MAX_WORK
+ */
 export type Validate = (value: Json) => ErrorObject[]
 /** Compiles a JSON Schema (2020-12) at its first use: most tools of many configurations are never called. */
-export type CompileSchema = (schema: JsonObject) => Validate
+export type CompileSchema = (schema: JsonObject, of: Checked) => Validate
+/** The failure that a value comes to which does not fit. */
+export type Checked = 'arguments' | 'output-schema'
 
 /** Values in a value up to which every fault is looked for; a fault takes more memory than the value did. */
 const MAX_THOROUGH = 10_000
+/** Steps of work to hold a value against its schema, some 50 ms, then to find every fault, or only the first. */
+const MAX_WORK = 4_000_000
+const MAX_FIND_ALL = 1_000_000
+const MAX_FIND_FIRST = 2_500_000
+const TOO_LARGE: Record<Checked, string> = {
+  arguments:
+    'The arguments are too large for the schema of this tool: checking them would take too long. Nothing was sent; send fewer or shorter values in one call.',
+  'output-schema':
+    'The answer of the upstream is too large for the outputSchema of this tool: checking it would take too long. Ask for less in one call.',
+}
+const UNTOLD: Record<Checked, string> = {
+  arguments:
+    'The arguments do not fit the schema of this tool, and are too large to find out where. Nothing was sent; send fewer or shorter values in one call.',
+  'output-schema':
+    'The answer of the upstream does not fit the outputSchema of this tool, and is too large to find out where.',
+}
 
 /**
  * The ajv of one server's tools, made at the first schema: a reload lets go of it, and of every validator that
- * it keeps, together with the old tools. A sound value is checked once; a faulty one again for all its faults.
+ * it keeps, together with the old tools. A sound value is checked once; a faulty one again for what is wrong.
  */
 export function schemaCompiler(): CompileSchema {
-  const quick = lazy(() => validator(false))
-  const thorough = lazy(() => validator(true))
-  return (schema) => {
-    const check = lazy(() => compile(quick(), schema))
-    const checkAll = lazy(() => compile(thorough(), schema))
+  const silent = lazy(() => foreignAjv({ ...OPTIONS, silent: true }))
+  const first = lazy(() => foreignAjv({ ...OPTIONS, verbose: true }))
+  const thorough = lazy(() => foreignAjv({ ...OPTIONS, verbose: true, allErrors: true }))
+  return (schema, of) => {
+    const fits = lazy(() => compile(silent(), schema))
+    const findFirst = lazy(() => compile(first(), schema))
+    const findAll = lazy(() => compile(thorough(), schema))
     return (value) => {
-      const view = hasExact(value) ? toDoubles(value) : value
-      if (check()(view)) return []
-      const { errors } = check()
-      if (countValues(view, MAX_THOROUGH) >= MAX_THOROUGH) return errors ?? []
-      checkAll()(view)
-      return checkAll().errors ?? errors ?? []
+      const view = doublesOf(value)
+      const fit = within(MAX_WORK, fits(), view)
+      if (fit === undefined) throw new CallError(of, TOO_LARGE[of])
+      if (fit) return []
+      const few = countValues(view, MAX_THOROUGH) < MAX_THOROUGH
+      const found =
+        (few && within(MAX_FIND_ALL, findAll(), view) === false && findAll().errors) ||
+        (within(MAX_FIND_FIRST, findFirst(), view) === false && findFirst().errors)
+      if (!found) throw new CallError(of, UNTOLD[of])
+      return found
     }
+  }
+}
+
+/** Whether the value fits; undefined when that takes more work, or more depth, than there may be. */
+function within(steps: number, check: ValidateFunction, value: Json): boolean | undefined {
+  try {
+    return withinWork(steps, () => check(value))
+  } catch (error) {
+    if (error instanceof WorkError || error instanceof RangeError) return undefined
+    throw error
   }
 }
 
@@ -44,19 +81,13 @@ function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
   }
 }
 
-function validator(allErrors: boolean): Ajv2020 {
-  const ajv = makeAjv({
-    allErrors,
-    strict: false,
-    verbose: true,
-    logger: false,
-    // The reader of configurations has checked them.
-    validateSchema: false,
-    // Two tools may use one `$id`.
-    addUsedSchema: false,
-  })
-  addFormats(ajv)
-  return ajv
+const OPTIONS: Options = {
+  strict: false,
+  logger: false,
+  // The reader of configurations has checked them.
+  validateSchema: false,
+  // Two tools may use one `$id`.
+  addUsedSchema: false,
 }
 
 /** How many values there are in a value, itself included; counts no further than `bound`. */

@@ -1,0 +1,209 @@
+import type { CodeKeywordDefinition, ErrorObject, FuncKeywordDefinition, KeywordCxt, Options } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import { ExactNumber, type Json } from '../json/index.ts'
+import { compilePattern } from '../template/regex/automaton.ts'
+import { addFormats, codegen, makeAjv } from './ajv.ts'
+import { Keys } from './canonical.ts'
+import { currentTurn, spend } from './work.ts'
+
+/**
+ * ajv for schemas that others wrote and values that others sent: patterns run in linear time, `uniqueItems` and
+ * `enum` look values up, formats bound their texts, and validators count their work (`withinWork`).
+ * `compile` throws for a pattern that no linear engine can run.
+ * @param options those of ajv; `silent` for validators that only say yes or no, and make no error to throw away for
+ * each alternative that does not fit
+ */
+export function foreignAjv({ silent = false, ...options }: Options & { silent?: boolean }): Ajv2020 {
+  const ajv = makeAjv({ ...options, code: { ...options.code, regExp: linear } })
+  addFormats(ajv)
+  for (const definition of [uniqueItems, enumeration]) {
+    ajv.removeKeyword(definition.keyword as string)
+    ajv.addKeyword(definition)
+  }
+  countWork(ajv, silent)
+  return ajv
+}
+
+/** ajv writes `code` into validators that are kept as text; there are none of these. */
+const linear = Object.assign(
+  (source: string) => {
+    const pattern = compilePattern(source)
+    if ('error' in pattern) throw new Error(`the pattern cannot be run: ${pattern.error}`)
+    return { test: (text: string) => pattern.test(text, spend), toString: () => `/${source}/u` }
+  },
+  { code: 'linear' },
+)
+
+interface Validating {
+  (data: Json): boolean
+  errors?: Partial<ErrorObject>[]
+}
+
+/** Lists of `toDoubles` by their copies: their numbers are compared exactly. */
+const exactLists = new WeakMap<object, Json[]>()
+const keysOfTurn = new WeakMap<object, Keys>()
+
+function keys(): Keys {
+  const turn = currentTurn()
+  if (!turn) return new Keys()
+  let known = keysOfTurn.get(turn)
+  if (!known) {
+    known = new Keys()
+    keysOfTurn.set(turn, known)
+  }
+  return known
+}
+
+const uniqueItems: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  errors: true,
+  compile(wanted: boolean) {
+    const validate: Validating = (data) => {
+      const twins = wanted ? twinsOf(data as Json[]) : undefined
+      if (!twins) return true
+      const [j, i] = twins
+      const message = `must NOT have duplicate items (items ## ${j} and ${i} are identical)`
+      validate.errors = [{ keyword: 'uniqueItems', params: { i, j }, message }]
+      return false
+    }
+    return validate as never
+  },
+}
+
+/** The indexes of the first item that is there already, and of the one that it equals. */
+function twinsOf(list: Json[]): [number, number] | undefined {
+  const items = exactLists.get(list) ?? list
+  if (items.length < 2) return undefined
+  spend(items.length << 4)
+  const seen = new Map<unknown, number>()
+  const known = keys()
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at]!
+    if (typeof item === 'string') spend(item.length >> 3)
+    const key = known.of(item)
+    const twin = seen.get(key)
+    if (twin !== undefined) return [twin, at]
+    seen.set(key, at)
+  }
+  return undefined
+}
+
+const enumeration: FuncKeywordDefinition = {
+  keyword: 'enum',
+  schemaType: 'array',
+  errors: true,
+  compile(allowed: Json[]) {
+    if (allowed.length === 0) throw new Error('enum must have non-empty array')
+    const scalars = new Set(allowed.filter((value) => !isComposite(value)))
+    const composites = allowed.filter(isComposite)
+    const error = { keyword: 'enum', params: { allowedValues: allowed }, message: EQUAL_ONE }
+    const validate: Validating = (data) => {
+      if (isComposite(data) ? isOneOf(data, composites) : scalars.has(data)) return true
+      validate.errors = [error]
+      return false
+    }
+    return validate as never
+  },
+}
+const EQUAL_ONE = 'must be equal to one of the allowed values'
+
+function isOneOf(data: Json, composites: readonly Json[]): boolean {
+  if (composites.length === 0) return false
+  spend(composites.length << 2)
+  const known = keys()
+  const key = known.of(data)
+  return composites.some((one) => known.of(one) === key)
+}
+
+function isComposite(value: Json): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+const COUNTED = 'plantgw:work'
+
+/** Every schema, however deep or often referred to, counts what it costs to hold one value against it. */
+function countWork(ajv: Ajv2020, silent: boolean): void {
+  const definition: CodeKeywordDefinition = {
+    keyword: COUNTED,
+    before: '$ref',
+    code: (context) => countVisit(context, silent),
+  }
+  ajv.addKeyword(definition)
+  // What implements a keyword is used wherever that stands. A type alone costs next to nothing.
+  const { all } = ajv.RULES
+  Object.assign(ajv.getKeyword(COUNTED), {
+    implements: Object.keys(all).filter((keyword) => keyword !== COUNTED && keyword !== 'type'),
+  })
+}
+
+function countVisit({ gen, data, it }: KeywordCxt, silent: boolean): void {
+  // Goes on to the schemas inside.
+  if (silent) it.createErrors = false
+  const { _ } = codegen()
+  const count = gen.scopeValue('func', { ref: spend })
+  const schema = it.schema as { [keyword: string]: unknown }
+  // What does not fit an alternative leaves a bare object, else an error.
+  const factor = silent ? (it.compositeRule ? 4 : 1) : COST_OF_ERRORS
+  gen.code(_`${count}(${costOf(schema) * factor})`)
+  if (LENGTHS.some((keyword) => schema[keyword] !== undefined))
+    gen.if(_`typeof ${data} == "string"`, () => gen.code(_`${count}(${data}.length >> 3)`))
+}
+
+const LENGTHS = ['minLength', 'maxLength', 'format']
+/** An error takes this many times longer than to look at a value. */
+const COST_OF_ERRORS = 20
+/** What is gone through for each value. */
+const LISTS = [
+  'required',
+  'properties',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+  'prefixItems',
+]
+const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'contains']
+
+/** Steps for one value, without those of the schemas inside. */
+function costOf(schema: { [keyword: string]: unknown }): number {
+  let steps = 2
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === 'enum') steps += 8
+    else if (ALTERNATIVES.includes(keyword)) steps += 4 * sizeOf(value)
+    else if (keyword === 'const') steps += 1 + (JSON.stringify(value)?.length >> 3)
+    else if (LISTS.includes(keyword)) steps += sizeOf(value)
+  }
+  return steps
+}
+
+function sizeOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 1
+}
+
+/** The value with exact numbers as doubles, as ajv wants them; what holds none is not copied. */
+export function doublesOf(value: Json): Json {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof ExactNumber) return Number(value.text)
+  if (Array.isArray(value)) {
+    let copy: Json[] | undefined
+    for (let at = 0; at < value.length; at++) {
+      const double = doublesOf(value[at]!)
+      if (double !== value[at]) {
+        copy ??= value.slice()
+        copy[at] = double
+      }
+    }
+    if (copy) exactLists.set(copy, value)
+    return copy ?? value
+  }
+  let copy: { [name: string]: Json } | undefined
+  for (const name in value) {
+    const double = doublesOf(value[name]!)
+    if (double === value[name]) continue
+    copy ??= { ...value }
+    copy[name] = double
+  }
+  return copy ?? value
+}
