@@ -2,11 +2,14 @@ import type { ErrorObject } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { nearest } from '../findings/index.ts'
 import { type Json, stringify } from '../json/index.ts'
+import { compilePattern } from '../template/regex/automaton.ts'
 import { addFormats, makeAjv } from './ajv.ts'
+import { foreignAjv } from './foreign.ts'
 import type { Path } from './read.ts'
 import { pointerPath, sureChoice } from './schema-findings.ts'
 import { regexFault } from './schemas.ts'
 import { list, quote, typeNoun, valueAt } from './words.ts'
+import { withinWork } from './work.ts'
 
 let shared: Ajv2020 | undefined
 
@@ -19,6 +22,7 @@ function ajv(): Ajv2020 {
 }
 
 export interface SchemaFault {
+  code: 'invalid-schema' | 'unsupported-pattern'
   /** JSON pointer into the schema. */
   pointer: string
   message: string
@@ -34,6 +38,7 @@ export function metaFaults(schema: Json): SchemaFault[] {
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
     return [
       {
+        code: 'invalid-schema',
         pointer: '/$schema',
         message: '`$schema` names another dialect than 2020-12',
         hint: 'Remove `$schema`, and write keywords of older drafts as 2020-12 has them',
@@ -47,13 +52,19 @@ export function metaFaults(schema: Json): SchemaFault[] {
       const { instancePath: pointer } = error
       if (seen.has(pointer)) return []
       seen.add(pointer)
-      return [{ pointer, ...metaWords(error, valueAt(schema, pointerPath(pointer, schema))) }]
+      return [
+        {
+          code: 'invalid-schema',
+          pointer,
+          ...metaWords(error, valueAt(schema, pointerPath(pointer, schema))),
+        },
+      ]
     })
   }
   const text = JSON.stringify(schema)
   const patterns = text.includes('"pattern') ? patternFaults(schema, '') : []
-  if (patterns.length > 0) return patterns
-  return text.includes('"$ref"') ? compileFaults(schema as object) : []
+  if (patterns.some(({ code }) => code === 'invalid-schema')) return patterns
+  return text.includes('"$ref"') ? [...patterns, ...compileFaults(schema as object)] : patterns
 }
 
 /** References are found only by compiling. */
@@ -65,7 +76,7 @@ function compileFaults(schema: object): SchemaFault[] {
     const { message, missingRef } = error as Error & { missingRef?: string }
     const pointer = missingRef === undefined ? '' : (pointerTo(schema as Json, missingRef, '') ?? '')
     const hint = 'Mend the reference, such as `#/$defs/name`, or define what it names'
-    return [{ pointer, message: message.replace(/ from id .*$/, ''), hint }]
+    return [{ code: 'invalid-schema', pointer, message: message.replace(/ from id .*$/, ''), hint }]
   }
 }
 
@@ -102,12 +113,34 @@ const VALUES = new Set(['enum', 'const', 'default', 'examples'])
 /** Those whose keys are names of the author's, and no keywords. */
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
+/** Patterns of arguments that no linear engine can run; what is not an expression at all is found elsewhere. */
+export function unsupportedPatterns(argument: Json): SchemaFault[] {
+  return patternFaults(argument, '').filter(({ code }) => code === 'unsupported-pattern')
+}
+
 function patternFault(pointer: string, pattern: string): SchemaFault[] {
   const reason = regexFault(pattern)
-  if (reason === undefined) return []
-  const message = `${quote(pattern)} is no regular expression: ${reason}`
-  return [{ pointer, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
+  if (reason !== undefined) {
+    const message = `${quote(pattern)} is no regular expression: ${reason}`
+    return [{ code: 'invalid-schema', pointer, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
+  }
+  const compiled = compilePattern(pattern)
+  if (!('error' in compiled)) return []
+  const message = `the pattern ${quote(pattern)} cannot be checked in linear time: ${compiled.error}`
+  const hint = UNSUPPORTED_HINTS.find(([part]) => compiled.error.includes(part))?.[1] ?? TOO_LARGE_HINT
+  return [{ code: 'unsupported-pattern', pointer, message, hint }]
 }
+
+/** By a part of what the engine says. */
+const UNSUPPORTED_HINTS: readonly [string, string][] = [
+  [
+    'looks',
+    'Move a look-ahead to right after a leading `^` and a look-behind to right before a final `$`, or split the pattern with `allOf` and `not`',
+  ],
+  ['refers back', 'Write out the texts that the group can match'],
+]
+const TOO_LARGE_HINT =
+  'Use `minLength` and `maxLength` in place of large repetition counts, or split the pattern with `allOf`'
 
 const PATTERN_HINT = 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash'
 /** What other engines, and this one without its flag for Unicode, let pass. */
@@ -141,6 +174,8 @@ function metaWords(error: ErrorObject, value: unknown): Pick<SchemaFault, 'messa
   return { message: `\`${key}\` ${message}`, hint: 'Mend the schema' }
 }
 
+const MAX_DEFAULT_WORK = 4_000_000
+
 /**
  * What is wrong with a value by a schema, in a few words; undefined when nothing is, or the schema cannot say.
  * @param say what a value is, in a sentence
@@ -151,8 +186,8 @@ export function schemaErrors(
   say: (path: Path, value: unknown) => string,
 ): string | undefined {
   try {
-    const validate = makeAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
-    if (validate(value)) return undefined
+    const validate = foreignAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
+    if (withinWork(MAX_DEFAULT_WORK, () => validate(value))) return undefined
     return misfit(validate.errors![0]!, value, say)
   } catch {
     return undefined

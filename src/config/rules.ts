@@ -2,7 +2,7 @@ import { type Finding, finding, type Severity } from '../findings/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { toDoubles } from '../json/index.ts'
 import { checkCors, forwardsLogin, methodHint } from './cors.ts'
-import { metaFaults } from './json-schema.ts'
+import { metaFaults, unsupportedPatterns } from './json-schema.ts'
 import { checkMcpServers } from './mcp-servers.ts'
 import type { Configuration, Limits, Tool } from './model.ts'
 import { checkNotifier } from './notifier.ts'
@@ -193,6 +193,8 @@ function checkTool(tool: Tool, path: Path, report: Report) {
     )
   }
   args.forEach((arg, j) => {
+    for (const { code, pointer, message, hint } of unsupportedPatterns(arg as unknown as Json))
+      report(code, [...path, 'args', j, ...pointerPath(pointer, arg)], message, hint)
     for (const [key, type] of [
       ['items', 'array'],
       ['properties', 'object'],
@@ -233,8 +235,8 @@ function checkSchema(schema: JsonObject, path: Path, report: Report) {
     report('invalid-schema', path, `\`${key}\` must be a schema of \`type: object\``, hint)
     if (bare) return
   }
-  for (const { pointer, message, hint } of metaFaults(toDoubles(schema as Json))) {
+  for (const { code, pointer, message, hint } of metaFaults(toDoubles(schema as Json))) {
     const at = [...path, ...pointerPath(pointer, schema)]
-    report('invalid-schema', at, `\`${key}\` is no JSON Schema: ${message}`, hint)
+    report(code, at, code === 'invalid-schema' ? `\`${key}\` is no JSON Schema: ${message}` : message, hint)
   }
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { compilePattern } from '../template/regex/automaton.ts'
 import { listOf } from './values.ts'
 
 /** More values, or more characters of them, are for a description. */
@@ -6,8 +7,6 @@ const MAX_VALUES = 150
 const MAX_VALUES_TEXT = 3000
 const MAX_PATTERN = 200
 const MAX_DEFAULT = 200
-/** A repetition of what repeats: a text can make it take forever. */
-const SLOW_PATTERN = /[*+}][^()]*\)(?:[*+]|\{\d)|\|[^()]*\)(?:[*+]|\{\d)|\\[1-9]/
 /** Those that everybody checks alike. */
 const FORMATS = new Set(['date-time', 'date', 'time', 'email', 'uuid', 'uri', 'ipv4', 'ipv6', 'hostname'])
 
@@ -44,12 +43,23 @@ function isOf(value: Json, type: string): boolean {
   return typeof value === type
 }
 
-/** Lengths, ranges, formats and patterns, each only with a type that it is about. */
-export function constraints(schema: JsonObject, types: readonly string[]): JsonObject {
+/**
+ * Lengths, ranges, formats and patterns, each only with a type that it is about.
+ * @param note is told why a pattern is left out
+ */
+export function constraints(
+  schema: JsonObject,
+  types: readonly string[],
+  note: (reason: string) => void,
+): JsonObject {
   const made: JsonObject = {}
   if (types.includes('string')) {
     if (typeof schema.format === 'string' && FORMATS.has(schema.format)) made.format = schema.format
-    if (isUsablePattern(schema.pattern)) made.pattern = schema.pattern
+    if (typeof schema.pattern === 'string') {
+      const fault = patternFault(schema.pattern)
+      if (fault === undefined) made.pattern = schema.pattern
+      else note(`a pattern cannot be checked, and is left out: ${fault}`)
+    }
     range(schema, made, 'minLength', 'maxLength', isCount)
   }
   if (types.includes('number') || types.includes('integer')) {
@@ -97,16 +107,13 @@ function isCount(value: unknown): boolean {
   return isNumber(value) && Number.isInteger(value) && (value as number) >= 0
 }
 
-function isUsablePattern(pattern: unknown): pattern is string {
-  if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN || SLOW_PATTERN.test(pattern)) return false
+/** Why a pattern is left out; undefined for one that can be kept. */
+export function patternFault(pattern: string): string | undefined {
+  if (pattern.length > MAX_PATTERN) return `it is longer than ${MAX_PATTERN} characters`
   // Some write the slashes of a programming language.
-  if (/^\/.*\/[a-z]*$/.test(pattern)) return false
-  try {
-    new RegExp(pattern, 'u')
-    return true
-  } catch {
-    return false
-  }
+  if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it stands between slashes'
+  const compiled = compilePattern(pattern)
+  return 'error' in compiled ? compiled.error : undefined
 }
 
 /** The default, where it is a value that the schema allows. */

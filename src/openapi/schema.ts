@@ -61,7 +61,7 @@ export function toSchema(
   else if (types.length > 1) made.type = types
   describe(made, schema, context, depth)
   if (values) made.enum = values
-  Object.assign(made, constraints(schema, types))
+  Object.assign(made, constraints(schema, types, context.note))
   if (types.includes('object')) addProperties(made, parts, context, depth, inner, deep)
   if (types.includes('array')) made.items = itemsOf(schema, context, depth, inner, deep)
   const alternatives = deep ? undefined : alternativesOf(schema, context, depth, inner)

@@ -64,6 +64,17 @@ export const FIELDS = {
     wrong: 'inputSchema:\n  type: object\n  properties:\n    id: {type: int}',
     right: 'inputSchema:\n  type: object\n  properties:\n    id: {type: integer}',
   },
+  'unsupported-pattern': {
+    severity: 'error',
+    title: 'A pattern that cannot be checked in linear time',
+    cause:
+      'Patterns run on an engine whose time is linear to the text, so that no call can hold up the gateway. It has no back-references, look-around only as a look-ahead right after a leading `^` and a look-behind right before a final `$`, and no expression whose repetitions come to more than 10,000 instructions.',
+    cure: 'Rewrite the pattern, or split it into several under `allOf` and `not`.',
+    wrong:
+      "inputSchema:\n  type: object\n  properties:\n    code: {type: string, pattern: '^([a-z])\\d+\\1$'}",
+    right:
+      "inputSchema:\n  type: object\n  properties:\n    code: {type: string, pattern: '^[a-z]\\d+[a-z]$'}",
+  },
   'invalid-default': {
     severity: 'error',
     title: 'A default that does not fit its argument',
