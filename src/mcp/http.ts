@@ -188,10 +188,7 @@ export function takesEvents(accept: string | undefined): boolean {
 /** Whether an `Accept` value names the media type, also by a range (RFC 9110, 12.5.1). */
 export function takes(accept: string, type: string, subtype: string): boolean {
   return accept.split(',').some((range) => {
-    const [name = '', ...parameters] = range
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/)
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
     if (parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))) return false
     return name === `${type}/${subtype}` || name === `${type}/*` || name === '*/*'
   })

@@ -1,17 +1,23 @@
+/** Letters compared for one word: what is not reached among very many long candidates is not proposed. */
+const MAX_COMPARED = 200_000
+/** Longer words are not proposed, nor anything for them. */
+const MAX_LETTERS = 100
+
 /**
  * The candidate that a misspelt word most likely means, or undefined when none is near: at most a third of its
  * letters (and at least one) may be wrong, where two swapped letters count as one and case as half of one.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > 100) return undefined
+  if (word.length > MAX_LETTERS) return undefined
   let best: string | undefined
   let least = Math.max(1, Math.floor(word.length / 3)) + 0.5
   const lower = word.toLowerCase()
+  const work = { left: MAX_COMPARED }
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= least + 0.5) continue
     // However many letters: nothing else can have been meant.
     if (candidate.toLowerCase() === lower && candidate !== word) return candidate
-    const distance = editDistance(word, candidate)
+    const distance = editDistance(word, candidate, least, work)
     if (distance < least) [best, least] = [candidate, distance]
   }
   return best
@@ -19,41 +25,48 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 
 /** The candidate with the fewest letters to change, however many those are; undefined for overlong words. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > 100) return undefined
+  if (word.length > MAX_LETTERS) return undefined
   let best: string | undefined
   let least = Number.POSITIVE_INFINITY
+  const work = { left: MAX_COMPARED }
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) >= least) continue
-    const distance = editDistance(word, candidate)
+    if (candidate.length > MAX_LETTERS || Math.abs(candidate.length - word.length) >= least) continue
+    const distance = editDistance(word, candidate, least, work)
     if (distance < least) [best, least] = [candidate, distance]
   }
   return best
 }
 
-/** Optimal string alignment, with half a step for letters that differ by case only. */
-function editDistance(a: string, b: string): number {
+/**
+ * Optimal string alignment, with half a step for letters that differ by case only; infinite when it is not below
+ * `bound`, or when no work is left.
+ */
+function editDistance(a: string, b: string, bound: number, work: { left: number }): number {
+  const [lowerA, lowerB] = [a, b].map((text) =>
+    Array.from(text.split(''), (letter) => letter.toLowerCase()),
+  ) as [string[], string[]]
+  let earlier: number[] = []
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
-    const row = [i]
+    work.left -= b.length
+    if (work.left < 0) return Number.POSITIVE_INFINITY
+    const row = earlier
+    row[0] = i
+    let least = i
     for (let j = 1; j <= b.length; j++) {
-      let least = Math.min(
-        previous[j]! + 1,
-        row[j - 1]! + 1,
-        previous[j - 1]! + letterDistance(a[i - 1]!, b[j - 1]!),
-      )
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        least = Math.min(least, before[j - 2]! + 1)
-      }
-      row.push(least)
+      const other = a[i - 1] === b[j - 1] ? 0 : lowerA[i - 1] === lowerB[j - 1] ? 0.5 : 1
+      let steps = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + other)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        steps = Math.min(steps, before[j - 2]! + 1)
+      row[j] = steps
+      if (steps < least) least = steps
     }
+    // A swap reaches back two rows, for one step.
+    if (least >= bound + 1) return Number.POSITIVE_INFINITY
+    earlier = before
     before = previous
     previous = row
   }
   return previous[b.length]!
-}
-
-function letterDistance(a: string, b: string): number {
-  if (a === b) return 0
-  return a.toLowerCase() === b.toLowerCase() ? 0.5 : 1
 }

@@ -10,6 +10,9 @@ import { cut } from './words.ts'
 /** Faults named in one answer. */
 const MAX_FAULTS = 20
 
+/** Values of an `enum` of which some are told. */
+const MAX_ALLOWED = 250
+
 export type ReadArgs = (args: unknown) => JsonObject
 
 /**
@@ -45,11 +48,10 @@ function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: st
     unknown: (name) => unknownText(name, properties),
     args: tool.args,
   })
-  const shown = faults.slice(0, MAX_FAULTS)
-  const more = faults.length > shown.length ? [`- and ${faults.length - shown.length} more`] : []
+  const more = faults.more > 0 ? [`- and ${faults.more} more`] : []
   return [
     `The arguments of ${tool.name} are not right; nothing was sent:`,
-    ...shown.map((f) => `- ${f}`),
+    ...faults.shown.map((fault) => `- ${fault}`),
     ...more,
   ].join('\n')
 }
@@ -71,14 +73,32 @@ interface Whole {
   args?: Arg[]
 }
 
-/** One sentence for each fault, without repetitions. */
-export function describeErrors(errors: ErrorObject[], value: Json, whole: Whole): string[] {
+/** One sentence for each of the first faults, without repetitions, and how many faults are not told. */
+export function describeErrors(
+  errors: ErrorObject[],
+  value: Json,
+  whole: Whole,
+  most = MAX_FAULTS,
+): { shown: string[]; more: number } {
   // What an alternative of `anyOf` said is noise beside the sentence for the whole.
-  const groups = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
-  const inner = (error: ErrorObject) =>
-    groups.some((group) => error.schemaPath.startsWith(`${group.schemaPath}/`))
-  const faults = errors.filter((error) => !inner(error)).map((error) => describe(error, value, whole))
-  return [...new Set(faults)]
+  const groups = new Set(
+    errors
+      .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+      .map((error) => error.schemaPath),
+  )
+  const faults = groups.size === 0 ? errors : errors.filter((error) => !isInside(error.schemaPath, groups))
+  const shown = new Set<string>()
+  let at = 0
+  for (; at < faults.length && at < 2 * most && shown.size < most; at++)
+    shown.add(describe(faults[at]!, value, whole))
+  return { shown: [...shown], more: faults.length - at }
+}
+
+/** Whether a path goes on from one of others. */
+function isInside(path: string, others: ReadonlySet<string>): boolean {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
+    if (others.has(path.slice(0, end))) return true
+  return false
 }
 
 function describe(error: ErrorObject, root: Json, whole: Whole): string {
@@ -108,6 +128,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
     }
     case 'enum': {
       const allowed: Json[] = params.allowedValues
+      const some = allowed.slice(0, MAX_ALLOWED)
       const near =
         typeof value === 'string'
           ? nearest(
@@ -115,7 +136,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
               allowed.filter((each) => typeof each === 'string'),
             )
           : undefined
-      return `${name} must be one of ${cut(allowed.map(stringify).join(', '), 500)}, ${cameShort(value)}${near ? `; did you mean ${stringify(near)}?` : ''}`
+      return `${name} must be one of ${cut(some.map(stringify).join(', '), 500)}, ${cameShort(value)}${near ? `; did you mean ${stringify(near)}?` : ''}`
     }
     case 'anyOf':
     case 'oneOf':
@@ -160,7 +181,8 @@ function withArticle(type: string): string {
 
 /** `/a/0/b` → `a[0].b`; empty for the whole. */
 function pathText(pointer: string): string {
-  const text = segments(pointer)
+  // A name of the caller's may be as long as the whole message.
+  const text = segments(pointer.slice(0, 1000))
     .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
     .join('')
   return cut(text.replace(/^\./, ''), 120)

@@ -86,7 +86,7 @@ function structuredResult(
     const own = wrapped
       ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
       : errors
-    const faults = describeErrors(own, data, { name: 'the answer' }).slice(0, MAX_FAULTS)
+    const faults = describeErrors(own, data, { name: 'the answer' }, MAX_FAULTS).shown
     throw new CallError(
       'output-schema',
       ['The answer does not fit the outputSchema of this tool:', ...faults.map((fault) => `- ${fault}`)].join(
