@@ -71,15 +71,16 @@ async function render(
   const mask = hidden ? masker(secretsOf(read.text, server, env), hidden.isSecret) : noMasks
   const json = flags.format === 'json'
   if (answer) {
-    const { result: real } = compiled.respond(args, call, answer)
-    const result = hidden ? hidden.compiled?.respond(args, call, answer).result : real
+    const { result: real } = await compiled.respond(args, call, answer)
+    const result = hidden ? (await hidden.compiled?.respond(args, call, answer))?.result : real
     if (!result || result.isError !== real.isError) throw new Error(NEEDS_SECRETS)
     process.stdout.write(json ? resultJson(result, mask) : resultText(result, mask))
     return result.isError ? 1 : 0
   }
-  const { request, error } = compiled.request(args, call)
+  const { request, error } = await compiled.request(args, call)
   if (request) {
-    const shown = hidden ? withHidden(request, hidden.compiled?.request(args, call).request) : request
+    const masked = await hidden?.compiled?.request(args, call)
+    const shown = hidden ? withHidden(request, masked?.request) : request
     process.stdout.write(json ? requestJson(shown, mask) : requestText(shown, mask))
   } else process.stderr.write(`plantgw: ${mask.text(error)}\n`)
   return request ? 0 : 1

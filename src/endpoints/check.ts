@@ -22,7 +22,7 @@ export async function checkEndpoints(
   options: CheckEndpointsOptions,
 ): Promise<EndpointCheck[]> {
   const { concurrency = DEFAULTS.concurrency, onProgress, signal } = options
-  const targets = targetsOf(configurations.filter(isRead), options)
+  const targets = await targetsOf(configurations.filter(isRead), options)
   const checks: (EndpointCheck | undefined)[] = targets.map(() => undefined)
   let next = 0
   let done = 0

@@ -8,20 +8,20 @@ import { type CheckEndpointsOptions, DEFAULTS, type Read, type Target, type User
 import { userOf } from './user.ts'
 
 /** Everything there is to check: one target for each origin, for each MCP server, and for each tool to be called. */
-export function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
+export async function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
   return [
-    ...originTargets(reads, options),
+    ...(await originTargets(reads, options)),
     ...reads.flatMap((read) => mcpTargets(read, options)),
     ...callTargets(reads, options),
   ]
 }
 
-function originTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
+async function originTargets(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
   const { timeout = DEFAULTS.timeout, env } = options
   const groups = new Map<string, { probes: ToolProbe[]; users: User[] }>()
   const skipped: Target[] = []
   for (const read of reads) {
-    const { probes, unasked } = probesOf(read, env)
+    const { probes, unasked } = await probesOf(read, env)
     for (const probe of probes) {
       const { origin, tool, index } = probe
       const key = JSON.stringify([origin, tool.proxy])

@@ -38,7 +38,7 @@ export interface Unasked {
 const CREDENTIAL = /^(?:authorization|cookie|.*-authorization)$|key|token|secret|passw|credential|auth/i
 
 /** Every tool of a configuration, for each server that offers it. Never throws. */
-export function probesOf(read: Read, env: Env): { probes: ToolProbe[]; unasked: Unasked[] } {
+export async function probesOf(read: Read, env: Env): Promise<{ probes: ToolProbe[]; unasked: Unasked[] }> {
   const { configuration } = read
   const probes: ToolProbe[] = []
   const unasked: Unasked[] = []
@@ -47,7 +47,7 @@ export function probesOf(read: Read, env: Env): { probes: ToolProbe[]; unasked: 
     const { args, subjects } = toolSubjects(configuration, tool, index)
     const servers = subjects[0]!.servers.length ? subjects[0]!.servers : [noServer(configuration.name)]
     for (const server of servers) {
-      const made = probe(tool, args, server, env)
+      const made = await probe(tool, args, server, env)
       if (typeof made === 'string') unasked.push({ tool, index, why: made })
       else probes.push({ ...made, tool, server, index })
     }
@@ -60,12 +60,12 @@ function noServer(name: string): Server {
   return { name, config: {} }
 }
 
-function probe(
+async function probe(
   tool: Tool,
   args: Args,
   server: Server,
   env: Env,
-): Omit<ToolProbe, 'tool' | 'server' | 'index'> | string {
+): Promise<Omit<ToolProbe, 'tool' | 'server' | 'index'> | string> {
   const compile = templateCompiler(env, [])
   const config = renderConfig(server, [], compile, [])
   const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, env)
@@ -76,17 +76,17 @@ function probe(
     const Args = sampleArgs(args, true, flavour, template.references)
     return endpoint({ Config: config, Args, Request: sampleRequest(template.references) })
   }
-  const target = firstThatRenders(render)
+  const target = await firstThatRenders(render)
   if (typeof target === 'string') return target
   const required = tool.args.some((arg) => arg.required && arg.position === 'query')
-  return { ...target, ...trustedHeaders(tool, config, env), fixed: isFixed(template) && !required }
+  return { ...target, ...(await trustedHeaders(tool, config, env)), fixed: isFixed(template) && !required }
 }
 
-function firstThatRenders<T>(render: (flavour: Flavour) => T): T | string {
+async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>): Promise<T | string> {
   let why = ''
   for (const flavour of FLAVOURS) {
     try {
-      return render(flavour)
+      return await render(flavour)
     } catch (error) {
       if (!(error instanceof CallError) && !(error instanceof RenderError)) throw error
       why ||= error instanceof CallError ? (error.detail ?? error.text) : error.message
@@ -96,7 +96,7 @@ function firstThatRenders<T>(render: (flavour: Flavour) => T): T | string {
 }
 
 /** The headers that the author wrote whole, or took from `.Config` and the environment. */
-function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
+async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, env: Env) {
   const entries = Object.entries(tool.headers)
   const fixed = entries.filter(([, source]) => {
     const { template } = compileQuietly(source, 'header', REQUEST_ROOTS, env)
@@ -106,7 +106,7 @@ function trustedHeaders(tool: Tool, config: Readonly<Record<string, string>>, en
   const made = compileHeaders(own, [], config, templateCompiler(env, []), [])
   const root = { Config: config, Args: {} as JsonObject, Request: {} }
   // Without a body nothing has its type.
-  const headers = pairs(made.make(root, {})).filter(([name]) => name.toLowerCase() !== 'content-type')
+  const headers = pairs(await made.make(root, {})).filter(([name]) => name.toLowerCase() !== 'content-type')
   const given = new Set(fixed.map(([name]) => name))
   const ofCalls = [
     ...entries.filter(([name]) => !given.has(name)).map(([name]) => name),

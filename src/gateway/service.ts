@@ -6,6 +6,7 @@ import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 import { closest, nearest } from '../template/index.ts'
+import { giveWay } from '../template/turn.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 
 export interface ServiceParts {
@@ -93,17 +94,18 @@ function callTool({ configuration, prefix, tools, log, onCall }: ServiceParts): 
     }
     if (failure) log.warn(line, 'tool call failed')
     else log.info(line, 'tool call')
+    await giveWay()
     return { result: stringify(result) }
   }
 }
 
 function getPrompt(prompts: Prompts): Method {
   const names = prompts.list.map((prompt) => prompt.name)
-  return (params) => {
+  return async (params) => {
     const { name, arguments: given = {} } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
     if (!names.includes(name)) return invalid(unknown('prompt', name, names))
-    const { result, error } = prompts.get(name, given as Record<string, string>)
+    const { result, error } = await prompts.get(name, given as Record<string, string>)
     return error === undefined ? { result: stringify(result) } : invalid(error)
   }
 }

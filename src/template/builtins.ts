@@ -54,7 +54,7 @@ export const builtins: readonly FunctionEntry[] = [
     },
   ),
   define('html values:any...', 'The values as text, escaped for HTML', (args, host) =>
-    evalArgs(args, host).replace(/[\0<>&'"]/g, (char) => HTML[char]!),
+    escapeHtml(evalArgs(args, host)),
   ),
   define('js values:any...', 'The values as text, escaped for JavaScript strings', (args, host) =>
     evalArgs(args, host).replace(JS, escapeJs),
@@ -166,13 +166,14 @@ export function limited(text: string, host: Host): string {
   return text
 }
 
-const HTML: Record<string, string> = {
-  '\0': '\ufffd',
-  '<': '&lt;',
-  '>': '&gt;',
-  '&': '&amp;',
-  "'": '&#39;',
-  '"': '&#34;',
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('\0', '\ufffd')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll("'", '&#39;')
+    .replaceAll('"', '&#34;')
 }
 
 const JS = /[\0-\x1f\\'"<>&=]|[^\x7f\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
@@ -193,18 +194,29 @@ function escapeJs(char: string): string {
   }
 }
 
-/** What each byte becomes. */
-const QUERY = Array.from({ length: 256 }, (_, byte) => {
-  const char = String.fromCharCode(byte)
-  if (byte < 128 && /[\w.~-]/.test(char)) return char
-  return byte === 0x20 ? '+' : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+/** By code: what stands for itself in a query, or as `+`. */
+const PLAIN_IN_QUERY = Array.from({ length: 256 }, (_, byte) => {
+  if (byte === 0x20) return 0x2b
+  return byte < 128 && /[\w.~-]/.test(String.fromCharCode(byte)) ? byte : 0
 })
+const HEX = Buffer.from('0123456789ABCDEF')
 
 /** Go's url.QueryEscape: spaces become `+`. */
 export function queryEscape(text: string): string {
-  let out = ''
-  for (const byte of toBytes(text)) out += QUERY[byte]
-  return out
+  const bytes = toBytes(text)
+  const out = Buffer.allocUnsafe(3 * bytes.length)
+  let size = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    const plain = PLAIN_IN_QUERY[byte]!
+    if (plain !== 0) out[size++] = plain
+    else {
+      out[size++] = 0x25
+      out[size++] = HEX[byte >> 4]!
+      out[size++] = HEX[byte & 15]!
+    }
+  }
+  return out.toString('latin1', 0, size)
 }
 
 function call([fn, ...args]: unknown[]): unknown {

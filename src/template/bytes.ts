@@ -85,7 +85,22 @@ export function byteSlice(text: string, from: number, to: number): string {
 /** Orders as Go does, by bytes. */
 export function compareBytes(a: string, b: string): number {
   if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : a > b ? 1 : 0
-  return Buffer.compare(toBytes(a), toBytes(b))
+  const end = Math.min(a.length, b.length)
+  let at = 0
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++
+  // Both may differ in the second half of a character.
+  if (at > 0 && isHighSurrogate(a.charCodeAt(at - 1))) at--
+  const [left, right] = [a.codePointAt(at) ?? -1, b.codePointAt(at) ?? -1]
+  if (!isSurrogate(left) && !isSurrogate(right)) return left - right
+  return Buffer.compare(toBytes(a.slice(at)), toBytes(b.slice(at)))
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff
 }
 
 /** The text as valid Unicode: bytes that form a character join, what is left becomes U+FFFD. */
@@ -96,7 +111,11 @@ export function wellFormed(text: string): string {
 
 /** The keys of an object in Go's order of map keys. */
 export function sortedKeys(object: object): string[] {
-  const keys = Object.keys(object)
+  return sortKeys(Object.keys(object))
+}
+
+/** Sorts in place. */
+export function sortKeys(keys: string[]): string[] {
   if (keys.length < 2) return keys
   // Without surrogates the order of UTF-16 units is that of bytes, and much faster.
   return keys.some((key) => SURROGATE.test(key)) ? keys.sort(compareBytes) : keys.sort()

@@ -92,11 +92,13 @@ function invoked(
   let cost = steps
   for (const arg of args) {
     if (typeof arg === 'string') cost += Math.trunc(arg.length / units)
-    else if (Array.isArray(arg)) cost += arg.length >> 2
+    else if (Array.isArray(arg)) cost += arg.length >> 4
   }
   state.at = span
+  state.callBegins()
   state.charge(cost)
   const result = entry.call(args, state)
+  state.callEnds()
   if (typeof result === 'string') {
     if (result.length > state.max) throw new Fault('limit', `a text is longer than ${state.max}`)
     if (result.length > 64) state.charge(result.length >> 6)

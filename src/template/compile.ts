@@ -171,7 +171,7 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
           state.out += before
           state.at = node
           run(state, dot)
-          return 0
+          return state.steps < state.look ? state.pause() : 0
         },
         end: context,
       }
@@ -285,9 +285,7 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
     state.charge(main.cost)
     state.vars = new Array(main.slots)
     state.vars[0] = state.root
-    main.run(state, state.root)
-    state.checkSize()
-    return 0
+    return main.run(state, state.root)
   }
 }
 

@@ -108,16 +108,35 @@ function compileWith(
   const run = compileTree(tree, compilation, rulesOf(place, source, sink))
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const render = (data: unknown): string | undefined => {
+  const stateOf = (data: unknown, inTurns: boolean): State => {
     const root = options.roots
       ? new Struct(options.roots, (data ?? {}) as Record<string, unknown>, '*main.Context')
       : data
-    const state = new State(root === null ? undefined : root, place, limits)
+    return new State(root === null ? undefined : root, place, limits, inTurns)
+  }
+  const finished = (state: State) => {
+    state.checkSize()
+    return finish(state, place, frame)
+  }
+  const render = (data: unknown): string | undefined => {
+    const state = stateOf(data, false)
     try {
       run(state, state.root)
-      return finish(state, place, frame)
+      return finished(state)
     } catch (error) {
       throw asRenderError(error, state, source, locate)
+    }
+  }
+  const renderInTurns = (data: unknown): string | undefined | Promise<string | undefined> => {
+    const state = stateOf(data, true)
+    const failed = (error: unknown): never => {
+      throw asRenderError(error, state, source, locate)
+    }
+    try {
+      const signal = run(state, state.root)
+      return typeof signal === 'number' ? finished(state) : signal.then(() => finished(state)).catch(failed)
+    } catch (error) {
+      return failed(error)
     }
   }
   return {
@@ -126,6 +145,7 @@ function compileWith(
       references: [...compilation.references.values()],
       constant: compilation.dynamic ? undefined : constantOf(render),
       render,
+      renderInTurns,
     },
     errors: [],
   }

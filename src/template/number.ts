@@ -5,8 +5,10 @@ const MIN_INT = -(2n ** 63n)
 const MAX_UINT = 2n ** 64n - 1n
 /** Underscores only between digits or after the base prefix. */
 const INTEGER = /^[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|[1-9](?:_?[0-9])*|0)$/
-const DECIMAL = /^[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?$/
-const HEX_FLOAT = /^([+-]?)0[xX]([0-9a-fA-F_]*)\.?([0-9a-fA-F_]*)[pP]([+-]?\d[\d_]*)$/
+const DECIMAL = /^[+-]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?$/
+const HEX_FLOAT = /^([+-]?)0[xX]([0-9a-fA-F_]*)(?:\.([0-9a-fA-F_]*))?[pP]([+-]?\d[\d_]*)$/
+/** Longer texts are not numbers: reading the digits of one takes long. */
+const MAX_LENGTH = 400
 
 export type ParsedNumber = { value: bigint | number | Complex } | { error: string }
 
@@ -30,7 +32,7 @@ export function overflowsInt(value: bigint): boolean {
 }
 
 export function parseInteger(text: string): bigint | undefined {
-  if (!INTEGER.test(text) || /_$/.test(text)) return undefined
+  if (text.length > MAX_LENGTH || !INTEGER.test(text) || /_$/.test(text)) return undefined
   const negative = text[0] === '-'
   let digits = text.replace(/^[+-]/, '').replaceAll('_', '')
   if (/^0[0-7]+$/.test(digits)) digits = `0o${digits.slice(1)}`
@@ -40,13 +42,14 @@ export function parseInteger(text: string): bigint | undefined {
 
 /** @returns undefined for wrong syntax or a value out of range */
 export function parseFloatText(text: string): number | undefined {
-  if (/__|_$|_[.eEpP]|[.eEpP+-]_/.test(text)) return undefined
+  if (text.length > MAX_LENGTH || /__|_$|_[.eEpP]|[.eEpP+-]_/.test(text)) return undefined
   const hex = HEX_FLOAT.exec(text)
   if (hex) {
-    const digits = (hex[2]! + hex[3]!).replaceAll('_', '')
+    const fraction = (hex[3] ?? '').replaceAll('_', '')
+    const digits = hex[2]!.replaceAll('_', '') + fraction
     if (digits === '') return undefined
     const mantissa = Number(`0x${digits}`)
-    const exponent = Number(hex[4]!.replaceAll('_', '')) - 4 * hex[3]!.replaceAll('_', '').length
+    const exponent = Number(hex[4]!.replaceAll('_', '')) - 4 * fraction.length
     const value = mantissa * 2 ** exponent
     if (!Number.isFinite(value)) return undefined
     return hex[1] === '-' ? -value : value
@@ -57,6 +60,7 @@ export function parseFloatText(text: string): number | undefined {
 }
 
 function parseComplex(text: string): ParsedNumber {
+  if (text.length > MAX_LENGTH) return { error: `bad number syntax: "${text}"` }
   const split = text.slice(0, -1).search(/(?<=[^eEpP])[+-](?!.*(?<=[^eEpP])[+-])/)
   if (split <= 0) {
     // Go reads it as a float only: 017i is 17i, and 0x1i is no number.

@@ -1,8 +1,8 @@
 import { ExactNumber } from '../json/index.ts'
-import { sortedKeys } from './bytes.ts'
+import { sortedKeys, sortKeys } from './bytes.ts'
 import { Fault } from './errors.ts'
 import { formatShortest } from './float.ts'
-import { asMap, Byte, Struct } from './kinds.ts'
+import { asMap, Byte, type Plain, Struct } from './kinds.ts'
 import { Complex } from './nodes.ts'
 import { GoTime } from './time.ts'
 import { DEFAULT_TEMPLATE_LIMITS } from './types.ts'
@@ -11,7 +11,7 @@ import { DEFAULT_TEMPLATE_LIMITS } from './types.ts'
 const MAX_DEPTH = 1000
 
 /** A list that holds itself several times over may have more items than memory. */
-const MAX_ITEMS = 2_000_000
+const MAX_ITEMS = 1_000_000
 let items = 0
 /** One that holds the same long text many times, too. */
 const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
@@ -22,10 +22,15 @@ function bounded(text: string): string {
   return text
 }
 
-/** Counts an item of the value that is printed now; depth 0 begins. @throws Fault `limit` */
+/** Looks at a value that is printed now; depth 0 begins. @throws Fault `limit` */
 function visit(depth: number): void {
-  items = depth === 0 ? 0 : items + 1
+  if (depth === 0) items = 0
   if (depth > MAX_DEPTH) throw new Fault('limit', `a value is nested deeper than ${MAX_DEPTH}`)
+}
+
+/** Counts items of a list or map within. @throws Fault `limit` */
+function count(more: number): void {
+  items += more
   if (items > MAX_ITEMS) throw new Fault('limit', `a value has more than ${MAX_ITEMS} items`)
 }
 
@@ -42,7 +47,10 @@ export function printGo(value: unknown, depth = 0): string {
     case 'object': {
       if (value === null) return '<nil>'
       visit(depth)
-      if (Array.isArray(value)) return `[${value.map((item) => printGo(item, depth + 1)).join(' ')}]`
+      if (Array.isArray(value)) {
+        count(value.length)
+        return `[${value.map((item) => printGo(item, depth + 1)).join(' ')}]`
+      }
       if (value instanceof Struct) {
         return `{${value
           .entries()
@@ -51,9 +59,9 @@ export function printGo(value: unknown, depth = 0): string {
       }
       const map = asMap(value)
       if (!map) return printScalar(value)
-      return `map[${sortedKeys(map)
-        .map((key) => `${key}:${printGo(map[key], depth + 1)}`)
-        .join(' ')}]`
+      const keys = sortedKeys(map)
+      count(keys.length)
+      return `map[${keys.map((key) => `${key}:${printGo(map[key], depth + 1)}`).join(' ')}]`
     }
     case 'function':
       return '0x1'
@@ -120,13 +128,8 @@ export function toJson(value: unknown, html: boolean, depth = 0): string {
       if (value instanceof Byte) return String(value.value)
       if (value instanceof GoTime) return JSON.stringify(value.toJSON())
       if (value instanceof Complex) throw new Fault('exec', 'JSON has no complex numbers')
-      if (value instanceof Struct) return jsonObject(value.entries(), html, depth)
-      const map = asMap(value)!
-      return jsonObject(
-        sortedKeys(map).map((key) => [key, map[key]] as [string, unknown]),
-        html,
-        depth,
-      )
+      if (value instanceof Struct) return jsonStruct(value, html, depth)
+      return jsonMap(asMap(value)!, html, depth)
     }
     case 'function':
       throw new Fault('exec', 'JSON has no functions')
@@ -136,7 +139,8 @@ export function toJson(value: unknown, html: boolean, depth = 0): string {
 }
 
 function jsonArray(list: readonly unknown[], html: boolean, depth: number): string {
-  items += list.length
+  count(list.length)
+  if (!html && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
   let text = '['
   for (let at = 0; at < list.length; at++) {
     text = bounded(text + (at > 0 ? ',' : '') + toJson(list[at], html, depth + 1))
@@ -144,13 +148,55 @@ function jsonArray(list: readonly unknown[], html: boolean, depth: number): stri
   return `${text}]`
 }
 
-function jsonObject(entries: [string, unknown][], html: boolean, depth: number): string {
+/** What JSON.stringify writes as `toJson` does, and faster where there is much of it. */
+function isPlainScalar(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+/** The keys of a map, and in their order with their texts. */
+interface Shape {
+  html: boolean
+  keys: readonly string[]
+  sorted: readonly string[]
+  heads: readonly string[]
+}
+
+/** The last one at each depth: the items of a list mostly have the same keys. */
+const shapes: (Shape | undefined)[] = []
+
+function shapeOf(map: Plain, html: boolean, depth: number): Shape {
+  const keys = Object.keys(map)
+  const last = shapes[depth]
+  if (
+    last?.html === html &&
+    last.keys.length === keys.length &&
+    last.keys.every((key, at) => key === keys[at])
+  ) {
+    return last
+  }
+  const sorted = sortKeys(keys.slice())
+  const heads = sorted.map((key, at) => `${at > 0 ? ',' : ''}${toJson(key, html)}:`)
+  const shape = { html, keys, sorted, heads }
+  // Large ones are not kept alive.
+  if (keys.length <= 64) shapes[depth] = shape
+  return shape
+}
+
+function jsonMap(map: Plain, html: boolean, depth: number): string {
+  const { sorted, heads } = shapeOf(map, html, depth)
+  count(sorted.length)
   let text = '{'
-  for (const [key, member] of entries) {
-    if (text.length > 1) text += ','
-    text = bounded(`${text}${toJson(key, html)}:${toJson(member, html, depth + 1)}`)
+  for (let at = 0; at < sorted.length; at++) {
+    text = bounded(text + heads[at]! + toJson(map[sorted[at]!], html, depth + 1))
   }
   return `${text}}`
+}
+
+function jsonStruct(struct: Struct, html: boolean, depth: number): string {
+  const members = struct
+    .entries()
+    .map(([key, member]) => `${toJson(key, html)}:${toJson(member, html, depth + 1)}`)
+  return `{${members.join(',')}}`
 }
 
 function escapeHtml(char: string): string {

@@ -2,7 +2,7 @@ import { execFault, Fault } from './errors.ts'
 import { truth } from './kinds.ts'
 import { type ActionNode, type BranchNode, callsAny, type TemplateNode } from './nodes.ts'
 import type { Eval, Run, Sink, State } from './state.ts'
-import { eachItem } from './values.ts'
+import { type Items, itemsOf } from './values.ts'
 
 /** What the nodes of a template become: functions that write to the state. */
 
@@ -21,9 +21,11 @@ export function printing(run: Eval, sink: Sink, node: ActionNode, before: string
     const value = run(state, dot)
     state.strict = false
     state.at = node
-    state.out += sink(state, value)
+    const text = sink(state, value)
+    if (text.length > 1024) state.charge(text.length >> 8)
+    state.out += text
     if (state.out.length > state.max) state.checkSize()
-    return 0
+    return state.steps < state.look ? state.pause() : 0
   }
 }
 
@@ -31,14 +33,24 @@ export function sequence(runs: readonly Run[]): Run {
   const [first, second] = runs
   if (first === undefined) return () => 0
   if (second === undefined) return first
-  if (runs.length === 2) return (state, dot) => first(state, dot) || second(state, dot)
-  return (state, dot) => {
-    for (let at = 0; at < runs.length; at++) {
-      const signal = runs[at]!(state, dot)
-      if (signal !== 0) return signal
+  if (runs.length === 2) {
+    return (state, dot) => {
+      const signal = first(state, dot)
+      if (signal === 0) return second(state, dot)
+      return typeof signal === 'number' ? signal : signal.then((later) => later || second(state, dot))
     }
-    return 0
   }
+  return (state, dot) => runFrom(runs, 0, state, dot)
+}
+
+function runFrom(runs: readonly Run[], from: number, state: State, dot: unknown): ReturnType<Run> {
+  for (let at = from; at < runs.length; at++) {
+    const signal = runs[at]!(state, dot)
+    if (signal === 0) continue
+    if (typeof signal === 'number') return signal
+    return signal.then((later) => later || runFrom(runs, at + 1, state, dot))
+  }
+  return 0
 }
 
 export function ranging(
@@ -53,6 +65,27 @@ export function ranging(
   missing: boolean,
 ): Run {
   const two = node.pipe.declarations.length > 1
+
+  /** The rounds from one on. */
+  function rounds(items: Items, from: number, state: State): ReturnType<Run> {
+    for (let at = from; at < items.size; at++) {
+      state.charge(cost)
+      const item = items.item(at)
+      if (two) {
+        state.vars[first!] = items.key(at)
+        state.vars[second!] = item
+      } else if (first !== undefined) state.vars[first] = item
+      let signal = body(state, item)
+      if (signal === 0 && state.steps < state.look) signal = state.pause()
+      if (typeof signal !== 'number') {
+        return signal.then((later) => (later === 1 ? 0 : rounds(items, at + 1, state)))
+      }
+      if (state.out.length > state.max) state.checkSize()
+      if (signal === 1) break
+    }
+    return 0
+  }
+
   return (state: State, dot) => {
     state.at = node
     const value = list(state, dot)
@@ -63,17 +96,9 @@ export function ranging(
     // As in Go, the variables hold the whole value where no round sets them.
     if (first !== undefined) state.vars[first] = value
     if (second !== undefined) state.vars[second] = value
-    const some = eachItem(value, go, state, (key, item) => {
-      state.charge(cost)
-      if (two) {
-        state.vars[first!] = key
-        state.vars[second!] = item
-      } else if (first !== undefined) state.vars[first] = item
-      const signal = body(state, item)
-      if (state.out.length > state.max) state.checkSize()
-      return signal === 1
-    })
-    return some || !otherwise ? 0 : otherwise(state, dot)
+    const items = itemsOf(value, go, state)
+    if (items.size > 0) return rounds(items, 0, state)
+    return otherwise ? otherwise(state, dot) : 0
   }
 }
 
@@ -108,10 +133,13 @@ export function calling(callable: Callable, argument: Eval | undefined, node: Te
     const saved = state.vars
     state.vars = new Array(callable.slots)
     state.vars[0] = data
-    callable.run(state, data)
-    state.vars = saved
-    state.depth--
-    state.checkSize()
-    return 0
+    const signal = callable.run(state, data)
+    const leave = (): ReturnType<Run> => {
+      state.vars = saved
+      state.depth--
+      state.checkSize()
+      return state.steps < state.look ? state.pause() : 0
+    }
+    return typeof signal === 'number' ? leave() : signal.then(leave)
   }
 }

@@ -1,7 +1,14 @@
 import { Fault } from './errors.ts'
 import type { Host } from './function.ts'
 import type { Span } from './nodes.ts'
+import { nextTurn, turnIsOver } from './turn.ts'
 import type { Limits, Place } from './types.ts'
+
+/** Steps after which the clock is looked at. */
+const LOOK = 256
+
+/** Steps that one call of a function may take: about 100 ms, for it cannot be interrupted. */
+export const CALL_STEPS = 100_000
 
 /** One rendering under way. */
 export class State implements Host {
@@ -28,29 +35,63 @@ export class State implements Host {
   originChecked = false
   readonly go: boolean
   readonly max: number
-  private steps: number
+  /** Steps that are left. */
+  steps: number
+  /** The clock is looked at when fewer are left. */
+  look: number
+  /** Fewer may not be left while a function works. */
+  private least = 0
+  /** Milliseconds that earlier turns took, and when this one began. */
+  private worked = 0
+  private began = 0
 
   constructor(
     /** The root; a Struct when it is closed. */
     readonly root: unknown,
     readonly place: Place,
     readonly limits: Limits,
+    /** Whether it may pause. */
+    inTurns: boolean,
   ) {
     this.go = place === 'go'
     this.max = limits.output
     this.steps = limits.steps
+    this.look = inTurns ? this.steps - LOOK : Number.NEGATIVE_INFINITY
+    if (inTurns) this.began = performance.now()
+  }
+
+  /** Where a rendering may pause: when its turn is over, it goes on in another one. @throws Fault `limit` */
+  pause(): Signal | Promise<Signal> {
+    this.look = this.steps - LOOK
+    const { time } = this.limits
+    if (this.worked + performance.now() - this.began > time) {
+      throw new Fault('limit', `more than ${time} ms`, undefined, TOO_MUCH)
+    }
+    return turnIsOver() ? this.goOnLater() : 0
+  }
+
+  private async goOnLater(): Promise<Signal> {
+    this.worked += performance.now() - this.began
+    await nextTurn()
+    this.began = performance.now()
+    return 0
+  }
+
+  /** From here to `callEnds` one function works. */
+  callBegins(): void {
+    this.least = Math.max(0, this.steps - CALL_STEPS)
+  }
+
+  callEnds(): void {
+    this.least = 0
   }
 
   charge(steps: number): void {
     this.steps -= steps
-    if (this.steps < 0) {
-      throw new Fault(
-        'limit',
-        `more than ${this.limits.steps} steps`,
-        undefined,
-        'a loop runs too often, or what it works on is too long',
-      )
-    }
+    if (this.steps >= this.least) return
+    throw this.steps < 0
+      ? new Fault('limit', `more than ${this.limits.steps} steps`, undefined, TOO_MUCH)
+      : new Fault('limit', 'too long a value for this function', undefined, 'give it less at a time')
   }
 
   missing(): void {
@@ -70,6 +111,7 @@ export function isHeader(place: Place): boolean {
 }
 
 const START: Span = { start: 0, end: 0 }
+const TOO_MUCH = 'a loop runs too often, or what it works on is too long'
 
 export function missingFault(): Fault {
   return new Fault(
@@ -84,7 +126,8 @@ export type Eval = (state: State, dot: unknown) => unknown
 
 /** What a node did: 0 went on, 1 `break`, 2 `continue`. */
 export type Signal = 0 | 1 | 2
-export type Run = (state: State, dot: unknown) => Signal
+/** A promise where the rendering paused: the node goes on by itself, and what follows waits for it. */
+export type Run = (state: State, dot: unknown) => Signal | Promise<Signal>
 
 /** Makes the text that a value prints as, where it stands. */
 export type Sink = (state: State, value: unknown) => string

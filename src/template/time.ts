@@ -183,9 +183,12 @@ const READERS: Record<string, string> = {
 }
 
 const MAX_PIECES = 16
+/** It becomes a regular expression, and to make a long one takes long. */
+const MAX_LAYOUT = 1000
 
 /** Parses by a layout of Go; without a zone in the text it is in `zone`. Undefined when the text does not fit. */
 export function parseTime(text: string, layout: string, zone: string): GoTime | undefined {
+  if (layout.length > MAX_LAYOUT) return undefined
   const pieces = [...layout.matchAll(PIECES)]
   // Many pieces of open length could be tried in too many ways.
   if (pieces.length > MAX_PIECES) return undefined

@@ -13,11 +13,18 @@ export interface Limits {
   depth: number
   /** Actions, loop rounds and function calls of one rendering. Default 1,000,000. */
   steps: number
+  /** Milliseconds of work of one rendering in turns. Default 10,000. */
+  time: number
   /** UTF-16 units of one rendering's output, and of any text on the way. Default 32 Mi. */
   output: number
 }
 
-export const DEFAULT_TEMPLATE_LIMITS: Limits = { depth: 500, steps: 1_000_000, output: 32 * 1024 * 1024 }
+export const DEFAULT_TEMPLATE_LIMITS: Limits = {
+  depth: 500,
+  steps: 1_000_000,
+  time: 10_000,
+  output: 32 * 1024 * 1024,
+}
 
 export interface CompileOptions {
   place: Place
@@ -77,6 +84,8 @@ export interface Template {
    * @throws RenderError
    */
   render(data: unknown): string | undefined
+  /** The same for what others send: a promise where it takes so long that it goes on in later turns. */
+  renderInTurns(data: unknown): string | undefined | Promise<string | undefined>
 }
 
 export type Compiled = { template: Template; errors: [] } | { template: undefined; errors: TemplateError[] }

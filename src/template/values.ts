@@ -1,4 +1,4 @@
-import { sortedKeys } from './bytes.ts'
+import { sortKeys } from './bytes.ts'
 import { execFault, Fault } from './errors.ts'
 import type { Host } from './function.ts'
 import { asMap, type Plain, Struct, typeName } from './kinds.ts'
@@ -53,29 +53,27 @@ function smallInt(value: number): bigint {
   return SMALL_INTS[value] ?? BigInt(value)
 }
 
-/** A range's rounds: calls `round` for each item until it answers true. @throws Fault */
-export function eachItem(
-  value: unknown,
-  go: boolean,
-  host: Host,
-  round: (key: unknown, item: unknown) => boolean,
-): boolean {
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at++) if (round(smallInt(at), value[at] ?? null)) break
-    return value.length > 0
-  }
-  if (value === undefined || value === null) return false
+/** What a range goes over. */
+export interface Items {
+  size: number
+  key(at: number): unknown
+  item(at: number): unknown
+}
+
+/** @throws Fault */
+export function itemsOf(value: unknown, go: boolean, host: Host): Items {
+  if (Array.isArray(value)) return { size: value.length, key: smallInt, item: (at) => value[at] ?? null }
+  if (value === undefined || value === null) return { size: 0, key: smallInt, item: smallInt }
   const map = asMap(value)
   if (map) {
-    const names = sortedKeys(map)
+    const names = Object.keys(map)
     host.charge(names.length)
-    for (const name of names) if (round(name, map[name] ?? null)) break
-    return names.length > 0
+    sortKeys(names)
+    return { size: names.length, key: (at) => names[at], item: (at) => map[names[at]!] ?? null }
   }
   const count = countOf(value, go)
   if (count === undefined) throw new Fault('exec', `range can't iterate over a ${typeName(value)}`)
-  for (let at = 0n; at < count; at++) if (round(at, at)) break
-  return count > 0n
+  return { size: Number(count), key: smallInt, item: smallInt }
 }
 
 function countOf(value: unknown, go: boolean): bigint | undefined {

@@ -1,17 +1,24 @@
 import type { Tool } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import type { Place, Template } from '../template/index.ts'
+import { CallError } from './failure.ts'
 import type { Headers } from './headers.ts'
-import { argParts, encodeParts, type Part } from './multipart.ts'
+import { argParts, partWriter } from './multipart.ts'
 import type { Root } from './root.ts'
-import { type CompileTemplate, REQUEST_ROOTS, render } from './templates.ts'
+import { type CompileTemplate, REQUEST_ROOTS, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
 import { queryPairs } from './values.ts'
+import { sizeText } from './words.ts'
 
 export interface Body {
   template?: Template | undefined
   /** Undefined: the request has none. @throws CallError */
-  make(root: Root, args: JsonObject): { body: string | Buffer; contentType?: string } | undefined
+  make(root: Root, args: JsonObject): Promise<MadeBody | undefined>
+}
+
+export interface MadeBody {
+  body: string | Buffer
+  contentType?: string
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -21,33 +28,35 @@ const MAY_BE_EMPTY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
  * The body of a tool's requests: its `form-data` arguments as multipart, its `requestBody`, or its `body`
  * arguments as one JSON object (as a form when the tool says so by its Content-Type). A `requestBody` is sent
  * with every method, also with GET: some search APIs want it so.
+ * @param maxSize bytes; a multipart body is given up as soon as it is larger
  */
 export function compileBody(
   tool: Tool,
   path: (string | number)[],
   headers: Headers,
+  maxSize: number,
   compile: CompileTemplate,
   problems: Problem[],
 ): Body {
   const parts = tool.args.filter(({ position }) => position === 'form-data')
-  if (parts.length > 0) return { make: (_root, args) => multipart(parts, args) }
+  if (parts.length > 0) return { make: async (_root, args) => multipart(parts, args, maxSize) }
   const fallback = headers.namesContentType ? {} : { contentType: 'application/json' }
 
   if (tool.requestBody !== undefined) {
     const place = bodyPlace(headers)
     const template = compile(tool.requestBody, [...path, 'requestBody'], place, REQUEST_ROOTS)
-    if (!template) return { make: () => undefined }
+    if (!template) return { make: async () => undefined }
     return {
       template,
-      make(root) {
-        const body = render(template, root, 'requestBody') ?? ''
+      async make(root) {
+        const body = (await renderInTurns(template, root, 'requestBody')) ?? ''
         return body === '' ? undefined : { body, ...fallback }
       },
     }
   }
 
   const members = tool.args.filter(({ position }) => position === 'body')
-  if (members.length === 0) return { make: () => undefined }
+  if (members.length === 0) return { make: async () => undefined }
   const form = headers.mediaType === FORM
   if (!form && headers.mediaType !== undefined && !isJsonType(headers.mediaType))
     problems.push({
@@ -58,7 +67,7 @@ export function compileBody(
       hint: 'Write a requestBody, or remove the Content-Type',
     })
   return {
-    make(_root, args) {
+    async make(_root, args) {
       const given = members.filter(({ name }) => Object.hasOwn(args, name))
       if (given.length === 0 && MAY_BE_EMPTY.has(tool.method)) return undefined
       const entries = given.map(({ name }): [string, Json] => [name, args[name]!])
@@ -79,8 +88,24 @@ export function isJsonType(mediaType: string): boolean {
   return mediaType.endsWith('+json') || mediaType === 'application/json' || mediaType === 'text/json'
 }
 
-function multipart(args: Tool['args'], values: JsonObject): { body: Buffer; contentType: string } {
-  const parts: Part[] = []
-  for (const { name } of args) if (Object.hasOwn(values, name)) parts.push(...argParts(name, values[name]!))
-  return encodeParts(parts)
+function multipart(args: Tool['args'], values: JsonObject, maxSize: number): MadeBody {
+  const writer = partWriter()
+  for (const { name } of args) {
+    if (!Object.hasOwn(values, name)) continue
+    for (const part of argParts(name, values[name]!)) checkBytes(writer.write(part), maxSize)
+  }
+  return writer.end()
+}
+
+/** @throws CallError for a body that is larger than the limit */
+export function checkSize(body: string | Buffer, maxSize: number): void {
+  checkBytes(typeof body === 'string' ? Buffer.byteLength(body) : body.length, maxSize)
+}
+
+function checkBytes(size: number, maxSize: number): void {
+  if (size > maxSize)
+    throw new CallError(
+      'too-large',
+      `Nothing was sent: the body would be larger than the limit of ${sizeText(maxSize)} (maxRequestSize).`,
+    )
 }

@@ -122,5 +122,10 @@ function decodeText(body: Buffer, charset: string | undefined): string {
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 function decodeWindows1252(body: Buffer): string {
-  return body.toString('latin1').replace(/[\x80-\x9f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80]!)
+  const units = Buffer.allocUnsafe(2 * body.length)
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!
+    units.writeUInt16LE(byte >> 5 === 4 ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte, 2 * at)
+  }
+  return units.toString('utf16le')
 }

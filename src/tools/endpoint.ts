@@ -3,7 +3,8 @@ import type { Json } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
-import { isFixed, render } from './templates.ts'
+import { isFixed, renderInTurns } from './templates.ts'
+import { percentEncode } from './values.ts'
 
 /** Where a request goes: `path` holds the query too, and is ASCII without a fragment. */
 export interface Target {
@@ -12,7 +13,7 @@ export interface Target {
 }
 
 /** Makes the target of a call. @throws CallError */
-export type Endpoint = (root: Root) => Target
+export type Endpoint = (root: Root) => Target | Promise<Target>
 
 /** What the template means to reach, as far as it can be known before a call. */
 interface Intent {
@@ -36,8 +37,8 @@ export function compileEndpoint(
   let known = ''
   let origin = ''
   return {
-    endpoint(root) {
-      const url = render(template, root, 'endpoint') ?? ''
+    async endpoint(root) {
+      const url = (await renderInTurns(template, root, 'endpoint')) ?? ''
       const end = originEnd(url)
       if (end < 0) return fail(`is not an absolute http or https URL`)
       const text = url.slice(0, end)
@@ -94,13 +95,9 @@ export function readPath(url: string, start: number): string {
   const hash = url.indexOf('#', start)
   let path = hash < 0 ? url.slice(start) : url.slice(start, hash)
   if (path[0] !== '/') path = `/${path}`
-  if (UNSAFE.test(path)) path = path.replace(UNSAFE_RUNS, encodeRun)
+  if (UNSAFE.test(path)) path = path.replace(UNSAFE_RUNS, percentEncode)
   if (DOT_SEGMENT.test(path)) return fail('has a path segment that is `.` or `..`')
   return path
-}
-
-function encodeRun(run: string): string {
-  return encodeURIComponent(Buffer.from(run).toString())
 }
 
 function countSegments(path: string): number {
@@ -180,7 +177,7 @@ function set(root: object, path: readonly string[], value: Json): void {
  * The URL for messages: origin and path, without the query; what comes from `Config` or the environment is
  * shown by its name unless it is an address, since it may be a secret.
  */
-export function shownUrl(origin: string, masked: Template | undefined, root: Root): string {
+export async function shownUrl(origin: string, masked: Template | undefined, root: Root): Promise<string> {
   if (!masked) return origin
   const Config = Object.fromEntries(
     Object.entries(root.Config).map(([key, value]) => [
@@ -189,7 +186,7 @@ export function shownUrl(origin: string, masked: Template | undefined, root: Roo
     ]),
   )
   try {
-    const url = masked.render({ ...root, Config }) ?? ''
+    const url = (await masked.renderInTurns({ ...root, Config })) ?? ''
     const end = originEnd(url)
     if (end < 0) return origin
     return origin + url.slice(end).replace(/[?#].*$/s, '')

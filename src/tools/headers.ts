@@ -4,7 +4,7 @@ import type { Template } from '../template/index.ts'
 import { encodeCookie } from '../template/places/plain.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
-import { type CompileTemplate, isFixed, REQUEST_ROOTS, render } from './templates.ts'
+import { type CompileTemplate, isFixed, REQUEST_ROOTS, render, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
 import { valueText } from './values.ts'
 
@@ -36,7 +36,7 @@ export interface Headers {
   /** Whether the tool names a Content-Type at all. */
   namesContentType: boolean
   /** Names and values in turn. @throws CallError */
-  make(root: Root, args: Record<string, unknown>): string[]
+  make(root: Root, args: Record<string, unknown>): Promise<string[]>
 }
 
 /**
@@ -118,7 +118,7 @@ export function compileHeaders(
     templates: dynamic.map(({ template }) => template),
     mediaType,
     namesContentType: !multipart && (seen.has('content-type') || ofArgsNames.has('content-type')),
-    make(root, args) {
+    async make(root, args) {
       const headers = [...fixed]
       let given: Set<string> | undefined
       for (const { name } of ofArgs) {
@@ -130,7 +130,7 @@ export function compileHeaders(
       }
       for (const { name, what, template } of dynamic) {
         if (given?.has(name.toLowerCase())) continue
-        const value = render(template, root, what)
+        const value = await renderInTurns(template, root, what)
         if (value !== undefined) headers.push(name, headerValue(name, value))
       }
       return headers

@@ -17,8 +17,9 @@ const MEDIA_TYPE =
 const DATA_URI = /^data:([^,;\s]{0,255})((?:;[^,;]{0,255}){0,8}),/i
 
 /** The parts of an argument: one for each item of an array. @throws CallError */
-export function argParts(name: string, value: Json): Part[] {
-  return Array.isArray(value) ? value.map((item) => part(name, item)) : [part(name, value)]
+export function* argParts(name: string, value: Json): Generator<Part> {
+  if (Array.isArray(value)) for (const item of value) yield part(name, item)
+  else yield part(name, value)
 }
 
 function part(name: string, value: Json): Part {
@@ -80,34 +81,56 @@ function percentDecode(text: string): Buffer {
   const bytes = Buffer.from(text)
   let length = 0
   for (let i = 0; i < bytes.length; i++) {
-    const value = bytes[i] === 37 ? Number.parseInt(bytes.toString('latin1', i + 1, i + 3), 16) : Number.NaN
-    const escaped = bytes[i] === 37 && isHex(bytes[i + 1]) && isHex(bytes[i + 2])
+    const value = bytes[i] === 37 ? 16 * hexDigit(bytes[i + 1]) + hexDigit(bytes[i + 2]) : Number.NaN
+    const escaped = !Number.isNaN(value)
     bytes[length++] = escaped ? value : bytes[i]!
     if (escaped) i += 2
   }
   return bytes.subarray(0, length)
 }
 
-function isHex(byte: number | undefined): boolean {
-  return byte !== undefined && /[0-9a-f]/i.test(String.fromCharCode(byte))
+/** The value of a hexadecimal digit, by its code; NaN for anything else. */
+function hexDigit(code = 0): number {
+  if (code >= 48 && code <= 57) return code - 48
+  const letter = code | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : Number.NaN
 }
 
-/** Writes the parts as WHATWG HTML's multipart/form-data encoding does; values go in unchanged. */
-export function encodeParts(parts: Part[]): { body: Buffer; contentType: string } {
+/** Writes parts as WHATWG HTML's multipart/form-data encoding does; values go in unchanged. */
+export function partWriter() {
   // Unguessable, so that no value can hold it.
   const boundary = `plantgw-${randomUUID()}`
   const chunks: Buffer[] = []
-  for (const { name, filename, contentType, data } of parts) {
-    let head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
-    if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
-    if (contentType !== undefined) head += `\r\nContent-Type: ${contentType}`
-    chunks.push(Buffer.from(`${head}\r\n\r\n`), typeof data === 'string' ? Buffer.from(data) : data, CRLF)
+  let size = 0
+  /** Not yet a chunk: making one for each of many small parts takes long. */
+  let text = ''
+  const flush = () => {
+    if (text !== '') chunks.push(Buffer.from(text))
+    text = ''
   }
-  chunks.push(Buffer.from(`--${boundary}--\r\n`))
-  return { body: Buffer.concat(chunks), contentType: `multipart/form-data; boundary=${boundary}` }
+  return {
+    /** @returns how many bytes there are now, at the least */
+    write({ name, filename, contentType, data }: Part): number {
+      let head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
+      if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
+      if (contentType !== undefined) head += `\r\nContent-Type: ${contentType}`
+      text += `${head}\r\n\r\n`
+      if (typeof data === 'string') text += data
+      else {
+        flush()
+        chunks.push(data)
+      }
+      text += '\r\n'
+      size += head.length + data.length + 6
+      return size
+    },
+    end(): { body: Buffer; contentType: string } {
+      text += `--${boundary}--\r\n`
+      flush()
+      return { body: Buffer.concat(chunks), contentType: `multipart/form-data; boundary=${boundary}` }
+    },
+  }
 }
-
-const CRLF = Buffer.from('\r\n')
 
 /** The escapes of WHATWG HTML: line breaks of a name count as CRLF, those of a filename as they are. */
 function escapeFilename(name: string): string {

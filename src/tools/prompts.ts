@@ -3,8 +3,8 @@ import { nearest } from '../findings/index.ts'
 import type { Template } from '../template/index.ts'
 import type { Memo } from '../template/memo.ts'
 import { CallError } from './failure.ts'
-import { type Env, render, templateCompiler } from './templates.ts'
-import type { Problem, PromptAnswer, PromptDefinition, Prompts } from './types.ts'
+import { type Env, renderInTurns, templateCompiler } from './templates.ts'
+import type { Problem, PromptAnswer, PromptDefinition, PromptResult, Prompts } from './types.ts'
 import { isObject } from './values.ts'
 import { cut } from './words.ts'
 
@@ -35,7 +35,7 @@ export function compilePrompts(
   return {
     prompts: {
       list,
-      get(name, args) {
+      async get(name, args) {
         const found = compiled.get(name)
         if (found) return answer(found, args)
         const near = nearest(name, names)
@@ -53,7 +53,7 @@ function definitionOf({ name, title, description, arguments: args }: Prompt): Pr
   return definition
 }
 
-function answer({ prompt, texts }: CompiledPrompt, args: unknown = {}): PromptAnswer {
+async function answer({ prompt, texts }: CompiledPrompt, args: unknown = {}): Promise<PromptAnswer> {
   if (!isObject(args)) return { error: `The arguments of prompt ${prompt.name} must be an object` }
   const wrong = Object.keys(args).find((name) => typeof args[name] !== 'string')
   if (wrong !== undefined)
@@ -64,10 +64,11 @@ function answer({ prompt, texts }: CompiledPrompt, args: unknown = {}): PromptAn
       error: `Missing argument of prompt ${prompt.name}: ${missing.map(({ name }) => name).join(', ')}`,
     }
   try {
-    const messages = prompt.promptResponse.map(({ role }, i) => ({
-      role,
-      content: { type: 'text' as const, text: render(texts[i]!, { Args: args }, 'text') ?? '' },
-    }))
+    const messages: PromptResult['messages'] = []
+    for (const [i, { role }] of prompt.promptResponse.entries()) {
+      const text = (await renderInTurns(texts[i]!, { Args: args }, 'text')) ?? ''
+      messages.push({ role, content: { type: 'text', text } })
+    }
     const { description } = prompt
     return { result: description === undefined ? { messages } : { description, messages } }
   } catch (error) {

@@ -1,9 +1,10 @@
 import type { Json } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
+import { giveWay } from '../template/turn.ts'
 import type { Answer } from './exchange.ts'
 import { CallError } from './failure.ts'
 import { canonicalHeader, define, type Root } from './root.ts'
-import { reads, render } from './templates.ts'
+import { reads, renderInTurns } from './templates.ts'
 
 /** An upstream's answer as templates and results read it. */
 export interface ReadAnswer {
@@ -20,7 +21,7 @@ export interface AnswerTemplate {
   /** Whether it reads the body as text or as JSON. */
   readsBody: boolean
   /** @throws CallError */
-  render(root: Root, read: ReadAnswer): string
+  render(root: Root, read: ReadAnswer): Promise<string>
 }
 
 const PASS_THROUGH = /^\s*\{\{-?\s*\.Response\.Body\s*-?\}\}\s*$/
@@ -33,13 +34,16 @@ export function answerTemplate(template: Template, what: string): AnswerTemplate
   return {
     passesThrough: PASS_THROUGH.test(template.source),
     readsBody: readsData === true || readsText === true,
-    render(root, read) {
+    async render(root, read) {
       const { answer } = read
       const Response: Record<string, unknown> = { Status: answer.status }
       if (readsText) Response.Body = read.text()
       if (readsHeaders) Response.Headers = responseHeaders(answer)
-      if (readsData) addData(Response, read)
-      return render(template, { ...root, Response }, what) ?? ''
+      if (readsData) {
+        addData(Response, read)
+        await giveWay()
+      }
+      return (await renderInTurns(template, { ...root, Response }, what)) ?? ''
     },
   }
 }

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, parse } from '../json/index.ts'
+import { giveWay } from '../template/turn.ts'
 import { describeErrors } from './args.ts'
 import type { Typed } from './decode.ts'
 import { CallError } from './failure.ts'
@@ -25,16 +26,17 @@ export interface Shape {
 export interface Sent {
   method: string
   /** Without query and secrets; made only when it is needed. */
-  url: () => string
+  url: () => Promise<string>
   root: Root
 }
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
-export function successResult(read: Typed, shape: Shape, sent: Sent): ToolResult {
+export async function successResult(read: Typed, shape: Shape, sent: Sent): Promise<ToolResult> {
   const template = shape.responseBody?.passesThrough ? undefined : shape.responseBody
   if (shape.output) return structuredResult(read, template, shape.output, sent)
-  if (isBinary(read)) return { content: [...captions(read, template, sent), binaryContent(read, sent)] }
-  if (template) return textResult(template.render(sent.root, read))
+  if (isBinary(read))
+    return { content: [...(await captions(read, template, sent)), await binaryContent(read, sent)] }
+  if (template) return textResult(await template.render(sent.root, read))
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
   return textResult(read.answer.body.length === 0 ? `${statusText(read)} (empty answer)` : read.text())
 }
@@ -48,25 +50,26 @@ function textResult(text: string): ToolResult {
 }
 
 /** Beside media only a text that does not read the media as text. */
-function captions(read: Typed, template: AnswerTemplate | undefined, sent: Sent): Content[] {
+async function captions(read: Typed, template: AnswerTemplate | undefined, sent: Sent): Promise<Content[]> {
   if (!template || template.readsBody) return []
-  return [{ type: 'text', text: template.render(sent.root, read) }]
+  return [{ type: 'text', text: await template.render(sent.root, read) }]
 }
 
-function binaryContent(read: Typed, sent: Sent): Content {
+async function binaryContent(read: Typed, sent: Sent): Promise<Content> {
   const data = read.answer.body.toString('base64')
   const { kind, mediaType } = read
   if (kind === 'image' || kind === 'audio') return { type: kind, data, mimeType: mediaType }
-  return { type: 'resource', resource: { uri: sent.url(), mimeType: mediaType, blob: data } }
+  return { type: 'resource', resource: { uri: await sent.url(), mimeType: mediaType, blob: data } }
 }
 
-function structuredResult(
+async function structuredResult(
   read: Typed,
   template: AnswerTemplate | undefined,
   { validate, wrapped }: NonNullable<Shape['output']>,
   sent: Sent,
-): ToolResult {
-  const text = template ? template.render(sent.root, read) : read.text()
+): Promise<ToolResult> {
+  const text = template ? await template.render(sent.root, read) : read.text()
+  await giveWay()
   let data: Json
   try {
     data = parse(text)
@@ -80,6 +83,7 @@ function structuredResult(
     )
   }
   const structured: Json = wrapped ? { result: data } : data
+  await giveWay()
   const errors = validate(structured)
   if (errors.length > 0 || !isObject(structured)) {
     // The wrapper is ours: what is said is said of the answer.
@@ -95,7 +99,7 @@ function structuredResult(
     )
   }
   const content: Content[] = [{ type: 'text', text }]
-  if (isBinary(read)) content.push(binaryContent(read, sent))
+  if (isBinary(read)) content.push(await binaryContent(read, sent))
   return { content, structuredContent: structured }
 }
 
@@ -106,15 +110,17 @@ function structuredResult(
  * schema even on errors, so with an output schema it is `_meta['plantgw/error']` instead. `failed` is what kept
  * the tool's `errorBody` from being made.
  */
-export function errorAnswer(
+export async function errorAnswer(
   read: Typed,
   shape: Shape,
   sent: Sent,
-): { result: ToolResult; failed?: CallError | undefined } {
+): Promise<{ result: ToolResult; failed?: CallError | undefined }> {
   const details = errorDetails(read)
   // A redirect that is not followed is no answer of the kind that `errorBody` is written for.
   const template = read.answer.status < 400 ? undefined : shape.errorBody
-  const { text, failed } = template ? errorBodyText(template, read, sent) : { text: errorText(read, sent) }
+  const { text, failed } = template
+    ? await errorBodyText(template, read, sent)
+    : { text: await errorText(read, sent) }
   const result: ToolResult = { content: [{ type: 'text', text }], isError: true }
   if (shape.output) result._meta = { 'plantgw/error': details }
   else result.structuredContent = details
@@ -122,16 +128,16 @@ export function errorAnswer(
 }
 
 /** A template that fails must not hide what the upstream said. */
-function errorBodyText(
+async function errorBodyText(
   template: AnswerTemplate,
   read: Typed,
   sent: Sent,
-): { text: string; failed?: CallError } {
+): Promise<{ text: string; failed?: CallError }> {
   try {
-    return { text: template.render(sent.root, read) }
+    return { text: await template.render(sent.root, read) }
   } catch (error) {
     if (!(error instanceof CallError)) throw error
-    return { text: `${errorText(read, sent)}\n\n${error.text}`, failed: error }
+    return { text: `${await errorText(read, sent)}\n\n${error.text}`, failed: error }
   }
 }
 
@@ -139,15 +145,15 @@ function errorBodyText(
  * The text for an answer that came, but could not be made a result of: that the request was carried out
  * matters more to the caller than why its answer is in no shape.
  */
-export function unshapedText(read: Typed, sent: Sent, error: CallError): string {
+export async function unshapedText(read: Typed, sent: Sent, error: CallError): Promise<string> {
   const { length } = read.answer.body
-  const first = `${sent.method} ${sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
+  const first = `${sent.method} ${await sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
   return length === 0 || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
 }
 
-function errorText(read: Typed, sent: Sent): string {
+async function errorText(read: Typed, sent: Sent): Promise<string> {
   const { status, headers, body } = read.answer
-  const first = `${sent.method} ${sent.url()} answered ${statusText(read)}`
+  const first = `${sent.method} ${await sent.url()} answered ${statusText(read)}`
   if (status < 400 && typeof headers.location === 'string')
     return `${first}: a redirect to ${withoutSecrets(headers.location)} that is not followed; followRedirects of the tool would follow it.`
   if (body.length === 0) return `${first} without a body.`

@@ -62,17 +62,18 @@ interface Resting {
 function restingOf(compiled: Template, place: Place, roots: Roots, env: Env): Resting {
   const { source, references, constant } = compiled
   let awake: Template | undefined = compiled
+  const wake = () => {
+    awake ??= compileQuietly(source, place, roots, env).template
+    if (!awake) throw new CallError('internal', 'A template of this tool cannot be used.')
+    return awake
+  }
   return {
     template: {
       source,
       references,
       constant,
-      render(root) {
-        if (constant !== undefined) return constant
-        awake ??= compileQuietly(source, place, roots, env).template
-        if (!awake) throw new CallError('internal', 'A template of this tool cannot be used.')
-        return awake.render(root)
-      },
+      render: (root) => constant ?? wake().render(root),
+      renderInTurns: (root) => constant ?? wake().renderInTurns(root),
     },
     rest() {
       awake = undefined
@@ -98,7 +99,7 @@ function problemOf(error: TemplateError, path: (string | number)[]): Problem {
 }
 
 /**
- * Renders for a call.
+ * Renders before any call, in one go.
  * @param what names the template in the error, as `unrendered` says
  * @throws CallError
  */
@@ -106,10 +107,33 @@ export function render(template: Template, root: object, what: string): string |
   try {
     return template.render(root)
   } catch (error) {
-    if (error instanceof CallError) throw error
-    if (!(error instanceof RenderError)) throw error
-    throw unrendered(error, template, root, what)
+    throw callErrorOf(error, template, root, what)
   }
+}
+
+/**
+ * Renders for a call: what takes long for the caller's values goes on in later turns.
+ * @param what names the template in the error, as `unrendered` says
+ * @throws CallError
+ */
+export function renderInTurns(
+  template: Template,
+  root: object,
+  what: string,
+): string | undefined | Promise<string | undefined> {
+  const failed = (error: unknown): never => {
+    throw callErrorOf(error, template, root, what)
+  }
+  try {
+    const text = template.renderInTurns(root)
+    return text instanceof Promise ? text.catch(failed) : text
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function callErrorOf(error: unknown, template: Template, root: object, what: string): unknown {
+  return error instanceof RenderError ? unrendered(error, template, root, what) : error
 }
 
 /** Whether the template may read `.A.B`: directly, or through something that holds it. */

@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
+import { giveWay } from '../template/turn.ts'
 import { argsReader } from './args.ts'
-import { compileBody } from './body.ts'
+import { checkSize, compileBody } from './body.ts'
 import { configuredSecrets, masked, maskKeeper, secretsOf } from './credentials.ts'
 import { decodeAnswer, readAnswer } from './decode.ts'
 import { compileEndpoint, shownUrl } from './endpoint.ts'
@@ -32,7 +33,7 @@ import type {
 } from './types.ts'
 import type { CompileSchema } from './validators.ts'
 import { queryPairs } from './values.ts'
-import { lazy, sizeText } from './words.ts'
+import { lazy } from './words.ts'
 
 /** Everything that does not change between the tools of one server. */
 export interface ToolContext extends CompileContext {
@@ -66,7 +67,7 @@ export function compileTool(
       hint: 'Write a URL such as https://api.example.com/users/{{.Args.id}}',
     })
   const headers = compileHeaders(tool, path, config, compile, problems)
-  const body = compileBody(tool, path, headers, compile, problems)
+  const body = compileBody(tool, path, headers, limits.maxRequestSize, compile, problems)
   const [responseBody, errorBody] = (['responseBody', 'errorBody'] as const).map((key) => {
     const source = tool[key]
     return source === undefined ? undefined : compile(source, [...path, key], 'auto', RESPONSE_ROOTS)
@@ -103,23 +104,28 @@ export function compileTool(
   const configured = lazy(() => configuredSecrets(tool, server, config, env))
   const keepMask = maskKeeper()
 
-  const plan = (given: unknown, call: CallContext): Plan => {
+  const plan = async (given: unknown, call: CallContext): Promise<Plan> => {
+    // A batch may hold thousands of calls.
+    await giveWay()
     const args = readArgs(given)
+    await giveWay()
     const root = buildRoot()(args, call)
-    const { origin, path } = target.endpoint(root)
+    const { origin, path } = await target.endpoint(root)
     const request: UpstreamRequest = {
       method: tool.method,
       origin,
       path: query.length > 0 ? withQuery(path, query, args) : path,
-      headers: headers.make(root, args),
+      headers: await headers.make(root, args),
     }
-    const made = body.make(root, args)
+    await giveWay()
+    const made = await body.make(root, args)
     if (made) {
       request.body = made.body
       if (made.contentType) request.headers.push('Content-Type', made.contentType)
-      checkSize(made.body, limits)
+      checkSize(made.body, limits.maxRequestSize)
     }
-    const url = () => shownUrl(origin, maskedUrl(), root)
+    await giveWay()
+    const url = async () => shownUrl(origin, maskedUrl(), root)
     const mask = lazy(() => keepMask(secretsOf(request, args, configured())))
     return { request, sent: { method: tool.method, url, root }, mask }
   }
@@ -129,23 +135,23 @@ export function compileTool(
     async call(given, call) {
       let planned: Plan | undefined
       try {
-        planned = plan(given, call)
-        return outcomeOf(await send(planned, tool, limits, pools, call.signal), shape, planned)
+        planned = await plan(given, call)
+        return await outcomeOf(await send(planned, tool, limits, pools, call.signal), shape, planned)
       } catch (error) {
         return failedOutcome(error, planned?.mask())
       }
     },
-    request(given, call) {
+    async request(given, call) {
       try {
-        return { request: plan(given, call).request }
+        return { request: (await plan(given, call)).request }
       } catch (error) {
         const { text, detail } = asCallError(error)
         return { error: detail ?? text }
       }
     },
-    respond(given, call, answer) {
+    async respond(given, call, answer) {
       try {
-        return outcomeOf(answer, shape, plan(given, call))
+        return await outcomeOf(answer, shape, await plan(given, call))
       } catch (error) {
         return failedOutcome(error)
       }
@@ -162,18 +168,19 @@ interface Plan {
 }
 
 /** What an answer of the upstream comes to. */
-function outcomeOf(answer: Answer, shape: Shape, { sent, mask }: Plan): Outcome {
+async function outcomeOf(answer: Answer, shape: Shape, { sent, mask }: Plan): Promise<Outcome> {
   const { status: upstreamStatus } = answer
+  await giveWay()
   const read = masked(readAnswer(answer), mask())
   try {
-    if (upstreamStatus < 300) return { result: successResult(read, shape, sent), upstreamStatus }
+    if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
     const failure = upstreamStatus < 400 ? 'redirect' : 'status'
-    const { result, failed } = errorAnswer(read, shape, sent)
+    const { result, failed } = await errorAnswer(read, shape, sent)
     const detail = failed?.detail
     return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
   } catch (error) {
     const failed = asCallError(error)
-    const result = errorResult(unshapedText(read, sent, failed))
+    const result = errorResult(await unshapedText(read, sent, failed))
     return { result, upstreamStatus, ...failureOf(failed) }
   }
 }
@@ -226,19 +233,10 @@ async function send(
 function withQuery(path: string, names: string[], args: { [name: string]: unknown }): string {
   const pairs: string[] = []
   for (const name of names)
-    if (Object.hasOwn(args, name)) pairs.push(...queryPairs(name, args[name] as never))
+    if (Object.hasOwn(args, name)) for (const pair of queryPairs(name, args[name] as never)) pairs.push(pair)
   if (pairs.length === 0) return path
   const separator = !path.includes('?') ? '?' : /[?&]$/.test(path) ? '' : '&'
   return path + separator + pairs.join('&')
-}
-
-function checkSize(body: string | Buffer, { maxRequestSize }: Limits): void {
-  const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  if (size > maxRequestSize)
-    throw new CallError(
-      'too-large',
-      `Nothing was sent: the body would be larger than the limit of ${sizeText(maxRequestSize)} (maxRequestSize).`,
-    )
 }
 
 function mergeLimits(...limits: (Partial<Limits> | undefined)[]): Limits {

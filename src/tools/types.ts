@@ -43,9 +43,9 @@ export interface CompiledTool {
   /** Calls the upstream. Never rejects; every failure is a result with `isError`. */
   call(args: unknown, call: CallContext): Promise<Outcome>
   /** What `call` would send, without sending it; or why nothing would be sent, for the author of the tool. */
-  request(args: unknown, call: CallContext): RequestPlan
+  request(args: unknown, call: CallContext): Promise<RequestPlan>
   /** What `call` would come to if the upstream gave this answer; nothing is sent. */
-  respond(args: unknown, call: CallContext, answer: Answer): Outcome
+  respond(args: unknown, call: CallContext, answer: Answer): Promise<Outcome>
 }
 
 export type RequestPlan =
@@ -139,7 +139,7 @@ export interface PromptDefinition {
 export interface Prompts {
   list: PromptDefinition[]
   /** `args` as they came; `error` is for JSON-RPC -32602: an unknown prompt, a missing or faulty argument. */
-  get(name: string, args: unknown): PromptAnswer
+  get(name: string, args: unknown): Promise<PromptAnswer>
 }
 
 export type PromptAnswer = { result: PromptResult; error?: undefined } | { result?: undefined; error: string }

@@ -6,17 +6,18 @@ export function valueText(value: Json): string {
   return typeof value === 'string' ? value : stringify(value)
 }
 
-/** `name=value`, both percent-encoded so that nothing of them can end the pair. */
-export function queryPair(name: string, value: Json): string {
-  return `${percentEncode(name)}=${percentEncode(valueText(value))}`
-}
-
-/** An argument as query pairs: an array is the name again for each item. */
+/**
+ * An argument as query pairs `name=value`, both percent-encoded so that nothing of them can end the pair; an array is
+ * the name again for each item.
+ */
 export function queryPairs(name: string, value: Json): string[] {
-  return Array.isArray(value) ? value.map((item) => queryPair(name, item)) : [queryPair(name, value)]
+  const before = `${percentEncode(name)}=`
+  const pair = (one: Json) => before + percentEncode(valueText(one))
+  return Array.isArray(value) ? value.map(pair) : [pair(value)]
 }
 
-function percentEncode(text: string): string {
+/** A lone surrogate becomes U+FFFD. */
+export function percentEncode(text: string): string {
   try {
     return encodeURIComponent(text)
   } catch {

@@ -30,19 +30,20 @@ interface Verdict {
   requests: { error?: string; url?: string; body?: string }[]
 }
 
-function verdicts(text: string): Verdict[] {
+function verdicts(text: string): Promise<Verdict[]> {
   const read = readConfiguration({ file: 'a.yaml', text }, env)
   assert.ok(read.configuration, JSON.stringify(read.findings))
   const { configuration } = read
   const findings = lintTemplates(read, env)
   const lines = configuration.tools.map((_, i) => read.locate(['tools', i])!)
-  return configuration.tools.map((tool, i) => ({
+  const all = configuration.tools.map(async (tool, i) => ({
     tool: tool.name,
     findings: findings.filter(
       ({ range }) => within(range, lines[i]) || !lines.some((one) => within(range, one)),
     ),
-    requests: [true, false].map((all) => request(configuration, i, all)),
+    requests: await Promise.all([true, false].map((all) => request(configuration, i, all))),
   }))
+  return Promise.all(all)
 }
 
 function within(range: Finding['range'], outer: Finding['range']): boolean {
@@ -54,7 +55,11 @@ function within(range: Finding['range'], outer: Finding['range']): boolean {
   )
 }
 
-function request(configuration: Configuration, i: number, all: boolean): Verdict['requests'][number] {
+async function request(
+  configuration: Configuration,
+  i: number,
+  all: boolean,
+): Promise<Verdict['requests'][number]> {
   const tool = configuration.tools[i]!
   const { servers } = configuration
   const index = servers.findIndex(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
@@ -64,7 +69,7 @@ function request(configuration: Configuration, i: number, all: boolean): Verdict
   const errors = problems.filter(({ severity }) => severity === 'error')
   if (errors.length > 0) return { error: errors.map(({ message }) => message).join('; ') }
   const args: JsonObject = sampleArgs(toolSubjects(configuration, tool, i).args, all)
-  const plan = tools.get(tool.name)!.request(args, call)
+  const plan = await tools.get(tool.name)!.request(args, call)
   if (!plan.request) return { error: plan.error }
   const { origin, path, body } = plan.request
   return { url: origin + path, ...(typeof body === 'string' && { body }) }
@@ -121,9 +126,9 @@ function disagree({ tool, findings, requests }: Verdict, answers: (finding: Find
 describe('golden files', () => {
   const folder = new URL('./golden/', import.meta.url)
   for (const name of readdirSync(folder).sort()) {
-    test(name, () => {
+    test(name, async () => {
       const [input] = readFileSync(new URL(name, folder), 'utf8').split('# ---- expected\n') as [string]
-      for (const verdict of verdicts(input)) {
+      for (const verdict of await verdicts(input)) {
         agree(verdict, name !== 'content.golden.yaml')
         // What MCP servers and prompts say is not a tool's, answers are made after the request, and `raw` is the author's will.
         const lines = input.split('\n')
@@ -202,10 +207,10 @@ tools:
 `
 }
 
-test('generated templates: without an error requests can be made, with one they fail or lack a value', () => {
-  fc.assert(
-    fc.property(endpoint, body, (url, text) => {
-      const [verdict] = verdicts(configuration(url, text)) as [Verdict]
+test('generated templates: without an error requests can be made, with one they fail or lack a value', async () => {
+  await fc.assert(
+    fc.asyncProperty(endpoint, body, async (url, text) => {
+      const [verdict] = (await verdicts(configuration(url, text))) as [Verdict]
       agree(verdict)
       disagree(verdict, () => false)
     }),
@@ -213,12 +218,12 @@ test('generated templates: without an error requests can be made, with one they 
   )
 })
 
-test('an undeclared argument renders as a missing value wherever it stands', () => {
+test('an undeclared argument renders as a missing value wherever it stands', async () => {
   const text = '{"q": "{{.Args.nope}}", "v": {{.Args.nope}}, "ok": 1}'
-  const [inBody] = verdicts(configuration('http://localhost', text)) as [Verdict]
+  const [inBody] = (await verdicts(configuration('http://localhost', text))) as [Verdict]
   assert.equal(inBody.findings.filter(({ code }) => code === 'template-argument').length, 2)
   assert.equal(inBody.requests[0]!.body, '{"q": "", "v": null, "ok": 1}')
-  const [inUrl] = verdicts(configuration('http://localhost/{{.Args.nope}}', '{}')) as [Verdict]
+  const [inUrl] = (await verdicts(configuration('http://localhost/{{.Args.nope}}', '{}'))) as [Verdict]
   assert.deepEqual(
     inUrl.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code),
     ['template-argument'],

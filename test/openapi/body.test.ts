@@ -20,7 +20,7 @@ test('the properties of a JSON body are arguments', async () => {
   const { send, schema: input } = await toolsOf(operation(json(schema), POST))
   assert.deepEqual(Object.keys(input().properties), ['name', 'tags', 'note'])
   assert.deepEqual(input().required, ['name'])
-  const { sent, headers, body: text } = send({ name: 'a"b', tags: ['x'], note: null })
+  const { sent, headers, body: text } = await send({ name: 'a"b', tags: ['x'], note: null })
   assert.equal(sent, 'POST https://api.example.com/v1/things')
   assert.deepEqual(headers, { 'Content-Type': 'application/json' })
   assert.equal(text, '{"name":"a\\"b","tags":["x"],"note":null}')
@@ -50,10 +50,10 @@ test('a body of another form is one argument', async () => {
   for (const [schema, value, text] of cases) {
     const { send, schema: input } = await toolsOf(operation(json(schema), POST))
     assert.deepEqual(Object.keys(input().properties), ['body'])
-    assert.equal(send({ body: value }).body, text)
+    assert.equal((await send({ body: value })).body, text)
   }
   const { send } = await toolsOf(operation(json({ type: 'array', items: { type: 'string' } }, false), POST))
-  assert.equal(send({}).body, undefined)
+  assert.equal((await send({})).body, undefined)
 })
 
 test('the names of a body win over those of parameters', async () => {
@@ -69,7 +69,7 @@ test('the names of a body win over those of parameters', async () => {
       { method: 'put', path: '/things/{id}' },
     ),
   )
-  const { sent, body: text } = send({ id: 1, path_id: 2, query_id: 3 })
+  const { sent, body: text } = await send({ id: 1, path_id: 2, query_id: 3 })
   assert.equal(sent, 'PUT https://api.example.com/v1/things/2?id=3&')
   assert.equal(text, '{"id":1}')
 })
@@ -87,12 +87,12 @@ test('form-urlencoded, with the styles of its encoding', async () => {
   const type = 'application/x-www-form-urlencoded'
   const plain = await toolsOf(operation(body({ [type]: { schema } }), POST))
   const args = { a: 'x&y', list: ['1', '2'], map: { x: 'é' } }
-  assert.equal(plain.send(args).body, 'a=x%26y&list=1&list=2&map=%7B%22x%22%3A%22%C3%A9%22%7D')
-  assert.deepEqual(plain.send(args).headers, { 'Content-Type': type })
+  assert.equal((await plain.send(args)).body, 'a=x%26y&list=1&list=2&map=%7B%22x%22%3A%22%C3%A9%22%7D')
+  assert.deepEqual((await plain.send(args)).headers, { 'Content-Type': type })
   const encoding = { list: { explode: false }, map: { style: 'deepObject', explode: true } }
   const styled = await toolsOf(operation(body({ [type]: { schema, encoding } }), POST))
-  assert.equal(styled.send(args).body, 'a=x%26y&list=1,2&map%5Bx%5D=%C3%A9&')
-  assert.equal(styled.send({ a: '' }).body, 'a=&')
+  assert.equal((await styled.send(args)).body, 'a=x%26y&list=1,2&map%5Bx%5D=%C3%A9&')
+  assert.equal((await styled.send({ a: '' })).body, 'a=&')
 })
 
 test('multipart: texts, JSON and files', async () => {
@@ -116,12 +116,14 @@ test('multipart: texts, JSON and files', async () => {
     leftOut.map(({ what }) => what),
     ['the field bad name', 'the field odd'],
   )
-  const text = send({
-    file: { data: 'aGk=', contentType: 'image/png' },
-    more: ['data:text/plain;base64,eW8='],
-    note: 'n',
-    meta: { a: 1 },
-  }).body!
+  const text = (
+    await send({
+      file: { data: 'aGk=', contentType: 'image/png' },
+      more: ['data:text/plain;base64,eW8='],
+      note: 'n',
+      meta: { a: 1 },
+    })
+  ).body!
   assert.match(text, /name="file"; filename="file"\r\nContent-Type: image\/png\r\n\r\nhi\r\n/)
   assert.match(text, /name="more"; filename="more"\r\nContent-Type: text\/plain\r\n\r\nyo\r\n/)
   assert.match(text, /name="note"\r\n\r\nn\r\n/)
@@ -150,7 +152,7 @@ test('multipart: an array that is to be one part is a text, and one of many part
     type: 'string',
     description: 'Tags of it. Several are separated by commas',
   })
-  const text = send({ file: 'x', tags: 'a,b', labels: ['c', 'd'] }).body!
+  const text = (await send({ file: 'x', tags: 'a,b', labels: ['c', 'd'] })).body!
   assert.match(text, /name="tags"\r\n\r\na,b\r\n/)
   assert.match(text, /name="labels"\r\n\r\nc\r\n.*name="labels"\r\n\r\nd\r\n/s)
 })
@@ -160,13 +162,13 @@ test('JSON goes before other forms; text and types with +json are sent as such',
   const both = await toolsOf(
     operation(body({ 'multipart/form-data': { schema }, 'application/json': { schema } }), POST),
   )
-  assert.equal(both.send({ a: 'x' }).body, '{"a":"x"}')
+  assert.equal((await both.send({ a: 'x' })).body, '{"a":"x"}')
   const patch = await toolsOf(
     operation(body({ 'application/merge-patch+json': { schema } }), { method: 'patch' }),
   )
-  assert.equal(patch.send({ a: 'x' }).headers!['Content-Type'], 'application/merge-patch+json')
+  assert.equal((await patch.send({ a: 'x' })).headers!['Content-Type'], 'application/merge-patch+json')
   const text = await toolsOf(operation(body({ 'text/plain': { schema: { type: 'string' } } }), POST))
-  assert.deepEqual(text.send({ body: 'a "b"\n{{c}}' }), {
+  assert.deepEqual(await text.send({ body: 'a "b"\n{{c}}' }), {
     sent: 'POST https://api.example.com/v1/things',
     headers: { 'Content-Type': 'text/plain' },
     body: 'a "b"\n{{c}}',

@@ -44,13 +44,13 @@ test('security: headers, query and cookies from the environment, nothing where i
     SHOP_COOKIE: 'c;d',
   }
   const set = await toolsOf(given, {}, env)
-  assert.deepEqual(set.send({}, 'bearer').headers, { Authorization: 'Bearer t1' })
-  assert.deepEqual(set.send({}, 'own').headers, { Authorization: 'Bearer t1' })
-  assert.deepEqual(set.send({}, 'basic').headers, { Authorization: `Basic ${btoa('u:p')}` })
-  assert.deepEqual(set.send({}, 'oauth').headers, { Authorization: 'Bearer t2' })
-  assert.deepEqual(set.send({}, 'second').headers, { 'X-API-Key': 'h' })
-  assert.deepEqual(set.send({}, 'none').headers, {})
-  assert.deepEqual(set.send({ q: '1' }, 'all'), {
+  assert.deepEqual((await set.send({}, 'bearer')).headers, { Authorization: 'Bearer t1' })
+  assert.deepEqual((await set.send({}, 'own')).headers, { Authorization: 'Bearer t1' })
+  assert.deepEqual((await set.send({}, 'basic')).headers, { Authorization: `Basic ${btoa('u:p')}` })
+  assert.deepEqual((await set.send({}, 'oauth')).headers, { Authorization: 'Bearer t2' })
+  assert.deepEqual((await set.send({}, 'second')).headers, { 'X-API-Key': 'h' })
+  assert.deepEqual((await set.send({}, 'none')).headers, {})
+  assert.deepEqual(await set.send({ q: '1' }, 'all'), {
     sent: 'GET https://api.example.com/v1/all?api%20key=q%26&q=1&',
     headers: { 'X-API-Key': 'h', Cookie: 'session=c%3Bd' },
     body: undefined,
@@ -63,18 +63,18 @@ test('security: headers, query and cookies from the environment, nothing where i
     },
   ])
   const headers = { authorization: 'Token {{env "MINE" "m"}}' }
-  assert.deepEqual((await toolsOf(given, { headers }, env)).send({}, 'bearer').headers, {
+  assert.deepEqual((await (await toolsOf(given, { headers }, env)).send({}, 'bearer')).headers, {
     authorization: 'Token m',
   })
   const unset = await toolsOf(given)
   for (const name of ['bearer', 'basic', 'oauth', 'all', 'second'])
-    assert.deepEqual(unset.send({}, name).headers, {}, name)
-  assert.equal(unset.send({}, 'all').sent, 'GET https://api.example.com/v1/all?')
+    assert.deepEqual((await unset.send({}, name)).headers, {}, name)
+  assert.equal((await unset.send({}, 'all')).sent, 'GET https://api.example.com/v1/all?')
 })
 
 test('servers: variables, relative ones, https before http, those of an operation', async () => {
   const sent = async (servers: object[], options = {}, env = {}) =>
-    (await toolsOf(operation({}, { servers }), options, env)).send({}).sent
+    (await (await toolsOf(operation({}, { servers }), options, env)).send({})).sent
   const variables = { region: { default: 'eu' }, version: { default: 'v2', enum: ['v1', 'v2'] } }
   const variable = [{ url: 'https://{region}.example.com/{version}/', variables }]
   assert.equal(await sent(variable), 'GET https://eu.example.com/v2/things')
@@ -109,7 +109,7 @@ test('servers: variables, relative ones, https before http, those of an operatio
   const { skipped } = imported(operation({}, { servers: [{ url: 'https://{tenant}.example.com' }] }))
   assert.match(skipped[0]!.reason, /leaves \{tenant\} open: give one by --server/)
   const own = operation({ servers: [{ url: 'https://upload.example.com' }] })
-  assert.equal((await toolsOf(own)).send({}).sent, 'GET https://upload.example.com/things')
+  assert.equal((await (await toolsOf(own)).send({})).sent, 'GET https://upload.example.com/things')
 })
 
 test('tool names: valid, unique, short enough with the name of the server before them', async () => {

@@ -74,9 +74,9 @@ export async function toolsOf(
     schema: (name = 'op') =>
       tools.get(name)!.definition.inputSchema as JsonObject & { properties: Record<string, JsonObject> },
     /** `GET https://…`, the headers that are not always sent, and the body. */
-    send(args: object = {}, name = 'op') {
+    async send(args: object = {}, name = 'op') {
       const call = { headers: {}, body: {}, signal: new AbortController().signal }
-      const { request, error } = tools.get(name)!.request(args, call)
+      const { request, error } = await tools.get(name)!.request(args, call)
       if (!request) return { error }
       const pairs = request.headers.flatMap((key, i) => (i % 2 ? [] : [[key, request.headers[i + 1]]]))
       const own = pairs.filter(([key]) => !['Accept', 'User-Agent'].includes(key!))

@@ -39,7 +39,7 @@ for (const [name, parameter, value, query] of QUERY)
       operation({ parameters: [{ name: 'p', in: 'query', description: 'A value', ...parameter }] }),
     )
     assert.deepEqual(leftOut, [])
-    assert.equal(send(value === undefined ? {} : { p: value }).sent, `${BASE}/things${query}`)
+    assert.equal((await send(value === undefined ? {} : { p: value })).sent, `${BASE}/things${query}`)
   })
 
 const PATH: [name: string, parameter: object, value: unknown, path: string][] = [
@@ -60,7 +60,7 @@ for (const [name, parameter, value, path] of PATH)
   test(`path: ${name}`, async () => {
     const parameters = [{ name: 'p', in: 'path', required: true, description: 'A value', ...parameter }]
     const { send } = await toolsOf(operation({ parameters }, { path: '/x/{p}/y' }))
-    assert.equal(send({ p: value }).sent, `${BASE}/x/${path}/y`)
+    assert.equal((await send({ p: value })).sent, `${BASE}/x/${path}/y`)
   })
 
 test('headers and cookies', async () => {
@@ -78,14 +78,14 @@ test('headers and cookies', async () => {
     }),
   )
   const args = { 'X-One': 5, 'X-List': ['a', 'b'], 'X-Map': { R: 1 }, one: 'a; b=c d', list: ['x', 'y'] }
-  assert.deepEqual(send(args).headers, {
+  assert.deepEqual((await send(args)).headers, {
     'X-One': '5',
     'X-List': 'a,b',
     'X-Map': 'R=1',
     Cookie: 'one=a%3B%20b%3Dc%20d; list=x,y',
   })
-  assert.deepEqual(send({ list: ['x'] }).headers, { Cookie: 'list=x' })
-  assert.deepEqual(send({}).headers, {})
+  assert.deepEqual((await send({ list: ['x'] })).headers, { Cookie: 'list=x' })
+  assert.deepEqual((await send({})).headers, {})
 })
 
 test('names that no model provider takes, and names that stand twice', async () => {
@@ -119,7 +119,7 @@ test('names that no model provider takes, and names that stand twice', async () 
     'header_id',
   ])
   const args = { filter_name: 'a', top: '2', id: '3', path_id: '4', header_id: '5', ids: ['6', '7'] }
-  const { sent, headers } = send(args)
+  const { sent, headers } = await send(args)
   assert.equal(sent, `${BASE}/x/4?filter%5Bname%5D=a&%24top=2&id=3&ids%5B%5D=6&ids%5B%5D=7&`)
   assert.deepEqual(headers, { id: '5' })
 })
@@ -135,7 +135,7 @@ test('what no style defines is left out, or skips the operation where it is requ
       reason: 'no style of OpenAPI says how such a value is written there',
     },
   ])
-  assert.match(send({ p: [] }).error!, /`p` is not an argument/)
+  assert.match((await send({ p: [] })).error!, /`p` is not an argument/)
   const { skipped } = imported(operation({ parameters: [{ ...nested, required: true }] }))
   assert.equal(skipped.length, 1)
   const deep = {
@@ -149,12 +149,12 @@ test('what no style defines is left out, or skips the operation where it is requ
     made.leftOut.map(({ what }) => what),
     ['b of d'],
   )
-  assert.match(made.send({ d: { b: { R: 1 } } }).error!, /not a known property/)
+  assert.match((await made.send({ d: { b: { R: 1 } } })).error!, /not a known property/)
 })
 
 test('a path parameter that is not described is a text; one that the path lacks skips', async () => {
   const { send } = await toolsOf(operation({}, { path: '/x/{user id}:run' }))
-  assert.equal(send({ user_id: 'a b' }).sent, `${BASE}/x/a%20b:run`)
+  assert.equal((await send({ user_id: 'a b' })).sent, `${BASE}/x/a%20b:run`)
   const { skipped } = imported(
     operation({ parameters: [{ name: 'p', in: 'path', required: true, schema: {} }] }),
   )
@@ -205,12 +205,12 @@ test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
   })
   const ab = ['a', 'b']
   assert.equal(
-    send({ limit: 5, csv: ab, ssv: ab, tsv: ab, pipes: ab, multi: ab }).sent,
+    (await send({ limit: 5, csv: ab, ssv: ab, tsv: ab, pipes: ab, multi: ab })).sent,
     'GET https://old.example.com/api/a?limit=5&csv=a,b&ssv=a%20b&tsv=a%09b&pipes=a%7Cb&multi=a&multi=b&',
   )
-  assert.equal(send({ a: 'x y', b: ab }, 'post').body, 'a=x+y&b=a,b&')
+  assert.equal((await send({ a: 'x y', b: ab }, 'post')).body, 'a=x+y&b=a,b&')
   assert.match(
-    send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put').body!,
+    (await send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put')).body!,
     /name="file"; filename="a.txt"/,
   )
 })
@@ -237,5 +237,5 @@ test('of values that an enumeration allows, those of a type that cannot be sent 
     operation({ parameters: [{ name: 'q', in: 'query', schema }] }, { openapi: '3.1.0' }),
   )
   assert.deepEqual(made().properties.q!.enum, [0])
-  assert.equal(send({ q: 0 }).sent, 'GET https://api.example.com/v1/things?q=0')
+  assert.equal((await send({ q: 0 })).sent, 'GET https://api.example.com/v1/things?q=0')
 })

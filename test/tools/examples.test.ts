@@ -103,20 +103,20 @@ test('several files in one form', async () => {
   })
 })
 
-test('a prompt', () => {
+test('a prompt', async () => {
   const { prompts, problems } = compilePrompts(shop.configuration, { env: {} })
   assert.deepEqual(problems, [])
   assert.equal(prompts.list[0]?.name, 'gift')
   assert.deepEqual(
-    prompts.get('gift', { occasion: 'a {{birthday}}' }).result?.messages[0]?.content.text,
+    (await prompts.get('gift', { occasion: 'a {{birthday}}' })).result?.messages[0]?.content.text,
     'Find a plant for a {{birthday}} that is in stock, and say why it fits.',
   )
   assert.equal(
-    prompts.get('gift', { occasion: 1 }).error,
+    (await prompts.get('gift', { occasion: 1 })).error,
     'Argument occasion of prompt gift must be a string',
   )
-  assert.equal(prompts.get('gift', {}).error, 'Missing argument of prompt gift: occasion')
-  assert.equal(prompts.get('gitf', {}).error, 'Unknown prompt: gitf; did you mean gift?')
+  assert.equal((await prompts.get('gift', {})).error, 'Missing argument of prompt gift: occasion')
+  assert.equal((await prompts.get('gitf', {})).error, 'Unknown prompt: gitf; did you mean gift?')
 })
 
 test('plants: every tool sends what the plant store wants', async () => {

@@ -297,7 +297,7 @@ test('what keeps a template from being made is told in terms of the call', async
   )
 })
 
-test('a prompt that cannot be made says so in terms of the call', () => {
+test('a prompt that cannot be made says so in terms of the call', async () => {
   const { prompts } = compilePrompts(
     {
       prompts: [
@@ -313,7 +313,7 @@ test('a prompt that cannot be made says so in terms of the call', () => {
     { env: {} },
   )
   assert.equal(
-    prompts.get('p', { v: '3' }).error,
+    (await prompts.get('p', { v: '3' })).error,
     'The text of this prompt could not be made of `v`: index out of range.',
   )
 })

@@ -1,13 +1,17 @@
 /** Changes of case, as Go's strings, goutils and xstrings make them: a letter always becomes one letter. */
 
-const ASCII = /^[\x00-\x7f]*$/
-
 export function upperCase(text: string): string {
-  return ASCII.test(text) ? text.toUpperCase() : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, upper)
+  const all = text.toUpperCase()
+  // No letter became two, so that each became what it would by itself.
+  return all.length === text.length ? all : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, upper)
 }
 
 export function lowerCase(text: string): string {
-  return ASCII.test(text) ? text.toLowerCase() : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, lower)
+  const all = text.toLowerCase()
+  // The same, but for Σ, which becomes another letter at the end of a word.
+  return all.length === text.length && !text.includes('Σ')
+    ? all
+    : text.replace(/\p{L}|\p{M}|\p{N}|\p{S}/gu, lower)
 }
 
 /** A letter without a single capital, such as ß, stays. */

@@ -1,4 +1,4 @@
-import { sortedKeys } from '../bytes.ts'
+import { sortKeys } from '../bytes.ts'
 import { paid } from '../costs.ts'
 import { execFault } from '../errors.ts'
 import type { Host } from '../function.ts'
@@ -50,6 +50,7 @@ export function toList(value: unknown, host: Host, what: string): readonly unkno
 export function toTexts(value: unknown, host: Host): string[] {
   if (value === null || value === undefined) return []
   if (!Array.isArray(value)) return [toText(value, host)]
+  host.charge(value.length >> 2)
   return value.filter((item) => item !== null && item !== undefined).map((item) => toText(item, host))
 }
 
@@ -76,9 +77,9 @@ export function copyMap(map: Plain, host: Host): Plain {
 
 /** The keys in Go's order; their number is charged. */
 export function keysOf(map: object, host: Host): string[] {
-  const keys = sortedKeys(map)
+  const keys = Object.keys(map)
   host.charge(keys.length)
-  return keys
+  return sortKeys(keys)
 }
 
 export function deepCopy(value: unknown, host: Host, depth = 0): unknown {

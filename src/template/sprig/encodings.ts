@@ -148,12 +148,21 @@ function parseUrl(url: string): Plain {
 
 function decoded(text: string): string {
   if (/%(?![\da-fA-F]{2})/.test(text)) throw execFault('unable to parse url: invalid URL escape')
-  const bytes: number[] = []
-  for (const part of text.match(/%[\da-fA-F]{2}|[^%]+/g) ?? []) {
-    if (part[0] === '%') bytes.push(Number.parseInt(part.slice(1), 16))
-    else bytes.push(...toBytes(part))
+  if (!text.includes('%')) return text
+  const bytes = toBytes(text)
+  const out = new Uint8Array(bytes.length)
+  let size = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const escaped = bytes[at] === 0x25
+    out[size++] = escaped ? 16 * digit(bytes[at + 1]!) + digit(bytes[at + 2]!) : bytes[at]!
+    if (escaped) at += 2
   }
-  return fromBytes(Uint8Array.from(bytes))
+  return fromBytes(out.subarray(0, size))
+}
+
+/** The value of a hexadecimal digit. */
+function digit(code: number): number {
+  return code < 0x3a ? code - 0x30 : (code & 15) + 9
 }
 
 function joinUrl(parts: Plain): string {

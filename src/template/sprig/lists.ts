@@ -21,7 +21,10 @@ export const lists: readonly FunctionEntry[] = [
   ...onList('rest', 'All but the first item', (list) => list.slice(1)),
   ...onList('initial', 'All but the last item', (list) => list.slice(0, -1)),
   ...onList('reverse', 'The items in reverse order', (list) => list.slice().reverse()),
-  ...onList('compact', 'Without empty items', (list) => list.filter(truth)),
+  ...onList('compact', 'Without empty items', (list, host) => {
+    host.charge(list.length >> 1)
+    return list.filter(truth)
+  }),
   ...onList('uniq', 'Without repeated items', (list, host) => {
     const found: unknown[] = []
     for (const value of list) if (!includes(found, value, host)) found.push(value)
@@ -52,7 +55,7 @@ export const lists: readonly FunctionEntry[] = [
     sliced,
   ),
   ...twin('chunk', 'size:int list:any', 'Lists of this many items', ([size, list], host) =>
-    chunk(Number(size), toList(list, host, 'chunk')),
+    chunk(Number(size), toList(list, host, 'chunk'), host),
   ),
   define('concat lists:any...', 'All items of the lists', (all, host) => {
     const size = all.reduce<number>((sum, list) => sum + toList(list, host, 'concat').length, 0)
@@ -93,8 +96,9 @@ function sliced([list, ...bounds]: unknown[], host: Host): unknown {
   return value.slice(from, to)
 }
 
-function chunk(size: number, list: readonly unknown[]): unknown[][] {
+function chunk(size: number, list: readonly unknown[], host: Host): unknown[][] {
   if (size < 1) throw execFault('chunk size must be positive')
+  host.charge(Math.trunc(list.length / size))
   const chunks: unknown[][] = []
   for (let at = 0; at < list.length; at += size) chunks.push(list.slice(at, at + size))
   return chunks

@@ -113,19 +113,19 @@ export const strings: readonly FunctionEntry[] = [
   define('join separator:string list:any', 'The items as one text', ([separator, list], host) =>
     joined(toTexts(list, host), separator as string, host),
   ),
-  pair('splitList separator:string text:string', 'The parts as a list', (separator, value) =>
-    parts(separator, value),
+  define('splitList separator:string text:string', 'The parts as a list', ([separator, value], host) =>
+    parts(separator as string, value as string, host),
   ),
   define(
     'split separator:string text:string',
     'The parts as a map with the keys _0, _1, …',
-    ([separator, value], host) => numbered(parts(separator as string, value as string), host),
+    ([separator, value], host) => numbered(parts(separator as string, value as string, host), host),
   ),
   define(
     'splitn separator:string count:int text:string',
     'The same with at most count parts',
     ([separator, count, value], host) =>
-      numbered(partsUpTo(separator as string, Number(count), value as string), host),
+      numbered(partsUpTo(separator as string, Number(count), value as string, host), host),
   ),
 ]
 
@@ -155,15 +155,28 @@ function truncate(count: number, value: string): string {
 
 function trimAll(characters: string, value: string): string {
   const set = new Set(characters)
-  const chars = Array.from(value)
   let from = 0
-  let to = chars.length
-  while (from < to && set.has(chars[from]!)) from++
-  while (to > from && set.has(chars[to - 1]!)) to--
-  return chars.slice(from, to).join('')
+  let to = value.length
+  while (from < to) {
+    const char = String.fromCodePoint(value.codePointAt(from)!)
+    if (!set.has(char)) break
+    from += char.length
+  }
+  while (to > from) {
+    const char = lastChar(value, to)
+    if (!set.has(char)) break
+    to -= char.length
+  }
+  return value.slice(from, to)
+}
+
+function lastChar(value: string, end: number): string {
+  const two = value.slice(Math.max(0, end - 2), end)
+  return two.codePointAt(0)! > 0xffff ? two : two.slice(-1)
 }
 
 function replaceAll(old: string, by: string, value: string, host: Host): string {
+  if (old === '') host.charge(value.length >> 1)
   const pieces = old === '' ? ['', ...Array.from(value), ''] : value.split(old)
   if (value.length + (pieces.length - 1) * by.length > host.max) {
     throw new Fault('limit', `a text is longer than ${host.max}`)
@@ -183,14 +196,15 @@ function joined(items: readonly string[], separator: string, host: Host): string
   return items.join(separator)
 }
 
-function parts(separator: string, value: string): string[] {
+function parts(separator: string, value: string, host: Host): string[] {
+  if (separator === '') host.charge(value.length >> 1)
   return typedList('[]string', separator === '' ? Array.from(value) : value.split(separator))
 }
 
 /** Go's strings.SplitN: the last part keeps the rest; 0 gives none, a negative count all. */
-function partsUpTo(separator: string, count: number, value: string): string[] {
+function partsUpTo(separator: string, count: number, value: string, host: Host): string[] {
   if (count === 0) return []
-  const all = parts(separator, value)
+  const all = parts(separator, value, host)
   if (count < 0 || all.length <= count) return all
   return [...all.slice(0, count - 1), all.slice(count - 1).join(separator)]
 }
