@@ -1,3 +1,4 @@
+import { giveWay } from '../template/turn.ts'
 import type { Plant } from './store.ts'
 
 /** UTF-16 units after which a piece of a list's text is handed on. */
@@ -12,6 +13,7 @@ export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncG
       piece += separator + JSON.stringify(plant)
       separator = ','
       if (piece.length < PIECE) continue
+      await giveWay()
       yield piece
       piece = ''
     }

@@ -1,4 +1,5 @@
 import { type Adapter, Low } from 'lowdb'
+import { giveWay } from '../template/turn.ts'
 import type { Snapshot, StoredPlant } from './format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore, StoreError } from './store.ts'
 
@@ -45,7 +46,7 @@ export function lowdbStore(adapter: Adapter<Snapshot>, initial: Snapshot): Plant
 
   async function flush(batch: Waiting[]): Promise<void> {
     try {
-      const draft = new Map(durable)
+      const draft = await copyOf(durable)
       const answers = batch.map(({ change }) => change(draft))
       if (answers.includes(true)) {
         db.data = draft
@@ -75,7 +76,9 @@ export function lowdbStore(adapter: Adapter<Snapshot>, initial: Snapshot): Plant
       }),
     async *list(access) {
       let plants: Plant[] = []
+      let looked = 0
       for (const stored of durable.values()) {
+        if (++looked % LIST_PIECE === 0) await giveWay()
         if (!reaches(access, stored)) continue
         if (plants.push(stored.plant) < LIST_PIECE) continue
         yield plants
@@ -88,6 +91,15 @@ export function lowdbStore(adapter: Adapter<Snapshot>, initial: Snapshot): Plant
       await flushing
     },
   }
+}
+
+async function copyOf(snapshot: Snapshot): Promise<Map<bigint, StoredPlant>> {
+  const copy = new Map<bigint, StoredPlant>()
+  for (const [id, stored] of snapshot) {
+    copy.set(id, stored)
+    if (copy.size % LIST_PIECE === 0) await giveWay()
+  }
+  return copy
 }
 
 function reaches({ caller, access }: Access, stored: StoredPlant): boolean {

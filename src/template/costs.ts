@@ -61,6 +61,6 @@ export function unitsPerStep(name: string): number {
 
 /** Counts the text that a value became; a text already is one costs nothing. @returns the text */
 export function paid(value: unknown, text: string, host: Host): string {
-  if (typeof value === 'object') host.charge(text.length >> 7)
+  if (typeof value === 'object') host.charge(1 + (text.length >> 7))
   return text
 }

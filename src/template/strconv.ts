@@ -13,8 +13,8 @@ const ESCAPES: Record<string, string> = {
 /** Go's IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 
-/** Nothing in it is escaped. */
-const PLAIN = /^[ !#-[\]-~]*$/
+/** What may have to be escaped. */
+const ODD = /[^ !#-[\]-~]/gu
 
 export function isPrintable(char: string): boolean {
   return PRINTABLE.test(char)
@@ -22,10 +22,7 @@ export function isPrintable(char: string): boolean {
 
 /** A double-quoted Go string; a lone surrogate stands for the byte it holds (see bytes.ts). */
 export function quote(text: string, ascii: boolean): string {
-  if (PLAIN.test(text)) return `"${text}"`
-  let out = '"'
-  for (const char of text) out += char === '"' ? '\\"' : escaped(char, ascii)
-  return `${out}"`
+  return `"${text.replace(ODD, (char) => (char === '"' ? '\\"' : escaped(char, ascii)))}"`
 }
 
 /** A single-quoted Go rune. */

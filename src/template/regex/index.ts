@@ -48,7 +48,8 @@ function run(
   const weight = 1 + (slots >> 5)
   /** Instructions looked at for one character. */
   let visited = 0
-  host.charge(program.length >> 8)
+  // To begin takes as long as a few characters.
+  host.charge(2 + (program.length >> 8))
 
   /** Follows all steps that read nothing, in order of preference. */
   function follow(list: Thread[], start: number, saved: number[], at: number): void {

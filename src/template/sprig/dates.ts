@@ -73,6 +73,9 @@ function format(layout: unknown, time: unknown, zone: string, host: Host): strin
   return formatTime(new GoTime(momentOf(time, host).ms, knownZone(zone)), layout as string)
 }
 
+/** Longer texts are not times. */
+const MAX_TIME = 100
+
 /** A time, or seconds since 1970; Sprig takes anything else as now, the dialect also reads RFC 3339. */
 function momentOf(time: unknown, host: Host): GoTime {
   if (time instanceof GoTime) return time
@@ -82,7 +85,9 @@ function momentOf(time: unknown, host: Host): GoTime {
     seconds !== undefined
       ? seconds * 1000
       : typeof time === 'string' && !host.go
-        ? Date.parse(time)
+        ? time.length > MAX_TIME
+          ? Number.NaN
+          : Date.parse(time)
         : Date.now()
   if (!(Math.abs(ms) <= 8.64e15)) throw execFault('not a time')
   return new GoTime(ms, localZone())

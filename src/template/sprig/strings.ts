@@ -74,7 +74,7 @@ export const strings: readonly FunctionEntry[] = [
   ),
   define('quote values:any...', 'Each value in double quotes', (args, host) =>
     present(args)
-      .map((arg) => quote(toText(arg, host), false))
+      .map((arg) => quoted(arg, host))
       .join(' '),
   ),
   define('squote values:any...', 'Each value in single quotes', (args, host) =>
@@ -98,13 +98,13 @@ export const strings: readonly FunctionEntry[] = [
   define('plural one:string many:string count:int', 'one when count is 1, else many', ([one, many, count]) =>
     count === 1n ? one : many,
   ),
-  define('wrap width:int text:string', 'Lines of at most this width', ([width, value]) =>
-    wrap(value as string, Number(width), '\n', false),
+  define('wrap width:int text:string', 'Lines of at most this width', ([width, value], host) =>
+    wrapped(value as string, Number(width), '\n', false, host),
   ),
   define(
     'wrapWith width:int separator:string text:string',
     'The same with another line separator',
-    ([width, by, value]) => wrap(value as string, Number(width), by as string, true),
+    ([width, by, value], host) => wrapped(value as string, Number(width), by as string, true, host),
   ),
   define('toString value:any', 'The value as text', ([value], host) => toText(value, host)),
   define('toStrings list:any', 'The items as texts', ([list], host) =>
@@ -128,6 +128,18 @@ export const strings: readonly FunctionEntry[] = [
       numbered(partsUpTo(separator as string, Number(count), value as string, host), host),
   ),
 ]
+
+function quoted(value: unknown, host: Host): string {
+  const text = toText(value, host)
+  if (typeof value !== 'string') host.charge(text.length >> 3)
+  return quote(text, false)
+}
+
+/** A line takes longer than its letters. */
+function wrapped(value: string, width: number, by: string, longWords: boolean, host: Host): string {
+  host.charge(Math.trunc(value.length / Math.max(1, width)) >> 1)
+  return wrap(value, width, by, longWords)
+}
 
 function present(values: readonly unknown[]): unknown[] {
   return values.filter((value) => value !== null && value !== undefined)
