@@ -52,8 +52,12 @@ export function eventParser(
   }
 
   return (text) => {
-    if (afterReturn && text[0] === '\n') text = text.slice(1)
     if (text === '') return
+    if (afterReturn && text[0] === '\n') {
+      afterReturn = false
+      text = text.slice(1)
+      if (text === '') return
+    }
     afterReturn = text.endsWith('\r')
     const ends = /\r\n|\n|\r/g
     let start = 0
