@@ -16,7 +16,7 @@ export interface Asker {
 }
 
 /** Headers that proxies add: who stands behind one is not on this machine, for all that is known (RFC 7239). */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
+export const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
 /**
  * Who may use `/_reload`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that

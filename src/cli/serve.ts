@@ -1,7 +1,7 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
+import { type Guarded, guardedServer } from '../access/connections.ts'
 import type { Settings, SettingsFlags } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts'
@@ -122,24 +122,11 @@ const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
   ENOTFOUND: (_, host) => `the host name ${host} is not known: choose another --host`,
 }
 
-interface Listening {
-  server: Server
-  /** Open connections: one that has brought no request yet is idle to nobody but us. */
-  sockets: ReadonlySet<Socket>
-}
-
-function listen(gateway: Gateway, { port, host }: Settings): Promise<Listening> {
+function listen(gateway: Gateway, { port, host, limits }: Settings): Promise<Guarded> {
   const handle = getRequestListener(gateway.app.fetch)
-  const server = createServer((request, response) => {
+  const { server, sockets } = guardedServer((request, response) => {
     Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
-  })
-  // Longer than the idle time of common load balancers, so that they close first.
-  server.keepAliveTimeout = 75_000
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  }, limits)
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       gateway.close().catch(unexpected('the end of the gateway'))
@@ -215,7 +202,7 @@ function endAtOnce(removePid: () => void): void {
 const DRAIN_LIMIT = 35_000
 
 /** Takes no new connections, lets calls in flight finish, then closes what is left. */
-async function drain({ server, sockets }: Listening, gateway: Gateway): Promise<void> {
+async function drain({ server, sockets }: Guarded, gateway: Gateway): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // What comes yet on a connection is answered, and is the last there.
   server.prependListener('request', (_, response) => {
@@ -224,6 +211,7 @@ async function drain({ server, sockets }: Listening, gateway: Gateway): Promise<
   // Connections become idle one by one as their calls end, and nothing tells when.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
+    // One that has brought no request yet is idle to nobody but us.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }, 20)
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_LIMIT)

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json/index.ts'
 import type { Arg, Configuration, Cors, Limits, McpServer, Prompt, Router, Server, Tool } from './model.ts'
 import { buildNotifier } from './notifier.ts'
+import type { ServerLimits } from './server-limits.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 /** A value that the schema has accepted, with keys as optional as in a file. */
@@ -91,6 +92,30 @@ export function buildLimits(limits: Checked): Partial<Limits> {
   }
   return built
 }
+
+/** Only what is given. */
+export function buildServerLimits(limits: Checked): Partial<ServerLimits> {
+  const built: Partial<ServerLimits> = {}
+  for (const key of ['headersTimeout', 'requestTimeout', 'writeTimeout'] as const) {
+    const duration = parseDuration(limits[key] ?? '')
+    if (duration !== undefined) built[key] = duration
+  }
+  for (const key of ['maxQueued', 'maxBuffered'] as const) {
+    const size = parseSize(limits[key] ?? '')
+    if (size !== undefined) built[key] = size
+  }
+  return { ...built, ...some(limits, SERVER_COUNTS) }
+}
+
+const SERVER_COUNTS = [
+  'maxConnections',
+  'maxConnectionsPerAddress',
+  'maxSessions',
+  'maxSessionsPerPrefix',
+  'maxSessionsPerCaller',
+  'maxCallsPerPrefix',
+  'maxCallsPerCaller',
+]
 
 function buildTool(tool: Checked): Tool {
   const { inputSchema, outputSchema } = tool

@@ -21,6 +21,7 @@ export {
 } from './read.ts'
 export { createReader, type Reader, readerKeeper } from './reader.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
+export { DEFAULT_SERVER_LIMITS, type ServerLimits } from './server-limits.ts'
 export { type ReadSettings, readSettings, type SettingsFlags } from './settings.ts'
 export { DEFAULT_TENANT } from './tenants.ts'
 export { takeTurns } from './turns.ts'

@@ -1,4 +1,5 @@
 import type { Json } from '../json/index.ts'
+import type { ServerLimits } from './server-limits.ts'
 
 /**
  * The configuration as the rest of the program sees it: checked, defaults filled in, `${ENV}` replaced.
@@ -210,7 +211,7 @@ export interface Settings {
   /** Whether changes of files and folders are applied by themselves. Default false. */
   watch: boolean
   logger: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'; format?: 'json' | 'pretty' }
-  limits: Limits
+  limits: Limits & ServerLimits
   /** Host names accepted besides loopback names when bound to loopback; any host elsewhere when empty. */
   allowedHosts: string[]
   /** Origins accepted besides those of each router's `cors`. */

@@ -116,7 +116,7 @@ export const MAX_DURATION = 2 ** 31 - 1
 /** Nothing can be done in no time or with no bytes; that they would mean "without end" must not happen by chance. */
 export function checkLimits(limits: Partial<Limits> | undefined, path: Path, report: Report) {
   for (const [key, value] of Object.entries(limits ?? {})) {
-    const duration = key === 'timeout' || key === 'connectTimeout'
+    const duration = /timeout$/i.test(key)
     if (value >= 1 && value <= (duration ? MAX_DURATION : Number.MAX_SAFE_INTEGER)) continue
     const message = `\`${key}\` is too ${value < 1 ? 'small' : 'large'}`
     const hint = duration ? 'Write a duration from 1ms to 24d' : 'Write a size of at least 1'

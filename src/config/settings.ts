@@ -1,13 +1,14 @@
 import { dirname, resolve } from 'node:path'
 import { type Finding, finding, hasErrors, nearest } from '../findings/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import { buildLimits } from './build.ts'
+import { buildLimits, buildServerLimits } from './build.ts'
 import { buildCluster, checkCluster } from './cluster.ts'
 import { DEFAULT_LIMITS, type Settings } from './model.ts'
 import { buildSettingsNotifier, checkNotifier } from './notifier.ts'
 import { buildPlants, checkPlants } from './plants.ts'
 import { type Env, type Locate, limited, readSchemaFile, type Source } from './read.ts'
 import { checkLimits, MAX_DURATION, reporter } from './rules.ts'
+import { DEFAULT_SERVER_LIMITS } from './server-limits.ts'
 import { buildConfigurationStorage, checkConfigurationStorage } from './storage.ts'
 import { buildTenants, checkTenants } from './tenants.ts'
 import { parseDuration } from './units.ts'
@@ -145,7 +146,12 @@ function buildSettings(given: Checked, outer: Checked, file: string): Settings {
       level: outer.logLevel ?? given.logger?.level ?? 'info',
       ...(format && { format }),
     },
-    limits: { ...DEFAULT_LIMITS, ...buildLimits(given.limits ?? {}) },
+    limits: {
+      ...DEFAULT_LIMITS,
+      ...DEFAULT_SERVER_LIMITS,
+      ...buildLimits(given.limits ?? {}),
+      ...buildServerLimits(given.limits ?? {}),
+    },
     allowedHosts: given.allowedHosts ?? [],
     allowedOrigins: given.allowedOrigins ?? [],
     ...(given.admin && { admin: { token: given.admin.token } }),

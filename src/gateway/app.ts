@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Context, Hono } from 'hono'
 import { bearerChallenge } from '../access/bearer.ts'
+import { peerOf } from '../access/peer.ts'
+import { type Quota, sharerOf } from '../access/quota.ts'
 import type { HostGuard } from '../access/rebinding.ts'
+import { Stay } from '../access/stay.ts'
 import type { Cluster } from '../cluster/index.ts'
 import {
   departureOf,
@@ -30,6 +33,8 @@ export interface AppParts {
   /** The table of the moment; a request keeps the one it began with. */
   table: () => Table
   hub: Hub
+  /** Of calls under way; absent: they are not counted. */
+  calls?: Quota
   guard: HostGuard
   log: Logger
   /** The gateway's own paths. */
@@ -47,6 +52,7 @@ type Endpoint = 'mcp' | 'sse' | 'message'
 export function createApp({
   table,
   hub,
+  calls,
   guard,
   log,
   plants,
@@ -101,6 +107,15 @@ export function createApp({
       ...proof,
       ...(cors ? cors.headers(origin as string) : route.cors?.vary),
     }
+    const { prefix } = route
+    const caller = route.authenticate?.(headers.authorization)?.caller
+    const { incoming, outgoing } = (c.env as NodePair | undefined) ?? {}
+    const stay = new Stay(
+      prefix,
+      sharerOf(prefix, caller, incoming?.socket?.remoteAddress),
+      proof ? undefined : calls,
+    )
+    outgoing?.once?.('close', () => stay.end())
     const bare: Exchange = {
       method,
       headers,
@@ -110,17 +125,24 @@ export function createApp({
       maxBody: route.maxRequestSize,
       signal: () => departureOf(c),
       onGone: (listener) => onGone(c, listener),
-      body: () => readBody(c, route.maxRequestSize),
+      body: () => readBody(c, route.maxRequestSize, stay.hold),
+      stay,
+      peer: peerOf(proof ? undefined : incoming?.socket, headers, stay),
     }
-    const caller = route.authenticate?.(headers.authorization)?.caller
-    const { prefix } = route
     const exchange = cluster ? { ...bare, replicas: others(c, cluster, bare, prefix, caller, proof) } : bare
     if (route.authenticate && caller === undefined) {
       const message = 'A known bearer token is required: send the header "Authorization: Bearer <token>"'
       const challenge = { 'www-authenticate': bearerChallenge(headers.authorization) }
       return rpcError(exchange, 401, { code: INVALID_REQUEST, message }, null, challenge)
     }
-    const door = { prefix, hub, caller }
+    const answered = respond(exchange, route, endpoint, caller)
+    // Nothing tells when the answer is out.
+    if (!outgoing?.once) void Promise.resolve(answered).then(() => stay.end())
+    return answered
+  }
+
+  function respond(exchange: Exchange, route: Route, endpoint: Endpoint, caller: string | undefined) {
+    const door = { prefix: route.prefix, hub, caller }
     const messages = `${route.ssePrefix}/message`
     if (route.proxy) {
       const { proxy } = route.proxy
@@ -149,8 +171,14 @@ export function createApp({
   return app
 }
 
+/** Node's own request and response, where there are any. */
+interface NodePair {
+  incoming?: IncomingMessage
+  outgoing?: ServerResponse
+}
+
 function hasTwoHosts(c: Context): boolean {
-  const names = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming?.rawHeaders
+  const names = (c.env as NodePair | undefined)?.incoming?.rawHeaders
   if (!names) return false
   let hosts = 0
   for (let i = 0; i < names.length; i += 2) {

@@ -1,6 +1,7 @@
 import {
   checkTogether,
   DEFAULT_LIMITS,
+  DEFAULT_SERVER_LIMITS,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   readConfiguration,
@@ -74,7 +75,7 @@ export async function checkReading(
 
 async function examine(
   reading: ReadConfigurationsResult,
-  { env, settings = { limits: DEFAULT_LIMITS } }: CheckOptions,
+  { env, settings = { limits: { ...DEFAULT_LIMITS, ...DEFAULT_SERVER_LIMITS } } }: CheckOptions,
   beside: readonly Source[],
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())

@@ -1,5 +1,7 @@
 import type { Hono } from 'hono'
 import { createAdminAccess } from '../access/admin.ts'
+import { defaultMaxBuffered, memory } from '../access/memory.ts'
+import { Quota } from '../access/quota.ts'
 import { createHostGuard } from '../access/rebinding.ts'
 import { createCluster } from '../cluster/index.ts'
 import type { Settings } from '../config/index.ts'
@@ -161,7 +163,14 @@ export async function createGateway(
   }
   const onError = (error: Error) => log.error({ err: error }, 'the plant store could not be written')
   const plants = settings.plants && (await openPlants(settings.plants, { onError }))
-  const hub = createHub()
+  const { limits } = settings
+  memory.limit = limits.maxBuffered ?? defaultMaxBuffered()
+  memory.queueLimit = limits.maxQueued
+  const calls = new Quota({
+    prefix: ['maxCallsPerPrefix', limits.maxCallsPerPrefix],
+    caller: ['maxCallsPerCaller', limits.maxCallsPerCaller],
+  })
+  const hub = createHub(limits)
   const guard = createHostGuard({ bind: settings.host, ...settings })
   const reloads = createReloads(reload, log, ({ triggers, refused, ...changes }) => {
     const { added, changed, removed } = changes
@@ -184,6 +193,7 @@ export async function createGateway(
   const app = createApp({
     table: () => table,
     hub,
+    calls,
     guard,
     log,
     ownPages,

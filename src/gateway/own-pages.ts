@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
 import { bearerChallenge } from '../access/bearer.ts'
+import { memory } from '../access/memory.ts'
 import type { HostGuard } from '../access/rebinding.ts'
 import { hasErrors, nearest } from '../findings/index.ts'
 import { isObject, type RequestHeaders, readBody } from '../mcp/index.ts'
@@ -104,7 +105,9 @@ function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413, message: s
 const BODY_FORM = 'The body is empty, to reload everything, or {"name": "…"} for one configuration'
 
 async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: Response }> {
-  const body = await readBody(c, MAX_BODY)
+  const hold = memory.hold()
+  const body = await readBody(c, MAX_BODY, hold)
+  hold.free()
   if ('failure' in body) return { refused: fault(c, body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
   if (body.text.trim() === '') return { name: undefined }
   try {

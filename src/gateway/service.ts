@@ -77,6 +77,7 @@ function callTool({ configuration, prefix, tools, log, onCall }: ServiceParts): 
       query: call.query,
       body: call.message,
       signal: call.signal,
+      hold: call.hold,
     })
     const { result, upstreamStatus, failure, detail } = outcome
     const ms = performance.now() - started

@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
+import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
+import type { Peer, Stay } from '../access/stay.ts'
 import { Cancellation, type CancelSignal } from './cancel.ts'
-import { errorText, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
+import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
 import type { Replicas } from './replicas.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -24,11 +27,15 @@ export interface Exchange {
   /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
   onGone(listener: () => void): () => void
   body(): Promise<Body>
+  /** What the request holds of the gateway. */
+  readonly stay: Stay
+  /** For whom something may be kept until the next request where no caller is known. */
+  readonly peer: Peer
   /** Absent where the gateway is one process. */
   readonly replicas?: Replicas
 }
 
-export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' }
+export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }
 
 /** Node's own request and response, where there are any: they are read without building web objects. */
 interface NodePair {
@@ -73,27 +80,37 @@ export function onGone(c: Context, listener: () => void): () => void {
   return () => outgoing.off('close', closed)
 }
 
-/** Reads a body of at most `limit` bytes; stops reading when there is more. */
-export async function readBody(c: Context, limit: number): Promise<Body> {
+/** Reads a body of at most `limit` bytes, which `hold` has room for; stops reading when there is more. */
+export async function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
   const { incoming } = nodePair(c)
   try {
-    const bytes = incoming ? await readIncoming(incoming, limit) : await readStream(c.req.raw.body, limit)
+    const bytes = incoming
+      ? await readIncoming(incoming, limit, hold)
+      : await readStream(c.req.raw.body, limit)
     if (!bytes) return { failure: 'too-large' }
+    if (bytes === 'no-room' || !hold.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
     return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
   } catch {
     return { failure: 'aborted' }
   }
 }
 
-function readIncoming(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+function readIncoming(
+  incoming: IncomingMessage,
+  limit: number,
+  hold: Hold,
+): Promise<Buffer | 'no-room' | undefined> {
   return new Promise((resolve, reject) => {
     if (Number(incoming.headers['content-length']) > limit) return resolve(undefined)
     const chunks: Buffer[] = []
     let size = 0
+    let refused = false
     incoming.on('data', (chunk: Buffer) => {
+      if (refused) return
       size += chunk.length
-      if (size <= limit) chunks.push(chunk)
-      else resolve(undefined)
+      refused = size > limit || !hold.add(chunk.length)
+      if (!refused) chunks.push(chunk)
+      else resolve(size > limit ? undefined : 'no-room')
     })
     incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
     // Node tells of errors to who listens to them, and always of the end after one.
@@ -117,6 +134,8 @@ async function readStream(
   return Buffer.concat(chunks)
 }
 
+/** Who is refused with 503 may try again. */
+const RETRY = { 'retry-after': RETRY_AFTER }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const STREAM_TYPE = {
   'content-type': 'text/event-stream',
@@ -131,7 +150,12 @@ export function json(
   status = 200,
   headers?: Record<string, string>,
 ): Response {
-  return new Response(text, { status, headers: { ...JSON_TYPE, ...exchange.replyHeaders, ...headers } })
+  if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered')
+  const later = status === 503 ? RETRY : undefined
+  return new Response(text, {
+    status,
+    headers: { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers },
+  })
 }
 
 export function rpcError(
@@ -144,7 +168,19 @@ export function rpcError(
   return json(exchange, errorText(id, error), status, headers)
 }
 
+/** Holds what the client is sent until it has it, in place of all that the request held before; false: no room. */
+export function carries({ stay }: Exchange, bytes: number): boolean {
+  return stay.hold.replace(bytes) || bytes <= SMALL
+}
+
+/** The answer to a request beyond a limit. */
+export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): Response {
+  const message = `The gateway has reached a limit (${limit}): try again later`
+  return rpcError(exchange, 503, { code: INTERNAL_ERROR, message }, id)
+}
+
 export function eventStream(exchange: Exchange, body: ReadableStream<Uint8Array> | string): Response {
+  if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
   return new Response(body, { status: 200, headers: { ...STREAM_TYPE, ...exchange.replyHeaders } })
 }
 

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { Quota } from '../access/quota.ts'
+import type { LimitName } from '../access/refusals.ts'
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from '../config/server-limits.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { InFlight } from './in-flight.ts'
@@ -13,6 +16,8 @@ export interface Session {
   readonly prefix: string
   /** Who opened it; it is unknown to others. */
   readonly caller: string | undefined
+  /** Whose share of the limits it is part of. */
+  readonly sharer: string
   /** The replica that opened it, where it is one that is taken up by its id; absent: this process did. */
   readonly owner?: string
   /** Set by `initialize`. */
@@ -66,11 +71,19 @@ export interface Kept {
   drain?(): void
 }
 
+type Known = Pick<Session, 'id' | 'prefix' | 'caller' | 'sharer' | 'revision' | 'owner'>
+
 /** What outlives a reload: sessions and open streams. Closed at exit. */
 export interface Hub {
-  openSession(prefix: string, caller: string | undefined, revision: SessionRevision): Session
-  /** Takes up a session that another replica opened; undefined when its client has ended it here. */
-  takeUp(session: Pick<Session, 'id' | 'prefix' | 'caller' | 'revision' | 'owner'>): Session | undefined
+  /** Opens a session, or gives the limit that is reached. */
+  openSession(
+    prefix: string,
+    caller: string | undefined,
+    revision: SessionRevision,
+    sharer: string,
+  ): Session | LimitName
+  /** Takes up a session that another replica opened; undefined when its client has ended it here, or there is no room. */
+  takeUp(session: Known): Session | undefined
   /** The session, unless it is unknown at this prefix or to this caller. */
   session(id: string, prefix: string, caller: string | undefined): Session | undefined
   /** @param forGood whether its id may not be taken up again */
@@ -93,21 +106,32 @@ export interface Hub {
   close(): void
 }
 
-export interface HubOptions {
+export interface HubOptions
+  extends Partial<Pick<ServerLimits, 'maxSessions' | 'maxSessionsPerPrefix' | 'maxSessionsPerCaller'>> {
   /** Milliseconds without a request or stream after which a session ends. Default one hour. */
   idleTimeout?: number
-  /** Sessions held at the most; the longest unused one makes room. Default 100,000. */
-  maxSessions?: number
+  /** Milliseconds without use after which a session makes room for another one of its caller. Default 60,000. */
+  givesWay?: number
   /** Milliseconds between keep-alive comments. Default 15,000. */
   keepAlive?: number
 }
 
+/** Milliseconds for which a session was not used that makes room for another one of the same caller. */
+const GIVES_WAY = 60_000
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
 export function createHub(options: HubOptions = {}): Hub {
-  const { idleTimeout = 3_600_000, maxSessions = 100_000, keepAlive = 15_000 } = options
+  const { idleTimeout = 3_600_000, givesWay = GIVES_WAY, keepAlive = 15_000 } = options
+  const { maxSessions, maxSessionsPerPrefix, maxSessionsPerCaller } = { ...DEFAULT_SERVER_LIMITS, ...options }
+  const quota = new Quota({
+    total: ['maxSessions', maxSessions],
+    prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],
+    caller: ['maxSessionsPerCaller', maxSessionsPerCaller],
+  })
   /** In the order of their last use. */
   const sessions = new Map<string, Session>()
+  /** Those of one sharer at one prefix, in the order of their last use. */
+  const shares = new Map<string, Map<string, Session>>()
   /** Ids of sessions that their clients ended, the newest last. */
   const ended = new Set<string>()
   const streams = new InFlight<Kept, true>()
@@ -119,7 +143,7 @@ export function createHub(options: HubOptions = {}): Hub {
     const oldest = Date.now() - idleTimeout
     for (const session of sessions.values()) {
       if (session.lastUsed > oldest) break
-      if (session.streams.length || session.calls.size || session.attached?.busy()) touch(session)
+      if (isUsed(session)) touch(session)
       else endSession(session)
     }
   }, keepAlive)
@@ -130,21 +154,45 @@ export function createHub(options: HubOptions = {}): Hub {
     // To the second is order enough, and spares a busy session the move.
     if (now - session.lastUsed < 1000) return
     session.lastUsed = now
-    sessions.delete(session.id)
-    sessions.set(session.id, session)
+    for (const order of [sessions, shares.get(shareOf(session))]) {
+      order?.delete(session.id)
+      order?.set(session.id, session)
+    }
   }
 
-  function add(known: Pick<Session, 'id' | 'prefix' | 'caller' | 'revision' | 'owner'>): Session {
+  function add(known: Known): Session | LimitName {
+    const { prefix, sharer } = known
+    if (quota.exceeded(prefix, sharer)) makeRoom(shareOf(known))
+    const limit = quota.take(prefix, sharer)
+    if (limit) return limit
     const session: Session = { ...known, lastUsed: Date.now(), streams: [], calls: new InFlight() }
     sessions.set(session.id, session)
-    if (sessions.size > maxSessions) endSession(sessions.values().next().value as Session)
+    const share = shares.get(shareOf(session)) ?? new Map()
+    shares.set(shareOf(session), share.set(session.id, session))
     return session
+  }
+
+  /** Ends the session of a share that nobody has used for the longest time; what is in use is never ended. */
+  function makeRoom(share: string): boolean {
+    for (const session of shares.get(share)?.values() ?? []) {
+      if (session.lastUsed > Date.now() - givesWay) return false
+      if (isUsed(session)) touch(session)
+      else {
+        endSession(session)
+        return true
+      }
+    }
+    return false
   }
 
   function endSession(session: Session, forGood = false): void {
     if (forGood) ended.add(session.id)
     if (ended.size > maxSessions) ended.delete(ended.values().next().value as string)
     if (!sessions.delete(session.id)) return
+    const share = shares.get(shareOf(session))
+    share?.delete(session.id)
+    if (share?.size === 0) shares.delete(shareOf(session))
+    quota.give(session.prefix, session.sharer)
     for (const call of session.calls.values()) call.cancel()
     for (const stream of [...session.streams]) stream.close()
     session.attached?.end()
@@ -168,8 +216,12 @@ export function createHub(options: HubOptions = {}): Hub {
   }
 
   return {
-    openSession: (prefix, caller, revision) => add({ id: randomUUID(), prefix, caller, revision }),
-    takeUp: (session) => (ended.has(session.id) ? undefined : add(session)),
+    openSession: (prefix, caller, revision, sharer) =>
+      add({ id: randomUUID(), prefix, caller, revision, sharer }),
+    takeUp(known) {
+      const session = ended.has(known.id) ? undefined : add(known)
+      return typeof session === 'string' ? undefined : session
+    },
     session(id, prefix, caller) {
       const session = sessions.get(id)
       if (session?.prefix !== prefix || session.caller !== caller) return undefined
@@ -228,6 +280,14 @@ export function createHub(options: HubOptions = {}): Hub {
       for (const stream of streams.keys()) stream.close?.()
     },
   }
+}
+
+function isUsed({ streams, calls, attached }: Session): boolean {
+  return streams.length > 0 || calls.size > 0 || attached?.busy() === true
+}
+
+function shareOf({ prefix, sharer }: Pick<Session, 'prefix' | 'sharer'>): string {
+  return `${prefix} ${sharer}`
 }
 
 /** A notification of a `subscriptions/listen` stream (2026-07-28, Subscriptions). */

@@ -5,6 +5,7 @@ export {
   type AnswerForm,
   accepted,
   acceptedForm,
+  carries,
   departureOf,
   type Exchange,
   event,
@@ -18,6 +19,7 @@ export {
   readBody,
   reply,
   rpcError,
+  tooMuch,
 } from './http.ts'
 export {
   type Attached,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Json, JsonLimitError, parse } from '../json/index.ts'
-import { type Exchange, rpcError } from './http.ts'
+import { type Exchange, rpcError, tooMuch } from './http.ts'
 import { INVALID_REQUEST, isObject, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
 import { protocolKeys } from './protocol-keys.ts'
 import { claimsRevision } from './stateless.ts'
@@ -35,6 +35,7 @@ export async function receive(exchange: Exchange): Promise<Received> {
   if ('failure' in body) {
     if (body.failure === 'too-large')
       return refuse(413, INVALID_REQUEST, `The request is larger than ${exchange.maxBody} bytes`)
+    if (body.failure === 'no-room') return { refused: tooMuch(exchange, 'maxBuffered') }
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
@@ -63,7 +64,17 @@ export async function receive(exchange: Exchange): Promise<Received> {
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  return { messages, batch, text: body.text }
+  return begin(exchange, { messages, batch, text: body.text })
+}
+
+/** Counts the requests as under way, if there is room for them. */
+function begin(exchange: Exchange, received: Messages): Received {
+  const requests = received.messages.filter(({ kind }) => kind === 'request')
+  if (!requests.length) return received
+  const limit = exchange.stay.begin(requests.length)
+  if (!limit) return received
+  const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
+  return { refused: tooMuch(exchange, limit, id) }
 }
 
 function isJsonType(type: string | undefined): boolean {

@@ -53,7 +53,7 @@ export function locate(exchange: Exchange, door: Door, named: string): Located {
   if (!ticket) return undefined
   const local = hub.session(ticket.id, prefix, caller)
   const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
-  const { revive = (ticket, local) => reviveSession(door, ticket, local) } = door
+  const { revive = (ticket, local) => reviveSession(exchange, door, ticket, local) } = door
   // What was opened here needs no ticket.
   const session = local && local.owner === undefined ? local : fresh ? revive(ticket, local) : undefined
   return session ? { session } : { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
@@ -61,12 +61,13 @@ export function locate(exchange: Exchange, door: Door, named: string): Located {
 
 /** A session with a service has nothing to remember, so it can be taken up anywhere. */
 function reviveSession(
+  { stay: { sharer } }: Exchange,
   { hub, prefix, caller }: Door,
   { kind, id, revision, owner }: Ticket,
   local: Session | undefined,
 ): Session | undefined {
   if (local || kind !== 'session' || !isSessionRevision(revision)) return local
-  return hub.takeUp({ id, prefix, caller, revision, owner })
+  return hub.takeUp({ id, prefix, caller, sharer, revision, owner })
 }
 
 /**

@@ -39,7 +39,7 @@ export function openReply(exchange: Exchange, form: AnswerForm, onGone: () => vo
   function open(): EventStream {
     if (!stream) {
       unwatch()
-      stream = openStream(gone)
+      stream = openStream(exchange, gone)
       settle(eventStream(exchange, stream.body))
     }
     return stream

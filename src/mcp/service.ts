@@ -1,4 +1,5 @@
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
+import type { Hold } from '../access/memory.ts'
 import type { Ticket } from '../cluster/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -61,6 +62,8 @@ export interface Call {
   readonly signal: CancelSignal
   /** Names the request in the log and in `X-Request-Id`. */
   readonly requestId: string
+  /** Holds the bytes of what the answer is made of. */
+  readonly hold: Hold
 }
 
 /** An `x-mcp-header` of an input schema (2026-07-28, Custom Headers from Tool Parameters). */

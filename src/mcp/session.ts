@@ -62,8 +62,12 @@ function answerInSession(
     message: request.raw,
     signal: cancellation,
     requestId: exchange.requestId,
+    hold: exchange.stay.hold,
   }
+  // It goes on when its client goes away, and after the answer to its POST where there is another stream.
+  const over = exchange.stay.extend()
   const ended = answer(id, () => answers(params, call)).finally(() => {
+    over()
     if (session.calls.get(id) === underWay) session.calls.delete(id)
   })
   const underWay = { cancel: cancellation.abort, ended }

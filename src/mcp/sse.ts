@@ -1,5 +1,5 @@
 import { unexpected } from '../telemetry/unexpected.ts'
-import { accepted, type Exchange, eventStream, methodNotAllowed, rpcError } from './http.ts'
+import { accepted, type Exchange, eventStream, methodNotAllowed, rpcError, tooMuch } from './http.ts'
 import { INVALID_REQUEST } from './jsonrpc.ts'
 import { receive } from './receive.ts'
 import { idOf, locate } from './replicas.ts'
@@ -14,8 +14,9 @@ export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: st
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
   const { hub, prefix, caller } = endpoint
   // The revision is known at initialize only; until then the transport's own counts.
-  const session = hub.openSession(prefix, caller, '2024-11-05')
-  const stream = openStream(() => {
+  const session = hub.openSession(prefix, caller, '2024-11-05', exchange.stay.sharer)
+  if (typeof session === 'string') return tooMuch(exchange, session)
+  const stream = openStream(exchange, () => {
     session.streams = []
     hub.drop(stream)
     hub.endSession(session)

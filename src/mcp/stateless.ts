@@ -59,6 +59,7 @@ export async function answerStateless(
     message: request.raw,
     signal: exchange.signal(),
     requestId: exchange.requestId,
+    hold: exchange.stay.hold,
   }
   const write = (result: string) => complete(result, method, service)
   return reply(exchange, await answer(id, () => answers(params, call), write), form)
@@ -138,7 +139,8 @@ function listen(exchange: Exchange, request: Request, service: Service, hub: Hub
   const granted: JsonObject = {}
   for (const [key, kind] of Object.entries(KINDS))
     if (params.notifications[key] === true && service.capabilities[kind]) granted[key] = true
-  const stream = openStream(() => {
+  exchange.stay.uncount()
+  const stream = openStream(exchange, () => {
     hub.unlisten(listener)
     hub.drop(stream)
   })

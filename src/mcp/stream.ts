@@ -1,4 +1,5 @@
-import { event } from './http.ts'
+import { memory } from '../access/memory.ts'
+import { type Exchange, event } from './http.ts'
 
 /** An open stream of server-sent events to one client. */
 export interface EventStream {
@@ -10,35 +11,66 @@ export interface EventStream {
   close(): void
 }
 
-/** Bytes that wait for a client which does not read, before the gateway gives it up. */
-const MAX_QUEUED = 32 * 1024 * 1024
 const encoder = new TextEncoder()
 
-/** Opens a stream; `onClose` runs once, whoever closes it. */
-export function openStream(onClose: () => void): EventStream {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+/**
+ * Opens a stream; `onClose` runs once, whoever closes it. One whose client does not read ends when what waits for it
+ * is more than `maxQueued`, or does not fit into the memory.
+ */
+export function openStream({ stay }: Pick<Exchange, 'stay'>, onClose: () => void): EventStream {
+  /** What waits, and what was handed on last: it is out when more is asked for. */
+  const hold = memory.queue()
+  let queue: Uint8Array[] = []
+  let handed = 0
+  let asked = false
+  let open = true
+  let controller: ReadableStreamDefaultController<Uint8Array>
   const end = () => {
-    controller = undefined
+    if (!open) return
+    open = false
     onClose()
+  }
+  const hand = () => {
+    const [chunk] = queue
+    if (asked && chunk) {
+      asked = false
+      queue.shift()
+      handed = chunk.byteLength
+      controller.enqueue(chunk)
+    }
+    if (!open && !queue.length) controller.close()
   }
   const body = new ReadableStream<Uint8Array>(
     {
       start(given) {
         controller = given
       },
-      cancel: end,
+      pull() {
+        hold.free(handed)
+        handed = 0
+        asked = true
+        hand()
+      },
+      cancel() {
+        queue = []
+        hold.free()
+        end()
+      },
     },
-    { highWaterMark: MAX_QUEUED, size: (chunk) => chunk.byteLength },
+    { highWaterMark: 0 },
   )
+  stay.onGone(() => hold.free())
   const close = () => {
-    if (!controller) return
-    controller.close()
+    if (!open) return
     end()
+    if (!queue.length) controller.close()
   }
   const write = (text: string) => {
-    if (!controller) return
-    if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text))
-    else close()
+    if (!open) return
+    const chunk = encoder.encode(text)
+    if (!hold.add(chunk.byteLength)) return close()
+    queue.push(chunk)
+    hand()
   }
   return { body, write, send: (text) => write(event(text)), close }
 }

@@ -9,6 +9,7 @@ import {
   reply,
   rpcError,
   takes,
+  tooMuch,
 } from './http.ts'
 import type { Session } from './hub.ts'
 import { INVALID_REQUEST, type Message, type RequestId } from './jsonrpc.ts'
@@ -70,7 +71,8 @@ function open(
 ): Response {
   const { revision, text } = initialize(request, service)
   if (!revision) return json(exchange, text)
-  const session = hub.openSession(prefix, caller, revision)
+  const session = hub.openSession(prefix, caller, revision, exchange.stay.sharer)
+  if (typeof session === 'string') return tooMuch(exchange, session, request.id)
   return json(exchange, text, 200, { 'mcp-session-id': idOf(exchange, session, { kind: 'session' }) })
 }
 
@@ -100,7 +102,7 @@ export function openGet(exchange: Exchange, { hub }: Pick<Endpoint, 'hub'>, sess
   const { accept } = exchange.headers
   if (accept !== undefined && !takes(accept, 'text', 'event-stream'))
     return notAcceptable(exchange, 'text/event-stream')
-  const stream = openStream(() => {
+  const stream = openStream(exchange, () => {
     session.streams = session.streams.filter((other) => other !== stream)
     hub.drop(stream)
   })

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
+import type { Hold } from '../access/memory.ts'
 import { parse } from '../json/index.ts'
 import { isJsonType } from './body.ts'
-import type { Answer } from './exchange.ts'
+import { type Answer, noRoom } from './exchange.ts'
 import { CallError, errorCode } from './failure.ts'
 import type { ReadAnswer } from './response.ts'
 import { lazy, sizeText } from './words.ts'
@@ -31,7 +32,12 @@ const MAX_LAYERS = 3
  * the answer, against bodies made to explode.
  * @throws CallError
  */
-export async function decodeAnswer(answer: Answer, maxResponseSize: number, origin: string): Promise<Answer> {
+export async function decodeAnswer(
+  answer: Answer,
+  maxResponseSize: number,
+  origin: string,
+  hold?: Hold,
+): Promise<Answer> {
   const header = answer.headers['content-encoding']
   if (header === undefined || answer.body.length === 0) return answer
   const layers = String(header)
@@ -58,6 +64,7 @@ export async function decodeAnswer(answer: Answer, maxResponseSize: number, orig
         )
       throw new CallError('encoding', `${origin} sent an answer that is damaged: it is not ${layer} data.`)
     }
+    if (hold && !hold.add(body.length)) throw noRoom(origin)
   }
   const { 'content-encoding': _, 'content-length': __, ...headers } = answer.headers
   return { ...answer, headers, body }

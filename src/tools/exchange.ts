@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import type { Hold } from '../access/memory.ts'
 import { CallError, errorCode, networkError } from './failure.ts'
 import type { CancelSignal } from './types.ts'
 import { sizeText, timeText } from './words.ts'
@@ -32,6 +33,8 @@ export interface ExchangeOptions {
   /** Bytes. */
   maxResponseSize: number
   signal: CancelSignal
+  /** Has the bytes of the answer; absent: they are not counted. */
+  hold?: Hold
   /** Whether the dispatcher goes through a proxy. */
   proxied: boolean
 }
@@ -81,7 +84,7 @@ function isStaleSocket(error: unknown): boolean {
 }
 
 function once(request: UpstreamRequest, options: ExchangeOptions): Promise<Answer> {
-  const { dispatcher, remaining, timeout, maxResponseSize, signal } = options
+  const { dispatcher, remaining, timeout, maxResponseSize, signal, hold } = options
   const { origin, path, method, headers, body } = request
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -137,7 +140,8 @@ function once(request: UpstreamRequest, options: ExchangeOptions): Promise<Answe
       onResponseData(_controller, chunk) {
         size += chunk.length
         if (size > maxResponseSize) tooLarge()
-        else chunks.push(chunk)
+        else if (hold && !hold.add(chunk.length)) stop(noRoom(origin))
+        else if (!settled) chunks.push(chunk)
       },
       onResponseEnd() {
         if (!settle() || !answer) return
@@ -159,6 +163,14 @@ function once(request: UpstreamRequest, options: ExchangeOptions): Promise<Answe
       if (settle()) reject(error)
     }
   })
+}
+
+/** The gateway holds as much as it may. */
+export function noRoom(origin: string): CallError {
+  return new CallError(
+    'no-room',
+    `The gateway has no room for the answer of ${origin} at the moment (maxBuffered): try again later.`,
+  )
 }
 
 const EMPTY = Buffer.alloc(0)

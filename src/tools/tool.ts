@@ -22,15 +22,7 @@ import {
   readsArgument,
   templateCompiler,
 } from './templates.ts'
-import type {
-  CallContext,
-  CancelSignal,
-  CompileContext,
-  CompiledTool,
-  Outcome,
-  Pools,
-  Problem,
-} from './types.ts'
+import type { CallContext, CompileContext, CompiledTool, Outcome, Pools, Problem } from './types.ts'
 import type { CompileSchema } from './validators.ts'
 import { queryPairs } from './values.ts'
 import { lazy } from './words.ts'
@@ -136,7 +128,7 @@ export function compileTool(
       let planned: Plan | undefined
       try {
         planned = await plan(given, call)
-        return await outcomeOf(await send(planned, tool, limits, pools, call.signal), shape, planned)
+        return await outcomeOf(await send(planned, tool, limits, pools, call), shape, planned)
       } catch (error) {
         return failedOutcome(error, planned?.mask())
       }
@@ -201,7 +193,7 @@ async function send(
   tool: Tool,
   limits: Limits,
   pools: Pools,
-  signal: CancelSignal,
+  { signal, hold }: Pick<CallContext, 'signal' | 'hold'>,
 ): Promise<Answer> {
   const { timeout, connectTimeout, maxResponseSize } = limits
   const begin = performance.now()
@@ -215,12 +207,13 @@ async function send(
       timeout,
       maxResponseSize,
       signal,
+      ...(hold && { hold }),
       proxied: tool.proxy !== undefined,
     })
     if (!tool.followRedirects || !isRedirect(answer))
       return answer.headers['content-encoding'] === undefined
         ? answer
-        : decodeAnswer(answer, maxResponseSize, request.origin)
+        : decodeAnswer(answer, maxResponseSize, request.origin, hold)
     if (hops === MAX_REDIRECTS)
       throw new CallError(
         'redirect',

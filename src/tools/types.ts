@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import type { Hold } from '../access/memory.ts'
 import type { Limits, Proxy as UpstreamProxy } from '../config/model.ts'
 import type { FindingCode } from '../findings/codes.ts'
 import type { Severity } from '../findings/finding.ts'
@@ -69,6 +70,8 @@ export interface CallContext {
   body: Json
   /** Aborts the upstream call. */
   signal: CancelSignal
+  /** Has the bytes of the upstream's answer; absent: they are not counted. */
+  hold?: Hold
 }
 
 export type Content =
@@ -104,6 +107,7 @@ export type Failure =
   | 'tls'
   | 'network'
   | 'redirect'
+  | 'no-room'
   | 'status'
   | 'encoding'
   | 'output-schema'

@@ -1,7 +1,15 @@
-import type { PostReply } from '../mcp/index.ts'
+import { errorText, INTERNAL_ERROR, type PostReply } from '../mcp/index.ts'
 
-/** The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event. */
-export function batchReply(reply: PostReply, owed: number): PostReply {
+const NO_ROOM = errorText(null, {
+  code: INTERNAL_ERROR,
+  message: 'The gateway has reached a limit (maxBuffered): try again later',
+})
+
+/**
+ * The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event.
+ * @param keeps whether there is room for an answer that waits for the others
+ */
+export function batchReply(reply: PostReply, owed: number, keeps: (text: string) => boolean): PostReply {
   let waiting: string[] | undefined = []
   let left = owed
   const last = () => {
@@ -21,6 +29,7 @@ export function batchReply(reply: PostReply, owed: number): PostReply {
       reply.message(text)
     },
     answer(text) {
+      if (waiting && !keeps(text)) return reply.answer(NO_ROOM, 503)
       if (waiting) waiting.push(text)
       else reply.message(text)
       if (!last()) return

@@ -88,6 +88,7 @@ export function createBytes(options: BytesOptions): BytesSession {
       headers,
       ...(body !== undefined && { body }),
       ...(signal && { signal }),
+      hold: exchange.stay.hold,
     })
   }
 

@@ -6,7 +6,7 @@ import type { Message, RequestId } from '../mcp/index.ts'
  */
 export interface Channel {
   /** Sends one message. A fault says why it could not be taken; the channel may live on. */
-  send(text: string): { fault: string } | undefined
+  send(text: string): { fault: string; busy?: true } | undefined
   /** Ends the session and what carries it. */
   close(): void
   /** Resolves when nothing of it is left. */

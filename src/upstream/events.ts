@@ -1,3 +1,5 @@
+import { memory } from '../access/memory.ts'
+
 /** A server-sent event (HTML, 9.2.6). */
 export interface ServerEvent {
   event: string
@@ -9,12 +11,14 @@ const ROOM = 16
 
 /**
  * Reads server-sent events from text as it comes; fields but `event` and `data` are passed over.
+ * @param hold has the event that has not ended; whoever made it frees it
  * @param limit UTF-16 units of one event; a longer one makes `tooLarge` run and is dropped
  */
 export function eventParser(
   limit: number,
   onEvent: (event: ServerEvent) => void,
   tooLarge: () => void,
+  hold = memory.hold(),
 ): (text: string) => void {
   /** A line that has not ended, in the pieces in which it came. */
   let rest: string[] = []
@@ -69,10 +73,12 @@ export function eventParser(
     }
     rest.push(text.slice(start))
     waiting += text.length - start
-    if (waiting > limit + ROOM) {
+    if (waiting > limit + ROOM || !hold.replace(waiting + size)) {
       drop()
       rest = ['data: ']
       waiting = 0
+      size = 0
+      hold.free()
     }
   }
 }

@@ -1,4 +1,14 @@
-import { type Exchange, errorText, event, INTERNAL_ERROR, json, type RequestId } from '../mcp/index.ts'
+import { memory } from '../access/memory.ts'
+import {
+  carries,
+  type Exchange,
+  errorText,
+  event,
+  INTERNAL_ERROR,
+  json,
+  type RequestId,
+  tooMuch,
+} from '../mcp/index.ts'
 import { discard, type HttpAnswer, mediaType, readText } from './http.ts'
 import type { Refused } from './link.ts'
 
@@ -79,6 +89,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   const { whole } = answer
   if (!whole) return new Response(webStream(answer, options), { status, headers: returned })
   options.onEnd()
+  if (!carries(exchange, whole.length)) return tooMuch(exchange, 'maxBuffered', options.id)
   return new Response(completed(whole, answer, options), { status, headers: returned })
 }
 
@@ -138,6 +149,9 @@ export function refusal(
   return undefined
 }
 
+/** Bytes that wait for a client, before its server is asked to wait as well. */
+const HIGH_WATER = 256 * 1024
+
 /** A body as a stream for the client, at the client's pace; events that end without an answer get an error for one. */
 function webStream(
   answer: HttpAnswer,
@@ -149,8 +163,13 @@ function webStream(
   let over = false
   let whole = true
   let empty = true
+  /** What the client has not taken. */
+  const queued = memory.hold()
+  const count = ({ desiredSize }: ReadableStreamDefaultController) =>
+    queued.set(over ? 0 : HIGH_WATER - (desiredSize ?? HIGH_WATER))
   const end = () => {
     if (!over) onEnd()
+    queued.free()
     over = true
     clearTimeout(timer)
   }
@@ -183,21 +202,23 @@ function webStream(
           watch?.see(chunk)
           whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
           controller.enqueue(chunk)
-          if ((controller.desiredSize ?? 0) <= 0) body.pause()
+          count(controller)
+          if ((controller.desiredSize ?? 0) <= 0 || memory.pressed) body.pause()
         })
         const early = () => close(`The server ${server} ended the call without an answer`)
         body.on('end', early)
         body.on('error', early)
       },
-      pull() {
-        body.resume()
+      pull(controller) {
+        count(controller)
+        if (!memory.pressed || !queued.size) body.resume()
       },
       cancel() {
         end()
         body.destroy()
       },
     },
-    { highWaterMark: 256 * 1024, size: (chunk) => chunk.byteLength },
+    { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
   )
 }
 

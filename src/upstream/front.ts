@@ -28,6 +28,7 @@ import {
   reply,
   rpcError,
   type Session,
+  tooMuch,
   withSession,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -174,7 +175,8 @@ async function open(
   backend: Backend,
   form: AnswerForm,
 ): Promise<Response> {
-  const session = hub.openSession(prefix, caller, '2025-11-25')
+  const session = hub.openSession(prefix, caller, '2025-11-25', exchange.stay.sharer)
+  if (typeof session === 'string') return tooMuch(exchange, session, request.id)
   const made = backend.attach(session, exchange, false)
   if ('fault' in made) {
     hub.endSession(session)
@@ -207,14 +209,15 @@ export function serveProxySse(
 ): Response {
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
   const { hub, prefix, caller } = door
-  const session = hub.openSession(prefix, caller, '2024-11-05')
+  const session = hub.openSession(prefix, caller, '2024-11-05', exchange.stay.sharer)
+  if (typeof session === 'string') return tooMuch(exchange, session)
   const made = backend.attach(session, exchange, true)
   if ('fault' in made) {
     hub.endSession(session)
     return rpcError(exchange, made.busy ? 503 : 502, { code: INTERNAL_ERROR, message: made.fault })
   }
   session.attached = made
-  const stream = openStream(() => {
+  const stream = openStream(exchange, () => {
     session.streams = []
     hub.drop(stream)
     hub.endSession(session)

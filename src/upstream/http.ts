@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher, Pool } from 'undici'
+import { type Hold, memory } from '../access/memory.ts'
 import type { CancelSignal } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Resolved } from './definition.ts'
@@ -16,6 +17,8 @@ export interface HttpRequest {
   headers: Record<string, string>
   body?: string
   signal?: CancelSignal
+  /** Holds a short answer, which comes in one piece; absent: until it is there. */
+  hold?: Hold
 }
 
 /** An answer: in one piece when it said how long it is and is short, else its body as it comes. */
@@ -66,10 +69,10 @@ export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
   }
 
   return {
-    send({ origin, path, headers: own }, { method, headers, body, signal }) {
+    send({ origin, path, headers: own }, { method, headers, body, signal, hold }) {
       const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
       const sent = new Promise<HttpAnswer | Fault>((resolve) => {
-        const handler = answerHandler(signal, resolve, (error) =>
+        const handler = answerHandler(signal, hold, resolve, (error) =>
           resolve({ fault: faultOf(error, origin, timeout) }),
         )
         // An address or a header that cannot be sent throws.
@@ -102,6 +105,7 @@ const NOTHING = Readable.from([])
 /** Leaner than undici's own `request`, which makes a stream of every body. */
 function answerHandler(
   signal: CancelSignal | undefined,
+  given: Hold | undefined,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: Error) => void,
 ): Dispatcher.DispatchHandler {
@@ -110,7 +114,11 @@ function answerHandler(
   let body: Readable | undefined
   let chunks: Buffer[] | undefined
   const stop = () => controller?.abort(new CancelledError())
-  const over = () => signal?.removeEventListener('abort', stop)
+  const hold = given ?? memory.hold()
+  const over = () => {
+    signal?.removeEventListener('abort', stop)
+    if (!given) hold.free()
+  }
   signal?.addEventListener('abort', stop)
   return {
     onRequestStart(started) {
@@ -136,8 +144,10 @@ function answerHandler(
       resolve({ ...answer, body })
     },
     onResponseData(started, chunk) {
-      if (chunks) chunks.push(chunk)
-      else if (body && !body.push(chunk)) started.pause()
+      if (chunks) {
+        if (hold.add(chunk.length)) chunks.push(chunk)
+        else started.abort(new NoRoomError())
+      } else if (body && !body.push(chunk)) started.pause()
     },
     onResponseEnd() {
       over()
@@ -153,22 +163,31 @@ function answerHandler(
   }
 }
 
+class NoRoomError extends Error {
+  override name = 'NoRoomError'
+}
+
 class CancelledError extends Error {
   override name = 'AbortError'
 }
 
-/** Reads a body of at most `limit` bytes; undefined when it is larger. @throws when it ends early */
+/** Reads a body of at most `limit` bytes; undefined when it is larger, or there is no room for it. @throws when it ends early */
 export async function readText({ whole, body }: HttpAnswer, limit: number): Promise<string | undefined> {
   if (whole) return whole.length > limit ? undefined : whole.toString('utf8')
   const chunks: Buffer[] = []
+  const hold = memory.hold()
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length
-    // Leaving the loop ends the body.
-    if (size > limit) return undefined
-    chunks.push(chunk)
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      // Leaving the loop ends the body.
+      if (size > limit || !hold.add(chunk.length)) return undefined
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks, size).toString('utf8')
+  } finally {
+    hold.free()
   }
-  return Buffer.concat(chunks, size).toString('utf8')
 }
 
 /** Throws a body away; a short one was read already, and its connection is used again. */
@@ -198,6 +217,7 @@ function faultOf(error: unknown, origin: string, timeout: number): string {
   const inner = (error as AggregateError).errors?.[0] as NodeJS.ErrnoException | undefined
   const cause = code ?? inner?.code
   if (name === 'AbortError') return 'The call was cancelled'
+  if (name === 'NoRoomError') return 'The gateway has reached a limit (maxBuffered): try again later'
   if (cause === 'ECONNREFUSED') return `The server at ${origin} refuses connections`
   if (cause === 'ENOTFOUND' || cause === 'EAI_AGAIN') return `There is no host of the name in ${origin}`
   if (cause === 'UND_ERR_CONNECT_TIMEOUT') return `The server at ${origin} could not be reached in time`

@@ -1,8 +1,15 @@
-/** Splits a stream of bytes into lines of at most `limit` bytes; `oversized` gets the ends of a longer one. */
+import { memory } from '../access/memory.ts'
+
+/**
+ * Splits a stream of bytes into lines of at most `limit` bytes that there is room for; `oversized` gets the ends of a
+ * longer one.
+ * @param hold has the line that has not ended; whoever made it frees it
+ */
 export function lineSplitter(
   limit: number,
   onLine: (line: string) => void,
   oversized: (head: string, tail: string) => void,
+  hold = memory.hold(),
 ): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
@@ -11,11 +18,12 @@ export function lineSplitter(
 
   function add(part: Buffer): void {
     if (skipped) skipped.tail = Buffer.concat([skipped.tail, part]).subarray(-ENDS)
-    else if (size + part.length > limit) {
+    else if (size + part.length > limit || (part.length && !hold.add(part.length))) {
       const all = Buffer.concat([...parts, part])
       skipped = { head: all.subarray(0, ENDS).toString('latin1'), tail: Buffer.from(all.subarray(-ENDS)) }
       parts = []
       size = 0
+      hold.free()
     } else if (part.length) {
       parts.push(part)
       size += part.length
@@ -27,6 +35,7 @@ export function lineSplitter(
     skipped = undefined
     parts = []
     size = 0
+    hold.free()
   }
   return (chunk) => {
     let start = 0

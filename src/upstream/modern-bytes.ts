@@ -51,7 +51,13 @@ export async function forwardStateless(
     done(message)
     return json(exchange, errorText(id, { code: INTERNAL_ERROR, message }), 502)
   }
-  const answer = await http.send(resolved, { method: 'POST', headers, body, signal: abort })
+  const answer = await http.send(resolved, {
+    method: 'POST',
+    headers,
+    body,
+    signal: abort,
+    hold: exchange.stay.hold,
+  })
   if ('fault' in answer) return fail(answer.fault)
   if (filter && method === 'tools/list' && answer.statusCode === 200) {
     const read = await readMessages(answer, limits.maxResponseSize, name)

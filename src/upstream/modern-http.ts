@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { memory } from '../access/memory.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { TOO_LARGE } from './channel.ts'
@@ -35,6 +36,7 @@ export async function requestHttp(
   if ('fault' in answer) return signal.aborted ? undefined : answer
   let response: JsonObject | undefined
   let rejected: string | undefined
+  const unfinished = memory.hold()
   const take = (data: string) => {
     for (const taken of readTexts(data)) {
       if ('reason' in taken) {
@@ -55,6 +57,7 @@ export async function requestHttp(
         () => {
           rejected ??= TOO_LARGE
         },
+        unfinished,
       )
       const decoder = new StringDecoder('utf8')
       for await (const chunk of piecesOf(answer)) {
@@ -69,6 +72,7 @@ export async function requestHttp(
   } catch {
     // What is missing tells that the answer ended early.
   }
+  unfinished.free()
   if (signal.aborted) return undefined
   if (response) return { ...response, id: message.id }
   if (rejected !== undefined) return { fault: rejected }

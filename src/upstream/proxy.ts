@@ -68,6 +68,10 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down: its tools are hidden')
   }
 
+  function onDropped(): void {
+    log.warn({ tenant, prefix }, 'messages for a client without an open stream were lost (maxQueued)')
+  }
+
   /** The templates of every server, for one caller. */
   function resolve(exchange: Exchange): Resolved[] | Fault {
     const all: Resolved[] = []
@@ -182,7 +186,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
 
     function relaySession({ hub, caller }: Door, session: Session, resolved: Resolved[]): Inner {
       const filter = only?.upstream.filter
-      const relay = createRelay({ session, hub, timeout, filter, onCall, onIdle })
+      const relay = createRelay({ session, hub, timeout, filter, onCall, onDropped, onIdle })
       const branches = members.map((member, i) => ({
         name: member.upstream.name,
         filter: member.upstream.filter,

@@ -25,7 +25,9 @@ import type { Handshake, Opened } from './front.ts'
 import { createLasting, type Lasting, type Restored } from './lasting.ts'
 import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request } from './link.ts'
 import { noted, textOf } from './message.ts'
+import { MAX_QUESTIONS, tooMany } from './questions.ts'
 import type { ToolFilter } from './tools.ts'
+import { createWaiting } from './waiting.ts'
 
 export interface RelayOptions {
   session: Session
@@ -35,6 +37,8 @@ export interface RelayOptions {
   filter: ToolFilter | undefined
   /** Writes the line of a call that is over. */
   onCall(call: { method: string; name: unknown; ms: number; requestId: string; failure?: string }): void
+  /** Messages that waited for a stream of the client are lost. */
+  onDropped(): void
   /** Nothing of it is left to do after a drain. */
   onIdle(): void
 }
@@ -69,20 +73,20 @@ interface Pending {
   reply: PostReply | undefined
   started: number
   requestId: string
+  /** Frees what it holds of the gateway. */
+  over(): void
   timer: NodeJS.Timeout
 }
 
-/** Messages that wait for a stream; the oldest give way. */
-const MAX_WAITING = 256
-
 /** A progress token that no message carries. */
 const NONE = Symbol('none')
-export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: RelayOptions): Relay {
+export function createRelay(options: RelayOptions): Relay {
+  const { session, hub, timeout, filter, onCall, onDropped, onIdle } = options
   const pending = new InFlight<RequestId, Pending>()
   /** Requests of the server that the client has not answered, and the call they belong to. */
   const asked = new Map<RequestId, Pending | undefined>()
   const { remember, restore } = createLasting()
-  let waiting: string[] = []
+  const waiting = createWaiting(onDropped)
   let link: Link | undefined
   let opening = false
 
@@ -100,7 +104,13 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
 
   function deliver(message: Message, text: string): void {
     const call = callOf(message)
-    if (message.kind === 'request') asked.set(message.id, call)
+    if (message.kind === 'request') {
+      const refused = asked.size >= MAX_QUESTIONS ? tooMany(message.id) : undefined
+      if (refused) return void link?.send(refused.message, refused.text)
+      asked.set(message.id, call)
+    }
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      asked.delete(message.params.requestId as RequestId)
     call?.timer.refresh()
     const stream = session.streams.at(-1)
     const other = () =>
@@ -111,19 +121,18 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     if (call?.reply?.canStream()) call.reply.message(text)
     else if (stream) stream.send(text)
     else if (other()) other()?.message(text)
-    else {
-      waiting.push(text)
-      if (waiting.length > MAX_WAITING) waiting.shift()
-    }
+    else waiting.push(text)
   }
 
-  function settle(call: Pending, text: string | undefined, failure?: string): void {
+  function settle(call: Pending, text: string | undefined, failure?: string, status = 200): void {
     pending.delete(call.id)
     clearTimeout(call.timer)
+    call.over()
+    for (const [id, of] of asked) if (of === call) asked.delete(id)
     if (call.reply) {
       hub.drop(call.reply)
       if (text === undefined) call.reply.end()
-      else call.reply.answer(text)
+      else call.reply.answer(text, status)
     } else if (text !== undefined) session.streams[0]?.send(text)
     const { method, name, requestId, started } = call
     const ms = Math.round((performance.now() - started) * 10) / 10
@@ -131,8 +140,8 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     if (!pending.size) onIdle()
   }
 
-  function fail(call: Pending, reason: string): void {
-    settle(call, errorText(call.id, { code: INTERNAL_ERROR, message: reason }), reason)
+  function fail(call: Pending, reason: string, status?: number): void {
+    settle(call, errorText(call.id, { code: INTERNAL_ERROR, message: reason }), reason, status)
   }
 
   function expire(call: Pending): void {
@@ -164,6 +173,7 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       reply,
       started: performance.now(),
       requestId: exchange.requestId,
+      over: exchange.stay.extend(),
       timer: setTimeout(() => expire(call), timeout),
     }
     pending.set(id, call)
@@ -184,8 +194,8 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
     else if (outcome) unsent(call, outcome)
   }
 
-  function unsent(call: Pending, { fault }: Fault): void {
-    if (pending.get(call.id) === call) fail(call, fault)
+  function unsent(call: Pending, { fault, busy }: Fault): void {
+    if (pending.get(call.id) === call) fail(call, fault, busy ? 503 : 200)
   }
 
   function note(message: Message, text: string): void {
@@ -272,7 +282,8 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       const answers = requests.length
         ? openReply(exchange, form, () => shared && hub.drop(shared))
         : undefined
-      const shared: PostReply | undefined = answers && batchReply(answers, requests.length)
+      const shared: PostReply | undefined =
+        answers && batchReply(answers, requests.length, (text) => exchange.stay.hold.add(text.length))
       for (const message of messages)
         if (message.kind === 'request') request(exchange, message, textOf(message), shared)
         else if (message.kind !== 'invalid') note(message, textOf(message))
@@ -286,12 +297,12 @@ export function createRelay({ session, hub, timeout, filter, onCall, onIdle }: R
       }
     },
     flush(stream) {
-      for (const text of waiting) stream.send(text)
-      waiting = []
+      for (const text of waiting.take()) stream.send(text)
     },
     busy: () => opening || pending.size > 0,
     close() {
       for (const call of pending.values()) fail(call, 'The session has ended')
+      waiting.take()
       link?.close()
     },
   }

@@ -29,7 +29,8 @@ export function reviverOf(door: Door, { owner, passes, keyOf, attach }: ReviverP
     // A session goes on at the server where it was opened, and nowhere else.
     if (kind !== 'upstream' || keyOf(exchange) !== key) return undefined
     if (!isSessionRevision(revision) || !passes(revision)) return undefined
-    const session = local ?? hub.takeUp({ id, prefix, caller, revision, owner: from })
+    const session =
+      local ?? hub.takeUp({ id, prefix, caller, sharer: exchange.stay.sharer, revision, owner: from })
     const made = session && attach(door, session, exchange, false, ticket)
     if (!made || 'fault' in made) return undefined
     // Calls under way end where they began.

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Peer } from '../access/stay.ts'
 import type { JsonObject } from '../json/index.ts'
 import { stringify } from '../json/index.ts'
 import type { Resolved } from './definition.ts'
@@ -10,6 +11,8 @@ import type { Upstream } from './upstream.ts'
 export interface Party {
   resolved: Resolved
   caller: string | undefined
+  /** Who calls where no caller is known; undefined: the gateway's own user. */
+  peer: Peer | undefined
   capabilities: JsonObject
   clientInfo: JsonObject
 }
@@ -40,6 +43,10 @@ interface Entry {
   key: string
   alone: boolean
   open: number
+  /** Who holds it, also those that do not count as open. */
+  holders: number
+  /** The only one that may use it, who can go. */
+  peer: Peer | undefined
   used: number
 }
 
@@ -61,9 +68,15 @@ export function createSeats(upstream: Upstream): Seats {
     entry.seat.close()
   }
 
+  /** Nobody comes back for what was a peer's that has gone. */
+  function dropIfLeft(entry: Entry): void {
+    if (entry.peer?.gone && !entry.holders && !entry.seat.size() && entries.has(entry)) drop(entry)
+  }
+
   return {
-    hold({ resolved, caller, capabilities, clientInfo }, use) {
-      const whose = isolation === 'session' ? (caller ?? null) : null
+    hold({ resolved, caller, peer: from, capabilities, clientInfo }, use) {
+      const peer = isolation === 'session' && caller === undefined ? from : undefined
+      const whose = isolation === 'session' ? (caller ?? peer?.key ?? null) : null
       const text = stringify([resolved.key, whose, canonical(capabilities)])
       const key = createHash('sha256').update(text).digest('base64url')
       let entry = [...entries].find((each) => fits(each, key, use))
@@ -72,14 +85,18 @@ export function createSeats(upstream: Upstream): Seats {
           key,
           alone: false,
           open: 0,
+          holders: 0,
+          peer,
           used: Date.now(),
           seat: openSeat(upstream, resolved, capabilities, clientInfo, () => entries.delete(made)),
         }
         entry = made
         entries.add(made)
+        peer?.onGone(() => dropIfLeft(made))
       }
       const held = entry
       held.used = Date.now()
+      held.holders++
       if (use === 'alone') held.alone = true
       if (use !== 'plain') held.open++
       let released = false
@@ -91,6 +108,8 @@ export function createSeats(upstream: Upstream): Seats {
           held.used = Date.now()
           if (use === 'alone') held.alone = false
           if (use !== 'plain') held.open--
+          held.holders--
+          dropIfLeft(held)
         },
       }
     },

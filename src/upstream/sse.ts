@@ -1,10 +1,12 @@
 import { StringDecoder } from 'node:string_decoder'
+import { memory } from '../access/memory.ts'
 import { Cancellation } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type Channel, type ChannelEvents, TOO_LARGE } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
 import { discard, type Http, mediaType, piecesOf } from './http.ts'
+import { createOutgoing, notTaken } from './outgoing.ts'
 import { deliver, readTexts } from './take.ts'
 
 export interface HttpChannelOptions {
@@ -28,10 +30,13 @@ export function openSseChannel(
   let early: string[] | undefined = []
   /** Messages go out one after the other, so that the server gets them in order. */
   let last: Promise<void> = Promise.resolve()
+  const outgoing = createOutgoing()
 
   function fail(reason: string): void {
     if (closing) return
     closing = true
+    early = []
+    outgoing.close()
     abort.abort()
     events.closed(reason)
   }
@@ -63,6 +68,7 @@ export function openSseChannel(
       if (closing || !endpoint) return
       const headers = { 'content-type': 'application/json' }
       const answer = await http.send(endpoint, { method: 'POST', headers, body, signal: abort })
+      outgoing.sent(body)
       if ('fault' in answer) return fail(answer.fault)
       discard(answer)
       if (answer.statusCode >= 400) fail(`The server ${server.name} refused a message (${answer.statusCode})`)
@@ -79,13 +85,16 @@ export function openSseChannel(
         `The server ${server.name} answered ${answer.statusCode} where an event stream was expected`,
       )
     }
-    const parse = eventParser(maxMessage, take, () => events.rejected(undefined, TOO_LARGE))
+    const unfinished = memory.hold()
+    const tooLarge = () => events.rejected(undefined, TOO_LARGE)
+    const parse = eventParser(maxMessage, take, tooLarge, unfinished)
     const decoder = new StringDecoder('utf8')
     try {
       for await (const chunk of piecesOf(answer)) parse(decoder.write(chunk))
     } catch {
       // The end of the stream says it all.
     }
+    unfinished.free()
     fail(`The server ${server.name} closed its event stream`)
   }
 
@@ -93,12 +102,15 @@ export function openSseChannel(
     ended: listen(),
     send(text) {
       if (closing) return { fault: `The session with the server ${server.name} has ended` }
+      if (!outgoing.add(text)) return notTaken(server.name)
       if (early) early.push(text)
       else post(text)
       return undefined
     },
     close() {
       closing = true
+      early = []
+      outgoing.close()
       abort.abort()
     },
   }

@@ -1,3 +1,4 @@
+import type { Peer } from '../access/stay.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import {
   type AnswerForm,
@@ -43,6 +44,8 @@ export interface StatelessCall {
   readonly headers: RequestHeaders
   /** Who calls, once there is authentication. */
   readonly caller: string | undefined
+  /** Who calls where no caller is known; undefined: the gateway's own user. */
+  readonly peer?: Peer
   readonly resolved: Resolved
   /** The client has a session, whose revision the answer must be of. */
   readonly ofSession?: boolean
@@ -86,6 +89,8 @@ export async function serveStateless(
   } else if (refused) return rpcError(exchange, 400, refused, id)
   const message = filter ? filter.request(request) : request
   if ('code' in message) return rpcError(exchange, 200, message, id)
+  // A subscription has no end of its own.
+  if (method === 'subscriptions/listen') exchange.stay.uncount()
   const abort = new Cancellation()
   const reply = openReply(exchange, form, () => {
     hub.drop(reply)
@@ -96,6 +101,7 @@ export async function serveStateless(
     message,
     headers: exchange.headers,
     caller,
+    peer: exchange.peer,
     resolved,
     signal: abort,
     onMessage(raw) {

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { memory } from '../access/memory.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Channel, type ChannelEvents, oneLine, TOO_LARGE } from './channel.ts'
 import { startChild } from './child.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { idInEnds, lineSplitter } from './lines.ts'
+import { createOutgoing, notTaken } from './outgoing.ts'
 import { deliver, readTexts } from './take.ts'
 
 export interface StdioOptions {
@@ -15,8 +17,6 @@ export interface StdioOptions {
   log: Logger
 }
 
-/** Bytes that wait for a child which does not read, before messages are refused. */
-const MAX_WAITING = 16 * 1024 * 1024
 /** Milliseconds between the end of a child's output and its own. */
 const OUTPUT_LOST = 200
 /** Bytes of a line of standard error that are logged. */
@@ -35,10 +35,13 @@ export function openStdio(
   let closing = false
   /** What is sent in one turn of the event loop goes out in one write. */
   let outgoing = ''
+  const queue = createOutgoing()
+  /** Lines of its output and of its standard error that have not ended. */
+  const unfinished = [memory.hold(), memory.hold()] as const
   const flush = () => {
     const text = outgoing
     outgoing = ''
-    child.stdin.write(text)
+    child.stdin.write(text, () => queue.sent(text))
   }
 
   function take(text: string): void {
@@ -54,15 +57,20 @@ export function openStdio(
   }
   child.stdout.on(
     'data',
-    lineSplitter(maxMessage, take, (head, tail) => {
-      log.warn({ ...line, limit: maxMessage }, 'mcp server wrote a message that is too large')
-      if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
-    }),
+    lineSplitter(
+      maxMessage,
+      take,
+      (head, tail) => {
+        log.warn({ ...line, limit: maxMessage }, 'mcp server wrote a message that is too large')
+        if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
+      },
+      unfinished[0],
+    ),
   )
   const toLog = (text: string) => log.info({ ...line, text }, 'mcp server wrote to standard error')
   child.stderr.on(
     'data',
-    lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`)),
+    lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`), unfinished[1]),
   )
   child.stdout.on('end', () => {
     // A child that lives on without its output is of no use; how one ends that does not is told below.
@@ -82,16 +90,18 @@ export function openStdio(
     else log.debug({ ...line, how }, 'mcp server ended')
     if (!closing) events.closed(`The server ${server.name} ${how}`)
     closing = true
+    queue.close()
+    for (const hold of unfinished) hold.free()
   })
   return {
     pid: child.pid,
     ended,
     send(text) {
       if (closing) return { fault: `The server ${server.name} has ended` }
-      if (child.stdin.writableLength + outgoing.length > MAX_WAITING)
-        return { fault: `The server ${server.name} does not read what is sent to it` }
+      const line = `${oneLine(text)}\n`
+      if (!queue.add(line)) return notTaken(server.name)
       if (!outgoing) setImmediate(flush)
-      outgoing += `${oneLine(text)}\n`
+      outgoing += line
       return undefined
     },
     close() {

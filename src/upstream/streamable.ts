@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { memory } from '../access/memory.ts'
 import { type Json, parse } from '../json/index.ts'
 import { Cancellation, errorText, INTERNAL_ERROR, InFlight, isObject, type RequestId } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -6,6 +7,7 @@ import { type Channel, type ChannelEvents, FAILED, TOO_LARGE } from './channel.t
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
 import { discard, type HttpAnswer, mediaType, piecesOf, readText } from './http.ts'
+import { createOutgoing, notTaken } from './outgoing.ts'
 import type { HttpChannelOptions } from './sse.ts'
 import { deliver, readTexts } from './take.ts'
 
@@ -28,6 +30,7 @@ export function openStreamable(
   /** Requests without an answer. */
   const awaited = new Set<RequestId>()
   const work = new InFlight<Promise<void>, true>()
+  const outgoing = createOutgoing()
   let finish: () => void = () => {}
   const ended = new Promise<void>((resolve) => {
     finish = resolve
@@ -48,6 +51,7 @@ export function openStreamable(
   function close(): void {
     if (closing) return
     closing = true
+    outgoing.close()
     abort.abort()
     if (sessionId !== undefined) track(note('DELETE'))
     Promise.all(work.keys()).then(finish, finish)
@@ -82,9 +86,10 @@ export function openStreamable(
 
   async function read(answer: HttpAnswer, id?: RequestId): Promise<void> {
     const oversized = () => events.rejected(id, TOO_LARGE)
+    const unfinished = memory.hold()
     try {
       if (mediaType(answer) === 'text/event-stream') {
-        const parser = eventParser(maxMessage, ({ data }) => take(data, id), oversized)
+        const parser = eventParser(maxMessage, ({ data }) => take(data, id), oversized, unfinished)
         const decoder = new StringDecoder('utf8')
         for await (const chunk of piecesOf(answer)) parser(decoder.write(chunk))
       } else {
@@ -95,6 +100,7 @@ export function openStreamable(
     } catch {
       // What is still awaited says that the answer ended early.
     }
+    unfinished.free()
   }
 
   /** Answers a request in the server's place. */
@@ -155,7 +161,8 @@ export function openStreamable(
         track(request(text, id, noted))
         return undefined
       }
-      noted = noted.then(() => (closing ? undefined : note('POST', text)))
+      if (!outgoing.add(text)) return notTaken(server.name)
+      noted = noted.then(() => (closing ? undefined : note('POST', text))).finally(() => outgoing.sent(text))
       track(noted)
       if (isObject(value) && value.method === 'notifications/initialized' && !listening) {
         listening = true

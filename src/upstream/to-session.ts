@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '../json/index.ts'
+import { memory } from '../access/memory.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, REVISIONS, type RpcError } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Fault } from './link.ts'
@@ -14,8 +15,10 @@ import {
 } from './meta.ts'
 import { createParamHeaders } from './param-headers.ts'
 import { createPark } from './park.ts'
+import { ASKING, ASKS, capabilitiesOf, partyOf, useOf } from './party.ts'
+import { MAX_QUESTIONS } from './questions.ts'
 import type { Ask } from './seat.ts'
-import { createSeats, type Held, type Party, type Seats, type Use } from './seats.ts'
+import { createSeats, type Held, type Seats } from './seats.ts'
 import type { Stateless, StatelessCall } from './stateless.ts'
 import { UNKNOWN_STATE } from './states.ts'
 import type { Upstream } from './upstream.ts'
@@ -31,8 +34,6 @@ export interface ToSession extends Stateless {
   close(): void
 }
 
-/** Requests during which a client may be asked (Multi Round-Trip Requests, Supported Requests). */
-const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])
 const CACHEABLE = new Set([
   'tools/list',
   'prompts/list',
@@ -44,13 +45,6 @@ const CACHEABLE = new Set([
 const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
 /** `MissingRequiredClientCapabilityError`. */
 const MISSING_CAPABILITY = -32021
-/** What of a client's capabilities answers which request of a server. */
-const ASKS: Record<string, string> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-}
-
 /** A call that is under way in the server, over all the requests of the client that it takes. */
 interface Bridged {
   held: Held
@@ -93,6 +87,7 @@ export function createToSession(upstream: Upstream): ToSession {
   function begin(call: StatelessCall, held: Held, logs: boolean, ready: JsonObject) {
     const { method, params } = call.message
     let count = 0
+    const asked = memory.queue()
     const bridged: Bridged = {
       held,
       asks: new Map(),
@@ -108,13 +103,14 @@ export function createToSession(upstream: Upstream): ToSession {
       ...(ASKING.has(method) && {
         onAsk(ask: Ask) {
           const needs = Object.hasOwn(ASKS, ask.method) ? ASKS[ask.method] : undefined
-          if (needs && capabilitiesOf(call)[needs])
+          const full = bridged.asks.size >= MAX_QUESTIONS || !asked.add(stringify(ask.raw).length)
+          if (needs && capabilitiesOf(call)[needs] && !full)
             bridged.asks.set(`${ask.method.split('/')[0]}-${++count}`, ask)
           else {
             held.seat.respond(ask, {
               error: { code: METHOD_NOT_FOUND, message: 'The client cannot do that' },
             })
-            if (!needs) return
+            if (!needs || full) return
             bridged.missing = needs
           }
           bridged.onAsk?.()
@@ -123,7 +119,11 @@ export function createToSession(upstream: Upstream): ToSession {
     })
     bridged.answer = sent.answer
     bridged.cancel = sent.cancel
-    sent.answer.finally(held.release).catch(unexpected(method))
+    const over = () => {
+      asked.free()
+      held.release()
+    }
+    sent.answer.finally(over).catch(unexpected(method))
     return follow(call, bridged, ready)
   }
 
@@ -258,28 +258,6 @@ export function createToSession(upstream: Upstream): ToSession {
       seats.close()
     },
   }
-}
-
-function partyOf(call: StatelessCall): Party {
-  const info = metaOf(call.message.params)[CLIENT_INFO]
-  return {
-    resolved: call.resolved,
-    caller: call.caller,
-    capabilities: capabilitiesOf(call),
-    clientInfo: isObject(info) ? info : { name: 'unknown', version: '0' },
-  }
-}
-
-function capabilitiesOf({ message }: StatelessCall): JsonObject {
-  const given = metaOf(message.params)[CLIENT_CAPABILITIES]
-  return isObject(given) ? given : {}
-}
-
-function useOf(method: string, { capabilities }: Party, params: JsonObject): Use {
-  if (/\/list$|^completion\//.test(method)) return 'plain'
-  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'alone'
-  const asks = ASKING.has(method) && Object.values(ASKS).some((needs) => capabilities[needs])
-  return asks ? 'alone' : 'open'
 }
 
 /** Parameters without what only 2026-07-28 has. */

@@ -215,7 +215,7 @@ test('other methods are 405 with Allow', async () => {
 
 test('sessions end when they are idle, and the longest unused makes room', async (t) => {
   holdOpen(t)
-  const { app, hub } = await wire({ hub: { keepAlive: 2, idleTimeout: 0, maxSessions: 2 } })
+  const { app, hub } = await wire({ hub: { keepAlive: 2, idleTimeout: 0, maxSessions: 2, givesWay: 0 } })
   const sessions = [await open(app), await open(app), await open(app)]
   assert.ok(hub.counts().sessions <= 2)
   while (hub.counts().sessions) await new Promise((resolve) => setTimeout(resolve, 1))

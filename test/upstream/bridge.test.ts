@@ -59,7 +59,7 @@ test(
   'calls that may be asked things never share a session; others of the same caller do',
   TIMEOUT,
   async (t) => {
-    const { url, proxy } = await proxied(t, [session()])
+    const { url, proxy } = await proxied(t, [session()], { authenticate: () => ({ caller: 'me' }) })
     const plain = await Promise.all([1, 2, 3].map((n) => modern(url).call('reverse', { n, count: 3 })))
     assert.deepEqual(plain, ['{"n":1,"count":3}', '{"n":2,"count":3}', '{"n":3,"count":3}'])
     assert.equal(proxy.status().connections, 1)

@@ -1,0 +1,105 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ServerLimits } from '../config/server-limits.ts'
+import { memory } from './memory.ts'
+import { bump, networkOf } from './quota.ts'
+import { countRefusal, RETRY_AFTER } from './refusals.ts'
+
+/** Headers of a request at the most: who counts fewer than there are reads another request than was sent. */
+const MAX_HEADERS = 200
+/** Milliseconds between looks at what is being written. */
+const SWEEP = 1_000
+/** Milliseconds without progress after which a connection ends while memory is short. */
+const SHORT_PATIENCE = 2_000
+/** Connections beyond a limit that are still told so. */
+const SURPLUS = 100
+
+export interface Guarded {
+  server: Server
+  /** Open connections. */
+  sockets: ReadonlySet<Socket>
+}
+
+/** What is known of what a client was sent. */
+interface Progress {
+  delivered: number
+  since: number
+}
+
+/**
+ * An HTTP server whose connections are bounded: in number, in all and by address; in the time that they may take for
+ * headers, for a whole request, and to take what they are sent; and in the number of headers.
+ */
+export function guardedServer(listener: RequestListener, limits: ServerLimits): Guarded {
+  const { maxConnections, maxConnectionsPerAddress, headersTimeout, requestTimeout, writeTimeout } = limits
+  const sockets = new Set<Socket>()
+  const surplus = new WeakSet<Socket>()
+  const addresses = new Map<string, number>()
+  const progress = new Map<Socket, Progress>()
+
+  const options = {
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: SWEEP,
+    // Longer than the idle time of common load balancers, so that they close first.
+    keepAliveTimeout: 75_000,
+  }
+  const server = createServer(options, (request, response) => {
+    const refuse = (status: number, message: string, headers = {}) => {
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers })
+      response.end(JSON.stringify({ error: status, message }))
+    }
+    if (surplus.has(request.socket))
+      refuse(503, 'The gateway has too many connections: try again later', { 'retry-after': RETRY_AFTER })
+    else if (request.rawHeaders.length > 2 * MAX_HEADERS)
+      refuse(431, `The request has more than ${MAX_HEADERS} headers`)
+    else listener(request, response)
+  })
+  // Without a count of its own Node would pass over headers beyond the first thousand, and others would not.
+  server.maxHeadersCount = 0
+
+  server.on('connection', (socket) => {
+    const address = networkOf(socket.remoteAddress ?? '')
+    sockets.add(socket)
+    const ofAddress = bump(addresses, address, 1)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      progress.delete(socket)
+      bump(addresses, address, -1)
+    })
+    const over = Math.max(sockets.size - maxConnections, ofAddress - maxConnectionsPerAddress)
+    if (over <= 0) return
+    countRefusal(sockets.size > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
+    surplus.add(socket)
+    if (over > SURPLUS) socket.destroy()
+  })
+
+  function sweep(): void {
+    const now = performance.now()
+    const patience = memory.pressed ? Math.min(SHORT_PATIENCE, writeTimeout) : writeTimeout
+    for (const socket of sockets) {
+      if (socket.writableLength === 0) {
+        progress.delete(socket)
+        continue
+      }
+      const delivered = deliveredBytes(socket)
+      const known = progress.get(socket)
+      if (!known || known.delivered !== delivered) progress.set(socket, { delivered, since: now })
+      else if (now - known.since >= patience) {
+        countRefusal('writeTimeout')
+        socket.destroy()
+      }
+    }
+  }
+  const sweeper = setInterval(sweep, Math.min(SWEEP, writeTimeout)).unref()
+  server.once('close', () => clearInterval(sweeper))
+  return { server, sockets }
+}
+
+/** Bytes that the operating system has taken of what was written; Node's own time-out reads the same counts. */
+function deliveredBytes(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as {
+    _handle?: { bytesWritten: number; writeQueueSize: number } | null
+  }
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0
+}

@@ -1,0 +1,106 @@
+import { getHeapStatistics } from 'node:v8'
+import { countRefusal } from './refusals.ts'
+
+/** Bytes of a message for which the last quarter of the memory is kept, so that large ones never keep it out. */
+export const SMALL = 64 * 1024
+const SHARE_OF_LARGE = 0.75
+/** Bytes: `maxBuffered` at the most, unless the settings say otherwise. */
+const MOST = 1024 * 1024 * 1024
+
+/** A quarter of the heap: what waits is held as text, as bytes and sometimes parsed, for a moment all at once. */
+export function defaultMaxBuffered(): number {
+  return Math.min(MOST, Math.floor(getHeapStatistics().heap_size_limit / 4))
+}
+
+/**
+ * Counts the bytes that the whole process holds for others: bodies that are read, answers that are on their way,
+ * messages that wait. Who wants to hold more asks before.
+ */
+export class Memory {
+  /** Bytes held now. */
+  used = 0
+  /** Bytes held at the most: `maxBuffered`. */
+  limit = defaultMaxBuffered()
+  /** Bytes that wait in one queue at the most: `maxQueued`. */
+  queueLimit = 16 * 1024 * 1024
+
+  /** Whether only small messages are taken. */
+  get pressed(): boolean {
+    return this.used > this.limit * SHARE_OF_LARGE - SMALL
+  }
+  /** For one request, or one answer. */
+  hold(): Hold {
+    return new Hold(this, Number.POSITIVE_INFINITY)
+  }
+  /** For one queue of messages: it takes any message when it is empty, and `maxQueued` in all. */
+  queue(): Hold {
+    return new Hold(this, this.queueLimit)
+  }
+}
+
+/** A part of the memory that is held for one purpose; whoever makes it frees it. */
+export class Hold {
+  /** Bytes. */
+  size = 0
+
+  constructor(
+    private readonly memory: Memory,
+    private readonly most: number,
+  ) {}
+
+  private closed = false
+
+  /** Holds so many bytes more; false, and nothing is held, when they do not fit. */
+  add(bytes: number): boolean {
+    if (this.closed) return false
+    const size = this.size + bytes
+    if (this.size > 0 && size > this.most) {
+      countRefusal('maxQueued')
+      return false
+    }
+    const { limit, used } = this.memory
+    if (used + bytes > (size <= SMALL ? limit : limit * SHARE_OF_LARGE)) {
+      countRefusal('maxBuffered')
+      return false
+    }
+    this.set(size)
+    return true
+  }
+  /** Holds so many bytes in place of what was held; false, and nothing changes, when they do not fit. */
+  replace(bytes: number): boolean {
+    if (bytes > this.size) return this.add(bytes - this.size)
+    this.set(bytes)
+    return true
+  }
+  /** Counts so many bytes as held: they are there already. */
+  set(bytes: number): void {
+    this.memory.used += bytes - this.size
+    this.size = bytes
+  }
+  /** Frees all, and holds nothing from now on. */
+  close(): void {
+    this.free()
+    this.closed = true
+  }
+  free(bytes = this.size): void {
+    this.set(this.size - Math.min(bytes, this.size))
+  }
+}
+
+/** Of this process. */
+export const memory = new Memory()
+
+/** What a value of JSON, with its place in an object or array, takes at the least once it is parsed. */
+const PER_VALUE = 40
+const [COMMA, BRACKET, BRACE] = [44, 91, 123]
+
+/** Bytes that a JSON text takes when it is parsed: `[{},{},…]` takes twenty times its length. */
+export function parsedSize(bytes: Uint8Array): number {
+  if (bytes.length < 4096) return bytes.length
+  let values = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) values++
+  }
+  return bytes.length + values * PER_VALUE
+}

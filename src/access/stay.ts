@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import { type Hold, memory } from './memory.ts'
+import type { Quota } from './quota.ts'
+import type { LimitName } from './refusals.ts'
+
+/** Who stands at the other end as far as can be told without a credential: nothing of it is anybody else's. */
+export interface Peer {
+  /** No other peer has the same. */
+  readonly key: string
+  readonly gone: boolean
+  /** Runs `listener` once when it goes, or soon if it has gone. */
+  onGone(listener: () => void): void
+}
+
+/** Bytes that a call takes of the gateway besides its messages. */
+const PER_CALL = 4096
+
+/** What one request has of the gateway until it is over: calls under way, and memory. */
+export class Stay implements Peer {
+  /** Bytes of its body, and of what answers it. */
+  readonly hold: Hold = memory.hold()
+  /** Whose share of the limits it uses. */
+  readonly sharer: string
+  private calls = 0
+  private users = 1
+  private name: string | undefined
+  private listeners: (() => void)[] = []
+
+  /** @param quota of calls under way; absent: they are not counted */
+  constructor(
+    private readonly prefix: string,
+    sharer: string,
+    private readonly quota?: Quota,
+  ) {
+    this.sharer = sharer
+  }
+
+  /** Counts calls as under way until it is over; the limit that is reached when there are too many. */
+  begin(calls: number): LimitName | undefined {
+    const limit = this.quota?.take(this.prefix, this.sharer, calls)
+    if (limit) return limit
+    this.calls += calls
+    return this.hold.add(calls * PER_CALL) ? undefined : 'maxBuffered'
+  }
+  /** Its calls turned out to be streams without an end, which connections bound. */
+  uncount(): void {
+    this.quota?.give(this.prefix, this.sharer, this.calls)
+    this.calls = 0
+  }
+  /** Its calls go on after the answer to the request; what is returned ends them. */
+  extend(): () => void {
+    this.users++
+    let ended = false
+    return () => {
+      if (!ended) this.end()
+      ended = true
+    }
+  }
+  /** The answer is out, or one that has extended it is done. */
+  end(): void {
+    this.users--
+    if (this.users !== 0) return
+    this.uncount()
+    this.hold.close()
+    for (const listener of this.listeners.splice(0)) listener()
+  }
+
+  get key(): string {
+    this.name ??= randomUUID()
+    return this.name
+  }
+  get gone(): boolean {
+    return this.users <= 0
+  }
+  onGone(listener: () => void): void {
+    if (this.gone) queueMicrotask(listener)
+    else this.listeners.push(listener)
+  }
+}
