@@ -28,10 +28,3 @@ test('imports only go down the list of rooms', () => {
     }
   }
 })
-
-test('no file has two jobs: 300 lines at the most', () => {
-  for (const file of files) {
-    const lines = readFileSync(join(src, file), 'utf8').split('\n').length
-    assert.ok(lines <= 301, `src/${file} has ${lines} lines`)
-  }
-})

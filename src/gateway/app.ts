@@ -136,8 +136,12 @@ export function createApp({
       return rpcError(exchange, 401, { code: INVALID_REQUEST, message }, null, challenge)
     }
     const answered = respond(exchange, route, endpoint, caller)
+    const over = () => stay.end()
     // Nothing tells when the answer is out.
-    if (!outgoing?.once) void Promise.resolve(answered).then(() => stay.end())
+    if (!outgoing?.once)
+      Promise.resolve(answered)
+        .finally(over)
+        .catch(() => {})
     return answered
   }
 

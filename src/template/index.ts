@@ -121,7 +121,8 @@ function compileWith(
   const render = (data: unknown): string | undefined => {
     const state = stateOf(data, false)
     try {
-      run(state, state.root)
+      const done = run(state, state.root)
+      if (done instanceof Promise) throw new Error('a template was put off although it has no turns')
       return finished(state)
     } catch (error) {
       throw asRenderError(error, state, source, locate)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { isObject, type Message, type RequestId } from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Backoff } from './backoff.ts'
 import type { Channel, ChannelEvents } from './channel.ts'
 import type { Restored } from './lasting.ts'
@@ -162,6 +163,12 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
       channel = undefined
     },
   }
+}
+
+/** Sends what is not answered. */
+export function pass(link: Link | undefined, message: Message, text: string): void {
+  const outcome = link?.send(message, text)
+  if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
 }
 
 /** Why a server gave no handshake, with what it says itself. */

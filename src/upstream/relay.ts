@@ -23,7 +23,7 @@ import { batchReply } from './batch.ts'
 import { FAILED } from './channel.ts'
 import type { Handshake, Opened } from './front.ts'
 import { createLasting, type Lasting, type Restored } from './lasting.ts'
-import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request } from './link.ts'
+import { type Fault, INITIALIZED, type Link, type LinkEvents, pass, type Request } from './link.ts'
 import { noted, textOf } from './message.ts'
 import { MAX_QUESTIONS, tooMany } from './questions.ts'
 import type { ToolFilter } from './tools.ts'
@@ -106,7 +106,10 @@ export function createRelay(options: RelayOptions): Relay {
     const call = callOf(message)
     if (message.kind === 'request') {
       const refused = asked.size >= MAX_QUESTIONS ? tooMany(message.id) : undefined
-      if (refused) return void link?.send(refused.message, refused.text)
+      if (refused) {
+        pass(link, refused.message, refused.text)
+        return
+      }
       asked.set(message.id, call)
     }
     if (message.kind === 'notification' && message.method === 'notifications/cancelled')
@@ -205,8 +208,7 @@ export function createRelay(options: RelayOptions): Relay {
       // A cancelled request gets no answer (2025-11-25, Cancellation).
       if (call) settle(call, undefined, 'cancelled')
     }
-    const outcome = link?.send(message, text)
-    if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
+    pass(link, message, text)
   }
 
   const relay: Relay = {

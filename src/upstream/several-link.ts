@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { INTERNAL_ERROR, isObject, type Message, type RequestId, readMessage } from '../mcp/index.ts'
+import { INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { FAILED } from './channel.ts'
-import { type Fault, INITIALIZED, type Link, type LinkEvents, type Request, type Response } from './link.ts'
+import {
+  type Fault,
+  INITIALIZED,
+  type Link,
+  type LinkEvents,
+  pass,
+  type Request,
+  type Response,
+} from './link.ts'
 import { noted } from './message.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'
 import type { ToolFilter } from './tools.ts'
@@ -124,12 +132,6 @@ export function createSeveralLink(
     emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: FAILED } })
   }
 
-  /** Sends what is not answered. */
-  function pass(i: number, message: Message, text: string): void {
-    const outcome = links[i]!.send(message, text)
-    if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
-  }
-
   /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
   function revive(): void {
     for (const [i, { name, capabilities }] of parties.entries()) {
@@ -204,12 +206,12 @@ export function createSeveralLink(
         asked.delete(String(message.id))
         if (!to) return undefined
         const raw = { ...message.raw, id: to.id as Json }
-        pass(to.i, { ...message, id: to.id, raw }, stringify(raw))
+        pass(links[to.i], { ...message, id: to.id, raw }, stringify(raw))
       } else if (message.kind === 'notification') {
         const call =
           message.method === 'notifications/cancelled' && routed.get(message.params.requestId as RequestId)
-        for (const i of links.keys())
-          if (parties[i]?.capabilities && (!call || call.i === i)) pass(i, message, text)
+        for (const [i, link] of links.entries())
+          if (parties[i]?.capabilities && (!call || call.i === i)) pass(link, message, text)
       }
       return undefined
     },
