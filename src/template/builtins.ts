@@ -5,6 +5,7 @@ import { execFault, Fault } from './errors.ts'
 import { sprintf } from './format/printf.ts'
 import { define, type FunctionEntry, type Host } from './function.ts'
 import { asMap, Byte, own, StringMap, truth, typeName } from './kinds.ts'
+import { percentEncode, percentTable } from './percent.ts'
 import { printDialect, printGo } from './print.ts'
 
 /** The functions of Go's text/template. `and` and `or` are evaluated by the compiler: they stop early. */
@@ -194,29 +195,12 @@ function escapeJs(char: string): string {
   }
 }
 
-/** By code: what stands for itself in a query, or as `+`. */
-const PLAIN_IN_QUERY = Array.from({ length: 256 }, (_, byte) => {
-  if (byte === 0x20) return 0x2b
-  return byte < 128 && /[\w.~-]/.test(String.fromCharCode(byte)) ? byte : 0
-})
-const HEX = Buffer.from('0123456789ABCDEF')
+const QUERY = percentTable(/[\w.~-]/)
+QUERY[0x20] = 0x2b
 
 /** Go's url.QueryEscape: spaces become `+`. */
 export function queryEscape(text: string): string {
-  const bytes = toBytes(text)
-  const out = Buffer.allocUnsafe(3 * bytes.length)
-  let size = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    const plain = PLAIN_IN_QUERY[byte]!
-    if (plain !== 0) out[size++] = plain
-    else {
-      out[size++] = 0x25
-      out[size++] = HEX[byte >> 4]!
-      out[size++] = HEX[byte & 15]!
-    }
-  }
-  return out.toString('latin1', 0, size)
+  return percentEncode(toBytes(text), QUERY)
 }
 
 function call([fn, ...args]: unknown[]): unknown {

@@ -24,20 +24,19 @@ export function turnIsOver(): boolean {
   return now - began > TURN
 }
 
-let last: Promise<void> = Promise.resolve()
+const waiting: (() => void)[] = []
 
 /** Resolves in a later turn, in which nobody else who waits here goes on: many at once hold no turn together. */
 export function nextTurn(): Promise<void> {
-  last = last.then(
-    () =>
-      new Promise((resolve) => {
-        setImmediate(() => {
-          forget()
-          resolve()
-        })
-      }),
-  )
-  return last
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(goOn)
+  })
+}
+
+function goOn(): void {
+  forget()
+  waiting.shift()!()
+  if (waiting.length > 0) setImmediate(goOn)
 }
 
 /** Between two stages that may each take long: to be awaited, and resolves at once while the turn is young. */

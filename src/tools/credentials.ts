@@ -2,7 +2,7 @@ import type { Server, Tool } from '../config/model.ts'
 import { type Json, parse } from '../json/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
-import { type Mask, maskOf } from './mask.ts'
+import { type Mask, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import { lazy } from './words.ts'
@@ -20,6 +20,8 @@ const CERTAIN =
   /authorization|api[-_]?key|token|secret|passw|pwd|credential|signature|bearer|private|session|(?:^|[-_])sid$/i
 /** Characters; shorter ones stand in too many other words. */
 const SHORTEST = 6
+/** With more, which no request of use has, nothing of an answer is shown: each is looked for in all of it. */
+const MOST = 100
 /** Characters of a variable's value that a tool may hold without naming the variable, as `${NAME}` is replaced by then. */
 const SHORTEST_HELD = 8
 /** What a `session`, `cookie` or `key` may well be without being a secret. */
@@ -82,7 +84,10 @@ export function secretsOf(
   if (query >= 0)
     for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
       if (SECRET_PARAMETER.test(decoded(name))) add(name, decoded(value))
-  return found.length === 0 ? found : found.filter((value) => value.length >= SHORTEST && !says(args, value))
+  if (found.length === 0) return found
+  const said = textsOf(args, new Set(found.flatMap((value) => [value, decoded(value)])))
+  const isOwn = (value: string) => !said.has(value) && !said.has(decoded(value))
+  return [...new Set(found)].filter((value) => value.length >= SHORTEST && isOwn(value))
 }
 
 /** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
@@ -100,10 +105,12 @@ function* pairsOf(text: string, separator: string): Generator<[name: string, val
   }
 }
 
-/** Whether one of the scalars within is this text. */
-function says(value: Json, text: string): boolean {
-  if (typeof value !== 'object' || value === null) return String(value) === text
-  return Object.values(value).some((member) => says(member, text))
+/** Every scalar within that is one of these, as text. */
+function textsOf(value: Json, wanted: ReadonlySet<string>, texts = new Set<string>()): Set<string> {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) textsOf(member, wanted, texts)
+  } else if (wanted.has(String(value))) texts.add(String(value))
+  return texts
 }
 
 /** Makes masks for the calls of one tool, nearly all of which have the same secrets. */
@@ -114,7 +121,7 @@ export function maskKeeper(): (secrets: readonly string[]) => Mask | undefined {
     if (secrets.length === 0) return undefined
     const key = secrets.join('\0')
     if (key !== known || !mask) {
-      mask = maskOf(secrets)
+      mask = secrets.length > MOST ? () => SHOWN : maskOf(secrets)
       known = key
     }
     return mask

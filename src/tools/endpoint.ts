@@ -1,10 +1,10 @@
 import type { Arg } from '../config/model.ts'
 import type { Json } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
+import { percentEncode, percentTable } from '../template/percent.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
 import { isFixed, renderInTurns } from './templates.ts'
-import { percentEncode } from './values.ts'
 
 /** Where a request goes: `path` holds the query too, and is ASCII without a fragment. */
 export interface Target {
@@ -87,7 +87,7 @@ export function readOrigin(text: string): string {
 }
 
 const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/
-const UNSAFE_RUNS = /(?:[^\x21-\x7e]|["<>\\^`{|}])+/g
+const SAFE = percentTable(/[^"<>\\^`{|}\x00-\x20\x7f]/)
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
 
 /** Path and query of a URL, from `start`. @throws CallError for `.` and `..` */
@@ -95,7 +95,7 @@ export function readPath(url: string, start: number): string {
   const hash = url.indexOf('#', start)
   let path = hash < 0 ? url.slice(start) : url.slice(start, hash)
   if (path[0] !== '/') path = `/${path}`
-  if (UNSAFE.test(path)) path = path.replace(UNSAFE_RUNS, percentEncode)
+  if (UNSAFE.test(path)) path = percentEncode(Buffer.from(path), SAFE)
   if (DOT_SEGMENT.test(path)) return fail('has a path segment that is `.` or `..`')
   return path
 }

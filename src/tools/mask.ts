@@ -1,5 +1,5 @@
 /** What stands where a secret stood. */
-const SHOWN = '***'
+export const SHOWN = '***'
 
 /**
  * Replaces secrets.

@@ -70,10 +70,23 @@ function file(name: string, filename: string, contentType: string, data: Buffer)
 }
 
 function base64(name: string, text: string): Buffer {
-  const compact = text.replace(/[\s=]+/g, '')
+  const compact = /[^\x00-\x7f]/.test(text) ? text.replace(/[\s=]+/g, '') : significant(text)
   if (!/^[\w+/-]*$/.test(compact) || compact.length % 4 === 1)
     throw new CallError('arguments', `\`${name}\`: the data of the file is not base64; nothing was sent.`)
   return Buffer.from(compact, 'base64')
+}
+
+/** ASCII without white space and padding; faster than a replacement where there is much of them. */
+function significant(text: string): string {
+  if (!/[\s=]/.test(text)) return text
+  const bytes = Buffer.from(text)
+  let size = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    const left = byte === 61 || byte === 32 || (byte >= 9 && byte <= 13)
+    if (!left) bytes[size++] = byte
+  }
+  return bytes.toString('latin1', 0, size)
 }
 
 /** WHATWG URL's percent-decode: what is no escape stays as it is. */

@@ -16,8 +16,7 @@ export function queryPairs(name: string, value: Json): string[] {
   return Array.isArray(value) ? value.map(pair) : [pair(value)]
 }
 
-/** A lone surrogate becomes U+FFFD. */
-export function percentEncode(text: string): string {
+function percentEncode(text: string): string {
   try {
     return encodeURIComponent(text)
   } catch {

@@ -1,6 +1,6 @@
-import { withoutLone } from '../bytes.ts'
 import { execFault, Fault } from '../errors.ts'
 import type { Node, Tree } from '../nodes.ts'
+import { percentEncode, percentTable } from '../percent.ts'
 import { printDialect, printGo } from '../print.ts'
 import type { Sink, State } from '../state.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
@@ -29,13 +29,13 @@ export function formRules(): PlaceRules {
 }
 
 const SAFE_IN_FORM = /^[\w.*-]*$/
+const FORM = percentTable(/[\w.*-]/)
+FORM[0x20] = 0x2b
 
 /** As the URL standard's urlencoded serializer does: spaces become `+`. */
 function encodeForm(text: string): string {
   if (SAFE_IN_FORM.test(text)) return text
-  return encodeURIComponent(withoutLone(text))
-    .replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replaceAll('%20', '+')
+  return percentEncode(Buffer.from(text), FORM)
 }
 
 /** The value of one header: a value that is missing drops the header. */
