@@ -62,12 +62,15 @@ async function lint(paths: readonly string[], flags: LintFlags): Promise<number>
     const result = fixFile(read, env, find)
     left.push(...result.findings)
     fixed.push(...result.fixed)
-    texts.set(read.file, result.read.text)
+    if (texts.get(read.file)) texts.set(read.file, result.read.text)
     if (read.file === '-') stdin = result.read.text
     else if (result.fixed.length > 0) rewrite(read, result.read.text)
   }
   if (policy.source) texts.set(policy.source.file, policy.source.text)
-  const all = policy.apply([...policy.findings, ...ofReading, ...left], texts, unread, isOfTemplates)
+  // Comments silence findings also in files whose text is not shown.
+  const unshown = configurations.filter(({ file }) => texts.get(file) === '')
+  const whole = new Map([...texts, ...unshown.map(({ file, text }) => [file, text] as const)])
+  const all = policy.apply([...policy.findings, ...ofReading, ...left], whole, unread, isOfTemplates)
   const { text: told, code } = report(all, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
   printMended(told, { lines: fixed.map(fixedLine).join(''), stdin }, flags.format)
   return code

@@ -1,7 +1,14 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { LINT_CONFIG_FILE, type LintConfig, readLintConfig, type Source } from '../config/index.ts'
+import {
+  LINT_CONFIG_FILE,
+  type LintConfig,
+  leadsOutside,
+  outsideFinding,
+  readLintConfig,
+  type Source,
+} from '../config/index.ts'
 import {
   applyIgnores,
   CHECKS,
@@ -72,8 +79,13 @@ export interface Policy {
 
 /** @throws Error when the file of `--lint-config` cannot be read */
 export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy {
-  const source = namedSource(flags.lintConfig ?? findLintConfig(paths), 'lint configuration')
-  const { config = { severity: {}, limits: {} }, findings } = readLintConfig(source, process.env)
+  const read = namedSource(flags.lintConfig ?? findLintConfig(paths), 'lint configuration')
+  const { config = { severity: {}, limits: {} }, findings: all } = readLintConfig(read, process.env)
+  // One that nobody named may be a link, made by anybody who can write to the folder.
+  const isHidden =
+    read !== undefined && flags.lintConfig === undefined && leadsOutside(read.file, dirname(read.file))
+  const source = isHidden ? { file: read.file, text: '' } : read
+  const findings = isHidden && all.length > 0 ? [outsideFinding(read.file)] : all
   const selection = { only: flags.only ?? [], skip: flags.skip ?? [], severity: config.severity }
   return {
     config,
@@ -84,6 +96,11 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
       return select(applyIgnores(found, sources, { ran: isKnown }), selection, unread)
     },
   }
+}
+
+/** Not a pipe or a device, which would be read without end. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** What cannot be looked at is told when it is read. */
@@ -101,5 +118,5 @@ function findLintConfig([first]: readonly string[]): string | undefined {
     if (isFolder(first)) folders.push(first)
     folders.push(dirname(first))
   }
-  return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find((file) => existsSync(file))
+  return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find(isFile)
 }

@@ -68,7 +68,9 @@ async function validate(paths: readonly string[], flags: ValidateFlags): Promise
   ]
   const broken = [...(source && !settings ? [source.file] : []), ...policy.findings.map(({ file }) => file)]
   const ran = (code: FindingCode) => asks(checkOf(code))
-  const told = policy.apply(all, texts, new Set([...unread, ...broken]), ran)
+  // Comments silence findings also in files whose text is not shown.
+  const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
+  const told = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
   const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
   printMended(text, mended ?? { lines: '', stdin: undefined }, flags.format)
   return code

@@ -1,12 +1,13 @@
 import { type Dirent, readFileSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
 import type { CheckTogetherOptions } from './check.ts'
 import type { FileReader } from './known-files.ts'
 import { expectFiles } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
+import { leadsOutside, outsideFinding } from './outside.ts'
 import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
 import { createReader, type Reader } from './reader.ts'
 import { takeTurns } from './turns.ts'
@@ -25,7 +26,7 @@ export interface ReadConfigurationsResult {
   configurations: ReadConfiguration[]
   /** All of them, sorted: of files, of each configuration and of all together. */
   findings: Finding[]
-  /** The text of each file that was read, for `formatText`. */
+  /** The text of each file that was read, for `formatText`; empty for one outside of the folder that links to it. */
   sources: Map<string, string>
 }
 
@@ -42,12 +43,16 @@ export async function readConfigurations(
 ): Promise<ReadConfigurationsResult> {
   const findings: Finding[] = []
   const files = new Map<string, string>()
+  /** Those that a link of a folder leads to outside of it, and that nobody named. */
+  const outside = new Set<string>()
+  const named = new Set(paths.map((path) => resolve(path)))
   for (const path of paths) {
-    for (const file of await filesOf(path, findings)) {
+    for (const file of await filesOf(path, findings, undefined, outside)) {
       const identity = file === '-' ? file : resolve(file)
       if (!files.has(identity)) files.set(identity, file)
     }
   }
+  for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
   expectFiles(files.size)
   const { reader = createReader(env, options) } = options
   const configurations: ReadConfiguration[] = []
@@ -57,13 +62,23 @@ export async function readConfigurations(
   const read = options.files && isMany ? options.files(names, findings) : inTurn(names, open)
   const turn = takeTurns()
   for await (const source of read) {
-    if (source) configurations.push(await reader.read(source))
+    if (source) configurations.push(shown(await reader.read(source), outside))
     await turn()
   }
   for (const read of configurations) findings.push(...read.findings)
-  findings.push(...(await reader.together(configurations)))
-  const sources = new Map(configurations.map(({ file, text }) => [file, text]))
+  findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
+  const sources = new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
   return { configurations, findings: sortFindings(findings), sources }
+}
+
+/** Of a file outside of the folder, nothing but that it is not sound. */
+function shown(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
+  if (!outside.has(read.file) || (read.configuration && !hasErrors(read.findings))) return read
+  return { ...read, text: '', configuration: undefined, findings: [outsideFinding(read.file)] }
+}
+
+function isHidden({ findings }: ReadConfiguration): boolean {
+  return findings[0]?.code === 'linked-file'
 }
 
 /** Fewer files than these are read before a thread has begun. */
@@ -84,12 +99,21 @@ async function* inTurn<T, R>(items: readonly T[], work: (item: T) => R | Promise
 /**
  * The files that a path stands for, as `readConfigurations` reads them; adds a finding where there are none.
  * @param folders takes the folders in which these files are, those behind symbolic links too
+ * @param outside takes the files that are links to somewhere else than in or below the folder
  */
-export async function filesOf(path: string, findings: Finding[], folders?: Set<string>): Promise<string[]> {
+export async function filesOf(
+  path: string,
+  findings: Finding[],
+  folders?: Set<string>,
+  outside?: Set<string>,
+): Promise<string[]> {
   if (path === '-') return [path]
   try {
     if (!(await stat(path)).isDirectory()) return [path]
-    const files = await yamlFiles(path, findings, folders)
+    const onLink = (link: string) => {
+      if (outside && leadsOutside(link, path)) outside.add(link)
+    }
+    const files = await yamlFiles(path, findings, folders, onLink)
     if (files.length === 0) {
       const hint = 'Name a folder that holds `*.yaml` or `*.yml` files'
       findings.push(finding('no-files', path, 'the folder holds no configuration', { hint }))
@@ -105,6 +129,7 @@ async function yamlFiles(
   folder: string,
   findings: Finding[],
   folders: Set<string> | undefined,
+  onLink: (link: string) => void,
 ): Promise<string[]> {
   folders?.add(folder)
   const entries = await readdir(folder, { withFileTypes: true })
@@ -114,12 +139,13 @@ async function yamlFiles(
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       try {
-        files.push(...(await yamlFiles(path, findings, folders)))
+        files.push(...(await yamlFiles(path, findings, folders, onLink)))
       } catch (error) {
         findings.push(unreadable(path, error))
       }
     } else if (/\.ya?ml$/i.test(entry.name) && (await isReadable(entry, path))) {
       files.push(path)
+      if (entry.isSymbolicLink()) onLink(path)
       if (folders && entry.isSymbolicLink()) folders.add(dirname(await realpath(path).catch(() => path)))
     }
   }

@@ -11,6 +11,7 @@ export { LINT_CONFIG_FILE, type LintConfig, readLintConfig } from './lint-config
 export type * from './model.ts'
 export { DEFAULT_LIMITS, serverNames } from './model.ts'
 export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
+export { leadsOutside, outsideFinding } from './outside.ts'
 export {
   type Env,
   type Locate,

@@ -29,7 +29,7 @@ export function formatText(
   const known = new Map<string, Lines>()
   const lines = (file: string) => {
     const text = sources.get(file)
-    if (text === undefined) return undefined
+    if (!text) return undefined
     const split = known.get(file) ?? linesOf(text)
     known.set(file, split)
     return split

@@ -8,6 +8,13 @@ export const FILES = {
     cause: 'The path does not exist, is not a file or folder, is not UTF-8 text, or may not be read.',
     cure: 'Check the path, its spelling and its permissions; save the file as UTF-8.',
   },
+  'linked-file': {
+    severity: 'error',
+    title: 'A link out of the folder leads to no sound configuration',
+    cause:
+      'A symbolic link in a folder of configurations leads to a file outside of it. Such a file is served when it is sound; what is wrong with it is not shown, since whoever made the link may not be allowed to read the file.',
+    cure: 'Check the file by its own path: `plantgw validate <file>`. Links within the folder, as in a Kubernetes ConfigMap, are read like files.',
+  },
   'unreadable-store': {
     severity: 'error',
     title: 'The store cannot be read',
