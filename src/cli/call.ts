@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { printableJson } from '../findings/frame.ts'
 import { nearest } from '../findings/index.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
@@ -47,7 +48,7 @@ async function call(to: string, name: string, given: readonly string[], flags: C
     process.stderr.write('cancelled\n')
     return 2
   }
-  process.stdout.write(flags.json ? `${stringify(result)}\n` : contentText(result))
+  process.stdout.write(flags.json ? `${printableJson(stringify(result))}\n` : contentText(result))
   return result.isError === true ? 1 : 0
 }
 

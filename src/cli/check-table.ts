@@ -1,4 +1,5 @@
 import type { EndpointCheck, Status, Step, User } from '../endpoints/index.ts'
+import { printableJson } from '../findings/frame.ts'
 import { palette } from '../findings/index.ts'
 import { printable } from './tools.ts'
 
@@ -56,5 +57,5 @@ export function checksJson(checks: readonly EndpointCheck[]): string {
     ...check,
     steps: steps.map(({ transient: _, ...step }) => step),
   }))
-  return `${JSON.stringify({ checks: shown, summary }, null, 2)}\n`
+  return `${printableJson(JSON.stringify({ checks: shown, summary }, null, 2))}\n`
 }

@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os'
 import { Command, Option } from 'commander'
 import { createAdminAccess } from '../access/admin.ts'
 import { DEFAULT_TENANT, type Env, type Settings } from '../config/index.ts'
+import { printableJson, printableLines } from '../findings/frame.ts'
 import { nearest } from '../findings/index.ts'
 import { type ConfigurationStore, openStore, type Reason } from '../store/index.ts'
 import { loadSettings } from './settings.ts'
@@ -122,10 +123,10 @@ export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): bo
 
 /** Says why nothing was done; 1, as a finding. */
 export function refuse(...lines: string[]): 1 {
-  for (const line of lines) process.stderr.write(`plantgw: ${line}\n`)
+  for (const line of lines) process.stderr.write(`plantgw: ${printableLines(line)}\n`)
   return 1
 }
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { request } from 'undici'
 import type { Settings } from '../config/index.ts'
+import { printableJson } from '../findings/frame.ts'
 import type { ConfigurationChange, PrefixChange } from '../gateway/difference.ts'
 import { originOf } from './origin.ts'
 import { loadSettings } from './settings.ts'
@@ -44,7 +45,9 @@ async function diff(flags: DiffFlags): Promise<number> {
   if (!settings) return 1
   const answer = await ask(flags.url ?? originOf(settings), settings)
   const { configurations, refused } = answer
-  process.stdout.write(flags.format === 'json' ? `${JSON.stringify(answer, null, 2)}\n` : printed(answer))
+  process.stdout.write(
+    flags.format === 'json' ? `${printableJson(JSON.stringify(answer, null, 2))}\n` : printed(answer),
+  )
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
 }
 

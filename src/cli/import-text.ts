@@ -1,3 +1,4 @@
+import { printableJson } from '../findings/frame.ts'
 import type { Imported, ImportedConfiguration } from '../openapi/index.ts'
 
 type Files = ReadonlyMap<string, ImportedConfiguration>
@@ -70,7 +71,7 @@ export function importJson(made: Imported, files: Files, written: boolean): stri
     tools,
     ...(written ? { file } : { text }),
   }))
-  return `${JSON.stringify({ ...counts, configurations }, null, 2)}\n`
+  return `${printableJson(JSON.stringify({ ...counts, configurations }, null, 2))}\n`
 }
 
 function count(number: number, noun: string): string {

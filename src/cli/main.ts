@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
+import { printableLines } from '../findings/frame.ts'
 import { VERSION } from './version.ts'
 
 type Make = (exit: (code: number) => void) => Promise<Command>
@@ -44,7 +45,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Help and version end by an error of commander's that is none.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    process.stderr.write(`plantgw: ${(error as Error).message}\n`)
+    process.stderr.write(`plantgw: ${printableLines((error as Error).message)}\n`)
     return 2
   }
 }

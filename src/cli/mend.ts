@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { ReadConfiguration } from '../config/index.ts'
+import { printableLines } from '../findings/frame.ts'
 import type { Finding } from '../findings/index.ts'
 import type { Fixed } from '../lint/fix.ts'
 import type { Policy } from './policy.ts'
@@ -44,7 +45,8 @@ export function withoutSilenced(
 /** `a.yaml:3:5: fixed: `/user/` → `/user``, with a line feed. */
 export function fixedLine({ finding: { file, fix }, was, now }: Fixed): string {
   const { line, column } = fix!.range.start
-  return `${file === '-' ? '<stdin>' : file}:${line}:${column}: fixed: \`${was}\` → \`${now}\`\n`
+  const place = `${file === '-' ? '<stdin>' : file}:${line}:${column}`
+  return `${printableLines(`${place}: fixed: \`${was}\` → \`${now}\``)}\n`
 }
 
 /**

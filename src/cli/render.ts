@@ -7,6 +7,7 @@ import {
   type Server,
   type Tool,
 } from '../config/index.ts'
+import { printableLines } from '../findings/frame.ts'
 import { nearest } from '../findings/index.ts'
 import { toFinding } from '../gateway/prepare.ts'
 import { type CallContext, compileTools, createPools, type UpstreamRequest } from '../tools/index.ts'
@@ -82,7 +83,7 @@ async function render(
     const masked = await hidden?.compiled?.request(args, call)
     const shown = hidden ? withHidden(request, masked?.request) : request
     process.stdout.write(json ? requestJson(shown, mask) : requestText(shown, mask))
-  } else process.stderr.write(`plantgw: ${mask.text(error)}\n`)
+  } else process.stderr.write(`plantgw: ${printableLines(mask.text(error))}\n`)
   return request ? 0 : 1
 }
 

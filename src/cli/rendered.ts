@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { printableJson, printableLines } from '../findings/frame.ts'
 import { stringify } from '../json/index.ts'
 import type { ToolResult, UpstreamRequest } from '../tools/index.ts'
 import type { Mask } from './masks.ts'
@@ -7,12 +8,12 @@ import type { Mask } from './masks.ts'
 export function requestText(request: UpstreamRequest, mask: Mask): string {
   const { method, url, headers, body } = shown(request, mask)
   const lines = [`${method} ${url}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
-  return `${lines.join('\n')}\n${body === undefined ? '' : `\n${body}\n`}`
+  return printableLines(`${lines.join('\n')}\n${body === undefined ? '' : `\n${body}\n`}`)
 }
 
 /** `{method, url, headers: [[name, value]…], body}`; `body` is absent when there is none. */
 export function requestJson(request: UpstreamRequest, mask: Mask): string {
-  return `${JSON.stringify(shown(request, mask), null, 2)}\n`
+  return `${printableJson(JSON.stringify(shown(request, mask), null, 2))}\n`
 }
 
 function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: Mask) {
@@ -45,12 +46,12 @@ export function resultText({ content, structuredContent, isError }: ToolResult, 
     return `(${one.mimeType}, ${base64Bytes(one.data)} bytes)`
   })
   if (structuredContent) parts.push(`structuredContent: ${stringify(structuredContent)}`)
-  return mask.text(`${isError ? 'isError: true\n' : ''}${parts.join('\n')}\n`)
+  return printableLines(mask.text(`${isError ? 'isError: true\n' : ''}${parts.join('\n')}\n`))
 }
 
 /** MCP's CallToolResult. */
 export function resultJson(result: ToolResult, mask: Mask): string {
-  return `${mask.text(stringify(result))}\n`
+  return `${printableJson(mask.text(stringify(result)))}\n`
 }
 
 function base64Bytes(data: string): number {

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { printableJson } from '../findings/frame.ts'
 import { palette } from '../findings/index.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
@@ -23,7 +24,7 @@ export function toolsCommand(exit: (code: number) => void): Command {
 async function tools(target: string, flags: ToolsFlags): Promise<number> {
   const listed = await withTarget(target, flags, {}, listTools)
   const { bold } = palette(wantsColor(process.stdout))
-  if (flags.json) process.stdout.write(`${stringify(listed)}\n`)
+  if (flags.json) process.stdout.write(`${printableJson(stringify(listed))}\n`)
   else if (listed.length === 0) process.stdout.write('no tools\n')
   else process.stdout.write(`${listed.map((tool) => describe(tool, bold)).join('\n\n')}\n`)
   return 0

@@ -1,5 +1,5 @@
 import type { Finding, Range } from './finding.ts'
-import { frameOf, type Lines, linesOf, printable } from './frame.ts'
+import { frameOf, type Lines, linesOf, printable, printableJson } from './frame.ts'
 import { countFindings } from './list.ts'
 import { type Paint, type Palette, palette } from './paint.ts'
 
@@ -89,5 +89,5 @@ function count(amount: number, noun: string): string {
 export function formatJson(findings: readonly Finding[]): string {
   const { error, warning, info, files } = countFindings(findings)
   const report = { findings, summary: { errors: error, warnings: warning, infos: info, files } }
-  return `${JSON.stringify(report, null, 2)}\n`
+  return `${printableJson(JSON.stringify(report, null, 2))}\n`
 }

@@ -1,4 +1,5 @@
 import type { Finding } from './finding.ts'
+import { printable, printableLines } from './frame.ts'
 
 const COMMANDS = { error: 'error', warning: 'warning', info: 'notice' } as const
 
@@ -20,9 +21,11 @@ function line({ code, severity, file, range, message, hint }: Finding): string {
       properties.push(['col', start.column], ['endColumn', Math.max(start.column, end.column - 1)])
   }
   properties.push(['title', code])
-  const written = properties.map(([name, value]) => `${name}=${escapeProperty(String(value))}`).join(',')
+  const written = properties
+    .map(([name, value]) => `${name}=${escapeProperty(printable(String(value)))}`)
+    .join(',')
   const text = hint === undefined ? message : `${message}\n${hint}`
-  return `::${COMMANDS[severity]} ${written}::${escapeData(text)}`
+  return `::${COMMANDS[severity]} ${written}::${escapeData(printableLines(text))}`
 }
 
 /** As the runner of GitHub Actions reads them back. */

@@ -1,4 +1,5 @@
 import type { Finding } from './finding.ts'
+import { printableLines } from './frame.ts'
 
 export interface FormatJunitOptions {
   /** Paths of the files that were looked at: one without an error is a test that passed. */
@@ -61,10 +62,9 @@ function lineOf({ code, severity, file, range, message, hint }: Finding): string
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Text of an XML document; what XML 1.0 cannot hold at all becomes the replacement character. */
+/** Text of an XML document; what XML 1.0 cannot hold, or would steer a terminal, becomes the replacement character. */
 export function xml(text: string): string {
-  return Buffer.from(text)
-    .toString()
+  return printableLines(Buffer.from(text).toString())
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replace(/[&<>"]/g, (character) => ENTITIES[character]!)
 }

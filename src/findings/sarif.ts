@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { CODES, type CodeInfo } from './codes.ts'
 import type { Finding, Fix, Range } from './finding.ts'
+import { printableJson } from './frame.ts'
 
 const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const
 
@@ -24,7 +25,7 @@ export function formatSarif(findings: readonly Finding[], version: string): stri
       },
     ],
   }
-  return `${JSON.stringify(log, null, 2)}\n`
+  return `${printableJson(JSON.stringify(log, null, 2))}\n`
 }
 
 function rule(code: Finding['code']) {
