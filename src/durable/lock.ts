@@ -1,4 +1,5 @@
-import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { link, lstat, lutimes, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holder, liveness, thisProcess } from './process.ts'
@@ -38,7 +39,7 @@ export async function acquireLock(
   await sweep(path)
   const heartbeat = setInterval(() => {
     const now = new Date()
-    utimes(path, now, now).catch(() => {})
+    lutimes(path, now, now).catch(() => {})
   }, HEARTBEAT)
   heartbeat.unref()
   const held = async () => (await read(path))?.id === self.id
@@ -54,7 +55,7 @@ export async function acquireLock(
 
 async function take(path: string, self: Holder, wait: () => Promise<unknown>): Promise<Holder | undefined> {
   const draft = `${path}.${self.id}.new`
-  await writeFile(draft, JSON.stringify(self), { mode: 0o600 })
+  await writeFile(draft, JSON.stringify(self), { flag: 'wx', mode: 0o600 })
   try {
     for (;;) {
       if (await linked(draft, path)) return undefined
@@ -98,18 +99,30 @@ async function isDead(path: string, holder: Holder, wait: () => Promise<unknown>
 
 /** Undefined when the file is gone. */
 async function touched(path: string): Promise<number | undefined> {
-  return stat(path).then(
+  return lstat(path).then(
     ({ mtimeMs }) => mtimeMs,
     () => undefined,
   )
 }
 
-/** Undefined when the file is gone. */
+/** Bytes of a lock file at the most. */
+const MAX_SIZE = 4096
+
+/** Undefined when the file is gone. A link is not followed, and of a pipe or a device nothing is read: no process holds it. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
-    return parseHolder(await readFile(path, 'utf8'))
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stats = await file.stat()
+      const isLock = stats.isFile() && stats.size <= MAX_SIZE
+      return parseHolder(isLock ? await file.readFile('utf8') : '')
+    } finally {
+      await file.close()
+    }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP') return parseHolder('')
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   accessSync,
   constants,
@@ -21,11 +22,11 @@ export class PidFileError extends Error {
  * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
  */
 export function takePidFile(path: string): () => void {
-  // Linked into place whole, so that nobody reads half a file.
-  const mine = `${path}.${process.pid}`
+  // Linked into place whole, so that nobody reads half a file. In a shared folder others could foresee a plain name.
+  const mine = `${path}.${randomUUID()}`
   try {
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(mine, `${process.pid}\n`)
+    writeFileSync(mine, `${process.pid}\n`, { flag: 'wx', mode: 0o644 })
     for (let attempt = 0; !tryLink(mine, path); attempt++) {
       const pid = readPid(path)
       if (pid !== undefined && pid !== process.pid && isAlive(pid)) throw held(path, pid)
@@ -67,8 +68,10 @@ function held(path: string, pid: number): PidFileError {
 const MAX_SIZE = 64
 const HOLDS_MORE = 'it holds something else than a process id: name another file, or remove it'
 
+/** Also a pipe or a device, which would be read without end. */
 function holdsMore(path: string): boolean {
-  return (stats(path)?.size ?? 0) > MAX_SIZE
+  const there = stats(path)
+  return there !== undefined && !(there.isFile() && there.size <= MAX_SIZE)
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -83,6 +86,7 @@ function tryLink(from: string, to: string): boolean {
 
 /** The id in a pid file; undefined when there is none to be read. */
 export function readPid(path: string): number | undefined {
+  if (holdsMore(path)) return undefined
   try {
     const pid = Number(readFileSync(path, 'utf8').trim())
     return Number.isInteger(pid) && pid > 0 ? pid : undefined

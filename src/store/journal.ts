@@ -1,5 +1,6 @@
-import { readFile, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { constants } from 'node:fs'
+import { open, rm, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { reachFile, replaceFile, syncFolder } from '../durable/replace.ts'
 import { StoreError, writeError } from './store.ts'
 import { withLock } from './waiting-lock.ts'
@@ -58,14 +59,34 @@ export async function settle(folder: string): Promise<void> {
   if (await isUnsettled(folder)) await inFolder(folder, async () => {})
 }
 
+/**
+ * The text of a file that this user wrote: what others put into a shared folder, or link to from there, is not done.
+ * @throws SyntaxError for one that is another's, or no file
+ */
+async function readOwn(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.uid !== (process.geteuid?.() ?? stats.uid)) throw new SyntaxError('not ours')
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+function isBelow(file: string): boolean {
+  return !isAbsolute(file) && !normalize(file).startsWith('..')
+}
+
 async function rollForward(folder: string): Promise<void> {
   try {
-    const text = await readFile(join(folder, JOURNAL), 'utf8')
-    await make(folder, JSON.parse(text))
+    const changes: FileChange[] = JSON.parse(await readOwn(join(folder, JOURNAL)))
+    if (changes.some(({ file }) => !isBelow(file))) throw new SyntaxError('a file outside of the folder')
+    await make(folder, changes)
     await forget(folder)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-    if (error instanceof SyntaxError)
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ELOOP')
       throw new StoreError('damaged', `${join(folder, JOURNAL)} is damaged: remove it, and apply again`)
     throw writeError(folder, error)
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { acquireLock, type Lock } from '../../src/durable/lock.ts'
@@ -151,4 +151,23 @@ test('of several processes that start at once exactly one takes over', async (t)
     assert.deepEqual(taken.filter(Boolean), [true], `round ${round}`)
     await Promise.all(children.map((child) => ask(child, 'release')))
   }
+})
+
+test('what others planted in a shared folder is neither written through nor read', {
+  timeout: 20_000,
+}, async (t) => {
+  const root = await folder(t)
+  const [path, victim] = [join(root, 'lock'), join(root, 'victim')]
+  await writeFile(victim, 'precious')
+  await utimes(victim, 1, 1)
+  await symlink(victim, path)
+  execFileSync('mkfifo', [join(root, 'lock.pipe')])
+  await symlink(victim, join(root, 'lock.link'))
+  const lock = await acquireLock(path, async () => {})
+  assert.ok(isLock(lock))
+  assert.equal(await lock.held(), true)
+  assert.equal((await lstat(path)).isFile(), true)
+  assert.equal(await readFile(victim, 'utf8'), 'precious')
+  assert.equal((await stat(victim)).mtimeMs, 1000)
+  await lock.release()
 })

@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { acquireLock } from '../../src/durable/lock.ts'
@@ -198,4 +209,28 @@ test('directory: a damaged journal is told of and left alone', async (t) => {
       /\.plantgw\.journal is damaged/.test(error.message)
     )
   })
+})
+
+test('directory: a journal that somebody else wrote, or that leads outside, is not carried out', async (t) => {
+  const { path, store } = await folder(t, { 'in/a.yaml': yaml('a') })
+  const journal = join(path, '.plantgw.journal')
+  const evil = (file: string) => JSON.stringify([{ file, text: 'evil' }])
+  const outside = join(path, '..', `plantgw-evil-${process.pid}`)
+  for (const file of [`../plantgw-evil-${process.pid}`, `in/../../plantgw-evil-${process.pid}`, outside]) {
+    await writeFile(journal, evil(file))
+    await assert.rejects(store.list(), /\.plantgw\.journal is damaged: remove it/)
+    await assert.rejects(stat(outside))
+  }
+  await rm(journal)
+  await writeFile(join(path, 'planted'), evil('in/a.yaml'))
+  await symlink('planted', journal)
+  await assert.rejects(store.list(), /\.plantgw\.journal is damaged: remove it/)
+  await rm(journal)
+  if (process.geteuid?.() === 0) {
+    await writeFile(journal, evil('in/a.yaml'))
+    await chown(journal, 65_534, 65_534)
+    await assert.rejects(store.list(), /\.plantgw\.journal is damaged: remove it/)
+    await rm(journal)
+  }
+  assert.deepEqual(await names(store), ['a'])
 })
