@@ -16,7 +16,7 @@ export function banner({ routes }: Table, { host, plants }: Settings, port: numb
     const behind = proxy ? `MCP server: ${proxy.servers.join(', ')}` : `tools: ${tools.join(', ') || 'none'}`
     lines.push(`  ${prefix || '/'}  ${url}`, `    ${behind}`)
   }
-  if (plants) lines.push('', `  plant store  ${base}${plants.basePath.replace(/\/+$/, '')}/plants`)
+  if (plants) lines.push('', `  plant store  ${base}${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`)
   if (routes.size)
     lines.push('', 'Point an MCP client at it:', '', JSON.stringify({ mcpServers: servers }, null, 2))
   if (open) lines.push('', 'Try it:', '', `  ${tryLine(open)}`)

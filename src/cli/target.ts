@@ -110,7 +110,7 @@ function urlOf(target: string, settings: string | undefined): URL {
   const read = readSettings(settingsSource(settings), process.env, {})
   if (!read.settings || hasErrors(read.findings))
     throw new Error(`the settings have errors: run \`plantgw validate\` on ${settings ?? 'them'}`)
-  const path = target.replace(/\/+$/, '')
+  const path = target.replace(/(?<!\/)\/+$/, '')
   return new URL(`${originOf(read.settings)}${/\/(mcp|sse)$/.test(path) ? path : `${path}/mcp`}`)
 }
 

@@ -139,7 +139,8 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
 function passed(headers: ForwardRequest['headers']): Record<string, string> {
   const own = String(headers.connection ?? '')
     .toLowerCase()
-    .split(/\s*,\s*/)
+    .split(',')
+    .map((name) => name.trim())
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined || OF_A_CONNECTION.has(name) || own.includes(name) ? [] : [[name, String(value)]],

@@ -76,7 +76,7 @@ function compileFaults(schema: object): SchemaFault[] {
     const { message, missingRef } = error as Error & { missingRef?: string }
     const pointer = missingRef === undefined ? '' : (pointerTo(schema as Json, missingRef, '') ?? '')
     const hint = 'Mend the reference, such as `#/$defs/name`, or define what it names'
-    return [{ code: 'invalid-schema', pointer, message: message.replace(/ from id .*$/, ''), hint }]
+    return [{ code: 'invalid-schema', pointer, message: message.replace(/ from id [\s\S]*$/, ''), hint }]
   }
 }
 

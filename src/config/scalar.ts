@@ -23,7 +23,7 @@ function integer(text: string): number | bigint {
 
 /** `+1.`, `.5` and `01.5` are numbers in YAML but not in JSON. */
 function asJson(text: string): string {
-  const [, sign, whole, fraction, exponent] = /^[+]?(-?)(\d*)\.?(\d*)([eE].*)?$/.exec(text)!
+  const [, sign, whole, fraction, exponent] = /^[+]?(-?)(\d*)(?:\.(\d*))?([eE].*)?$/.exec(text)!
   const digits = whole!.replace(/^0+(?=\d)/, '') || '0'
   return `${sign}${digits}${fraction ? `.${fraction}` : ''}${exponent ?? ''}`
 }

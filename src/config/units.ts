@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | undefined {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000)
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined
   let sum = 0
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+  for (const [, amount, unit] of text.matchAll(/(?<![\d.])(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     sum += Number(amount) * DURATIONS[unit!]!
   }
   return Math.round(sum)

@@ -71,7 +71,7 @@ function wordsOf(error: YAMLError, line: string, before: string): { message: str
       )
   if (/(:|-)\s+\{\{/.test(line))
     return { message, hint: 'Put a value that begins with a template into quotes: `"{{…}}"`' }
-  if (/[{[,][^"']*\$\{/.test(line))
+  if (/(?:^|["'])[^"'{[,]*[{[,][^"']*\$\{/.test(line))
     return { message, hint: 'Inside `{ }` and `[ ]` put `${NAME}` into quotes: `"${NAME}"`' }
   if (error.message.startsWith('Sequence item without')) return UNEVEN
   // On the line of its key it is a second pair, on one of its own it is not where it belongs.

@@ -69,7 +69,7 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
 const HINTS: readonly [RegExp, string][] = [
   [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
-  [/database .*does not exist|Unknown database/i, 'Create the database, or correct its name'],
+  [/database .{0,200}does not exist|Unknown database/i, 'Create the database, or correct its name'],
   [
     /\b(?:role|password|Access denied|authentication|WRONGPASS|NOAUTH|NOPERM|pg_hba)\b/i,
     'Check user, password and what the user may do',

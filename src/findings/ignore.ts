@@ -87,7 +87,7 @@ function read(text: string, range: Range, line: number, file: string, { ignores,
   const form = 'Write it like `# plantgw-ignore CODE: reason`'
   if (names === undefined) return fault('this comment names no finding to silence', form)
   if (reason === undefined) return fault('this comment gives no reason', form)
-  for (const name of names.split(/\s*,\s*/)) {
+  for (const name of names.split(',').map((one) => one.trim())) {
     if (Object.hasOwn(CODES, name)) {
       const own = ignores.get(line) ?? []
       own.push({ code: name as FindingCode, range, used: false })

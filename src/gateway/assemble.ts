@@ -179,7 +179,8 @@ function unreadable({ findings }: Reading, served: ReadonlyMap<string, Prepared>
   const lost = new Set<string>()
   // As it is written for the records of a store, as a path for `./configs` and the like.
   for (const { code, file } of findings)
-    if (UNREADABLE.has(code)) for (const path of [file, resolve(file)]) lost.add(path.replace(/\/*$/, '/'))
+    if (UNREADABLE.has(code))
+      for (const path of [file, resolve(file)]) lost.add(path.replace(/(?<!\/)\/*$/, '/'))
   if (lost.size === 0) return new Set()
   return new Set(
     [...served.values()].filter(({ file }) => isWithin(file, lost) || isWithin(resolve(file), lost)),

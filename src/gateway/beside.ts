@@ -29,5 +29,5 @@ function lastSegment(prefix: string): string {
 
 /** Variables, escapes and aliases may give any prefix, and an escape any key. */
 function isHidden(text: string): boolean {
-  return /prefix\W{0,20}[^\n]*[\\$*]/.test(text) || /"[^"\n]*\\[^"\n]*"\s*:/.test(text)
+  return /prefix\W{0,20}(?:(?!prefix)[^\n])*[\\$*]/.test(text) || /"[^"\\\n]*\\[^"\n]*"\s*:/.test(text)
 }

@@ -3,7 +3,7 @@ import type { CheckTogetherOptions, Settings } from '../config/index.ts'
 /** Paths that the gateway keeps for itself. */
 export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
   const own = ['/_reload', '/_diff', '/_status', '/_health', '/metrics']
-  return plants ? [...own, `${plants.basePath.replace(/\/+$/, '')}/plants`] : own
+  return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
 }
 
 /** What the settings demand of all configurations together. */

@@ -15,11 +15,11 @@ const WORDS = new Set([...functionNames, ...KEYWORDS, 'true', 'false', 'nil'])
 const MAX_LENGTH = 2000
 
 /** A name behind a dot that a hyphen cuts in two: what is before it, and the name. */
-const HYPHENATED = /([.$][\w.]*)?\.([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)/g
+const HYPHENATED = /([.$][\w.]{0,200})?\.([A-Za-z_]\w{0,100}(?:-[A-Za-z_]\w{0,100}){1,10})/g
 const BARE = /(?<![\w.$\-"])[A-Za-z_]\w*/g
 const FIELDS = /(?<![\w)\]$".])\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/g
 /** A character constant is one character; longer ones are meant as text. */
-const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.)*'/g
+const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.){0,500}'/g
 
 /**
  * Looks for mistakes in an action that cannot be parsed, by its text. What the parser said is told only where

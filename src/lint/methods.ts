@@ -26,9 +26,9 @@ const METHODS: Record<string, string> = {
   toJSON: 'toJSON _',
 }
 
-const CALL = /([.$][\w.]*)\.([A-Za-z]\w*)\(([^()]*)\)/g
+const CALL = /([.$][\w.]{0,200})\.([A-Za-z]\w{0,100})\(([^()]{0,500})\)/g
 const EMPTY = /(?<![\w.$])([A-Za-z]\w*)\(\s*\)/g
-const POSITION = /([.$][\w.]*?)\.(\d+)((?:\.\w+)*)/g
+const POSITION = /([.$][\w.]{0,200}?)\.(\d{1,20})((?:\.\w+)*)/g
 
 /**
  * Finds methods called behind a dot, functions with empty parentheses, and positions of a list behind a dot.

@@ -11,7 +11,7 @@ export interface Operator {
 }
 
 /** An operand beside an operator: a path, number or text. */
-const LEFT = /(?:"[^"\n]*"|[.$]?[\w.]+)$/
+const LEFT = /(?:"[^"\n]{0,200}"|[.$]?[\w.]{1,200})$/
 const RIGHT = /^(?:"[^"\n]*"|'[^'\n]*'|[.$]?[\w.]+)/
 
 interface Rule {
@@ -23,7 +23,7 @@ interface Rule {
   cure?: (whole: string, before: string, after: string) => string | undefined
 }
 
-const index = /[.$][\w.]*(\[[^[\]]*\]?)(?:\[[^[\]]*\]|\.[A-Za-z_]\w*)*/
+const index = /[.$][\w.]{0,200}(\[[^[\]]*\]?)(?:\[[^[\]]*\]|\.[A-Za-z_]\w*)*/
 const SEGMENT = /\[([^[\]]*)\]?|\.(\w+)/g
 const RULES: readonly Rule[] = [
   { pattern: index },
@@ -41,7 +41,7 @@ const RULES: readonly Rule[] = [
     pattern: /\?\./,
     hint: 'Write `safeGet "a.b" .Args.x`: nothing where the path ends early',
     cure: (_whole, before, after) => {
-      const start = /[.$][\w.?]*$/.exec(before)?.[0] ?? ''
+      const start = /[.$][\w.?]{0,200}$/.exec(before)?.[0] ?? ''
       const chain = `${start}?.${/^[\w.?]*/.exec(after)![0]}`
       const [base, ...path] = chain.split('?.')
       return base && `safeGet "${path.join('.')}" ${base}`
@@ -49,14 +49,14 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /\?/, hint: 'Write `{{if a}}b{{else}}c{{end}}`' },
   { pattern: /!/, name: 'not' },
-  { pattern: /(?<=[\w)"\]]\s*)\+(?=\s*[\w.$("])/, name: 'add' },
-  { pattern: /(?<=[\w)"\]]\s+)-(?=\s+[\w.$("])|(?<=\w)-(?=[\w.$(])/, name: 'sub' },
+  { pattern: /(?<=[\w)"\]]\s{0,20})\+(?=\s{0,20}[\w.$("])/, name: 'add' },
+  { pattern: /(?<=[\w)"\]]\s{1,20})-(?=\s{1,20}[\w.$("])|(?<=\w)-(?=[\w.$(])/, name: 'sub' },
   { pattern: /\*/, name: 'mul' },
-  { pattern: /(?<!\{\{-?\s*)\/(?!\*)/, name: 'div' },
+  { pattern: /(?<!\{\{-?\s{0,20})\/(?!\*)/, name: 'div' },
   { pattern: /%/, name: 'mod' },
   { pattern: /(?<!\$\w*\s*(?:,\s*\$\w+\s*)?:?)=/, name: 'eq' },
   {
-    pattern: /(?<=\{\{-?\s*)[#/]\w*/,
+    pattern: /(?<=\{\{-?\s{0,20})[#/]\w*/,
     hint: 'Blocks are `{{if …}}`, `{{range …}}` and `{{with …}}`, closed by `{{end}}`',
     cure: (whole, _before, after) => {
       if (whole.startsWith('/')) return '{{end}}'
@@ -74,12 +74,9 @@ const RULES: readonly Rule[] = [
       const called = /\{\{-?\s*(?:(?:else\s+)?(?:if|with|range)\s+)?([A-Za-z]\w*\s[^(|{}]*)$/.exec(
         before,
       )?.[1]
-      const rest = /^[^(|{}]*?(?=\s*-?\}\})/.exec(after)?.[0]
+      const rest = /^[^(|{}]*?(?=\s{0,20}-?\}\})/.exec(after)?.[0]
       return called && rest !== undefined
-        ? `${called}${rest}`
-            .replace(/\s*,\s*/g, ' ')
-            .replace(/\s+/g, ' ')
-            .trim()
+        ? `${called}${rest}`.replace(/,/g, ' ').replace(/\s+/g, ' ').trim()
         : undefined
     },
   },

@@ -163,7 +163,7 @@ function checkRaw({ place }: Subject, span: Span, report: Report): void {
 
 function tellCompile(error: TemplateError, { place }: Subject, known: Known, report: Report): void {
   if (error.kind === 'env') {
-    const name = /[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0]
+    const name = /\b[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0]
     const hint = name
       ? `Set it, or give a default: \`{{env "${name}" "default"}}\``
       : 'Write the name of the variable in quotes'

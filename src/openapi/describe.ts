@@ -37,7 +37,7 @@ function cut(text: string, longest: number): string {
   const head = text.slice(0, longest - 1)
   const sentence = /^.*[.!?](?=\s)/s.exec(`${head} `)?.[0] ?? ''
   if (sentence.length >= longest / 3) return sentence
-  const word = head.replace(/\s+\S*$/, '')
+  const word = head.replace(/(?<!\s)\s+\S*$/, '')
   return `${(word.length >= longest / 3 ? word : head).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 

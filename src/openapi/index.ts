@@ -78,7 +78,7 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   const title = plainText(textOf(mapOf(document.info).title) ?? '', 200)
   const name = options.name ?? (titleSlug(title) || 'api')
   const found = toolsOf(document, version, name, options)
-  const prefix = (options.prefix ?? `/${name}`).replace(/\/+$/, '')
+  const prefix = (options.prefix ?? `/${name}`).replace(/(?<!\/)\/+$/, '')
   const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)
   const configurations =
     found.members.length === 0 ? [] : groups.map((group) => write(group, name, prefix, title, version))

@@ -70,7 +70,7 @@ const SEPARATORS: Record<string, string> = {
 function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
   const between = SEPARATORS[textOf(style) ?? 'form']
   if (schema.type !== 'array' || explode !== false || between === undefined) return schema
-  const said = textOf(schema.description)?.replace(/\.?\s*$/, '. ') ?? ''
+  const said = textOf(schema.description)?.trimEnd().replace(/\.?$/, '. ') ?? ''
   return { type: 'string', description: `${said}Several are separated by ${between}` }
 }
 

@@ -25,7 +25,7 @@ export function namer(longest = MAX_NAME): Namer {
 function shorten(text: string, longest: number): string {
   if (text.length <= longest) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 6)
-  return `${text.slice(0, longest - 7).replace(/[_-]+$/, '')}_${hash}`
+  return `${text.slice(0, longest - 7).replace(/(?<![_-])[_-]+$/, '')}_${hash}`
 }
 
 /** The name of an operation's tool, before it is made unique. */
@@ -62,7 +62,7 @@ export function isArgumentName(name: string): boolean {
 
 /** `Pet Store API - OpenAPI 3.0` → `pet-store`: what a document calls its API, without what it says of itself. */
 export function titleSlug(title: string): string {
-  const [first = ''] = title.split(/\s+[-–—:|]\s+|\s*\(/)
+  const [first = ''] = title.split(/(?<!\s)\s+[-–—:|]\s|(?<!\s)\s*\(/)
   const bare = first.replace(
     /\b(?:open ?api|swagger|rest|api|specification|spec|v?\d+(?:\.\d+)+|v\d+)\b/gi,
     ' ',
@@ -76,7 +76,7 @@ export function slug(text: string): string {
     .toLowerCase()
     .replace(/[_-]+/g, '-')
     .slice(0, 40)
-    .replace(/-+$/, '')
+    .replace(/(?<!-)-+$/, '')
   return made
 }
 

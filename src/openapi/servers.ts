@@ -22,7 +22,7 @@ export interface ServerContext {
 /** @throws Unfit when the calls cannot be addressed */
 export function baseOf(servers: Json | undefined, context: ServerContext): Base {
   const { server, base, name } = context
-  if (server !== undefined) return { template: server.replace(/\/+$/, ''), url: server }
+  if (server !== undefined) return { template: server.replace(/(?<!\/)\/+$/, ''), url: server }
   const made = listOf(servers).map((one) => attempt(mapOf(one), context))
   const usable = made.filter((one) => typeof one !== 'string')
   const first = usable[0]
@@ -59,17 +59,17 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
   if (!/^[a-z][a-z\d+.-]*:/i.test(url)) return relative(url, template, name, base)
   const fault = faultOf(url)
   if (fault) return `its server ${short(given)} ${fault}`
-  return { template: template.replace(/\/+$/, ''), url: url.replace(/\/+$/, '') }
+  return { template: template.replace(/(?<!\/)\/+$/, ''), url: url.replace(/(?<!\/)\/+$/, '') }
 }
 
 /** Without a host there is only what the document was read from, else what the environment says. */
 function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
   if (faultOf(new URL(url, 'http://localhost').href)) return `its server ${short(url)} is no address`
   if (base === undefined || template !== url) {
-    const path = template.replace(/^\/?/, '/').replace(/\/+$/, '')
+    const path = template.replace(/^\/?/, '/').replace(/(?<!\/)\/+$/, '')
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
   }
-  const whole = new URL(url, base).href.replace(/\/+$/, '')
+  const whole = new URL(url, base).href.replace(/(?<!\/)\/+$/, '')
   return { template: whole, url: whole }
 }
 

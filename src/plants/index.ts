@@ -48,6 +48,6 @@ async function openStore(storage: PlantStorage): Promise<PlantStore> {
 
 /** Whether a path (decoded, with the base path) belongs to the plant store. */
 export function isPlantsPath(basePath: string): (path: string) => boolean {
-  const root = `${basePath.replace(/\/+$/, '')}/plants`
+  const root = `${basePath.replace(/(?<!\/)\/+$/, '')}/plants`
   return (path) => path === root || path.startsWith(`${root}/`)
 }

@@ -26,7 +26,7 @@ function formatMagnitude(value: number, verb: string, precision: number): string
   const text = shortest ? value.toExponential() : exponential(value, wanted - 1)
   const [mantissa = '0', exponentText = '0'] = text.split('e')
   const exponent = Number(exponentText)
-  const digits = mantissa.replace('.', '').replace(/0+$/, '')
+  const digits = mantissa.replace('.', '').replace(/(?<!0)0+$/, '')
   // Go compares with the number of digits it has, when those are fewer and the value is an integer.
   let limit = wanted
   if (limit > digits.length && digits.length >= exponent + 1) limit = digits.length
@@ -89,7 +89,7 @@ function exactDecimal(value: number): { digits: string; exponent: number } {
   }
   // value = n / 2^shift = n * 5^shift / 10^shift
   const digits = (BigInt(scaled) * 5n ** BigInt(shift)).toString()
-  return { digits: digits.replace(/0+$/, '') || '0', exponent: digits.length - 1 - shift }
+  return { digits: digits.replace(/(?<!0)0+$/, '') || '0', exponent: digits.length - 1 - shift }
 }
 
 /** Rounds half to even to `count` digits, in the form of `toExponential`. */

@@ -61,7 +61,8 @@ export function parseFloatText(text: string): number | undefined {
 
 function parseComplex(text: string): ParsedNumber {
   if (text.length > MAX_LENGTH) return { error: `bad number syntax: "${text}"` }
-  const split = text.slice(0, -1).search(/(?<=[^eEpP])[+-](?!.*(?<=[^eEpP])[+-])/)
+  let split = -1
+  for (const { index } of text.slice(0, -1).matchAll(/(?<=[^eEpP])[+-]/g)) split = index
   if (split <= 0) {
     // Go reads it as a float only: 017i is 17i, and 0x1i is no number.
     const im = parseFloatText(text.slice(0, -1))

@@ -145,7 +145,7 @@ function fraction(ms: number, piece: string): string {
     .padEnd(piece.length - 1, '0')
     .slice(0, piece.length - 1)
   if (piece[1] === '0') return piece[0] + digits
-  const short = digits.replace(/0+$/, '')
+  const short = digits.replace(/(?<!0)0+$/, '')
   return short === '' ? '' : piece[0] + short
 }
 
@@ -262,7 +262,8 @@ export function parseDuration(text: string): number | undefined {
   if (!/^[+-]?(?:0|(?:(?:\d{1,15}\.?\d{0,15}|\.\d{1,15})(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text))
     return undefined
   let total = 0
-  for (const [, value, unit] of text.matchAll(/([\d.]+)([a-zµμ]+)/g)) total += Number(value) * UNITS[unit!]!
+  for (const [, value, unit] of text.matchAll(/(?<![\d.])([\d.]+)([a-zµμ]+)/g))
+    total += Number(value) * UNITS[unit!]!
   return text[0] === '-' ? -total : total
 }
 

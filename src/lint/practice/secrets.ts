@@ -87,7 +87,7 @@ function isSecret(key: string, value: string): boolean {
 /** `name:password`, as basic authentication writes it. */
 function isLogin(value: string): boolean {
   const login = Buffer.from(value, 'base64').toString('latin1')
-  return /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(login) && !PLACEHOLDER.test(login)
+  return /^[\x20-\x7e]+$/.test(login) && login.slice(1, -1).includes(':') && !PLACEHOLDER.test(login)
 }
 
 /** Bits for each character (Shannon). */

@@ -33,7 +33,7 @@ export async function openDatabase(
   } catch (error) {
     if (error instanceof PlantsError) throw error
     const message = messageOf(error)
-    if (/previously executed migration .* is missing/.test(message))
+    if (/previously executed migration .{0,200} is missing/.test(message))
       throw new PlantsError(
         `the plant store ${label} was made by a later release than this one; use that one, or another database`,
       )

@@ -135,7 +135,10 @@ export function binaryFloat(value: number, verb: string, precision: number | und
       fraction &= (1n << 52n) - 1n
     }
   }
-  let digits = fraction.toString(16).padStart(13, '0').replace(/0+$/, '')
+  let digits = fraction
+    .toString(16)
+    .padStart(13, '0')
+    .replace(/(?<!0)0+$/, '')
   if (precision !== undefined) {
     if (precision < 13) {
       const drop = BigInt(4 * (13 - precision))

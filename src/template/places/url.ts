@@ -145,7 +145,7 @@ function encode(text: string): string {
 
 /** An origin that is complete, or a relative reference that has none. */
 const ORIGIN_ENDS =
-  /^[\x00-\x20]*(?:[a-z][a-z\d+.-]*:[/\\]+[^/\\?#]+[/\\?#]|[/\\](?![/\\])|[^:/\\?#]*[?#]|[^:/\\?#]+[/\\])/i
+  /^[\x00-\x20]*(?![\x00-\x20])(?:[a-z][a-z\d+.-]*:[/\\]+[^/\\?#]+[/\\?#]|[/\\](?![/\\])|[^:/\\?#]*[?#]|[^:/\\?#]+[/\\])/i
 
 /** Nothing from outside may stand where it could become a part of the origin, whatever trusted values held. */
 function checkOrigin(state: State): void {

@@ -58,7 +58,7 @@ function parse(text: string): Version | undefined {
 }
 
 function fitsAll(text: string, version: Version): boolean {
-  const spaced = text.replace(/(\S+)\s+-\s+(\S+)/g, '>=$1, <=$2').trim()
+  const spaced = text.replace(/(?<!\S)(\S+)\s+-\s+(\S+)/g, '>=$1, <=$2').trim()
   for (let at = 0; at < spaced.length; ) {
     PART.lastIndex = at
     const match = PART.exec(spaced)
@@ -72,7 +72,7 @@ function fitsAll(text: string, version: Version): boolean {
 
 function fits(operator: string, text: string, version: Version): boolean {
   const wild = /^[xX*]/.test(text)
-  const bound = wild ? undefined : (parse(text.replace(/\.[xX*].*$/, '')) ?? wrong())
+  const bound = wild ? undefined : (parse(text.replace(/\.[xX*][\s\S]*$/, '')) ?? wrong())
   // A pre-release fits only a constraint that names one.
   if (version.pre !== '' && (bound?.pre ?? '') === '') return operator === '!='
   if (!bound) return operator !== '<' && operator !== '>' && operator !== '!='
