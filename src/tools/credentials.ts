@@ -38,20 +38,28 @@ function isSecret(name: string, value: string): boolean {
   return CERTAIN.test(name) || !WORDS.test(value)
 }
 
-/**
- * The secrets that a tool's author put in: values of `config`, and of variables of the environment that the tool or
- * `config` names or holds, where their names speak of secrets.
- * @param config as rendered
- */
-export function configuredSecrets(tool: Tool, server: Server, config: Root['Config'], env: Env): string[] {
+/** The secrets that a tool's author put in. @param config as rendered */
+export function secretsOfTool(tool: Tool, server: Server, config: Root['Config'], env: Env): string[] {
   const { endpoint, requestBody = '', headers } = tool
   const texts = [endpoint, requestBody, ...Object.values(headers), ...Object.values(server.config)]
+  return configuredSecrets(texts, config, env)
+}
+
+/**
+ * Values whose names speak of secrets, and those of variables of the environment with such names that the texts name
+ * or hold.
+ */
+export function configuredSecrets(
+  texts: readonly string[],
+  values: Readonly<Record<string, string>>,
+  env: Env,
+): string[] {
   const isUsed = (text: string) => texts.some((one) => one.includes(text))
   const variables = Object.entries(env).filter(
     (entry): entry is [string, string] => isSecretName(entry[0]) && entry[1] !== undefined,
   )
   return [
-    ...Object.entries(config).filter(([name, value]) => isSecretName(name) && isSecret(name, value)),
+    ...Object.entries(values).filter(([name, value]) => isSecretName(name) && isSecret(name, value)),
     ...variables.filter(
       ([name, value]) =>
         isSecret(name, value) && (isUsed(name) || (value.length >= SHORTEST_HELD && isUsed(value))),
@@ -62,11 +70,11 @@ export function configuredSecrets(tool: Tool, server: Server, config: Root['Conf
 /**
  * Masks what a call sent that would be worth stealing: the secrets of its tool, and the values of headers and query
  * parameters with telling names.
- * @param configured as `configuredSecrets` finds them
+ * @param configured as `secretsOfTool` finds them
  * @param args of the call: what the client said itself it may hear again
  */
 export function secretsOf(
-  { headers, path }: UpstreamRequest,
+  { headers, path }: Pick<UpstreamRequest, 'headers' | 'path'>,
   args: Json,
   configured: readonly string[],
 ): string[] {

@@ -13,9 +13,48 @@ export type Mask = (text: string, json?: boolean) => string
  * @param secrets none of them empty
  */
 export function maskOf(secrets: readonly string[]): Mask {
-  const forms = [...new Set(secrets.flatMap(formsOf))]
-  // The longest first: one may hold another.
-  forms.sort((a, b) => b.length - a.length)
+  return maskOfForms(allForms(secrets))
+}
+
+/** Masks bytes that come in pieces, and holds back what may be the beginning of a secret. */
+export interface StreamMask {
+  push(chunk: Buffer): Buffer
+  /** What was held back. */
+  end(): Buffer
+}
+
+/** @returns what makes a mask for one stream of JSON, or of events that hold JSON */
+export function streamMaskOf(secrets: readonly string[]): () => StreamMask {
+  const forms = allForms(secrets).map((form) => Buffer.from(form).toString('latin1'))
+  const mask = maskOfForms(forms)
+  const longest = Math.max(...forms.map(({ length }) => length))
+  const held = (text: string) => {
+    for (let size = Math.min(longest - 1, text.length); size > 0; size--) {
+      const tail = text.slice(-size)
+      if (forms.some((form) => form.startsWith(tail))) return size
+    }
+    return 0
+  }
+  return () => {
+    let rest = ''
+    return {
+      push(chunk) {
+        const text = mask(rest + chunk.toString('latin1'), true)
+        const end = text.length - held(text)
+        rest = text.slice(end)
+        return Buffer.from(text.slice(0, end), 'latin1')
+      },
+      end: () => Buffer.from(rest, 'latin1'),
+    }
+  }
+}
+
+/** The longest first: one may hold another. */
+function allForms(secrets: readonly string[]): string[] {
+  return [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length)
+}
+
+function maskOfForms(forms: readonly string[]): Mask {
   const any = new RegExp(forms.map(escaped).join('|'))
   const separators = forms.map((form) => ({
     form,

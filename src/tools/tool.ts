@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/m
 import { giveWay } from '../template/turn.ts'
 import { argsReader } from './args.ts'
 import { checkSize, compileBody } from './body.ts'
-import { configuredSecrets, masked, maskKeeper, secretsOf } from './credentials.ts'
+import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'
 import { decodeAnswer, readAnswer } from './decode.ts'
 import { compileEndpoint, shownUrl } from './endpoint.ts'
 import { type Answer, exchange, type UpstreamRequest } from './exchange.ts'
@@ -93,7 +93,7 @@ export function compileTool(
     () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, maskEnv(env)).template,
   )
 
-  const configured = lazy(() => configuredSecrets(tool, server, config, env))
+  const configured = lazy(() => secretsOfTool(tool, server, config, env))
   const keepMask = maskKeeper()
 
   const plan = async (given: unknown, call: CallContext): Promise<Plan> => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
 import { Cancellation } from '../mcp/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
+import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
 import { headerPlace, wireText } from '../tools/headers.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
@@ -37,11 +38,18 @@ export interface Definition {
   varies: boolean
   /** Whether the caller's `Authorization` is sent on, so that a refusal concerns the caller. */
   forwardsAuthorization: boolean
+  /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
+  secrets: readonly string[]
   /** Never throws; `fault` is a sentence for the caller. */
   resolve(facts: RequestFacts): Resolved | { fault: string }
 }
 
 type Path = (string | number)[]
+
+interface Named {
+  name: string
+  template: Template
+}
 
 /** Compiles the templates of an MCP server. Never throws. */
 export function compileDefinition(
@@ -119,10 +127,30 @@ export function compileDefinition(
   const definition: Definition = {
     server,
     varies,
+    secrets: secretsIn(server, { variables, headers, url }, env),
     forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
     resolve: constant ? () => constant : resolve,
   }
   return { definition, problems }
+}
+
+/** Values that read the request are the caller's own. */
+function secretsIn(
+  { args, env: variables, headers, url = '' }: McpServer,
+  templates: { variables: Named[]; headers: Named[]; url: Template | undefined },
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const constant = (named: Named[]) =>
+    named.flatMap(({ name, template }) =>
+      template.constant === undefined ? [] : [[name, template.constant]],
+    )
+  const texts = [url, ...args, ...Object.values(variables), ...Object.values(headers)]
+  const configured = configuredSecrets(texts, Object.fromEntries(constant(templates.variables)), env)
+  const request = {
+    headers: constant(templates.headers).flat() as string[],
+    path: templates.url?.constant ?? '',
+  }
+  return [...new Set(secretsOf(request, null, configured))]
 }
 
 function checkReference(

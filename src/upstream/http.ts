@@ -3,6 +3,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { type Hold, memory } from '../access/memory.ts'
 import type { CancelSignal } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import type { StreamMask } from '../tools/mask.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 
@@ -10,6 +11,8 @@ export interface HttpOptions {
   connectTimeout: number
   /** Milliseconds until an answer begins. */
   timeout: number
+  /** Makes what takes the server's secrets out of an answer. */
+  mask?: () => StreamMask
 }
 
 export interface HttpRequest {
@@ -41,7 +44,7 @@ const MAX_ORIGINS = 64
 /** Milliseconds that servers have to answer the end of their sessions. */
 const FAREWELL = 1_000
 
-export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
+export function createHttp({ connectTimeout, timeout, mask }: HttpOptions): Http {
   const pools = new Map<string, Pool>()
   /** Sessions that are being ended. */
   const leaving = new Set<Promise<unknown>>()
@@ -72,9 +75,8 @@ export function createHttp({ connectTimeout, timeout }: HttpOptions): Http {
     send({ origin, path, headers: own }, { method, headers, body, signal, hold }) {
       const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
       const sent = new Promise<HttpAnswer | Fault>((resolve) => {
-        const handler = answerHandler(signal, hold, resolve, (error) =>
-          resolve({ fault: faultOf(error, origin, timeout) }),
-        )
+        const fail = (error: Error) => resolve({ fault: faultOf(error, origin, timeout) })
+        const handler = answerHandler(signal, hold, resolve, fail, mask?.())
         // An address or a header that cannot be sent throws.
         try {
           poolOf(origin).dispatch(options, handler)
@@ -108,6 +110,7 @@ function answerHandler(
   given: Hold | undefined,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: Error) => void,
+  mask: StreamMask | undefined,
 ): Dispatcher.DispatchHandler {
   let controller: Dispatcher.DispatchController | undefined
   let answer: HttpAnswer | undefined
@@ -143,7 +146,8 @@ function answerHandler(
       })
       resolve({ ...answer, body })
     },
-    onResponseData(started, chunk) {
+    onResponseData(started, received) {
+      const chunk = mask ? mask.push(received) : received
       if (chunks) {
         if (hold.add(chunk.length)) chunks.push(chunk)
         else started.abort(new NoRoomError())
@@ -151,6 +155,8 @@ function answerHandler(
     },
     onResponseEnd() {
       over()
+      const held = mask?.end()
+      if (held?.length) (chunks ?? body)?.push(held)
       if (body) body.push(null)
       else if (answer && chunks)
         resolve({ ...answer, whole: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) })

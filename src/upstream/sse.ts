@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { memory } from '../access/memory.ts'
 import { Cancellation } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Mask } from '../tools/mask.ts'
 import { type Channel, type ChannelEvents, TOO_LARGE } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { eventParser } from './events.ts'
@@ -14,6 +15,8 @@ export interface HttpChannelOptions {
   /** Bytes of one message of the server. */
   maxMessage: number
   log: Logger
+  /** Takes the server's secrets out of what it says. */
+  mask: Mask
 }
 
 /** HTTP with SSE, the transport of 2024-11-05: a stream names the address that messages are sent to. */
@@ -21,7 +24,7 @@ export function openSseChannel(
   { server, forwardsAuthorization: _ }: Definition,
   resolved: Resolved,
   events: ChannelEvents,
-  { http, maxMessage, log }: HttpChannelOptions,
+  { http, maxMessage, log, mask }: HttpChannelOptions,
 ): Channel {
   const abort = new Cancellation()
   let closing = false
@@ -45,7 +48,7 @@ export function openSseChannel(
     if (closing) return
     if (event === 'endpoint') locate(data)
     if (event !== 'message') return
-    const taken = readTexts(data)
+    const taken = readTexts(mask(data, true))
     if (!taken.length) log.warn({ server: server.name }, 'ignored an event that is not a message')
     deliver(taken, events, log, { server: server.name })
   }

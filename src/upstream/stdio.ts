@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../access/memory.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import type { Mask } from '../tools/mask.ts'
 import { type Channel, type ChannelEvents, oneLine, TOO_LARGE } from './channel.ts'
 import { startChild } from './child.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -15,6 +16,8 @@ export interface StdioOptions {
   /** Bytes of one message of the server. */
   maxMessage: number
   log: Logger
+  /** Takes the server's secrets out of what it says. */
+  mask: Mask
 }
 
 /** Milliseconds between the end of a child's output and its own. */
@@ -27,11 +30,11 @@ export function openStdio(
   { server }: Definition,
   resolved: Resolved,
   events: ChannelEvents,
-  { env, maxMessage, log }: StdioOptions,
+  { env, maxMessage, log, mask }: StdioOptions,
 ): Channel & { pid: number | undefined } {
   const child = startChild(server.command ?? '', server.args, resolved.env, env)
-  const line = { server: server.name, pid: child.pid }
-  log.debug(line, 'mcp server started')
+  const about = { server: server.name, pid: child.pid }
+  log.debug(about, 'mcp server started')
   let closing = false
   /** What is sent in one turn of the event loop goes out in one write. */
   let outgoing = ''
@@ -44,16 +47,17 @@ export function openStdio(
     child.stdin.write(text, () => queue.sent(text))
   }
 
-  function take(text: string): void {
+  function take(line: string): void {
     if (closing) return
+    const text = mask(line, true)
     const taken = readTexts(text)
     // Programs that print on standard output are common; what is not a message concerns nobody.
     if (!taken.length)
       log.warn(
-        { ...line, text: text.slice(0, 200) },
+        { ...about, text: text.slice(0, 200) },
         'ignored a line on standard output that is not a message',
       )
-    deliver(taken, events, log, line)
+    deliver(taken, events, log, about)
   }
   child.stdout.on(
     'data',
@@ -61,13 +65,14 @@ export function openStdio(
       maxMessage,
       take,
       (head, tail) => {
-        log.warn({ ...line, limit: maxMessage }, 'mcp server wrote a message that is too large')
+        log.warn({ ...about, limit: maxMessage }, 'mcp server wrote a message that is too large')
         if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
       },
       unfinished[0],
     ),
   )
-  const toLog = (text: string) => log.info({ ...line, text }, 'mcp server wrote to standard error')
+  const toLog = (text: string) =>
+    log.info({ ...about, text: mask(text) }, 'mcp server wrote to standard error')
   child.stderr.on(
     'data',
     lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`), unfinished[1]),
@@ -86,8 +91,11 @@ export function openStdio(
   })
   const ended = child.ended.then((how) => {
     if (child.pid === undefined)
-      log.error({ ...line, command: server.command, args: server.args, how }, 'mcp server did not start')
-    else log.debug({ ...line, how }, 'mcp server ended')
+      log.error(
+        { ...about, command: server.command, args: server.args.map((arg) => mask(arg)), how },
+        'mcp server did not start',
+      )
+    else log.debug({ ...about, how }, 'mcp server ended')
     if (!closing) events.closed(`The server ${server.name} ${how}`)
     closing = true
     queue.close()

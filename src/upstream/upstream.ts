@@ -1,6 +1,7 @@
 import type { Limits } from '../config/model.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 import { type Channel, type ChannelEvents, FAILED } from './channel.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -49,11 +50,15 @@ export function createUpstream(
 ): Upstream {
   const { server } = definition
   const limits: Limits = { ...processLimits, timeout: SILENCE, ...server.limits }
-  const http = createHttp(limits)
+  const { secrets } = definition
+  // The stream of SSE names an address, which stays as it is: its messages are masked one by one.
+  const masked = secrets.length > 0 && server.type === 'streamable-http'
+  const http = createHttp({ ...limits, ...(masked && { mask: streamMaskOf(secrets) }) })
   const backoff = createBackoff()
   const live = new Map<Channel, number | undefined>()
   const ending = new Set<Promise<void>>()
-  const options = { env, maxMessage: limits.maxResponseSize, log }
+  const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
+  const options = { env, maxMessage: limits.maxResponseSize, log, mask }
 
   function open(resolved: Resolved, events: ChannelEvents): Channel | Fault {
     if (live.size >= server.maxSessions && !makeRoom())
