@@ -3,6 +3,7 @@ import { createAdminAccess } from '../access/admin.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { Quota } from '../access/quota.ts'
 import { createHostGuard } from '../access/rebinding.ts'
+import { refusals } from '../access/refusals.ts'
 import { createCluster } from '../cluster/index.ts'
 import type { Settings } from '../config/index.ts'
 import { type Finding, hasErrors } from '../findings/index.ts'
@@ -107,6 +108,7 @@ export async function createGateway(
       () => hub,
       () => refusedNow,
     ),
+    refusals,
   )
 
   async function load(only?: ReadonlySet<string>, strict = false): Promise<Reload> {

@@ -1,3 +1,4 @@
+import { memory } from '../access/memory.ts'
 import type { Hub } from '../mcp/index.ts'
 import type { GaugeDefinition } from '../telemetry/metrics.ts'
 import type { Table } from './table.ts'
@@ -52,6 +53,11 @@ export function gaugesOf(
       name: 'plantgw_streams',
       help: 'Open streams to clients',
       read: () => plain(hub().counts().streams),
+    },
+    {
+      name: 'plantgw_buffered_bytes',
+      help: 'Bytes of requests, answers and messages that the process holds (limits.maxBuffered)',
+      read: () => plain(memory.used),
     },
     {
       name: 'plantgw_upstream_sessions',

@@ -47,8 +47,14 @@ const METHODS = new Set([
 ])
 let ofProcess: Registry | undefined
 
-/** Metrics of one gateway, and of the process it is in. Names begin with `plantgw_`, `process_` and `nodejs_`. */
-export function createMetrics(gauges: readonly GaugeDefinition[]): Metrics {
+/**
+ * Metrics of one gateway, and of the process it is in. Names begin with `plantgw_`, `process_` and `nodejs_`.
+ * @param refusals by the limit of the settings, since the process began
+ */
+export function createMetrics(
+  gauges: readonly GaugeDefinition[],
+  refusals: () => ReadonlyMap<string, number>,
+): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const durations = createDurations(
@@ -81,6 +87,16 @@ export function createMetrics(gauges: readonly GaugeDefinition[]): Metrics {
     collect() {
       this.reset()
       this.inc(unexpectedCount())
+    },
+  })
+  new Counter({
+    name: 'plantgw_refused_total',
+    help: 'What was refused or ended because of a limit of the settings, in this process',
+    labelNames: ['limit'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const [limit, count] of refusals()) this.inc({ limit }, count)
     },
   })
   for (const { name, help, read } of gauges) {

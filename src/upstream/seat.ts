@@ -54,6 +54,7 @@ export function openSeat(
   capabilities: JsonObject,
   clientInfo: JsonObject,
   onClosed: () => void,
+  onListChanged: (method: string) => void = () => {},
 ): Seat {
   const pending = new InFlight<string, Pending>()
   const listeners: Seat['listeners'] = new Set()
@@ -107,6 +108,7 @@ export function openSeat(
         found.call?.onMessage({ ...raw, params: { ...params, progressToken: found.token } })
     } else if (/\/(?:list_changed|updated)$/.test(method)) {
       for (const listener of listeners) listener(method, params)
+      if (method.endsWith('/list_changed')) onListChanged(method)
     } else if (method === 'notifications/message') hearer(({ logs }) => logs)?.call?.onMessage(raw)
     else if (!/^notifications\/(?:cancelled|elicitation\/complete)$/.test(method))
       hearer(() => true)?.call?.onMessage(raw)

@@ -41,6 +41,8 @@ export interface Seats {
 interface Entry {
   seat: Seat
   key: string
+  /** The templates' values, where callers are not known: what belongs together although it is not shared. */
+  strangers: string | undefined
   alone: boolean
   open: number
   /** Who holds it, also those that do not count as open. */
@@ -50,6 +52,8 @@ interface Entry {
   used: number
 }
 
+/** In place of a caller: the session that answers lists to everyone who is not known. */
+const LISTS = true
 /** Milliseconds that a session is kept for the next call, at the most. */
 const KEEP = 300_000
 
@@ -68,6 +72,14 @@ export function createSeats(upstream: Upstream): Seats {
     entry.seat.close()
   }
 
+  /** Who calls without being known subscribes in another session than it calls: that a list changed says nothing else. */
+  function announce({ strangers, seat }: Entry, method: string): void {
+    if (strangers === undefined) return
+    for (const other of entries)
+      if (other.seat !== seat && other.strangers === strangers)
+        for (const listener of other.seat.listeners) listener(method, {})
+  }
+
   /** Nobody comes back for what was a peer's that has gone. */
   function dropIfLeft(entry: Entry): void {
     if (entry.peer?.gone && !entry.holders && !entry.seat.size() && entries.has(entry)) drop(entry)
@@ -76,23 +88,41 @@ export function createSeats(upstream: Upstream): Seats {
   return {
     hold({ resolved, caller, peer: from, capabilities, clientInfo }, use) {
       const peer = isolation === 'session' && caller === undefined ? from : undefined
-      const whose = isolation === 'session' ? (caller ?? peer?.key ?? null) : null
-      const text = stringify([resolved.key, whose, canonical(capabilities)])
-      const key = createHash('sha256').update(text).digest('base64url')
-      let entry = [...entries].find((each) => fits(each, key, use))
+      const keyFor = (whose: string | typeof LISTS | null) => {
+        const text = stringify([resolved.key, whose, canonical(capabilities)])
+        return createHash('sha256').update(text).digest('base64url')
+      }
+      const find = (key: string) => [...entries].find((each) => fits(each, key, use))
+      let key = keyFor(isolation === 'session' ? (caller ?? peer?.key ?? null) : null)
+      let entry = find(key)
+      let only = peer
+      // In one session nobody ever calls anything, so there is nothing of anybody in it: it answers lists.
+      if (!entry && peer && use === 'plain') {
+        key = keyFor(LISTS)
+        entry = find(key)
+        only = undefined
+      }
       if (!entry) {
         const made: Entry = {
           key,
           alone: false,
           open: 0,
           holders: 0,
-          peer,
+          peer: only,
+          strangers: peer && resolved.key,
           used: Date.now(),
-          seat: openSeat(upstream, resolved, capabilities, clientInfo, () => entries.delete(made)),
+          seat: openSeat(
+            upstream,
+            resolved,
+            capabilities,
+            clientInfo,
+            () => entries.delete(made),
+            (method) => announce(made, method),
+          ),
         }
         entry = made
         entries.add(made)
-        peer?.onGone(() => dropIfLeft(made))
+        only?.onGone(() => dropIfLeft(made))
       }
       const held = entry
       held.used = Date.now()
