@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../access/stay.ts'
-import type { JsonObject } from '../json/index.ts'
-import { stringify } from '../json/index.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import type { Resolved } from './definition.ts'
 import { canonical } from './meta.ts'
 import { openSeat, type Seat } from './seat.ts'
@@ -52,14 +51,16 @@ interface Entry {
   used: number
 }
 
-/** In place of a caller: the session that answers lists to everyone who is not known. */
-const LISTS = true
+/** In place of a caller: the session that answers lists to everyone who is not known, and one that waits for the next. */
+const LISTS = 1
+const SPARE = 2
 /** Milliseconds that a session is kept for the next call, at the most. */
 const KEEP = 300_000
 
 export function createSeats(upstream: Upstream): Seats {
   const entries = new Set<Entry>()
-  const { isolation } = upstream.definition.server
+  const { isolation, maxSessions } = upstream.definition.server
+  let closed = false
 
   function fits(entry: Entry, key: string, use: Use): boolean {
     if (entry.key !== key) return false
@@ -88,42 +89,45 @@ export function createSeats(upstream: Upstream): Seats {
   return {
     hold({ resolved, caller, peer: from, capabilities, clientInfo }, use) {
       const peer = isolation === 'session' && caller === undefined ? from : undefined
-      const keyFor = (whose: string | typeof LISTS | null) => {
+      const keyFor = (whose: Json) => {
         const text = stringify([resolved.key, whose, canonical(capabilities)])
         return createHash('sha256').update(text).digest('base64url')
       }
-      const find = (key: string) => [...entries].find((each) => fits(each, key, use))
-      let key = keyFor(isolation === 'session' ? (caller ?? peer?.key ?? null) : null)
-      let entry = find(key)
-      let only = peer
-      // In one session nobody ever calls anything, so there is nothing of anybody in it: it answers lists.
-      if (!entry && peer && use === 'plain') {
-        key = keyFor(LISTS)
-        entry = find(key)
-        only = undefined
-      }
-      if (!entry) {
+      const make = (key: string, only: Peer | undefined): Entry => {
+        const seat = openSeat(
+          upstream,
+          resolved,
+          capabilities,
+          clientInfo,
+          () => entries.delete(made),
+          (method) => announce(made, method),
+        )
+        const strangers = peer && resolved.key
         const made: Entry = {
-          key,
-          alone: false,
-          open: 0,
-          holders: 0,
-          peer: only,
-          strangers: peer && resolved.key,
-          used: Date.now(),
-          seat: openSeat(
-            upstream,
-            resolved,
-            capabilities,
-            clientInfo,
-            () => entries.delete(made),
-            (method) => announce(made, method),
-          ),
+          ...{ key, seat, strangers, peer: only },
+          ...{ alone: false, open: 0, holders: 0, used: Date.now() },
         }
-        entry = made
         entries.add(made)
-        only?.onGone(() => dropIfLeft(made))
+        return made
       }
+      /** The session of a stranger, which was ready for the next one, or begins now. */
+      const takeIn = (key: string, only: Peer): Entry => {
+        const spareKey = keyFor([SPARE, stringify(clientInfo)])
+        const taken = [...entries].find((each) => each.key === spareKey) ?? make(key, only)
+        Object.assign(taken, { key, peer: only })
+        only.onGone(() => dropIfLeft(taken))
+        void taken.seat.ready.then((ready) => {
+          const full = upstream.size() >= maxSessions || [...entries].some((each) => each.key === spareKey)
+          if (!('fault' in ready) && !full && !closed) make(spareKey, undefined)
+        })
+        return taken
+      }
+      const find = (key: string) => [...entries].find((each) => fits(each, key, use))
+      const key = keyFor(isolation === 'session' ? (caller ?? peer?.key ?? null) : null)
+      let entry = find(key)
+      // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
+      if (!entry && peer && use === 'plain') entry = find(keyFor([LISTS])) ?? make(keyFor([LISTS]), undefined)
+      else if (!entry) entry = peer ? takeIn(key, peer) : make(key, undefined)
       const held = entry
       held.used = Date.now()
       held.holders++
@@ -155,6 +159,7 @@ export function createSeats(upstream: Upstream): Seats {
       return oldest !== undefined
     },
     close() {
+      closed = true
       for (const entry of [...entries]) drop(entry)
     },
   }

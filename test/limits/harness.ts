@@ -96,7 +96,8 @@ export function script(t: TestContext, answer: string): object {
   writeFileSync(
     file,
     `import { createInterface } from 'node:readline'
-const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+const send = (message) =>
+  new Promise((resolve) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n', resolve))
 const answer = ${answer}
 createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line)

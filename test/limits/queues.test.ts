@@ -21,16 +21,19 @@ import {
 const none = proxied('/none', { type: 'stdio', command: 'true' })
 
 test('100 messages of 9 MB that wait for a GET stream', LONG, async (t) => {
-  const flood = `({ id }, send) => {
+  const flood = `async ({ id }, send) => {
     for (let i = 0; i < 100; i++)
-      send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(9_000_000) } })
+      await send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(9_000_000) } })
     send({ id, result: { content: [] } })
   }`
   const gateway = await serveSmall(t, [proxied('/s', script(t, flood))])
   const url = `${gateway.origin}/s/mcp`
   const session = await open(url)
   // Who takes JSON only has no stream for what comes before the answer.
-  const response = await post(url, rpc('tools/call', { name: 'x' }), { ...session, accept: 'application/json' })
+  const response = await post(url, rpc('tools/call', { name: 'x' }), {
+    ...session,
+    accept: 'application/json',
+  })
   assert.equal(response.status, 200)
   assert.deepEqual(JSON.parse(await response.text()).result, { content: [] })
   const { peak } = gateway.curve()
@@ -76,7 +79,10 @@ test('200,000 questions that nobody answers', LONG, async (t) => {
   const gateway = await serveSmall(t, [proxied('/s', script(t, asking))])
   const url = `${gateway.origin}/s/mcp`
   const session = await open(url)
-  const response = await post(url, rpc('tools/call', { name: 'x' }), { ...session, accept: 'application/json' })
+  const response = await post(url, rpc('tools/call', { name: 'x' }), {
+    ...session,
+    accept: 'application/json',
+  })
   assert.equal(JSON.parse(await response.text()).result.content[0].text, String(200_000 - 64))
   assert.equal(await ping(url, session), 200)
   const { peak } = gateway.curve()
@@ -85,7 +91,10 @@ test('200,000 questions that nobody answers', LONG, async (t) => {
 
 test('lines without an end of 30 children hold no more than there is room for', LONG, async (t) => {
   const endless = `({ id }, send) => process.stdout.write('{"x":"' + 'x'.repeat(9_000_000))`
-  const gateway = await serveSmall(t, [proxied('/s', script(t, endless)), proxied('/other', script(t, endless))])
+  const gateway = await serveSmall(t, [
+    proxied('/s', script(t, endless)),
+    proxied('/other', script(t, endless)),
+  ])
   const url = `${gateway.origin}/s/mcp`
   const before = gateway.rss()
   for (let i = 0; i < 30; i++) {
@@ -94,7 +103,8 @@ test('lines without an end of 30 children hold no more than there is room for', 
   }
   const other = await open(`${gateway.origin}/other/mcp`)
   assert.equal((await post(`${gateway.origin}/other/mcp`, rpc('tools/list'), other)).status, 200)
-  await until(() => /too large/.test(gateway.stderr()))
+  const refused = async () => (await fetch(`${gateway.origin}/metrics`)).text()
+  await until(async () => /maxBuffered"\} [1-9]/.test(await refused()))
   const { peak } = gateway.curve()
   assert.equal(gateway.child.exitCode, null)
   assert.ok(peak - before < 220, `${before} to ${peak} MiB`)

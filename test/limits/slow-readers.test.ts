@@ -46,33 +46,37 @@ test('40 clients that never read answers of 9 MiB', LONG, async (t) => {
   assert.ok(peak < 450, `peak of ${peak} MiB`)
 })
 
-test('a client that takes nothing for writeTimeout is disconnected, and one that has nothing to take is not', LONG, async (t) => {
-  const api = await serveHttp(t, (_, response) => response.end(BIG))
-  const gateway = await serveSmall(t, [httpTool('/big', api)], { limits: { writeTimeout: '1s' } })
-  const url = `${gateway.origin}/big/mcp`
-  const session = await open(url)
-  const idle = await listen(t, url, session)
-  const socket = await silent(t, gateway.port, raw('/big/mcp', call, session))
-  const before = performance.now()
-  // Its end is seen by who sends, as it does not read.
-  const poke = setInterval(() => socket.write('\r\n'), 100)
-  t.after(() => clearInterval(poke))
-  await until(() => socket.destroyed)
-  assert.ok(performance.now() - before < 30_000)
-  assert.equal(idle.response.status, 200)
-  const quiet = await Promise.race([idle.ended.then(() => 'ended'), ping(url, session)])
-  assert.equal(quiet, 200)
-  // A slow reader that reads gets it all.
-  const response = await post(url, call, session)
-  let size = 0
-  for await (const chunk of response.body!) size += chunk.length
-  assert.ok(size > BIG.length)
-})
+test(
+  'a client that takes nothing for writeTimeout is disconnected, and one that has nothing to take is not',
+  LONG,
+  async (t) => {
+    const api = await serveHttp(t, (_, response) => response.end(BIG))
+    const gateway = await serveSmall(t, [httpTool('/big', api)], { limits: { writeTimeout: '1s' } })
+    const url = `${gateway.origin}/big/mcp`
+    const session = await open(url)
+    const idle = await listen(t, url, session)
+    const socket = await silent(t, gateway.port, raw('/big/mcp', call, session))
+    const before = performance.now()
+    // Its end is seen by who sends, as it does not read.
+    const poke = setInterval(() => socket.write('\r\n'), 100)
+    t.after(() => clearInterval(poke))
+    await until(() => socket.destroyed)
+    assert.ok(performance.now() - before < 30_000)
+    assert.equal(idle.response.status, 200)
+    const quiet = await Promise.race([idle.ended.then(() => 'ended'), ping(url, session)])
+    assert.equal(quiet, 200)
+    // A slow reader that reads gets it all.
+    const response = await post(url, call, session)
+    let size = 0
+    for await (const chunk of response.body!) size += chunk.length
+    assert.ok(size > BIG.length)
+  },
+)
 
 test('a GET stream that is not read: what floods it is bounded', LONG, async (t) => {
-  const flood = `({ id, params }, send) => {
+  const flood = `async ({ id, params }, send) => {
     for (let i = 0; i < 400; i++)
-      send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(1024 * 1024) } })
+      await send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(1024 * 1024) } })
     send({ id, result: { content: [] } })
   }`
   const gateway = await serveSmall(t, [proxied('/s', script(t, flood)), proxied('/other', script(t, flood))])
@@ -81,7 +85,8 @@ test('a GET stream that is not read: what floods it is bounded', LONG, async (t)
   const other = await open(`${gateway.origin}/other/mcp`)
   await silent(t, gateway.port, raw('/s/mcp', '', session, 'GET'))
   // Nobody reads its answer either: messages that name no call go to the only one, or to the stream.
-  const call = (id: number) => silent(t, gateway.port, raw('/s/mcp', rpc('tools/call', { name: 'x' }, id), session))
+  const call = (id: number) =>
+    silent(t, gateway.port, raw('/s/mcp', rpc('tools/call', { name: 'x' }, id), session))
   await Promise.all([call(1), call(2)])
   await until(async () => (await ping(url, session)) !== 0 && gateway.rss() > 0)
   for (let i = 0; i < 40; i++) {
