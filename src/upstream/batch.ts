@@ -1,3 +1,4 @@
+import type { Hold } from '../access/memory.ts'
 import { errorText, INTERNAL_ERROR, type PostReply } from '../mcp/index.ts'
 
 const NO_ROOM = errorText(null, {
@@ -7,9 +8,9 @@ const NO_ROOM = errorText(null, {
 
 /**
  * The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event.
- * @param keeps whether there is room for an answer that waits for the others
+ * @param hold has the answers that wait for the others
  */
-export function batchReply(reply: PostReply, owed: number, keeps: (text: string) => boolean): PostReply {
+export function batchReply(reply: PostReply, owed: number, hold: Hold): PostReply {
   let waiting: string[] | undefined = []
   let left = owed
   const last = () => {
@@ -29,7 +30,7 @@ export function batchReply(reply: PostReply, owed: number, keeps: (text: string)
       reply.message(text)
     },
     answer(text) {
-      if (waiting && !keeps(text)) return reply.answer(NO_ROOM, 503)
+      if (waiting && !hold.add(text.length)) return reply.answer(NO_ROOM, 503)
       if (waiting) waiting.push(text)
       else reply.message(text)
       if (!last()) return

@@ -5,8 +5,7 @@ import type { Response } from './link.ts'
 export const MAX_QUESTIONS = 64
 
 /** What a server is answered that asks more, in the client's place. */
-export function tooMany(id: RequestId): { message: Response; text: string } {
+export function tooMany(id: RequestId): [message: Response, text: string] {
   const error = { code: INTERNAL_ERROR, message: 'Too many requests wait for the client' }
-  const text = errorText(id, error)
-  return { message: { kind: 'response', id, raw: { jsonrpc: '2.0', id: id as string, error } }, text }
+  return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id: id as string, error } }, errorText(id, error)]
 }

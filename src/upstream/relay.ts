@@ -80,6 +80,7 @@ interface Pending {
 
 /** A progress token that no message carries. */
 const NONE = Symbol('none')
+
 export function createRelay(options: RelayOptions): Relay {
   const { session, hub, timeout, filter, onCall, onDropped, onIdle } = options
   const pending = new InFlight<RequestId, Pending>()
@@ -105,9 +106,8 @@ export function createRelay(options: RelayOptions): Relay {
   function deliver(message: Message, text: string): void {
     const call = callOf(message)
     if (message.kind === 'request') {
-      const refused = asked.size >= MAX_QUESTIONS ? tooMany(message.id) : undefined
-      if (refused) {
-        pass(link, refused.message, refused.text)
+      if (asked.size >= MAX_QUESTIONS) {
+        pass(link, ...tooMany(message.id))
         return
       }
       asked.set(message.id, call)
@@ -116,11 +116,7 @@ export function createRelay(options: RelayOptions): Relay {
       asked.delete(message.params.requestId as RequestId)
     call?.timer.refresh()
     const stream = session.streams.at(-1)
-    const other = () =>
-      pending
-        .values()
-        .reverse()
-        .find(({ reply }) => reply?.canStream())?.reply
+    const other = () => pending.values().findLast(({ reply }) => reply?.canStream())?.reply
     if (call?.reply?.canStream()) call.reply.message(text)
     else if (stream) stream.send(text)
     else if (other()) other()?.message(text)
@@ -284,8 +280,8 @@ export function createRelay(options: RelayOptions): Relay {
       const answers = requests.length
         ? openReply(exchange, form, () => shared && hub.drop(shared))
         : undefined
-      const shared: PostReply | undefined =
-        answers && batchReply(answers, requests.length, (text) => exchange.stay.hold.add(text.length))
+      const { hold } = exchange.stay
+      const shared: PostReply | undefined = answers && batchReply(answers, requests.length, hold)
       for (const message of messages)
         if (message.kind === 'request') request(exchange, message, textOf(message), shared)
         else if (message.kind !== 'invalid') note(message, textOf(message))
@@ -303,8 +299,8 @@ export function createRelay(options: RelayOptions): Relay {
     },
     busy: () => opening || pending.size > 0,
     close() {
-      for (const call of pending.values()) fail(call, 'The session has ended')
       waiting.take()
+      for (const call of pending.values()) fail(call, 'The session has ended')
       link?.close()
     },
   }

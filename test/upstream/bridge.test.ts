@@ -16,7 +16,7 @@ test(
   'what a server with sessions asks becomes input_required, and its call goes on with the answer',
   TIMEOUT,
   async (t) => {
-    const { url, proxy } = await proxied(t, [session()])
+    const { url, proxy } = await proxied(t, [session()], { authenticate: () => ({ caller: 'me' }) })
     const { result } = await ask(url, {})
     assert.equal(result.resultType, 'input_required')
     const [key] = Object.keys(result.inputRequests) as [string]

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
+import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
+import { Stay } from '../../src/access/stay.ts'
+import { readSettings } from '../../src/config/index.ts'
+import { createWaiting } from '../../src/upstream/waiting.ts'
+
+test('the last quarter of the memory is for small messages', () => {
+  const own = new Memory()
+  own.limit = 1024 * 1024
+  const [large, other, small] = [own.hold(), own.hold(), own.hold()]
+  assert.ok(large.add(700_000))
+  assert.ok(!other.add(SMALL + 40_000))
+  assert.equal(other.size, 0)
+  assert.ok(small.add(SMALL))
+  assert.ok(!small.add(1_000_000))
+  large.free()
+  assert.ok(other.add(SMALL + 40_000))
+  assert.equal(own.used, SMALL + SMALL + 40_000)
+  other.close()
+  assert.ok(!other.add(1))
+  small.free()
+  assert.equal(own.used, 0)
+})
+
+test('an empty queue takes any one message, a queue so many bytes', () => {
+  const own = new Memory()
+  own.queueLimit = 100
+  const queue = own.queue()
+  assert.ok(queue.add(1000))
+  assert.ok(!queue.add(1))
+  queue.free(950)
+  assert.ok(queue.add(50))
+  assert.ok(!queue.add(1))
+  queue.set(0)
+  assert.equal(own.used, 0)
+})
+
+test('what waits loses the oldest, and says so once', () => {
+  let dropped = 0
+  const before = memory.used
+  const { queueLimit } = memory
+  memory.queueLimit = 10
+  const waiting = createWaiting(() => dropped++)
+  memory.queueLimit = queueLimit
+  for (const text of ['aaaa', 'bbbb', 'cccc', 'dddd']) waiting.push(text)
+  assert.deepEqual(waiting.take(), ['cccc', 'dddd'])
+  assert.equal(dropped, 1)
+  for (let i = 0; i < 300; i++) waiting.push('')
+  assert.equal(waiting.take().length, 256)
+  assert.equal(memory.used, before)
+})
+
+test('a quota bounds all, a prefix and a caller, each by its own limit', () => {
+  const quota = new Quota({
+    total: ['maxSessions', 4],
+    prefix: ['maxSessionsPerPrefix', 3],
+    caller: ['maxSessionsPerCaller', 2],
+  })
+  assert.equal(quota.take('/a', 'me', 2), undefined)
+  assert.equal(quota.take('/b', 'me'), 'maxSessionsPerCaller')
+  assert.equal(quota.take('/a', 'you'), undefined)
+  assert.equal(quota.take('/a', 'they'), 'maxSessionsPerPrefix')
+  assert.equal(quota.take('/b', 'they'), undefined)
+  assert.equal(quota.take('/b', 'we'), 'maxSessions')
+  quota.give('/a', 'me', 2)
+  assert.equal(quota.take('/b', 'me', 2), undefined)
+})
+
+test('a stay gives back what it took when the last of its calls has ended', () => {
+  const quota = new Quota({ prefix: ['maxCallsPerPrefix', 3], caller: ['maxCallsPerCaller', 2] })
+  const before = memory.used
+  const stay = new Stay('/a', 'me', quota)
+  assert.equal(stay.begin(2), undefined)
+  assert.equal(new Stay('/a', 'me', quota).begin(1), 'maxCallsPerCaller')
+  const over = stay.extend()
+  stay.end()
+  assert.ok(!stay.gone)
+  over()
+  over()
+  assert.ok(stay.gone)
+  assert.equal(memory.used, before)
+  assert.equal(quota.exceeded('/a', 'me', 2), undefined)
+})
+
+test('who shares what', () => {
+  assert.equal(sharerOf('/a', 'me', '192.0.2.1'), '["/a","me"]')
+  assert.equal(sharerOf('/a', undefined, '192.0.2.1'), sharerOf('/b', undefined, '::ffff:192.0.2.1'))
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::9'))
+  assert.notEqual(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:3::9'))
+  assert.notEqual(networkOf('::1'), '::1')
+})
+
+test('a text of many small values weighs what it takes parsed', () => {
+  const text = Buffer.from(`[${'{},'.repeat(10_000)}{}]`)
+  assert.ok(parsedSize(text) > 20 * text.length)
+  const plain = Buffer.alloc(100_000, 'x')
+  assert.equal(parsedSize(plain), plain.length)
+})
+
+test('the settings name each limit', () => {
+  const text =
+    'limits: {maxSessions: 5, maxQueued: 1MiB, maxBuffered: 64MiB, writeTimeout: 5s, maxCallsPerCaller: "${CALLS:7}"}'
+  const { settings, findings } = readSettings({ file: 'plantgw.yaml', text }, {})
+  assert.deepEqual(findings, [])
+  const { maxSessions, maxQueued, maxBuffered, writeTimeout, maxCallsPerCaller } = settings!.limits
+  assert.deepEqual(
+    [maxSessions, maxQueued, maxBuffered, writeTimeout, maxCallsPerCaller],
+    [5, 2 ** 20, 2 ** 26, 5000, 7],
+  )
+  for (const wrong of ['maxSessions: 0', 'maxCallsPerPrefix: x', 'writeTimeout: 0s', 'maxQueued: 0'])
+    assert.notDeepEqual(readSettings({ file: 'plantgw.yaml', text: `limits: {${wrong}}` }, {}).findings, [])
+})
