@@ -120,14 +120,20 @@ const modernCall = (name: string, args: string) =>
 /** Sends something hostile; meanwhile another caller is answered within a second, and afterwards the same process. */
 async function attack(send: () => Promise<Answer>): Promise<Answer> {
   const { pid } = gateway.child
-  const pending = send()
-  const started = performance.now()
-  const health = await gateway.send({ path: '/_health', method: 'GET' })
-  const waited = performance.now() - started
-  const answer = await pending
-  assert.equal(health.status, 200, 'another caller is not answered')
-  assert.ok(waited < 1000, `another caller waited for ${waited.toFixed(0)} ms`)
+  let answer: Answer | undefined
+  const pending = send().then((given) => {
+    answer = given
+  })
+  let longest = 0
+  do {
+    const started = performance.now()
+    const health = await gateway.send({ path: '/_health', method: 'GET', timeout: 10_000 })
+    assert.equal(health.status, 200, 'another caller is not answered')
+    longest = Math.max(longest, performance.now() - started)
+  } while (!answer)
+  await pending
   assert.equal((await gateway.send({ path: '/_health', method: 'GET' })).status, 200, 'the gateway has gone')
+  assert.ok(longest < 1000, `another caller waited for ${longest.toFixed(0)} ms`)
   assert.equal(gateway.child.pid, pid)
   assert.equal(gateway.child.exitCode, null)
   assert.doesNotMatch(gateway.stderr() + gateway.stdout(), /uncaught|unhandled/i)
@@ -453,8 +459,8 @@ const SLOW: [string, string, string][] = [
   ],
   ['a pattern with nested repetition', 'pattern', JSON.stringify(`${'a'.repeat(40)}!`)],
   ['a pattern with repetitions in a row', 'digits', JSON.stringify('1'.repeat(2000))],
-  ['format url with 32 kB', 'url', JSON.stringify(`http://${'a'.repeat(32_000)}`)],
-  ['a number of 100,000 digits in a text', 'number', JSON.stringify('1'.repeat(100_000))],
+  ['format url with 32 kB', 'url', JSON.stringify(`http://${'a:'.repeat(16_000)}`)],
+  ['a number of 100,000 digits in a text', 'number', JSON.stringify(`${'1'.repeat(100_000)}x`)],
 ]
 for (const [what, tool, value] of SLOW)
   test(`${what} holds nobody up`, { timeout: 120_000 }, async () => {
@@ -535,7 +541,7 @@ test('300 headers are refused with 431', async () => {
 })
 
 test('headers beyond Node’s count do not hide those of a proxy', async () => {
-  const padding = Array.from({ length: 998 }, (_, i) => [`a${i}`, 'b']).flat()
+  const padding = Array.from({ length: 1100 }, (_, i) => [`a${i}`, 'b']).flat()
   const all = [
     'Host',
     `127.0.0.1:${gateway.port}`,

@@ -67,7 +67,7 @@ function run(input: string): void {
   const end = input.indexOf('\n')
   const env = { A: 'a', PLANTGW_PORT: end > 0 ? input.slice(0, end) : undefined }
   const source = { file: 'plantgw.yaml', text: input.slice(end + 1) }
-  const { settings, findings } = readSettings(source, {}, env)
+  const { settings, findings } = readSettings(source, env)
   const errors = findings.some(({ severity }) => severity === 'error')
   holds((settings === undefined) === errors, 'settings and errors at once, or neither')
   if (!settings) return
