@@ -14,8 +14,10 @@ import { budgetTools } from './tools.ts'
 export const BUDGET = 100
 /** Milliseconds of `speedTest` on a quiet machine of the kind that the budget is for. */
 const REFERENCE = 60
-/** Milliseconds after which an input that is not answered is given up: it has failed by far. */
+/** Milliseconds after which a loop that is held is given up: the input has failed by far. */
 const GIVEN_UP = 10_000
+/** Milliseconds that a client waits for an answer; some inputs get none. */
+const PATIENCE = 2_000
 const TRIES = 3
 
 export interface Measured {
@@ -59,7 +61,7 @@ export async function startBudget(t: TestContext): Promise<Budget> {
     sessions.set(prefix, open)
     return { ...open, ...headers }
   }
-  async function once(shape: Shape): Promise<Measured> {
+  async function once(shape: Shape, attempts = 3): Promise<Measured> {
     const gateway = await running()
     const { name, path, method = 'POST', body } = shape
     if (shape.script) upstreams.scripts.set('shape', shape.script)
@@ -68,10 +70,12 @@ export async function startBudget(t: TestContext): Promise<Budget> {
     try {
       headers = await headersOf(shape, gateway)
       await longestTurn(probe)
-    } catch {
+    } catch (error) {
+      // What came before may have ended it, or hold it for good.
       gateway.child.kill('SIGKILL')
       await gateway.ended
-      return once(shape)
+      if (attempts === 1) throw error
+      return once(shape, attempts - 1)
     }
     const own = {
       'content-type': 'application/json',
@@ -82,7 +86,7 @@ export async function startBudget(t: TestContext): Promise<Budget> {
       path,
       method,
       headers: method === 'POST' ? own : headers,
-      timeout: GIVEN_UP,
+      timeout: PATIENCE,
       ...(body !== undefined && { body }),
     })
     if (answer.status === 404 && shape.session) sessions.delete(`/${path.split('/')[1]}`)

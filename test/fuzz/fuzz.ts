@@ -51,7 +51,7 @@ export async function fuzz(target: Target, { runs, seed, guided = false }: FuzzO
   const { maxLength = 2048, budget = DEFAULT_BUDGET } = target
   const failures = new Map<string, Failure>()
   const slowest = { ms: 0, input: '' }
-  const begin = process.cpuUsage()
+  const begin = cpuMs()
   /** Others like it would take as long. */
   let tooSlow = false
 
@@ -80,7 +80,7 @@ export async function fuzz(target: Target, { runs, seed, guided = false }: FuzzO
       failures.set(found.what, { ...found, input: small })
     }
     if (slowest.ms <= before || slowest.ms <= 20) return
-    // Compilers and collectors take their time too: the shortest of three tries is the input's own.
+    // Compilers, collectors and other programs take their time too: the least of three tries is the input's own.
     const ms = Math.min(slowest.ms, await timeOf(check, input), await timeOf(check, input))
     Object.assign(slowest, { ms: Math.max(ms, before) })
     if (ms <= budget) return
@@ -119,8 +119,7 @@ export async function fuzz(target: Target, { runs, seed, guided = false }: FuzzO
     }
     batch = []
   }
-  const { user, system } = process.cpuUsage(begin)
-  const ms = (user + system) / 1000
+  const ms = cpuMs() - begin
   const covered = coverage?.size() ?? 0
   coverage?.close()
   watchdog.close()
@@ -129,13 +128,19 @@ export async function fuzz(target: Target, { runs, seed, guided = false }: FuzzO
 }
 
 async function timeOf(check: Check, input: string): Promise<number> {
-  const started = performance.now()
+  const started = cpuMs()
   try {
     await check.run(input)
   } catch {
     // Its fault is known.
   }
-  return performance.now() - started
+  return cpuMs() - started
+}
+
+/** Milliseconds that the process worked: what other programs take does not count. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** What an error says without what it says of this input. */
