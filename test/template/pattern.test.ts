@@ -14,7 +14,17 @@ function matches(source: string, text: string): boolean {
 const atoms = fc.oneof(
   fc.constantFrom(...'ab1-_ /'),
   fc.constantFrom('.', '\\d', '\\D', '\\w', '\\W', '\\s', '\\S', '\\.', '\\/', '\\$', 'é', '😀'),
-  fc.constantFrom('\\x61', '\\u0061', '\\u{1F600}', '\\ud83d\\ude00', '\\ud83d', '\\cJ', '\\x00', '\\t', '\\n'),
+  fc.constantFrom(
+    '\\x61',
+    '\\u0061',
+    '\\u{1F600}',
+    '\\ud83d\\ude00',
+    '\\ud83d',
+    '\\cJ',
+    '\\x00',
+    '\\t',
+    '\\n',
+  ),
   fc.constantFrom('\\p{L}', '\\P{L}', '\\p{Lu}', '\\p{Script=Greek}', '\\p{Emoji}', '\\p{ASCII}'),
   fc.constantFrom(
     '[ab]',
