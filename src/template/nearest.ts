@@ -1,5 +1,5 @@
 /** Letters compared for one word: what is not reached among very many long candidates is not proposed. */
-const MAX_COMPARED = 200_000
+const MAX_COMPARED = 100_000
 /** Longer words are not proposed, nor anything for them. */
 const MAX_LETTERS = 100
 
@@ -17,6 +17,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     if (Math.abs(candidate.length - word.length) >= least + 0.5) continue
     // However many letters: nothing else can have been meant.
     if (candidate.toLowerCase() === lower && candidate !== word) return candidate
+    if (work.left <= 0) continue
     const distance = editDistance(word, candidate, least, work)
     if (distance < least) [best, least] = [candidate, distance]
   }
@@ -31,6 +32,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   const work = { left: MAX_COMPARED }
   for (const candidate of candidates) {
     if (candidate.length > MAX_LETTERS || Math.abs(candidate.length - word.length) >= least) continue
+    if (work.left <= 0) continue
     const distance = editDistance(word, candidate, least, work)
     if (distance < least) [best, least] = [candidate, distance]
   }
@@ -45,6 +47,7 @@ function editDistance(a: string, b: string, bound: number, work: { left: number 
   const [lowerA, lowerB] = [a, b].map((text) =>
     Array.from(text.split(''), (letter) => letter.toLowerCase()),
   ) as [string[], string[]]
+  work.left -= a.length + b.length
   let earlier: number[] = []
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
