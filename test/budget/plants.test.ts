@@ -43,10 +43,15 @@ async function listed(url: string): Promise<number> {
 }
 
 test(`a list of ${COUNT} plants`, async (t) => {
-  const url = await served(t, appOn(large('ann')))
+  const app = appOn(large('ann'))
+  const url = await served(t, app)
   assert.ok((await listed(url)) > 30 * COUNT)
   await assertBudget('a list', () => listed(url))
   await assertBudget('five lists at once', () => Promise.all([1, 2, 3, 4, 5].map(() => listed(url))))
+  // A client that takes every piece at once.
+  await assertBudget('a list without a socket', async () =>
+    (await app.request('/plants', { headers })).text(),
+  )
 })
 
 test(`a list of none of ${COUNT} plants`, async (t) => {
