@@ -10,18 +10,22 @@ const QUICK = 256
 
 /** The same for functions that do, by how much time they take for each. */
 const SLOW: [number, string][] = [
-  [64, 'len index slice mustSlice substr trunc b64enc sha1sum sha256sum sha512sum replace'],
+  [
+    64,
+    'len index slice mustSlice substr trunc b64enc b64dec sha1sum sha256sum sha512sum replace lt le gt ge trim indent ' +
+      'nindent urlquery fromJSON fromJson mustFromJson',
+  ],
+  [32, 'quote trimAll trimall splitList nospace urlParse'],
   [
     16,
-    'lt le gt ge trim trimAll trimall nospace initials abbrev abbrevboth wrap wrapWith splitList indent nindent ' +
-      'b32dec base osBase dir osDir clean osClean ext osExt urlJoin safeGet safeGetOr atoi toDecimal date ' +
-      'dateInZone date_in_zone htmlDateInZone dateModify date_modify mustDateModify must_date_modify ' +
-      'duration durationRound ago unixEpoch semver semverCompare fromJSON fromJson mustFromJson',
+    'html initials abbrev abbrevboth wrap wrapWith b32dec base osBase dir osDir clean osClean ext osExt urlJoin safeGet ' +
+      'safeGetOr atoi toDecimal date dateInZone date_in_zone htmlDateInZone dateModify date_modify mustDateModify ' +
+      'must_date_modify duration durationRound ago unixEpoch semver semverCompare',
   ],
   [
     8,
-    'title untitle swapcase snakecase kebabcase camelcase quote html js urlquery split splitn b32enc b64dec ' +
-      'adler32sum urlParse toDate mustToDate regexQuoteMeta',
+    'title untitle swapcase snakecase kebabcase camelcase js split splitn b32enc adler32sum toDate mustToDate ' +
+      'regexQuoteMeta',
   ],
 ]
 

@@ -10,11 +10,8 @@ const MIB = 1024 * 1024
 /** What a tool with this `responseBody` makes of arguments; nothing is sent. */
 function rendering(responseBody: string): (args: { [name: string]: Json }) => Promise<string> {
   const endpoint = 'http://127.0.0.1/x'
-  const args = ['v', 'w'].map((name) => ({ name, position: 'body', type: 'string', required: false }))
   const inputSchema = { type: 'object' }
-  const { tools, problems } = compileAll([
-    makeTool({ endpoint, method: 'POST', args: args as never, inputSchema, responseBody }),
-  ])
+  const { tools, problems } = compileAll([makeTool({ endpoint, method: 'POST', inputSchema, responseBody })])
   assert.deepEqual(problems, [])
   const answer = { status: 200, reason: 'OK', headers: {}, body: Buffer.from('{}') }
   const call = { headers: {}, body: null, signal: new AbortController().signal }
@@ -83,6 +80,23 @@ for (const [source, v, expected] of long) {
   test(`a long rendering ends well: ${source}`, async () => {
     const render = rendering(source)
     assert.match((await render({ v })).slice(0, 10_000_000), expected)
+    await assertBudget(source, () => render({ v }))
+  })
+}
+
+for (const source of [
+  '{{urlquery .Args.v}}',
+  '{{upper .Args.v}}',
+  '{{indent 2 .Args.v}}',
+  '{{b64dec (b64enc .Args.v)}}',
+  '{{toJSON .Args.v}}',
+  '{{fromJSON (toJSON .Args.v)}}',
+]) {
+  test(`a text of nearly 4 MiB is not too long: ${source}`, async () => {
+    const render = rendering(source)
+    const v = 'a word\n'.repeat(580_000)
+    const text = await render({ v })
+    assert.ok(text.length >= v.length, text.slice(0, 200))
     await assertBudget(source, () => render({ v }))
   })
 }
