@@ -215,6 +215,21 @@ tools:
     assert.deepEqual(await sent('body=[1]', 'tag:=null'), { body: [1], tag: null })
   })
 
+  test('a value that would leave its path is refused as a call is', async (t) => {
+    const input = configuration('http://localhost:1')
+    for (const id of ['../../admin', '%2e%2e%2fadmin', '..;/admin']) {
+      const { code, stdout, stderr } = await run(t, ['render', '-', 'create', `id=${id}`, 'n=1'], {
+        env,
+        input,
+      })
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(
+        stderr,
+        /^plantgw: .* a segment of the path would come out as \. or \.\., .*at `\{\{\.Args\.id\}\}`/,
+      )
+    }
+  })
+
   test('wrong use exits 2', async (t) => {
     const input = configuration('http://localhost:1')
     for (const [args, why] of [

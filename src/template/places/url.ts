@@ -197,7 +197,8 @@ export function finishUrl(state: State): string {
 function judge(segments: string, span: Span): void {
   if (hasDotSegment(segments)) {
     const hint = 'the argument must name a resource'
-    throw new Fault('unsafe', 'a segment of the path would come out as . or ..', span, hint)
+    const message = 'a segment of the path would come out as . or .., as it is or once decoded'
+    throw new Fault('unsafe', message, span, hint)
   }
   if (/^[\x00-\x20]*$/.test(segments)) {
     const hint = 'the argument must not be empty'
