@@ -93,9 +93,8 @@ export async function startBudget(t: TestContext): Promise<Budget> {
     // Who holds the loop for so long does not answer the probe either.
     const held = await longestTurn(probe).catch(() => undefined)
     if (held === undefined) {
-      const gone = gateway.child.exitCode !== null
       gateway.child.kill('SIGKILL')
-      await gateway.ended
+      const gone = (await gateway.ended) !== 'SIGKILL'
       return { name: gone ? `${name} (it ended the gateway)` : name, held: GIVEN_UP, status: 0 }
     }
     return { name, held, status: answer.status }
