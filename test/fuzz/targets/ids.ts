@@ -40,7 +40,8 @@ export const ids: Target = {
     } as unknown as StatelessCall
     const handle = park.put('parked', request, () => {})
     const { app, hub } = await wire()
-    const session = hub.openSession('/one', undefined, '2025-11-25')
+    const session = hub.openSession('/one', undefined, '2025-11-25', 'a sharer')
+    if (typeof session === 'string') throw new Error(session)
     const valid = new Set([issued, sealed, handle, session.id])
 
     return {

@@ -1,6 +1,6 @@
 import { parse } from '../../../src/json/index.ts'
 import { CallError } from '../../../src/tools/failure.ts'
-import { argParts, encodeParts, type Part } from '../../../src/tools/multipart.ts'
+import { argParts, type Part, partWriter } from '../../../src/tools/multipart.ts'
 import { holds, type Target } from '../target.ts'
 
 export const multipart: Target = {
@@ -59,12 +59,14 @@ function run(input: string): void {
   }
   let parts: Part[]
   try {
-    parts = argParts(name, value)
+    parts = [...argParts(name, value)]
   } catch (error) {
     holds(error instanceof CallError, 'something else than a CallError is thrown')
     return
   }
-  const { body, contentType } = encodeParts(parts)
+  const writer = partWriter()
+  for (const part of parts) writer.write(part)
+  const { body, contentType } = writer.end()
   const boundary = /^multipart\/form-data; boundary=([\w-]{1,70})$/.exec(contentType)?.[1]
   holds(boundary, 'the content type names no boundary')
   const read = readParts(body, boundary)

@@ -70,8 +70,8 @@ export const places: Target = {
     const compiled = tools.get('tool')!
     const call = { headers: {}, body: null, signal: new AbortController().signal }
     return {
-      run(input) {
-        const made = compiled.request({ a: input, query: input, 'X-Arg': input }, call)
+      async run(input) {
+        const made = await compiled.request({ a: input, query: input, 'X-Arg': input }, call)
         if ('error' in made) return holds(!/\n\s+at /.test(made.error!), 'an error holds a stack trace')
         const { request } = made
         holds(request.origin === 'http://h', 'the origin has changed')

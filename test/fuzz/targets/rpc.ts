@@ -57,7 +57,12 @@ async function run(input: string): Promise<void> {
 }
 
 function ofUpstream(input: string): void {
-  for (const { message, text } of readTexts(input)) {
+  for (const taken of readTexts(input)) {
+    if ('reason' in taken) {
+      holds(taken.reason.length < 1000, 'the reason of a rejection is long')
+      continue
+    }
+    const { message, text } = taken
     holds(typeof message.kind === 'string', 'a message of a server has no kind')
     if (message.kind !== 'invalid') holds(isJson(text), 'the text of a server’s message is no JSON')
   }
