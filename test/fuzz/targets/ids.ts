@@ -40,8 +40,9 @@ export const ids: Target = {
     } as unknown as StatelessCall
     const handle = park.put('parked', request, () => {})
     const { app, hub } = await wire()
-    const session = hub.openSession('/one', undefined, '2025-11-25', 'a sharer')
-    if (typeof session === 'string') throw new Error(session)
+    const opened = hub.openSession('/one', undefined, '2025-11-25', 'a sharer')
+    if (typeof opened === 'string') throw new Error(opened)
+    const session = opened
     const valid = new Set([issued, sealed, handle, session.id])
 
     return {
