@@ -2,15 +2,19 @@ import type { McpServer } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
   errorText,
+  fold,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
+  METHOD_NOT_FOUND,
   type Message,
   type RequestId,
   type RpcError,
 } from '../mcp/index.ts'
 import type { Request } from './link.ts'
 import { readTexts } from './take.ts'
+
+const CALL = 'tools/call'
 
 /** What clients see of a server's tools, when that is not simply all of them. */
 export interface ToolFilter {
@@ -31,15 +35,16 @@ export function createToolFilter({
   const overrides = new Map(Object.entries(toolOverrides))
   if (!allowedTools && !blockedTools.length && !overrides.size) return undefined
   const allowed = allowedTools && new Set(allowedTools)
-  const blocked = new Set(blockedTools)
-  const shows = (own: string) => !blocked.has(own) && (!allowed || allowed.has(own))
+  // A server may take a name in another case, or with a NUL, for the one that is hidden.
+  const blocked = new Set(blockedTools.map(fold))
+  const shows = (own: string) => !blocked.has(fold(own)) && (!allowed || allowed.has(own))
   const renamed = new Map(
     [...overrides].flatMap(([own, { name }]) => (name !== undefined && name !== own ? [[name, own]] : [])),
   )
-  const hiddenByName = new Set(renamed.values())
+  const hiddenByName = new Set([...renamed.values()].map(fold))
 
   function ownName(shown: string): string | undefined {
-    const own = renamed.get(shown) ?? (hiddenByName.has(shown) ? undefined : shown)
+    const own = renamed.get(shown) ?? (hiddenByName.has(fold(shown)) ? undefined : shown)
     return own !== undefined && shows(own) ? own : undefined
   }
 
@@ -47,7 +52,7 @@ export function createToolFilter({
     if (!isObject(tool) || typeof tool.name !== 'string') return [tool]
     const own = tool.name
     // A tool whose name another one was given cannot be told from it.
-    if (!shows(own) || (renamed.has(own) && !hiddenByName.has(own))) return []
+    if (!shows(own) || (renamed.has(own) && !hiddenByName.has(fold(own)))) return []
     const override = overrides.get(own)
     if (!override) return [tool]
     const { annotations, ...words } = override
@@ -61,7 +66,9 @@ export function createToolFilter({
     ownName,
     request(message) {
       const { method, params, raw } = message
-      if (method !== 'tools/call') return message
+      if (method !== CALL && fold(method) === CALL)
+        return { code: METHOD_NOT_FOUND, message: `Method not found: ${method}. Did you mean ${CALL}?` }
+      if (method !== CALL) return message
       // A name of another type could be taken for a hidden one by a lenient server.
       if (typeof params.name !== 'string')
         return { code: INVALID_PARAMS, message: 'params.name must be a string' }
