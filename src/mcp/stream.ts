@@ -12,6 +12,8 @@ export interface EventStream {
 }
 
 const encoder = new TextEncoder()
+/** Chunks that were handed on and are still in the queue's array. */
+const MAX_HEAD = 1_000
 
 /**
  * Opens a stream; `onClose` runs once, whoever closes it. One whose client does not read ends when what waits for it
@@ -21,6 +23,8 @@ export function openStream({ stay }: Pick<Exchange, 'stay'>, onClose: () => void
   /** What waits, and what was handed on last: it is out when more is asked for. */
   const hold = memory.queue()
   let queue: Uint8Array[] = []
+  /** Index of the next in `queue`: to shift a long array takes as long as to copy it. */
+  let head = 0
   let handed = 0
   let asked = false
   let open = true
@@ -31,10 +35,13 @@ export function openStream({ stay }: Pick<Exchange, 'stay'>, onClose: () => void
     onClose()
   }
   const hand = () => {
-    const [chunk] = queue
+    const chunk = queue[head]
     if (asked && chunk) {
       asked = false
-      queue.shift()
+      if (++head === queue.length || head === MAX_HEAD) {
+        queue = queue.slice(head)
+        head = 0
+      }
       handed = chunk.byteLength
       controller.enqueue(chunk)
     }

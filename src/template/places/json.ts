@@ -1,3 +1,4 @@
+import { parse } from '../../json/index.ts'
 import { hasLoneSurrogate } from '../bytes.ts'
 import type { ErrorSink } from '../errors.ts'
 import type { Flow } from '../flow.ts'
@@ -125,11 +126,11 @@ function asValue(value: unknown): string {
 
 const JSON_START = /^[ \t\r\n]*(?:[[{"\d-]|true|false|null)/
 
-/** The text is exactly one JSON value. */
+/** The text is exactly one JSON value, within the limits of what is parsed. */
 function isJson(text: string): boolean {
   if (!JSON_START.test(text)) return false
   try {
-    JSON.parse(text)
+    parse(text)
     return true
   } catch {
     return false
