@@ -78,7 +78,7 @@ export function openClient(
   const made = compiled.resolve({ headers: {}, query: () => ({}) })
   if ('fault' in made) throw new Error(made.fault)
   const resolved: Resolved = made
-  const member = createMember(compiled, context, () => false)
+  const member = createMember(compiled, context, () => [])
   let ids = 0
 
   return {

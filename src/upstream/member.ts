@@ -1,8 +1,10 @@
+import type { Session } from '../mcp/index.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { createEras, type Era, type Eras } from './era.ts'
 import type { Restored } from './lasting.ts'
 import type { Fault, Link, LinkEvents } from './link.ts'
 import { createModern, type Modern } from './modern.ts'
+import { makeRoom, type Occupant } from './room.ts'
 import type { Stateless, StatelessCall } from './stateless.ts'
 import { createToModern } from './to-modern.ts'
 import { createToSession, type ToSession } from './to-session.ts'
@@ -13,7 +15,12 @@ export interface Member {
   readonly upstream: Upstream
   readonly eras: Eras
   /** A session for a client, bridged when the server has no sessions. */
-  link(resolved: Resolved, caller: string | undefined, events: LinkEvents, restore: Restore): Link
+  link(
+    resolved: Resolved,
+    session: Pick<Session, 'caller' | 'sharer'>,
+    events: LinkEvents,
+    restore: Restore,
+  ): Link
   /** The server for requests that stand alone, bridged when it has sessions. */
   stateless(resolved: Resolved): Promise<Stateless | Fault>
   /** The same for a server of which it is known. */
@@ -30,9 +37,11 @@ export type Restore = () => Restored[]
 export function createMember(
   definition: Definition,
   context: UpstreamContext & { version: string },
-  makeRoom: () => boolean,
+  occupants: () => Occupant[],
 ): Member {
-  const upstream = createUpstream(definition, context, () => makeRoom() || toSession.seats.makeRoom())
+  const upstream = createUpstream(definition, context, (sharer) =>
+    makeRoom([...occupants(), ...toSession.seats.occupants()], sharer),
+  )
   const modern: Modern = createModern(upstream, context.version, context.log)
   const eras = createEras(upstream, modern)
   const toSession: ToSession = createToSession(upstream)
@@ -49,7 +58,7 @@ export function createMember(
   return {
     upstream,
     eras,
-    link(resolved, caller, events, restore) {
+    link(resolved, { caller, sharer }, events, restore) {
       const { name } = upstream
       if (shared) {
         // One session of the server for many clients is what clients without sessions have, so they go that way.
@@ -57,11 +66,11 @@ export function createMember(
           ...toSession,
           request: async (call: StatelessCall) => (await choose(call)).request(call),
         }
-        return createToModern({ server, resolved, caller: undefined, name }, events)
+        return createToModern({ server, resolved, caller: undefined, sharer, name }, events)
       }
-      const options = { server: modern, resolved, caller, name }
+      const options = { server: modern, resolved, caller, sharer, name }
       const open = () =>
-        modernOnly ? createToModern(options, events) : upstream.link(resolved, events, restore)
+        modernOnly ? createToModern(options, events) : upstream.link(resolved, events, restore, sharer)
       let current = open()
       return {
         async start(request, text) {

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { InFlight, isObject, type Message, type RequestId } from '../mcp/index.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, ChannelEvents } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 import { LOG_LEVEL, metaOf, SUBSCRIPTION_ID } from './meta.ts'
@@ -37,7 +37,7 @@ export function openSharedChild(
   const { timeout } = upstream.limits
   let count = 0
   let proven = false
-  const opened = upstream.open(resolved, {
+  const events: ChannelEvents = {
     message: (message) => take(message),
     rejected(id, reason) {
       const known = id === undefined ? pending.values() : [pending.get(id as number)]
@@ -47,7 +47,8 @@ export function openSharedChild(
       onEvent.closed(proven, reason)
       for (const call of pending.values()) call.settle({ fault: `${reason}; the call was not repeated` })
     },
-  })
+  }
+  const opened = upstream.open(resolved, events, undefined)
   if ('fault' in opened) return opened
   const channel: Channel = opened
 

@@ -19,6 +19,7 @@ export function partyOf(call: StatelessCall): Party {
   return {
     resolved: call.resolved,
     caller: call.caller,
+    sharer: call.sharer,
     peer: call.peer,
     capabilities: capabilitiesOf(call),
     clientInfo: isObject(info) ? info : { name: 'unknown', version: '0' },

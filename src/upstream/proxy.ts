@@ -43,7 +43,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   const onCall: (call: Call) => void = callLog(log, { tenant, prefix }, context.onCall)
   const underWay = createUnderWay(onCall)
   const sessions = createSessions(Math.min(...definitions.map(({ server }) => server.idleTimeout)), sweep)
-  const members = definitions.map((definition) => createMember(definition, context, sessions.makeRoom))
+  const members = definitions.map((definition) => createMember(definition, context, sessions.occupants))
   const [only] = named ? [] : members
   const info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
   const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
@@ -184,14 +184,14 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       return createBytes({ ...options, onCall, onIdle })
     }
 
-    function relaySession({ hub, caller }: Door, session: Session, resolved: Resolved[]): Inner {
+    function relaySession({ hub }: Door, session: Session, resolved: Resolved[]): Inner {
       const filter = only?.upstream.filter
       const relay = createRelay({ session, hub, timeout, filter, onCall, onDropped, onIdle })
       const branches = members.map((member, i) => ({
         name: member.upstream.name,
         filter: member.upstream.filter,
         open: (events: typeof relay.events) =>
-          member.link(resolved[i] as Resolved, caller, events, only ? relay.restore : () => []),
+          member.link(resolved[i] as Resolved, session, events, only ? relay.restore : () => []),
       }))
       const open = () =>
         only

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { InFlight, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../mcp/index.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, ChannelEvents } from './channel.ts'
 import type { Resolved } from './definition.ts'
 import { type Fault, type Request, refusalOf } from './link.ts'
 import { omit } from './meta.ts'
@@ -54,7 +54,8 @@ export function openSeat(
   capabilities: JsonObject,
   clientInfo: JsonObject,
   onClosed: () => void,
-  onListChanged: (method: string) => void = () => {},
+  onListChanged: (method: string) => void,
+  sharer: string | undefined,
 ): Seat {
   const pending = new InFlight<string, Pending>()
   const listeners: Seat['listeners'] = new Set()
@@ -156,14 +157,15 @@ export function openSeat(
   async function start(): Promise<JsonObject | Fault> {
     const refusal = upstream.backoff.refusal(resolved.key)
     if (refusal) return failed({ fault: refusal })
-    const opened = upstream.open(resolved, {
+    const events: ChannelEvents = {
       message: take,
       rejected(id, reason) {
         const known = id === undefined ? pending.values() : [pending.get(String(id))]
         for (const call of known) call?.settle({ fault: reason })
       },
       closed: (reason) => end({ fault: `${reason}; the call was not repeated` }),
-    })
+    }
+    const opened = upstream.open(resolved, events, sharer)
     if ('fault' in opened) return failed(opened)
     channel = opened
     const params = { protocolVersion: SESSION_REVISIONS[0], capabilities, clientInfo }

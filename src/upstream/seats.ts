@@ -3,6 +3,7 @@ import type { Peer } from '../access/stay.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import type { Resolved } from './definition.ts'
 import { canonical } from './meta.ts'
+import type { Occupant } from './room.ts'
 import { openSeat, type Seat } from './seat.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -12,6 +13,8 @@ export interface Party {
   caller: string | undefined
   /** Who calls where no caller is known; undefined: the gateway's own user. */
   peer: Peer | undefined
+  /** Whose share of the limits it is; undefined: the gateway's own user. */
+  sharer: string | undefined
   capabilities: JsonObject
   clientInfo: JsonObject
 }
@@ -32,8 +35,8 @@ export interface Seats {
   hold(party: Party, use: Use): Held
   /** Ends those that nobody has used for so many milliseconds. */
   sweep(idle: number): void
-  /** Ends the longest unused one. */
-  makeRoom(): boolean
+  /** All of them, of which one may have to make room. */
+  occupants(): Occupant[]
   close(): void
 }
 
@@ -46,6 +49,7 @@ interface Entry {
   open: number
   /** Who holds it, also those that do not count as open. */
   holders: number
+  sharer: string | undefined
   /** The only one that may use it, who can go. */
   peer: Peer | undefined
   used: number
@@ -87,13 +91,13 @@ export function createSeats(upstream: Upstream): Seats {
   }
 
   return {
-    hold({ resolved, caller, peer: from, capabilities, clientInfo }, use) {
+    hold({ resolved, caller, peer: from, sharer, capabilities, clientInfo }, use) {
       const peer = isolation === 'session' && caller === undefined ? from : undefined
       const keyFor = (whose: Json) => {
         const text = stringify([resolved.key, whose, canonical(capabilities)])
         return createHash('sha256').update(text).digest('base64url')
       }
-      const make = (key: string, only: Peer | undefined): Entry => {
+      const make = (key: string, only: Peer | undefined, of = only && sharer): Entry => {
         const seat = openSeat(
           upstream,
           resolved,
@@ -101,10 +105,11 @@ export function createSeats(upstream: Upstream): Seats {
           clientInfo,
           () => entries.delete(made),
           (method) => announce(made, method),
+          of,
         )
         const strangers = peer && resolved.key
         const made: Entry = {
-          ...{ key, seat, strangers, peer: only },
+          ...{ key, seat, strangers, peer: only, sharer: of },
           ...{ alone: false, open: 0, holders: 0, used: Date.now() },
         }
         entries.add(made)
@@ -114,7 +119,7 @@ export function createSeats(upstream: Upstream): Seats {
       const takeIn = (key: string, only: Peer): Entry => {
         const spareKey = keyFor([SPARE, stringify(clientInfo)])
         const taken = [...entries].find((each) => each.key === spareKey) ?? make(key, only)
-        Object.assign(taken, { key, peer: only })
+        Object.assign(taken, { key, peer: only, sharer })
         only.onGone(() => dropIfLeft(taken))
         void taken.seat.ready.then((ready) => {
           const full = upstream.size() >= maxSessions || [...entries].some((each) => each.key === spareKey)
@@ -127,7 +132,7 @@ export function createSeats(upstream: Upstream): Seats {
       let entry = find(key)
       // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
       if (!entry && peer && use === 'plain') entry = find(keyFor([LISTS])) ?? make(keyFor([LISTS]), undefined)
-      else if (!entry) entry = peer ? takeIn(key, peer) : make(key, undefined)
+      else if (!entry) entry = peer ? takeIn(key, peer) : make(key, undefined, sharer)
       const held = entry
       held.used = Date.now()
       held.holders++
@@ -152,12 +157,13 @@ export function createSeats(upstream: Upstream): Seats {
       for (const entry of [...entries])
         if (entry.used <= since && !entry.open && !entry.seat.size()) drop(entry)
     },
-    makeRoom() {
-      const unused = [...entries].filter(({ open, seat }) => !open && !seat.size())
-      const oldest = unused.sort((a, b) => a.used - b.used)[0]
-      if (oldest) drop(oldest)
-      return oldest !== undefined
-    },
+    occupants: () =>
+      [...entries].map((entry) => ({
+        sharer: entry.sharer,
+        used: entry.used,
+        idle: !entry.holders && !entry.seat.size(),
+        end: () => drop(entry),
+      })),
     close() {
       closed = true
       for (const entry of [...entries]) drop(entry)

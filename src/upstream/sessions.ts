@@ -1,4 +1,5 @@
 import type { Attached, Session } from '../mcp/index.ts'
+import type { Occupant } from './room.ts'
 
 /** The sessions of clients with one proxy. */
 export interface Sessions {
@@ -7,8 +8,8 @@ export interface Sessions {
   size(): number
   /** Looks for what is idle from now on. */
   watch(): void
-  /** Ends the longest unused session that has no stream and no call; false when there is none. */
-  makeRoom(): boolean
+  /** All of them, of which one may have to make room. */
+  occupants(): Occupant[]
   /** Ends each session when no call of it is under way, or after a while. */
   drain(): Promise<void>
   /** Ends all at once. */
@@ -49,15 +50,13 @@ export function createSessions(idleTimeout: number, onSweep: (idle: number) => v
     },
     size: () => all.size,
     watch,
-    makeRoom() {
-      let oldest: { session: Session; end: () => void } | undefined
-      for (const [made, entry] of all) {
-        if (isUsed(made, entry.session)) continue
-        if (!oldest || entry.session.lastUsed < oldest.session.lastUsed) oldest = entry
-      }
-      oldest?.end()
-      return oldest !== undefined
-    },
+    occupants: () =>
+      [...all].map(([made, { session, end }]) => ({
+        sharer: session.sharer,
+        used: session.lastUsed,
+        idle: !isUsed(made, session),
+        end,
+      })),
     async drain() {
       await Promise.all([...all.keys()].map((made) => made.drain()))
     },

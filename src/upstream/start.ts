@@ -30,7 +30,7 @@ export async function startMember({ upstream, stateless, link, eras }: Member): 
   const raw = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
   const request: Request = { kind: 'request', id: 1, method: 'initialize', params, raw }
   const events = { message: () => {}, lost: () => {}, rejected: () => {} }
-  const trial = link(resolved, undefined, events, () => [])
+  const trial = link(resolved, { caller: undefined, sharer: '' }, events, () => [])
   const answer = await trial.start(request, JSON.stringify(raw))
   trial.close()
   if ('fault' in answer) return [answer.fault]

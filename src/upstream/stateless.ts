@@ -44,6 +44,8 @@ export interface StatelessCall {
   readonly headers: RequestHeaders
   /** Who calls, once there is authentication. */
   readonly caller: string | undefined
+  /** Whose share of the limits the call uses; undefined: the gateway's own user. */
+  readonly sharer?: string
   /** Who calls where no caller is known; undefined: the gateway's own user. */
   readonly peer?: Peer
   readonly resolved: Resolved
@@ -101,6 +103,7 @@ export async function serveStateless(
     message,
     headers: exchange.headers,
     caller,
+    sharer: exchange.stay.sharer,
     peer: exchange.peer,
     resolved,
     signal: abort,

@@ -33,6 +33,8 @@ export interface ToModernOptions {
   server: Stateless
   resolved: Resolved
   caller: string | undefined
+  /** Whose share of the limits it is. */
+  sharer: string
   name: string
 }
 
@@ -45,7 +47,7 @@ const MAX_ROUNDS = 32
  * a server requires is asked for as requests to the client.
  */
 export function createToModern(
-  { server, resolved, caller, name }: ToModernOptions,
+  { server, resolved, caller, sharer, name }: ToModernOptions,
   events: LinkEvents,
 ): Link {
   const calls = new InFlight<RequestId, Cancellation>()
@@ -85,6 +87,7 @@ export function createToModern(
       message: { kind: 'request', id, method, params, raw },
       headers: {},
       caller,
+      sharer,
       resolved,
       ofSession: true,
       onMessage,

@@ -34,19 +34,20 @@ export interface Upstream {
   readonly backoff: Backoff
   /** Live sessions with the server. */
   size(): number
-  open(resolved: Resolved, events: ChannelEvents): Channel | Fault
-  link(resolved: Resolved, events: LinkEvents, restore: () => Restored[]): Link
+  /** @param sharer whose session it is; undefined: it is kept for whoever comes */
+  open(resolved: Resolved, events: ChannelEvents, sharer: string | undefined): Channel | Fault
+  link(resolved: Resolved, events: LinkEvents, restore: () => Restored[], sharer: string | undefined): Link
   /** Process ids of its children. */
   pids(): number[]
   /** Ends every connection and child; resolves when nothing is left. */
   close(): Promise<void>
 }
 
-/** @param makeRoom ends a session that nobody uses, if there is one */
+/** @param makeRoom ends a session that nobody uses, if there is one that makes room for somebody's */
 export function createUpstream(
   definition: Definition,
   { env, limits: processLimits, log }: UpstreamContext,
-  makeRoom: () => boolean,
+  makeRoom: (sharer: string | undefined) => boolean,
 ): Upstream {
   const { server } = definition
   const limits: Limits = { ...processLimits, timeout: SILENCE, ...server.limits }
@@ -60,8 +61,8 @@ export function createUpstream(
   const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
   const options = { env, maxMessage: limits.maxResponseSize, log, mask }
 
-  function open(resolved: Resolved, events: ChannelEvents): Channel | Fault {
-    if (live.size >= server.maxSessions && !makeRoom())
+  function open(resolved: Resolved, events: ChannelEvents, sharer: string | undefined): Channel | Fault {
+    if (live.size >= server.maxSessions && !makeRoom(sharer))
       return {
         fault: `All ${server.maxSessions} sessions with the server ${server.name} are in use (maxSessions): try again later`,
         busy: true,
@@ -111,10 +112,17 @@ export function createUpstream(
     backoff,
     size: () => live.size,
     open,
-    link(resolved, events, restore) {
+    link(resolved, events, restore, sharer) {
       const { startupTimeout, name } = server
       return createLink(
-        { open: (inner) => open(resolved, inner), restore, startupTimeout, name, backoff, key: resolved.key },
+        {
+          open: (inner) => open(resolved, inner, sharer),
+          restore,
+          startupTimeout,
+          name,
+          backoff,
+          key: resolved.key,
+        },
         events,
       )
     },

@@ -177,21 +177,6 @@ test('120 uploads of 3.9 MiB that stop before their end', LONG, async (t) => {
   assert.ok(peak < 400, `peak of ${peak} MiB`)
 })
 
-test('40 calls under way with 4 MB of small objects each', LONG, async (t) => {
-  const api = await serveHttp(t, () => {})
-  const gateway = await serveSmall(t, [httpTool('/s', api), httpTool('/other', api)])
-  const url = `${gateway.origin}/s/mcp`
-  const session = await open(url)
-  const items = `[${'{},'.repeat(100_000)}{}]`
-  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"call","arguments":{"items":${items}}}}`
-  for (let i = 0; i < 60; i++) void post(url, body, session).catch(() => {})
-  for (let i = 0; i < 20; i++) {
-    assert.equal((await post(`${gateway.origin}/other/mcp`, INITIALIZE)).status, 200)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.equal(gateway.child.exitCode, null)
-})
-
 test('more than 200 headers are refused with 431, wherever the ones that matter stand', LONG, async (t) => {
   const api = await serveHttp(t, (_, response) => response.end('done'))
   const gateway = await serveSmall(t, [httpTool('/s', api)])

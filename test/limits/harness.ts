@@ -49,7 +49,10 @@ export async function serveSmall(
   const samples: number[] = []
   const sampler = setInterval(() => samples.push(rss()), 250)
   const stop = () => clearInterval(sampler)
-  t.after(stop)
+  t.after(() => {
+    stop()
+    t.diagnostic(`RSS in MiB every 250 ms: ${samples.join(' ')}; peak ${Math.max(...samples)}`)
+  })
   return {
     ...running,
     port,
@@ -59,7 +62,6 @@ export async function serveSmall(
       stop()
       samples.push(rss())
       const curve = { peak: Math.max(...samples), last: samples.at(-1) ?? 0, samples }
-      t.diagnostic(`RSS in MiB every 250 ms: ${samples.join(' ')}; peak ${curve.peak}`)
       return curve
     },
   }

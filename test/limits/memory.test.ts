@@ -4,6 +4,7 @@ import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
 import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/config/index.ts'
+import { makeRoom, type Occupant } from '../../src/upstream/room.ts'
 import { createWaiting } from '../../src/upstream/waiting.ts'
 
 test('the last quarter of the memory is for small messages', () => {
@@ -111,4 +112,29 @@ test('the settings name each limit', () => {
   )
   for (const wrong of ['maxSessions: 0', 'maxCallsPerPrefix: x', 'writeTimeout: 0s', 'maxQueued: 0'])
     assert.notDeepEqual(readSettings({ file: 'plantgw.yaml', text: `limits: {${wrong}}` }, {}).findings, [])
+})
+
+test('room for a session is made by the own idle one, or by a long unused one of who has more', () => {
+  const ended: string[] = []
+  const one = (name: string, sharer: string | undefined, used: number, idle = true): Occupant => ({
+    sharer,
+    used,
+    idle,
+    end: () => void ended.push(name),
+  })
+  const made = (all: Occupant[], newcomer: string) => {
+    ended.length = 0
+    return [makeRoom(all, newcomer, 1_000_000), ...ended]
+  }
+  const comes = one('comes', 'me', 1_000_000, false)
+  // A flood of one caller ends nobody else's.
+  assert.deepEqual(made([comes, one('mine', 'me', 990_000), one('yours', 'you', 0)], 'me'), [true, 'mine'])
+  assert.deepEqual(made([comes, one('mine', 'me', 0, false), one('yours', 'you', 0)], 'me'), [false])
+  // Who has more than the newcomer gives way, unless it was used a moment ago or is in use.
+  assert.deepEqual(made([comes, one('yours', 'you', 900_000), one('used', 'you', 0, false)], 'me'), [
+    true,
+    'yours',
+  ])
+  assert.deepEqual(made([comes, one('yours', 'you', 950_000)], 'me'), [false])
+  assert.deepEqual(made([comes, one('spare', undefined, 1_000_000)], 'me'), [true, 'spare'])
 })
