@@ -109,7 +109,14 @@ test('the caller’s own header goes on whole, and raw opts out', async () => {
 
 test('the same holds for the headers of a proxied server', () => {
   const headers = { cookie: 'c={{.Request.Query.c}}' }
-  const server = { name: 's', type: 'streamable-http', url: 'http://h/mcp', env: {}, headers } as never
+  const server = {
+    name: 's',
+    type: 'streamable-http',
+    url: 'http://h/mcp',
+    args: [],
+    env: {},
+    headers,
+  } as never
   const { definition, problems } = compileDefinition(server, [], {})
   assert.deepEqual(problems, [])
   const resolved = definition.resolve({ headers: {}, query: () => ({ c: 'x; admin=1' }) })
