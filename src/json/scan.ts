@@ -1,15 +1,17 @@
+import { randomInt } from 'node:crypto'
+
 /** Bounds of every JSON text that is parsed, so that none can hold the event loop or exhaust the stack. */
 export const JSON_LIMITS = {
   /** Arrays and objects inside each other. */
   depth: 128,
   /** Digits of one number. */
   digits: 400,
-  /** Keys of all objects together. */
-  keys: 100_000,
-  /** Arrays and objects together. */
-  containers: 200_000,
+  /** Arrays, objects, and what they hold but for the first item of each. */
+  values: 300_000,
+  /** Different keys: those of a list of equal records count once. */
+  keys: 50_000,
   /** Numbers that a double may not hold: of 16 digits, or with an exponent of three. */
-  longNumbers: 100_000,
+  longNumbers: 50_000,
 } as const
 
 /** Sees the outer objects and keys of a text while it is scanned; the outermost container has depth 1. */
@@ -25,8 +27,8 @@ export interface KeyWatch {
 export interface Scanned {
   /** The limit that the text exceeds, as the end of a sentence about it. */
   fault?: string
-  /** Whether there is a number that a double may not hold. */
-  inexact: boolean
+  /** Where numbers begin and end that a double may not hold: pairs of indexes. */
+  longNumbers: readonly number[]
 }
 
 const QUOTE = 0x22
@@ -34,33 +36,37 @@ const BACKSLASH = 0x5c
 /** With one, a number may be beyond what a double reaches. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
-/** Checks the limits in one pass that neither allocates nor recurses. What is not JSON is left to the parser. */
+/** Checks the limits in one pass that does not recurse. What is not JSON is left to the parser. */
 export function scan(text: string, watch?: KeyWatch): Scanned {
   const end = text.length
   const watched = watch?.depth ?? 0
+  const longNumbers: number[] = []
   let depth = 0
-  let keys = 0
-  let containers = 0
-  let longNumbers = 0
+  let keys: KeyCount | undefined
+  let values = 0
   /** The last string, which is a key once a colon follows. */
   let from = 0
   let to = 0
   let i = 0
+  const exceeds = (fault: string): Scanned => ({ fault, longNumbers })
   while (i < end) {
     const c = text.charCodeAt(i)
     if (c === QUOTE) {
       from = i + 1
       to = closingQuote(text, from)
       i = to + 1
+    } else if (c === 0x2c) {
+      if (++values > JSON_LIMITS.values) return exceeds(`has more than ${JSON_LIMITS.values} values`)
+      i++
     } else if (c === 0x3a) {
-      if (++keys > JSON_LIMITS.keys) return { fault: `has more than ${JSON_LIMITS.keys} keys`, inexact: true }
+      keys ??= new KeyCount()
+      if (keys.add(text, from, to) > JSON_LIMITS.keys)
+        return exceeds(`has more than ${JSON_LIMITS.keys} different keys`)
       if (depth <= watched) watch?.key(depth, text.slice(from, to))
       i++
     } else if (c === 0x7b || c === 0x5b) {
-      if (++depth > JSON_LIMITS.depth)
-        return { fault: `is nested deeper than ${JSON_LIMITS.depth} levels`, inexact: true }
-      if (++containers > JSON_LIMITS.containers)
-        return { fault: `has more than ${JSON_LIMITS.containers} arrays and objects`, inexact: true }
+      if (++depth > JSON_LIMITS.depth) return exceeds(`is nested deeper than ${JSON_LIMITS.depth} levels`)
+      if (++values > JSON_LIMITS.values) return exceeds(`has more than ${JSON_LIMITS.values} values`)
       if (depth <= watched) watch?.open(depth, c === 0x7b)
       i++
     } else if (c === 0x7d || c === 0x5d) {
@@ -72,16 +78,40 @@ export function scan(text: string, watch?: KeyWatch): Scanned {
       const length = i - start
       // The limit is of digits; sign, point and exponent's letter may come on top.
       if (length > JSON_LIMITS.digits && digitsIn(text, start, i) > JSON_LIMITS.digits)
-        return { fault: `has a number of more than ${JSON_LIMITS.digits} digits`, inexact: true }
+        return exceeds(`has a number of more than ${JSON_LIMITS.digits} digits`)
       if (length < 5 || (length < 16 && !LONG_EXPONENT.test(text.slice(start, i)))) continue
-      if (++longNumbers > JSON_LIMITS.longNumbers)
-        return {
-          fault: `has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`,
-          inexact: true,
-        }
+      if (longNumbers.push(start, i) > 2 * JSON_LIMITS.longNumbers)
+        return exceeds(`has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`)
     } else i++
   }
-  return { inexact: longNumbers > 0 }
+  return { longNumbers }
+}
+
+/** Keys of a text that are counted one by one: nearly all texts have fewer. */
+const FEW = 1_000
+const BITS = 19
+const SEED = randomInt(2 ** 31)
+
+/** Counts the different keys of a text, by the bits that their hashes set: a few may be missed, none is counted twice. */
+class KeyCount {
+  private all = 0
+  private different = 0
+  private seen: Uint8Array | undefined
+
+  /** @returns how many there are now */
+  add(text: string, from: number, to: number): number {
+    if (++this.all <= FEW) return this.all
+    this.seen ??= new Uint8Array(2 ** (BITS - 3))
+    let hash = SEED
+    for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+    hash = (hash ^ (hash >>> 15)) >>> (32 - BITS)
+    const bit = 1 << (hash & 7)
+    if ((this.seen[hash >> 3]! & bit) === 0) {
+      this.seen[hash >> 3]! |= bit
+      this.different++
+    }
+    return this.different + FEW
+  }
 }
 
 /** The index of the quote that ends a string which begins at `from`; the text's length when there is none. */

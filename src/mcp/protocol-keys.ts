@@ -27,6 +27,9 @@ const META: readonly string[] = []
 /** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
 const MAX_KEY = 256
 
+/** Keys of one of these objects. */
+const MAX_KEYS = 1_000
+
 /** Finds keys of JSON-RPC messages that are repeated, or similar to one of the protocol. */
 export interface ProtocolKeys extends KeyWatch {
   /** A sentence for who sent the message; undefined when there is nothing to refuse. */
@@ -52,6 +55,10 @@ export function protocolKeys(whole: boolean): ProtocolKeys {
       if (watch.fault !== undefined) return
       const words = wordsAt(depth)
       if (!words) return
+      if (seen[depth]?.size === MAX_KEYS) {
+        watch.fault = `a part of a message has more than ${MAX_KEYS} keys`
+        return
+      }
       const key = decoded(source)
       if (key === undefined || key.length > MAX_KEY) {
         watch.fault = `a key of a message is longer than ${MAX_KEY} characters`

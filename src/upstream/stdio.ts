@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../access/memory.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { sparing } from '../telemetry/sparing.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Mask } from '../tools/mask.ts'
 import { type Channel, type ChannelEvents, oneLine, TOO_LARGE } from './channel.ts'
@@ -47,16 +48,18 @@ export function openStdio(
     child.stdin.write(text, () => queue.sent(text))
   }
 
+  const ignored = sparing<string>((text, left) =>
+    log.warn(
+      { ...about, text: text.slice(0, 200), ...left },
+      'ignored a line on standard output that is not a message',
+    ),
+  )
   function take(line: string): void {
     if (closing) return
     const text = mask(line, true)
     const taken = readTexts(text)
     // Programs that print on standard output are common; what is not a message concerns nobody.
-    if (!taken.length)
-      log.warn(
-        { ...about, text: text.slice(0, 200) },
-        'ignored a line on standard output that is not a message',
-      )
+    if (!taken.length) ignored(text)
     deliver(taken, events, log, about)
   }
   child.stdout.on(
@@ -71,8 +74,9 @@ export function openStdio(
       unfinished[0],
     ),
   )
-  const toLog = (text: string) =>
-    log.info({ ...about, text: mask(text) }, 'mcp server wrote to standard error')
+  const toLog = sparing<string>((text, left) =>
+    log.info({ ...about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
+  )
   child.stderr.on(
     'data',
     lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`), unfinished[1]),

@@ -17,8 +17,12 @@ export interface Rejected {
 /** Messages of a batch at the most, as for clients. */
 const MAX_BATCH = 100
 
+/** What other texts do not begin with, so that those need not be parsed. */
+const BEGINNING = /^\s*[{[]/
+
 /** Reads a text of a server as messages; nothing when it is not JSON. */
 export function readTexts(text: string): Taken[] {
+  if (!BEGINNING.test(text)) return []
   const keys = protocolKeys(false)
   let value: Json
   try {
