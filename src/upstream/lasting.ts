@@ -18,14 +18,25 @@ export function setsState({ method }: Pick<Request, 'method'>): boolean {
   return /^(?:logging\/setLevel|resources\/(?:un)?subscribe)$/.test(method)
 }
 
+/** Resources that one session is subscribed to, and characters of each URI, at the most. */
+export const MAX_SUBSCRIPTIONS = 1024
+const MAX_URI = 8192
+
+/** Whether a session that has so many subscriptions may have one more, to this URI. */
+export function maySubscribe(count: number, uri: string): boolean {
+  return count < MAX_SUBSCRIPTIONS && uri.length <= MAX_URI
+}
+
 export function createLasting(): Lasting {
   let level: Json | undefined
   const subscribed = new Set<string>()
   return {
     remember({ method, params }) {
       if (method === 'logging/setLevel') level = params.level
-      else if (method === 'resources/subscribe') subscribed.add(String(params.uri))
-      else if (method === 'resources/unsubscribe') subscribed.delete(String(params.uri))
+      else if (method === 'resources/subscribe') {
+        const uri = String(params.uri)
+        if (maySubscribe(subscribed.size, uri)) subscribed.add(uri)
+      } else if (method === 'resources/unsubscribe') subscribed.delete(String(params.uri))
     },
     restore: () => [
       ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),

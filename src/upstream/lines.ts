@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { memory } from '../access/memory.ts'
 
 /**
@@ -46,6 +47,29 @@ export function lineSplitter(
     }
     if (start < chunk.length) add(chunk.subarray(start))
   }
+}
+
+/** Milliseconds of one turn of the event loop for what one stream brings. */
+const SLICE = 10
+/** Milliseconds for a chunk that is not worth counting. */
+const QUICK = 1
+
+/** Reads a stream chunk by chunk. Once its chunks have taken long, others get a turn of the event loop. */
+export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): void {
+  let spent = 0
+  stream.on('data', (chunk: Buffer) => {
+    const started = performance.now()
+    take(chunk)
+    const took = performance.now() - started
+    if (took < QUICK) return
+    if (spent === 0)
+      setImmediate(() => {
+        spent = 0
+        stream.resume()
+      })
+    spent += took
+    if (spent > SLICE) stream.pause()
+  })
 }
 
 /** Bytes of each end of a long line that are kept, to find its id in. */

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { INVALID_PARAMS, isObject, type ListKind } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { MAX_SUBSCRIPTIONS } from './lasting.ts'
 import type { Fault } from './link.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 import type { Seat } from './seat.ts'
@@ -12,9 +13,6 @@ const LISTS = {
   promptsListChanged: 'prompts',
   resourcesListChanged: 'resources',
 } as const
-
-/** Resources of one subscription at the most: each costs the server a request. */
-const MAX_URIS = 1_000
 
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
@@ -39,12 +37,17 @@ export async function listenInSession(
     held.release()
     return ready as Fault
   }
-  if (!isObject(params.notifications)) {
+  const { notifications } = params
+  const named = isObject(notifications) ? notifications.resourceSubscriptions : undefined
+  const tooMany = Array.isArray(named) && named.length > MAX_SUBSCRIPTIONS
+  if (!isObject(notifications) || tooMany) {
     held.release()
-    const text = 'params.notifications must be an object such as {"toolsListChanged": true}'
+    const text = tooMany
+      ? `params.notifications.resourceSubscriptions has more than ${MAX_SUBSCRIPTIONS} URIs`
+      : 'params.notifications must be an object such as {"toolsListChanged": true}'
     return { jsonrpc: '2.0', id: id as Json, error: { code: INVALID_PARAMS, message: text } }
   }
-  const wanted = params.notifications
+  const wanted = notifications
   const capabilities = isObject(ready.capabilities) ? ready.capabilities : {}
   const can = (list: string, key: string) => isObject(capabilities[list]) && capabilities[list][key] === true
   const granted: JsonObject = {}
@@ -55,11 +58,6 @@ export async function listenInSession(
     methods.add(`notifications/${list}/list_changed`)
   }
   const asked = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : []
-  if (asked.length > MAX_URIS) {
-    held.release()
-    const text = `params.notifications.resourceSubscriptions has more than ${MAX_URIS} items`
-    return { jsonrpc: '2.0', id: id as Json, error: { code: INVALID_PARAMS, message: text } }
-  }
   const uris = can('resources', 'subscribe') ? asked.filter((uri) => typeof uri === 'string') : []
   if (uris.length) granted.resourceSubscriptions = uris
 

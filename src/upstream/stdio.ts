@@ -7,7 +7,7 @@ import type { Mask } from '../tools/mask.ts'
 import { type Channel, type ChannelEvents, oneLine, TOO_LARGE } from './channel.ts'
 import { startChild } from './child.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { idInEnds, lineSplitter } from './lines.ts'
+import { idInEnds, lineSplitter, readInTurns } from './lines.ts'
 import { createOutgoing, notTaken } from './outgoing.ts'
 import { deliver, readTexts } from './take.ts'
 
@@ -62,25 +62,16 @@ export function openStdio(
     if (!taken.length) ignored(text)
     deliver(taken, events, log, about)
   }
-  child.stdout.on(
-    'data',
-    lineSplitter(
-      maxMessage,
-      take,
-      (head, tail) => {
-        log.warn({ ...about, limit: maxMessage }, 'mcp server wrote a message that is too large')
-        if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
-      },
-      unfinished[0],
-    ),
-  )
+  const tooLarge = (head: string, tail: string) => {
+    log.warn({ ...about, limit: maxMessage }, 'mcp server wrote a message that is too large')
+    if (!closing) events.rejected(idInEnds(head, tail), TOO_LARGE)
+  }
+  readInTurns(child.stdout, lineSplitter(maxMessage, take, tooLarge, unfinished[0]))
   const toLog = sparing<string>((text, left) =>
     log.info({ ...about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
   )
-  child.stderr.on(
-    'data',
-    lineSplitter(MAX_LOGGED, toLog, (head) => toLog(`${head}…`), unfinished[1]),
-  )
+  const cut = (head: string) => toLog(`${head}…`)
+  readInTurns(child.stderr, lineSplitter(MAX_LOGGED, toLog, cut, unfinished[1]))
   child.stdout.on('end', () => {
     // A child that lives on without its output is of no use; how one ends that does not is told below.
     const silent = () => {

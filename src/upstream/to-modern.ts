@@ -4,6 +4,7 @@ import {
   Cancellation,
   type CancelSignal,
   INTERNAL_ERROR,
+  INVALID_PARAMS,
   INVALID_REQUEST,
   InFlight,
   isObject,
@@ -16,6 +17,7 @@ import {
 import { unexpected } from '../telemetry/unexpected.ts'
 import { FAILED } from './channel.ts'
 import type { Resolved } from './definition.ts'
+import { maySubscribe } from './lasting.ts'
 import type { Fault, Link, LinkEvents, Request, Response } from './link.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -233,6 +235,10 @@ export function createToModern(
         answer(id, {})
         break
       case 'resources/subscribe':
+        if (!maySubscribe(uris.size, String(params.uri))) {
+          refuse(id, { code: INVALID_PARAMS, message: 'The session has too many subscriptions' })
+          break
+        }
         uris.add(String(params.uri))
         listen()
           .then(() => answer(id, {}))

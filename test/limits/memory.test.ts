@@ -4,6 +4,7 @@ import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
 import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/config/index.ts'
+import { createLasting } from '../../src/upstream/lasting.ts'
 import { makeRoom, type Occupant } from '../../src/upstream/room.ts'
 import { createWaiting } from '../../src/upstream/waiting.ts'
 
@@ -137,4 +138,12 @@ test('room for a session is made by the own idle one, or by a long unused one of
   ])
   assert.deepEqual(made([comes, one('yours', 'you', 950_000)], 'me'), [false])
   assert.deepEqual(made([comes, one('spare', undefined, 1_000_000)], 'me'), [true, 'spare'])
+})
+
+test('what is restored in a session that was lost is bounded', () => {
+  const { remember, restore } = createLasting()
+  const subscribe = (uri: string) => remember({ method: 'resources/subscribe', params: { uri } })
+  subscribe(`file:///${'x'.repeat(10_000)}`)
+  for (let i = 0; i < 5000; i++) subscribe(`file:///${i}`)
+  assert.equal(restore().length, 1024)
 })
