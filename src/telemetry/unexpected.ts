@@ -36,8 +36,18 @@ export function catchUnexpected(log: Logger): void {
   report = (error, where) => {
     // The log itself could not be written, as on a full disk: another line would only fail again.
     if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') return
-    log.error({ err: error, where }, 'internal error')
+    log.error({ err: shortened(error), where }, 'internal error')
   }
   process.on('uncaughtException', unexpected('an event handler'))
   process.on('unhandledRejection', unexpected('a promise'))
+}
+
+/** Characters of a message that are logged: it may quote what came from outside. */
+const MAX_MESSAGE = 2_000
+
+function shortened(error: unknown): unknown {
+  if (!(error instanceof Error) || error.message.length <= MAX_MESSAGE) return error
+  const { name, message, stack = '' } = error
+  const short = `${message.slice(0, MAX_MESSAGE)}…`
+  return { type: name, message: short, stack: stack.replace(message, () => short) }
 }

@@ -20,6 +20,8 @@ const CERTAIN =
   /authorization|api[-_]?key|token|secret|passw|pwd|credential|signature|bearer|private|session|(?:^|[-_])sid$/i
 /** Characters; shorter ones stand in too many other words. */
 const SHORTEST = 6
+/** Characters; longer ones are content, and looking for them takes long. */
+const LONGEST = 8192
 /** With more, which no request of use has, nothing of an answer is shown: each is looked for in all of it. */
 const MOST = 100
 /** Characters of a variable's value that a tool may hold without naming the variable, as `${NAME}` is replaced by then. */
@@ -34,7 +36,7 @@ export const isSecretName = (name: string) => SECRET_NAME.test(name)
 
 /** Whether this value under a name that speaks of secrets is one. */
 function isSecret(name: string, value: string): boolean {
-  if (value.length < SHORTEST || HARMLESS.test(value)) return false
+  if (value.length < SHORTEST || value.length > LONGEST || HARMLESS.test(value)) return false
   return CERTAIN.test(name) || !WORDS.test(value)
 }
 
@@ -93,8 +95,8 @@ export function secretsOf(
     for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
       if (SECRET_PARAMETER.test(decoded(name))) add(name, decoded(value))
   if (found.length === 0) return found
-  const said = textsOf(args, new Set(found.flatMap((value) => [value, decoded(value)])))
-  const isOwn = (value: string) => !said.has(value) && !said.has(decoded(value))
+  const said = textsOf(args, new Set(found.flatMap(spellings)))
+  const isOwn = (value: string) => !spellings(value).some((spelling) => said.has(spelling))
   return [...new Set(found)].filter((value) => value.length >= SHORTEST && isOwn(value))
 }
 
@@ -111,6 +113,12 @@ function* pairsOf(text: string, separator: string): Generator<[name: string, val
     const equals = pair.indexOf('=')
     if (equals >= 0) yield [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()]
   }
+}
+
+/** A value of a request as it may have come from an argument: a header has UTF-8 as Latin-1. */
+function spellings(value: string): string[] {
+  const wide = Buffer.from(value, 'latin1').toString()
+  return [value, decoded(value), wide, decoded(wide)]
 }
 
 /** Every scalar within that is one of these, as text. */

@@ -55,13 +55,12 @@ function allForms(secrets: readonly string[]): string[] {
 }
 
 function maskOfForms(forms: readonly string[]): Mask {
-  const any = new RegExp(forms.map(escaped).join('|'))
   const separators = forms.map((form) => ({
     form,
     inJson: NUMERIC.test(form) ? outsideOfNumbers(form) : form,
   }))
   return (text, json = false) => {
-    if (!any.test(text)) return text
+    if (!forms.some((form) => text.includes(form))) return text
     // Ten times as fast as `replaceAll` where there are a million of them.
     return separators.reduce(
       (rest, { form, inJson }) => (rest.includes(form) ? rest.split(json ? inJson : form).join(SHOWN) : rest),
