@@ -1,5 +1,5 @@
 import type { HonoRequest } from 'hono'
-import { ExactNumber, type Json, parse } from '../json/index.ts'
+import { ExactNumber, type Json, JsonLimitError, parse } from '../json/index.ts'
 import { int64OfJson } from './int64.ts'
 import type { NewPlant } from './store.ts'
 
@@ -38,7 +38,9 @@ export function parseNewPlant(bytes: Uint8Array): NewPlant | Refusal {
   try {
     body = parse(text)
   } catch (error) {
-    return new Refusal(400, `The body is not JSON: ${(error as Error).message}.`)
+    const { message } = error as Error
+    if (error instanceof JsonLimitError) return new Refusal(400, `The body is not accepted: ${message}.`)
+    return new Refusal(400, `The body is not JSON: ${message}.`)
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body) || body instanceof ExactNumber)
     return new Refusal(400, 'The body must be a JSON object.')

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../access/stay.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import type { Resolved } from './definition.ts'
+import type { Fault } from './link.ts'
 import { canonical } from './meta.ts'
 import type { Occupant } from './room.ts'
 import { openSeat, type Seat } from './seat.ts'
@@ -121,10 +123,11 @@ export function createSeats(upstream: Upstream): Seats {
         const taken = [...entries].find((each) => each.key === spareKey) ?? make(key, only)
         Object.assign(taken, { key, peer: only, sharer })
         only.onGone(() => dropIfLeft(taken))
-        void taken.seat.ready.then((ready) => {
+        const keepSpare = (ready: JsonObject | Fault) => {
           const full = upstream.size() >= maxSessions || [...entries].some((each) => each.key === spareKey)
           if (!('fault' in ready) && !full && !closed) make(spareKey, undefined)
-        })
+        }
+        taken.seat.ready.then(keepSpare).catch(unexpected('a spare session'))
         return taken
       }
       const find = (key: string) => [...entries].find((each) => fits(each, key, use))

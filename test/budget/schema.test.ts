@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Json, type JsonObject, parse, stringify } from '../../src/json/index.ts'
+import { JSON_LIMITS, type Json, type JsonObject, parse, stringify } from '../../src/json/index.ts'
 import { takes } from '../../src/mcp/http.ts'
 import { closest, nearest } from '../../src/template/index.ts'
 import { argsReader } from '../../src/tools/args.ts'
@@ -40,7 +40,15 @@ const readers = new Map<string, ReturnType<typeof argsReader>>()
 
 function list(make: (index: number) => string, bytes = 4 * MIB): Json {
   const items: string[] = []
-  for (let size = 0; size < bytes; size += items.at(-1)!.length + 1) items.push(make(items.length))
+  let size = 0
+  // Nothing larger is parsed, so that nothing larger is checked.
+  let values = 1
+  for (let item = make(0); size < bytes; item = make(items.length)) {
+    values += 1 + item.replace(/[^,[{]/g, '').length
+    if (values > JSON_LIMITS.values) break
+    items.push(item)
+    size += item.length + 1
+  }
   return parse(`[${items.join()}]`)
 }
 

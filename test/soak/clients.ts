@@ -8,6 +8,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 
 const info = { name: 'soak', version: '1.0.0' }
+/** Calls of strangers go by their connection, which clients of one process share; so they are of somebody known. */
+export const TOKEN = 'soak-0123456789abcdef'
+const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } }
 
 /** A client of the official SDK that calls the tool `work` of one endpoint. */
 export interface Worker {
@@ -21,7 +24,7 @@ export interface Worker {
 
 /** With a session, by the 1.x SDK. */
 export async function sessionWorker(url: string): Promise<Worker> {
-  const transport = new StreamableHTTPClientTransport(new URL(url))
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit })
   const client = new Client(info)
   let told = 0
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -39,7 +42,7 @@ export async function sessionWorker(url: string): Promise<Worker> {
 /** Of 2026-07-28, by the 2.x SDK. */
 export async function statelessWorker(url: string): Promise<Worker> {
   const client = new ModernClient(info, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
-  await client.connect(new ModernHttp(new URL(url)))
+  await client.connect(new ModernHttp(new URL(url), { requestInit }))
   return {
     work: async () => textOf(await client.callTool({ name: 'work', arguments: {} })),
     told: () => 0,

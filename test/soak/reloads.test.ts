@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
 import { noRedis, redisServer } from '../support/redis.ts'
-import { sessionWorker, statelessWorker, type Worker } from './clients.ts'
+import { sessionWorker, statelessWorker, TOKEN, type Worker } from './clients.ts'
 
 /** Clients: half of each revision, half of each at HTTP tools and at a stdio server. */
 const CLIENTS = 50
@@ -79,7 +79,7 @@ ${round % 2 ? `  - {name: more, description: More, method: GET, endpoint: "${end
   write('tools.yaml', tools(0))
   write(
     'stdio.yaml',
-    `${head('stdio')}mcpServers: [{name: s, type: stdio, command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(server)}]}]\n`,
+    `${head('stdio').replace('}]', `, auth: {mode: bearer, tokens: [{token: ${TOKEN}, caller: soak}]}}]`)}mcpServers: [{name: s, type: stdio, command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(server)}]}]\n`,
   )
   const settings = join(folder, 'plantgw.yml')
   const notifier = { type: 'redis', redis: { addr: redis.addr, topic: 'soak' } }

@@ -1,3 +1,4 @@
+import { memory } from '../../../src/access/memory.ts'
 import { type Exchange, type Message, receive } from '../../../src/mcp/index.ts'
 import { readTexts } from '../../../src/upstream/take.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
@@ -107,6 +108,7 @@ function exchangeOf(text: string): Exchange {
     maxBody: 4 * 1024 * 1024,
     signal: () => new AbortController().signal,
     onGone: () => () => {},
+    stay: { begin: () => undefined, hold: memory.hold() },
     body: async () => ({ text: Buffer.from(text).toString() }),
   } as unknown as Exchange
 }
