@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { type Hold, memory } from '../access/memory.ts'
 import type { CancelSignal } from '../mcp/index.ts'
@@ -201,10 +202,25 @@ export function discard({ whole, body }: HttpAnswer): void {
   if (!whole) body.on('error', () => {}).destroy()
 }
 
+/** Milliseconds of one turn of the event loop for the pieces of one body. */
+const SLICE = 10
+
 /** The pieces of a body. @throws when it ends early */
 export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
-  if (whole) yield whole
-  else yield* body as AsyncIterable<Buffer>
+  if (whole) {
+    yield whole
+    return
+  }
+  let spent = 0
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    const started = performance.now()
+    yield piece
+    spent += performance.now() - started
+    // Pieces that have come already would all be taken in one turn of the event loop.
+    if (spent < SLICE) continue
+    await setImmediate()
+    spent = 0
+  }
 }
 
 /** The media type of an answer, in lower case and without parameters. */
