@@ -29,7 +29,12 @@ const linear = Object.assign(
   (source: string) => {
     const pattern = compilePattern(source)
     if ('error' in pattern) throw new Error(`the pattern cannot be run: ${pattern.error}`)
-    return { test: (text: string) => pattern.test(text, spend), toString: () => `/${source}/u` }
+    const test = (text: string) => {
+      // To begin takes as long as some characters.
+      spend(16)
+      return pattern.test(text, spend)
+    }
+    return { test, toString: () => `/${source}/u` }
   },
   { code: 'linear' },
 )

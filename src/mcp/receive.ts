@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Json, JsonLimitError, parse } from '../json/index.ts'
+import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
 import { INVALID_REQUEST, isObject, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
 import { protocolKeys } from './protocol-keys.ts'
@@ -18,6 +18,8 @@ export type Received = Messages | { refused: Response }
 
 /** Messages of a batch at the most. */
 const MAX_BATCH = 100
+/** Characters of what a session keeps of a client's words. */
+const MAX_KEPT = 64 * 1024
 /** Characters of a body from which reading it takes a noticeable time. */
 const LARGE = 256 * 1024
 
@@ -60,6 +62,8 @@ export async function receive(exchange: Exchange): Promise<Received> {
     return refuse(400, INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`)
   if (batch && raw.some((item) => isObject(item) && claimsRevision(item.params)))
     return refuse(400, INVALID_REQUEST, 'Protocol revision 2026-07-28 has no batches')
+  if (body.text.length > MAX_KEPT && raw.some(keepsMuch))
+    return refuse(413, INVALID_REQUEST, `initialize and _meta may have at most ${MAX_KEPT} characters`)
   const messages = raw.map(readMessage)
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
@@ -75,6 +79,14 @@ function begin(exchange: Exchange, received: Messages): Received {
   if (!limit) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
   return { refused: tooMuch(exchange, limit, id) }
+}
+
+/** Whether a message has much of what is kept for as long as a session: who the client is, and what it can do. */
+function keepsMuch(raw: Json): boolean {
+  if (!isObject(raw) || !isObject(raw.params)) return false
+  const { method, params } = raw
+  const kept = method === 'initialize' ? params : params._meta
+  return isObject(kept) && stringify(kept).length > MAX_KEPT
 }
 
 function isJsonType(type: string | undefined): boolean {

@@ -19,8 +19,8 @@ export type Checked = 'arguments' | 'output-schema'
 /** Values in a value up to which every fault is looked for; a fault takes more memory than the value did. */
 const MAX_THOROUGH = 10_000
 /** Steps of work to hold a value against its schema, some 50 ms, then to find every fault, or only the first. */
-const MAX_WORK = 4_000_000
-const MAX_FIND_ALL = 1_000_000
+const MAX_WORK = 3_000_000
+const MAX_FIND_ALL = 500_000
 const MAX_FIND_FIRST = 2_500_000
 const TOO_LARGE: Record<Checked, string> = {
   arguments:

@@ -18,6 +18,8 @@ const INITIALIZE = {
   capabilities: {},
   clientInfo: { name: 'plantgw', version: '' },
 }
+/** Addresses may come from templates over what callers send, so their number is bounded. */
+const MAX_KNOWN = 1_000
 /** Errors that only a server of 2026-07-28 gives. */
 const MODERN_CODES = new Set<unknown>([-32020, -32021, -32022])
 
@@ -39,6 +41,7 @@ export function createEras(upstream: Upstream, modern: Modern, now: () => number
     if (typeof era !== 'string') return era
     if (era === 'session') modern.close()
     known.set(key, { era, at: now() })
+    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value as string)
     return era
   }
 

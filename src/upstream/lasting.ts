@@ -27,12 +27,20 @@ export function maySubscribe(count: number, uri: string): boolean {
   return count < MAX_SUBSCRIPTIONS && uri.length <= MAX_URI
 }
 
+/** The level of a `logging/setLevel`; undefined for what is not one, which is not kept. */
+export function levelOf({ level }: JsonObject): string | undefined {
+  return typeof level === 'string' && level.length <= MAX_LEVEL ? level : undefined
+}
+
+/** Characters of a log level: the longest is `emergency`. */
+const MAX_LEVEL = 32
+
 export function createLasting(): Lasting {
-  let level: Json | undefined
+  let level: string | undefined
   const subscribed = new Set<string>()
   return {
     remember({ method, params }) {
-      if (method === 'logging/setLevel') level = params.level
+      if (method === 'logging/setLevel') level = levelOf(params)
       else if (method === 'resources/subscribe') {
         const uri = String(params.uri)
         if (maySubscribe(subscribed.size, uri)) subscribed.add(uri)

@@ -13,6 +13,8 @@ export interface ParamHeaderTable {
   ): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
 }
 
+/** Tools of one server that are remembered. */
+const MAX_TOOLS = 100_000
 /** Pages of a list that are read at the most. */
 const MAX_PAGES = 100
 
@@ -37,7 +39,7 @@ export function createParamHeaders(): ParamHeaderTable {
   function learn(result: Json | undefined): void {
     if (!isObject(result) || !Array.isArray(result.tools)) return
     for (const tool of result.tools)
-      if (isObject(tool) && typeof tool.name === 'string')
+      if (isObject(tool) && typeof tool.name === 'string' && (known.size < MAX_TOOLS || known.has(tool.name)))
         // What cannot be declared is not sent either.
         known.set(
           tool.name,

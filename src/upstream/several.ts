@@ -29,6 +29,8 @@ const LISTS: Record<string, { key: string; capability: string }> = {
   'resources/templates/list': { key: 'resourceTemplates', capability: 'resources' },
 }
 const SEPARATOR = '__'
+/** Resources of which it is remembered whose they are. */
+const MAX_OWNERS = 10_000
 
 export interface Several {
   decide(request: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome>
@@ -43,6 +45,11 @@ export function createSeveral(
 ): Several {
   /** Whose a resource is, learnt from lists. */
   const owners = new Map<string, number>()
+  function learn(uri: string, owner: number): void {
+    owners.set(uri, owner)
+    // Of what is forgotten each server is asked.
+    if (owners.size > MAX_OWNERS) owners.delete(owners.keys().next().value as string)
+  }
 
   function split(name: string): { to: number; own: string } | undefined {
     // The longest name counts, as a server's name may begin with another's.
@@ -88,7 +95,7 @@ export function createSeveral(
     if (key === 'tools' || key === 'prompts') return [{ ...item, name: `${name}${SEPARATOR}${item.name}` }]
     const uri = String(item.uri ?? item.uriTemplate)
     const owner = owners.get(uri) ?? i
-    owners.set(uri, owner)
+    learn(uri, owner)
     if (owner === i) return [item]
     onClash(uri, name)
     return []
@@ -106,7 +113,7 @@ export function createSeveral(
       const raw = await ask(i, method, params)
       if (!raw || 'fault' in raw) continue
       if (isObject(raw.result)) {
-        if (typeof params.uri === 'string') owners.set(params.uri, i)
+        if (typeof params.uri === 'string') learn(params.uri, i)
         return { result: raw.result }
       }
       if (isObject(raw.error)) last = raw.error as unknown as RpcError

@@ -17,7 +17,7 @@ import {
 import { unexpected } from '../telemetry/unexpected.ts'
 import { FAILED } from './channel.ts'
 import type { Resolved } from './definition.ts'
-import { maySubscribe } from './lasting.ts'
+import { levelOf, maySubscribe } from './lasting.ts'
 import type { Fault, Link, LinkEvents, Request, Response } from './link.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -231,7 +231,7 @@ export function createToModern(
         refuse(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
         break
       case 'logging/setLevel':
-        level = params.level
+        level = levelOf(params)
         answer(id, {})
         break
       case 'resources/subscribe':

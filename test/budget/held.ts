@@ -24,7 +24,7 @@ function spent(before: NodeJS.CpuUsage): number {
 }
 
 /** How much slower this machine is now. */
-const slowness = Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / REFERENCE)
+export const slowness = Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / REFERENCE)
 
 /**
  * Milliseconds that `work` held the event loop at a stretch, at the most; the least of up to three runs. Of a

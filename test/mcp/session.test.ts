@@ -228,3 +228,23 @@ function holdOpen(t: TestContext): void {
   const timer = setInterval(() => {}, 1000)
   t.after(() => clearInterval(timer))
 }
+
+test('what a session keeps of its client is bounded: initialize and _meta have at most 64 Ki characters', async () => {
+  const { app } = await wire({ maxRequestSize: 200_000 })
+  const large = 'x'.repeat(70_000)
+  const clientInfo = { name: large, version: '1' }
+  const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const session = await open(app)
+  for (const message of [
+    rpc('initialize', initialize),
+    rpc('tools/list', { _meta: { 'x/y': large } }),
+    { jsonrpc: '2.0', method: 'notifications/x', params: { _meta: { 'x/y': large } } },
+  ]) {
+    const response = await post(app, '/one/mcp', message, session)
+    assert.equal(response.status, 413)
+    assert.equal((await body(response)).error.code, -32600)
+  }
+  // What is not kept may be as large as the request.
+  const unknown = await post(app, '/one/mcp', rpc('nope', { x: large, _meta: { 'x/y': 'small' } }), session)
+  assert.equal((await body(unknown)).error.code, -32601)
+})
