@@ -11,6 +11,8 @@ export const UNSUPPORTED_PROTOCOL_VERSION = -32022
 
 export type RequestId = string | number
 
+/** Messages of a batch at the most. */
+export const MAX_BATCH = 100
 /** Characters of an id at the most. */
 const MAX_ID = 256
 /** Characters of a method at the most: it goes into errors and log lines. */

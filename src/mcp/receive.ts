@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
-import { INVALID_REQUEST, isObject, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
+import { INVALID_REQUEST, isObject, MAX_BATCH, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
 import { protocolKeys } from './protocol-keys.ts'
 import { claimsRevision } from './stateless.ts'
 
@@ -16,8 +16,6 @@ export interface Messages {
 /** The messages, or the answer that refuses them. */
 export type Received = Messages | { refused: Response }
 
-/** Messages of a batch at the most. */
-const MAX_BATCH = 100
 /** Characters of what a session keeps of a client's words. */
 const MAX_KEPT = 64 * 1024
 /** Characters of a body from which reading it takes a noticeable time. */

@@ -1,5 +1,5 @@
 import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
-import { type Message, protocolKeys, type RequestId, readMessage } from '../mcp/index.ts'
+import { MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type ChannelEvents, oneLine } from './channel.ts'
 import { headsOf } from './heads.ts'
@@ -13,9 +13,6 @@ export interface Rejected {
   /** A sentence for the caller. */
   reason: string
 }
-
-/** Messages of a batch at the most, as for clients. */
-const MAX_BATCH = 100
 
 /** What other texts do not begin with, so that those need not be parsed. */
 const BEGINNING = /^\s*[{[]/
