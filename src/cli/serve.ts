@@ -122,8 +122,14 @@ const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
   ENOTFOUND: (_, host) => `the host name ${host} is not known: choose another --host`,
 }
 
+/** Answers a request whose answer could not be sent as it was. */
+function errorHandler(error: unknown): Response {
+  unexpected('an answer')(error)
+  return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
+}
+
 function listen(gateway: Gateway, { port, host, limits }: Settings): Promise<Guarded> {
-  const handle = getRequestListener(gateway.app.fetch)
+  const handle = getRequestListener(gateway.app.fetch, { errorHandler })
   const { server, sockets } = guardedServer((request, response) => {
     Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
   }, limits)

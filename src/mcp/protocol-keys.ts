@@ -6,23 +6,27 @@ import type { KeyWatch } from '../json/index.ts'
  * gateway judged would then not be what the server does.
  */
 const MESSAGE = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
-const PARAMS = [
-  'name',
-  'arguments',
-  'uri',
-  '_meta',
-  'ref',
-  'cursor',
-  'requestId',
-  'progressToken',
-  'protocolVersion',
-  'capabilities',
-  'requestState',
-  'inputResponses',
-]
+const PARAMS = ['name', 'arguments', 'uri', '_meta']
+/** Further keys of `params`, folded, which may have another spelling alone, but not beside the right one. */
+const LOOSE = new Set(
+  ['cursor', 'requestid', 'progresstoken', 'protocolversion', 'capabilities', 'clientinfo'].concat([
+    'ref',
+    'level',
+    'taskid',
+    'task',
+    'requeststate',
+    'inputresponses',
+    'notifications',
+  ]),
+)
 const REF = ['type', 'name', 'uri']
-/** The keys of `_meta` are free, but no two may be similar. */
-const META: readonly string[] = []
+const META = [
+  'progressToken',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientInfo',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/logLevel',
+]
 
 /** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
 const MAX_KEY = 256
@@ -69,8 +73,10 @@ export function protocolKeys(whole: boolean): ProtocolKeys {
       const meant = words.find((word) => word === key || fold(word) === folded)
       if (meant !== undefined && meant !== key)
         watch.fault = `the key ${JSON.stringify(key)} is not "${meant}": write it exactly so`
-      else if (seen[depth]?.has(folded)) watch.fault = `the key "${meant ?? key}" is there twice`
-      seen[depth]?.add(folded)
+      // Of any other key only the very same is a second one: methods of others may tell cases apart.
+      const once = LOOSE.has(folded) ? folded : key
+      if (seen[depth]?.has(once)) watch.fault ??= `the key ${JSON.stringify(key)} is there twice`
+      seen[depth]?.add(once)
     },
   }
 

@@ -3,7 +3,7 @@ import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
 import { INVALID_REQUEST, isObject, MAX_BATCH, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
 import { protocolKeys } from './protocol-keys.ts'
-import { claimsRevision } from './stateless.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, claimsRevision } from './stateless.ts'
 
 /** The messages of one POST; more or less than one only in a batch. */
 export interface Messages {
@@ -28,7 +28,11 @@ export async function receive(exchange: Exchange): Promise<Received> {
   })
   const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
   if (!isJsonType(type))
-    return refuse(415, INVALID_REQUEST, `Content-Type must be application/json, not ${type ?? 'missing'}`)
+    return refuse(
+      415,
+      INVALID_REQUEST,
+      `Content-Type must be application/json in UTF-8, not ${type?.slice(0, 100) ?? 'missing'}`,
+    )
   if (encoding !== undefined && encoding !== 'identity')
     return refuse(415, INVALID_REQUEST, `Content-Encoding ${encoding} is not supported`)
   const body = await exchange.body()
@@ -61,7 +65,11 @@ export async function receive(exchange: Exchange): Promise<Received> {
   if (batch && raw.some((item) => isObject(item) && claimsRevision(item.params)))
     return refuse(400, INVALID_REQUEST, 'Protocol revision 2026-07-28 has no batches')
   if (body.text.length > MAX_KEPT && raw.some(keepsMuch))
-    return refuse(413, INVALID_REQUEST, `initialize and _meta may have at most ${MAX_KEPT} characters`)
+    return refuse(
+      413,
+      INVALID_REQUEST,
+      `initialize, subscriptions/listen, clientInfo and clientCapabilities may have at most ${MAX_KEPT} characters`,
+    )
   const messages = raw.map(readMessage)
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
@@ -79,15 +87,27 @@ function begin(exchange: Exchange, received: Messages): Received {
   return { refused: tooMuch(exchange, limit, id) }
 }
 
+/** Requests that are kept whole for as long as a session or a stream. */
+const KEPT_WHOLE = new Set(['initialize', 'subscriptions/listen'])
+
 /** Whether a message has much of what is kept for as long as a session: who the client is, and what it can do. */
 function keepsMuch(raw: Json): boolean {
   if (!isObject(raw) || !isObject(raw.params)) return false
   const { method, params } = raw
-  const kept = method === 'initialize' ? params : params._meta
-  return isObject(kept) && stringify(kept).length > MAX_KEPT
+  if (KEPT_WHOLE.has(String(method))) return stringify(params).length > MAX_KEPT
+  const meta = isObject(params._meta) ? params._meta : {}
+  return [CLIENT_INFO, CLIENT_CAPABILITIES].some(
+    (key) => key in meta && stringify(meta[key]).length > MAX_KEPT,
+  )
 }
 
 function isJsonType(type: string | undefined): boolean {
   if (type === 'application/json') return true
-  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+  const [essence = '', ...parameters] = (type ?? '').toLowerCase().split(';')
+  if (essence.trim() !== 'application/json') return false
+  // JSON is UTF-8 (RFC 8259, 8.1); a server could read a message otherwise than the gateway has.
+  return parameters.every((parameter) => {
+    const [name = '', value = ''] = parameter.split('=')
+    return name.trim() !== 'charset' || /^"?(?:utf-?8|us-ascii)"?$/.test(value.trim())
+  })
 }

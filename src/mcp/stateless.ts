@@ -21,7 +21,8 @@ import { openStream } from './stream.ts'
 /** Revision 2026-07-28: each request stands alone. */
 
 export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+export const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
+export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 type Request = Extract<Message, { kind: 'request' }>

@@ -1,5 +1,5 @@
 import type { Server, Tool } from '../config/model.ts'
-import { type Json, parse } from '../json/index.ts'
+import { ExactNumber, type Json, parse } from '../json/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
 import { type Mask, maskOf, SHOWN } from './mask.ts'
@@ -23,7 +23,7 @@ const SHORTEST = 6
 /** Characters; longer ones are content, and looking for them takes long. */
 const LONGEST = 8192
 /** With more, which no request of use has, nothing of an answer is shown: each is looked for in all of it. */
-const MOST = 100
+const MOST = 32
 /** Characters of a variable's value that a tool may hold without naming the variable, as `${NAME}` is replaced by then. */
 const SHORTEST_HELD = 8
 /** What a `session`, `cookie` or `key` may well be without being a secret. */
@@ -157,10 +157,20 @@ export function masked(read: Typed, mask: Mask | undefined): Typed {
   const text = lazy(() => mask(read.text(), kind === 'json'))
   const data = lazy(() => {
     const own = text()
-    return own === read.text() ? read.data() : parse(own)
+    const value = own === read.text() ? read.data() : parse(own)
+    // An escape may hide from the text what the value says.
+    return value !== undefined && kind === 'json' && own.includes('\\') ? maskedValue(value, mask) : value
   })
   const body = kind === 'binary' ? maskedBytes(answer.body, mask) : answer.body
   return { ...read, answer: { ...answer, reason: mask(answer.reason), headers, body }, text, data }
+}
+
+function maskedValue(value: Json, mask: Mask): Json {
+  if (typeof value === 'string') return mask(value)
+  if (Array.isArray(value)) return value.map((item) => maskedValue(item, mask))
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
+  const members = Object.entries(value).map(([key, member]) => [mask(key), maskedValue(member, mask)])
+  return Object.fromEntries(members)
 }
 
 function maskedBytes(bytes: Buffer, mask: Mask): Buffer {

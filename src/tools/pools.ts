@@ -9,8 +9,11 @@ const undici = () => createRequire(import.meta.url)('undici') as typeof import('
 
 /** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
 const MAX_POOLS = 256
-/** Sockets of one origin; further calls wait for one, each within its own time-out. */
-const MAX_SOCKETS = 256
+/**
+ * Sockets of one origin; further calls wait for one, each within its own time-out. More than one caller may have calls
+ * under way by default, so that the hung calls of one do not keep the others waiting.
+ */
+const MAX_SOCKETS = 1_200
 
 /**
  * Connections to upstreams, kept alive between calls: one undici `Pool` for each origin, connect time-out and

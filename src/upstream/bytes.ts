@@ -29,8 +29,8 @@ import { textOf } from './message.ts'
 import { ACCEPT, createServerSession, idOf, parsed } from './server-session.ts'
 import { filterTexts, type ToolFilter } from './tools.ts'
 
-/** Headers that repeat what a request of 2026-07-28 holds. */
-const MIRRORED = ['mcp-method', 'mcp-name']
+/** Headers that repeat what a request of 2026-07-28 holds, or ask for answers that were given before. */
+const UNJUDGED = ['mcp-method', 'mcp-name', 'last-event-id']
 
 export interface BytesOptions {
   session: Session
@@ -81,7 +81,7 @@ export function createBytes(options: BytesOptions): BytesSession {
     headers.accept ??= ACCEPT
     if (server.id !== undefined) headers['mcp-session-id'] = server.id
     // A server could follow what they name, which is not judged; sessions have none of them.
-    if (filter) for (const name of MIRRORED) delete headers[name]
+    if (filter) for (const name of UNJUDGED) delete headers[name]
     const method = exchange.method as 'GET' | 'POST'
     return http.send(resolved, {
       method,
@@ -168,7 +168,7 @@ export function createBytes(options: BytesOptions): BytesSession {
     if ('fault' in answer) return fail(answer.fault, 502)
     answered = true
     const method = message?.kind === 'request' ? message.method : ''
-    if (filter && method === 'tools/list' && answer.statusCode === 200) {
+    if (filter && method === 'tools/list' && answer.statusCode < 300) {
       const read = await readMessages(answer, maxMessage, name)
       if ('fault' in read) return fail(read.fault, 502)
       const shown = filterTexts(filter, method, id as RequestId, read.texts)
@@ -293,6 +293,7 @@ export function createBytes(options: BytesOptions): BytesSession {
     end() {
       if (ended) return
       ended = true
+      server.forget()
       if (!shared) server.leave()
     },
   }

@@ -15,7 +15,6 @@ import type { Refused } from './link.ts'
 /** What of a client's headers an upstream gets; credentials go there only by a template. */
 const SENT = [
   'accept',
-  'content-type',
   'last-event-id',
   'mcp-protocol-version',
   'mcp-method',
@@ -35,8 +34,13 @@ const RETURNED = [
 ]
 const BODILESS = new Set([202, 204, 205, 304])
 
-export function forwardedHeaders({ headers }: Pick<Exchange, 'headers'>): Record<string, string> {
+export function forwardedHeaders({
+  headers,
+  method,
+}: Pick<Exchange, 'headers' | 'method'>): Record<string, string> {
   const sent: Record<string, string> = {}
+  // A charset that the client names could make the server read another message than the one that was judged.
+  if (method === 'POST') sent['content-type'] = 'application/json'
   for (const name of SENT) {
     const value = headers[name]
     if (value !== undefined) sent[name] = value
@@ -237,11 +241,20 @@ function answerWatch(id: RequestId): { see(chunk: Buffer): void; missing(): bool
     see(chunk) {
       if (found) return
       const all = Buffer.concat([rest, chunk])
-      found = all.includes(`"id":${value}`) || all.includes(`"id": ${value}`) || all.includes('\nid:')
+      found = names(all, `"id":${value}`) || names(all, `"id": ${value}`) || all.includes('\nid:')
       rest = all.subarray(-OVERLAP)
     },
     missing: () => !found,
   }
+}
+
+/** Whether bytes hold a key with its number or text, and not a longer number. */
+function names(bytes: Buffer, member: string): boolean {
+  for (let at = bytes.indexOf(member); at >= 0; at = bytes.indexOf(member, at + 1)) {
+    const next = bytes[at + member.length] ?? 0
+    if (next < 0x30 || next > 0x39) return true
+  }
+  return false
 }
 
 /** The JSON-RPC messages of an answer that is read whole; a fault is a sentence. */

@@ -4,7 +4,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { type Hold, memory } from '../access/memory.ts'
 import type { CancelSignal } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { StreamMask } from '../tools/mask.ts'
+import type { Mask, StreamMask } from '../tools/mask.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 
@@ -14,6 +14,8 @@ export interface HttpOptions {
   timeout: number
   /** Makes what takes the server's secrets out of an answer. */
   mask?: () => StreamMask
+  /** The same for the values of headers. */
+  maskText?: Mask
 }
 
 export interface HttpRequest {
@@ -45,7 +47,7 @@ const MAX_ORIGINS = 64
 /** Milliseconds that servers have to answer the end of their sessions. */
 const FAREWELL = 1_000
 
-export function createHttp({ connectTimeout, timeout, mask }: HttpOptions): Http {
+export function createHttp({ connectTimeout, timeout, mask, maskText }: HttpOptions): Http {
   const pools = new Map<string, Pool>()
   /** Sessions that are being ended. */
   const leaving = new Set<Promise<unknown>>()
@@ -77,7 +79,7 @@ export function createHttp({ connectTimeout, timeout, mask }: HttpOptions): Http
       const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
       const sent = new Promise<HttpAnswer | Fault>((resolve) => {
         const fail = (error: Error) => resolve({ fault: faultOf(error, origin, timeout) })
-        const handler = answerHandler(signal, hold, resolve, fail, mask?.())
+        const handler = answerHandler(signal, hold, resolve, fail, mask?.(), maskText)
         // An address or a header that cannot be sent throws.
         try {
           poolOf(origin).dispatch(options, handler)
@@ -112,6 +114,7 @@ function answerHandler(
   resolve: (answer: HttpAnswer) => void,
   fail: (error: Error) => void,
   mask: StreamMask | undefined,
+  maskText: Mask | undefined,
 ): Dispatcher.DispatchHandler {
   let controller: Dispatcher.DispatchController | undefined
   let answer: HttpAnswer | undefined
@@ -132,7 +135,8 @@ function answerHandler(
     onResponseStart(started, statusCode, headers) {
       if (statusCode < 200) return
       const length = Number(headers['content-length'] ?? (statusCode === 204 ? 0 : Number.NaN))
-      answer = { statusCode, headers, whole: undefined, body: NOTHING }
+      const shown = maskText ? maskedHeaders(headers, maskText) : headers
+      answer = { statusCode, headers: shown, whole: undefined, body: NOTHING }
       if (length <= MAX_WHOLE) {
         chunks = []
         return
@@ -172,6 +176,15 @@ function answerHandler(
 
 class NoRoomError extends Error {
   override name = 'NoRoomError'
+}
+
+function maskedHeaders(headers: HttpAnswer['headers'], mask: Mask): HttpAnswer['headers'] {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
+    ]),
+  )
 }
 
 class CancelledError extends Error {

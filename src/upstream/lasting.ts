@@ -1,3 +1,4 @@
+import { memory } from '../access/memory.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Request } from './link.ts'
 
@@ -11,6 +12,8 @@ export interface Restored {
 export interface Lasting {
   remember(request: Pick<Request, 'method' | 'params'>): void
   restore(): Restored[]
+  /** Frees what is remembered, and remembers nothing from now on. */
+  forget(): void
 }
 
 /** Requests whose effect lasts as long as the session. */
@@ -38,17 +41,23 @@ const MAX_LEVEL = 32
 export function createLasting(): Lasting {
   let level: string | undefined
   const subscribed = new Set<string>()
+  /** Of the URIs, which others choose. */
+  const held = memory.queue()
   return {
     remember({ method, params }) {
       if (method === 'logging/setLevel') level = levelOf(params)
-      else if (method === 'resources/subscribe') {
-        const uri = String(params.uri)
-        if (maySubscribe(subscribed.size, uri)) subscribed.add(uri)
-      } else if (method === 'resources/unsubscribe') subscribed.delete(String(params.uri))
+      const uri = String(params.uri)
+      if (method === 'resources/subscribe' && !subscribed.has(uri)) {
+        if (maySubscribe(subscribed.size, uri) && held.add(uri.length)) subscribed.add(uri)
+      } else if (method === 'resources/unsubscribe' && subscribed.delete(uri)) held.free(uri.length)
     },
     restore: () => [
       ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
       ...[...subscribed].map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
     ],
+    forget() {
+      subscribed.clear()
+      held.close()
+    },
   }
 }

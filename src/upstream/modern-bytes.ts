@@ -59,7 +59,7 @@ export async function forwardStateless(
     hold: exchange.stay.hold,
   })
   if ('fault' in answer) return fail(answer.fault)
-  if (filter && method === 'tools/list' && answer.statusCode === 200) {
+  if (filter && method === 'tools/list' && answer.statusCode < 300) {
     const read = await readMessages(answer, limits.maxResponseSize, name)
     if ('fault' in read) return fail(read.fault)
     const shown = filterTexts(filter, method, id, read.texts)

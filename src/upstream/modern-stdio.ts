@@ -71,7 +71,9 @@ export function openSharedChild(
       return
     }
     if (method === 'notifications/cancelled') {
-      pending.get(params.requestId as number)?.settle(undefined)
+      const call = pending.get(params.requestId as number)
+      // Only a subscription may end so; a call is owed an answer.
+      call?.settle(call.timer ? { fault: `The server ${upstream.name} cancelled the call` } : undefined)
       return
     }
     const subscription = metaOf(params)[SUBSCRIPTION_ID]

@@ -86,7 +86,7 @@ export function createRelay(options: RelayOptions): Relay {
   const pending = new InFlight<RequestId, Pending>()
   /** Requests of the server that the client has not answered, and the call they belong to. */
   const asked = new Map<RequestId, Pending | undefined>()
-  const { remember, restore } = createLasting()
+  const { remember, restore, forget } = createLasting()
   const waiting = createWaiting(onDropped)
   let link: Link | undefined
   let opening = false
@@ -144,8 +144,9 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function expire(call: Pending): void {
-    // As long as the client is asked something, it is not the server that is silent.
-    if ([...asked.values()].includes(call)) {
+    // As long as a client that is there is asked something, it is not the server that is silent.
+    const reachable = call.reply?.canStream() || session.streams.length > 0
+    if (reachable && [...asked.values()].includes(call)) {
       call.timer.refresh()
       return
     }
@@ -302,6 +303,7 @@ export function createRelay(options: RelayOptions): Relay {
       waiting.take()
       for (const call of pending.values()) fail(call, 'The session has ended')
       link?.close()
+      forget()
     },
   }
   return relay

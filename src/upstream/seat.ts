@@ -143,10 +143,11 @@ export function openSeat(
       }
       const timer = setTimeout(expire, begins ? startupTimeout : timeout)
       pending.set(id, { token, call, settle, timer })
-      const sent = { ...omit(params, '_meta'), ...withToken(meta, token === undefined ? undefined : id) }
-      const fault = lost ?? channel?.send(stringify({ jsonrpc: '2.0', id, method, params: sent }))
-      if (fault) settle(fault)
     })
+    // Outside of what is kept until the answer: parameters may be large.
+    const sent = { ...omit(params, '_meta'), ...withToken(meta, token === undefined ? undefined : id) }
+    const fault = lost ?? channel?.send(stringify({ jsonrpc: '2.0', id, method, params: sent }))
+    if (fault) pending.get(id)?.settle(fault)
     const cancel = (reason: string) => {
       tell(reason)
       pending.get(id)?.settle({ fault: 'The call was cancelled' })

@@ -60,6 +60,10 @@ interface Entry {
 /** In place of a caller: the session that answers lists to everyone who is not known, and one that waits for the next. */
 const LISTS = 1
 const SPARE = 2
+/** Idle sessions that one share may keep: who calls with other capabilities each time has one for each. */
+const MAX_KEPT = 32
+/** The same of those that are kept for whoever comes. */
+const MAX_KEPT_FOR_ALL = 8
 /** Milliseconds that a session is kept for the next call, at the most. */
 const KEEP = 300_000
 
@@ -77,6 +81,16 @@ export function createSeats(upstream: Upstream): Seats {
   function drop(entry: Entry): void {
     entries.delete(entry)
     entry.seat.close()
+  }
+
+  /** Ends the idle sessions of one share beyond what it may keep, the longest unused first. */
+  function trim(sharer: string | undefined): void {
+    const idle = [...entries].filter(
+      (entry) => entry.sharer === sharer && !entry.holders && !entry.seat.size() && entry.used < Date.now(),
+    )
+    const most = sharer === undefined ? MAX_KEPT_FOR_ALL : MAX_KEPT
+    idle.sort((a, b) => a.used - b.used)
+    for (const entry of idle.slice(0, Math.max(0, idle.length - most))) drop(entry)
   }
 
   /** Who calls without being known subscribes in another session than it calls: that a list changed says nothing else. */
@@ -115,6 +129,7 @@ export function createSeats(upstream: Upstream): Seats {
           ...{ alone: false, open: 0, holders: 0, used: Date.now() },
         }
         entries.add(made)
+        trim(of)
         return made
       }
       /** The session of a stranger, which was ready for the next one, or begins now. */

@@ -1,4 +1,4 @@
-import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
+import { type Json, JsonLimitError, type JsonObject, parse, stringify } from '../json/index.ts'
 import { MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type ChannelEvents, oneLine } from './channel.ts'
@@ -28,9 +28,19 @@ export function readTexts(text: string): Taken[] {
     return error instanceof JsonLimitError ? rejected(text, error.message) : []
   }
   if (keys.fault !== undefined) return rejected(text, keys.fault)
-  if (!Array.isArray(value)) return [{ message: readMessage(value), text: text.trim() }]
+  if (!Array.isArray(value)) return [{ message: read(value), text: text.trim() }]
   if (value.length > MAX_BATCH) return rejected(text, `the batch has more than ${MAX_BATCH} messages`)
-  return value.map((item) => ({ message: readMessage(item), text: stringify(item) }))
+  return value.map((item) => ({ message: read(item), text: stringify(item) }))
+}
+
+/** A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's own. */
+function read(value: Json): Message {
+  const message = readMessage(value)
+  if (message.kind !== 'response') return message
+  const raw: JsonObject = {}
+  for (const key of ['jsonrpc', 'id', 'result', 'error'])
+    if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
+  return { ...message, raw }
 }
 
 function rejected(text: string, fault: string): [Rejected] {

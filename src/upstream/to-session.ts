@@ -86,6 +86,8 @@ export function createToSession(upstream: Upstream): ToSession {
 
   function begin(call: StatelessCall, held: Held, logs: boolean, ready: JsonObject) {
     const { method, params } = call.message
+    // A call that is parked must not keep its request.
+    const capabilities = capabilitiesOf(call)
     let count = 0
     const asked = memory.queue()
     const bridged: Bridged = {
@@ -104,7 +106,7 @@ export function createToSession(upstream: Upstream): ToSession {
         onAsk(ask: Ask) {
           const needs = Object.hasOwn(ASKS, ask.method) ? ASKS[ask.method] : undefined
           const full = bridged.asks.size >= MAX_QUESTIONS || !asked.add(stringify(ask.raw).length)
-          if (needs && capabilitiesOf(call)[needs] && !full)
+          if (needs && capabilities[needs] && !full)
             bridged.asks.set(`${ask.method.split('/')[0]}-${++count}`, ask)
           else {
             held.seat.respond(ask, {

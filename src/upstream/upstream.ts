@@ -54,7 +54,10 @@ export function createUpstream(
   const { secrets } = definition
   // The stream of SSE names an address, which stays as it is: its messages are masked one by one.
   const masked = secrets.length > 0 && server.type === 'streamable-http'
-  const http = createHttp({ ...limits, ...(masked && { mask: streamMaskOf(secrets) }) })
+  const http = createHttp({
+    ...limits,
+    ...(masked && { mask: streamMaskOf(secrets), maskText: maskOf(secrets) }),
+  })
   const backoff = createBackoff()
   const live = new Map<Channel, number | undefined>()
   const ending = new Set<Promise<void>>()

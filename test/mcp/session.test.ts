@@ -115,6 +115,8 @@ test('malformed messages are refused with the code and status that say why', asy
     ['{"jsonrpc":"2.0","id":1,"method":"ping","METHOD":"x"}', {}, 400, -32600],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', {}, 400, -32600],
     [JSON.stringify(list), { 'content-type': 'text/plain' }, 415, -32600],
+    [JSON.stringify(list), { 'content-type': 'application/json; charset=utf-7' }, 415, -32600],
+    ['{', { 'content-type': 'application/json; charset="UTF-8"; x=y' }, 400, -32700],
     [JSON.stringify(list), { 'content-encoding': 'gzip' }, 415, -32600],
     [JSON.stringify(list), { accept: 'text/html' }, 406, -32600],
     [JSON.stringify(list), { 'mcp-protocol-version': '1999-01-01' }, 400, -32022],
@@ -229,7 +231,7 @@ function holdOpen(t: TestContext): void {
   t.after(() => clearInterval(timer))
 }
 
-test('what a session keeps of its client is bounded: initialize and _meta have at most 64 Ki characters', async () => {
+test('what a session keeps of its client is bounded: initialize and clientInfo have at most 64 Ki characters', async () => {
   const { app } = await wire({ maxRequestSize: 200_000 })
   const large = 'x'.repeat(70_000)
   const clientInfo = { name: large, version: '1' }
@@ -237,14 +239,14 @@ test('what a session keeps of its client is bounded: initialize and _meta have a
   const session = await open(app)
   for (const message of [
     rpc('initialize', initialize),
-    rpc('tools/list', { _meta: { 'x/y': large } }),
-    { jsonrpc: '2.0', method: 'notifications/x', params: { _meta: { 'x/y': large } } },
+    rpc('tools/list', { _meta: { 'io.modelcontextprotocol/clientInfo': clientInfo } }),
+    rpc('subscriptions/listen', { x: large }),
   ]) {
     const response = await post(app, '/one/mcp', message, session)
     assert.equal(response.status, 413)
     assert.equal((await body(response)).error.code, -32600)
   }
   // What is not kept may be as large as the request.
-  const unknown = await post(app, '/one/mcp', rpc('nope', { x: large, _meta: { 'x/y': 'small' } }), session)
+  const unknown = await post(app, '/one/mcp', rpc('nope', { x: large, _meta: { 'x/y': large } }), session)
   assert.equal((await body(unknown)).error.code, -32601)
 })
