@@ -4,6 +4,8 @@ import { countRefusal } from './refusals.ts'
 /** Bytes of a message for which the last quarter of the memory is kept, so that large ones never keep it out. */
 export const SMALL = 64 * 1024
 const SHARE_OF_LARGE = 0.75
+/** What one caller, or one address without callers, may hold of it, so that others are still served. */
+const SHARE_OF_ONE = 0.5
 /** Bytes: `maxBuffered` at the most, unless the settings say otherwise. */
 const MOST = 1024 * 1024 * 1024
 
@@ -28,13 +30,29 @@ export class Memory {
   get pressed(): boolean {
     return this.used > this.limit * SHARE_OF_LARGE - SMALL
   }
-  /** For one request, or one answer. */
-  hold(): Hold {
-    return new Hold(this, Number.POSITIVE_INFINITY)
+  /** Bytes held for each sharer. */
+  private readonly shares = new Map<string, number>()
+
+  /** For one request, or one answer. @param sharer whose share of the limits it is; absent: nobody's */
+  hold(sharer?: string): Hold {
+    return new Hold(this, Number.POSITIVE_INFINITY, sharer)
   }
   /** For one queue of messages: it takes any message when it is empty, and `maxQueued` in all. */
-  queue(): Hold {
-    return new Hold(this, this.queueLimit)
+  queue(sharer?: string): Hold {
+    return new Hold(this, this.queueLimit, sharer)
+  }
+  /** Whether so many bytes more fit, for a purpose that holds `size` with them. */
+  fits(bytes: number, size: number, sharer: string | undefined): boolean {
+    if (this.used + bytes > (size <= SMALL ? this.limit : this.limit * SHARE_OF_LARGE)) return false
+    return sharer === undefined || (this.shares.get(sharer) ?? 0) + bytes <= this.limit * SHARE_OF_ONE
+  }
+  /** Counts so many bytes more, or less. */
+  count(bytes: number, sharer: string | undefined): void {
+    this.used += bytes
+    if (sharer === undefined || bytes === 0) return
+    const share = (this.shares.get(sharer) ?? 0) + bytes
+    if (share > 0) this.shares.set(sharer, share)
+    else this.shares.delete(sharer)
   }
 }
 
@@ -46,6 +64,7 @@ export class Hold {
   constructor(
     private readonly memory: Memory,
     private readonly most: number,
+    private readonly sharer?: string,
   ) {}
 
   private closed = false
@@ -58,8 +77,7 @@ export class Hold {
       countRefusal('maxQueued')
       return false
     }
-    const { limit, used } = this.memory
-    if (used + bytes > (size <= SMALL ? limit : limit * SHARE_OF_LARGE)) {
+    if (!this.memory.fits(bytes, size, this.sharer)) {
       countRefusal('maxBuffered')
       return false
     }
@@ -74,7 +92,7 @@ export class Hold {
   }
   /** Counts so many bytes as held: they are there already. */
   set(bytes: number): void {
-    this.memory.used += bytes - this.size
+    this.memory.count(bytes - this.size, this.sharer)
     this.size = bytes
   }
   /** Frees all, and holds nothing from now on. */

@@ -18,7 +18,7 @@ const PER_CALL = 4096
 /** What one request has of the gateway until it is over: calls under way, and memory. */
 export class Stay implements Peer {
   /** Bytes of its body, and of what answers it. */
-  readonly hold: Hold = memory.hold()
+  readonly hold: Hold
   /** Whose share of the limits it uses. */
   readonly sharer: string
   private calls = 0
@@ -33,6 +33,7 @@ export class Stay implements Peer {
     private readonly quota?: Quota,
   ) {
     this.sharer = sharer
+    this.hold = memory.hold(sharer)
   }
 
   /** Counts calls as under way until it is over; the limit that is reached when there are too many. */

@@ -99,6 +99,8 @@ function unquoted(piece: string, i: number): string {
   return piece.slice(0, quote) + piece.slice(quote + 1)
 }
 
+/** Below this a double has fewer digits (IEEE 754, subnormal numbers). */
+const MIN_NORMAL = 2.2250738585072014e-308
 /** Digits of an integer that becomes a `bigint`: more take long to read and to write. */
 const MAX_INTEGER = 100
 
@@ -109,7 +111,8 @@ function exact(source: string): number | bigint | ExactNumber {
     if (Number.isSafeInteger(value)) return value
     return source.length > MAX_INTEGER ? new ExactNumber(source) : BigInt(source)
   }
-  if (digits <= 15 && Number.isFinite(value) && (value !== 0 || digits === 0)) return value
+  const isNormal = digits === 0 || (Number.isFinite(value) && Math.abs(value) >= MIN_NORMAL)
+  if (digits <= 15 && isNormal) return value
   return String(value) === source ? value : new ExactNumber(source)
 }
 

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { ExactNumber, type Json, type JsonObject, stringify } from '../json/index.ts'
 
 /** Codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic, Error Codes). */
 export const PARSE_ERROR = -32700
@@ -40,7 +40,8 @@ function isId(value: unknown): value is RequestId {
 
 /** Whether a value is what JSON-RPC takes for an id, but is larger than the gateway takes. */
 function isHugeId(value: unknown): boolean {
-  return (typeof value === 'string' || typeof value === 'bigint' || Number.isInteger(value)) && !isId(value)
+  const isNumber = typeof value === 'bigint' || value instanceof ExactNumber || Number.isInteger(value)
+  return (typeof value === 'string' || isNumber) && !isId(value)
 }
 
 /** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */

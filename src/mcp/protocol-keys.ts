@@ -31,6 +31,8 @@ const META = [
 /** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
 const MAX_KEY = 256
 
+/** Characters of a key that a fault shows. */
+const MAX_SHOWN = 60
 /** Keys of one of these objects. */
 const MAX_KEYS = 1_000
 
@@ -72,10 +74,11 @@ export function protocolKeys(whole: boolean): ProtocolKeys {
       path[depth] = folded
       const meant = words.find((word) => word === key || fold(word) === folded)
       if (meant !== undefined && meant !== key)
-        watch.fault = `the key ${JSON.stringify(key)} is not "${meant}": write it exactly so`
+        watch.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
       // Of any other key only the very same is a second one: methods of others may tell cases apart.
       const once = LOOSE.has(folded) ? folded : key
-      if (seen[depth]?.has(once)) watch.fault ??= `the key ${JSON.stringify(key)} is there twice`
+      if (seen[depth]?.has(once))
+        watch.fault ??= `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
       seen[depth]?.add(once)
     },
   }

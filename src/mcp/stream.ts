@@ -21,7 +21,7 @@ const MAX_HEAD = 1_000
  */
 export function openStream({ stay }: Pick<Exchange, 'stay'>, onClose: () => void): EventStream {
   /** What waits, and what was handed on last: it is out when more is asked for. */
-  const hold = memory.queue()
+  const hold = memory.queue(stay.sharer)
   let queue: Uint8Array[] = []
   /** Index of the next in `queue`: to shift a long array takes as long as to copy it. */
   let head = 0

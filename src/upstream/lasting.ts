@@ -1,5 +1,5 @@
 import { memory } from '../access/memory.ts'
-import type { Json, JsonObject } from '../json/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import type { Request } from './link.ts'
 
 /** A request that is sent again to a server that was started anew. */

@@ -87,7 +87,7 @@ export function createRelay(options: RelayOptions): Relay {
   /** Requests of the server that the client has not answered, and the call they belong to. */
   const asked = new Map<RequestId, Pending | undefined>()
   const { remember, restore, forget } = createLasting()
-  const waiting = createWaiting(onDropped)
+  const waiting = createWaiting(session.sharer, onDropped)
   let link: Link | undefined
   let opening = false
 
@@ -304,6 +304,7 @@ export function createRelay(options: RelayOptions): Relay {
       for (const call of pending.values()) fail(call, 'The session has ended')
       link?.close()
       forget()
+      waiting.take()
     },
   }
   return relay

@@ -9,9 +9,12 @@ export interface Waiting {
 
 const MAX_WAITING = 256
 
-/** @param onDropped runs once, when the first message is lost */
-export function createWaiting(onDropped: () => void): Waiting {
-  const hold = memory.queue()
+/**
+ * @param sharer whose share of the memory it takes
+ * @param onDropped runs once, when the first message is lost
+ */
+export function createWaiting(sharer: string, onDropped: () => void): Waiting {
+  const hold = memory.queue(sharer)
   let texts: string[] = []
   let told = false
 

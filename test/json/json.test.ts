@@ -16,6 +16,7 @@ test('integers of any size and long decimals survive a round trip', () => {
     '-9223372036854775808',
     '{"id":18446744073709551616,"a":[0.1234567890123456789]}',
     '1e400',
+    '105e-324',
     '0.30000000000000004',
   ])
     assert.equal(stringify(parse(text)), text)

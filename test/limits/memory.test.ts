@@ -44,7 +44,7 @@ test('what waits loses the oldest, and says so once', () => {
   const before = memory.used
   const { queueLimit } = memory
   memory.queueLimit = 10
-  const waiting = createWaiting(() => dropped++)
+  const waiting = createWaiting('me', () => dropped++)
   memory.queueLimit = queueLimit
   for (const text of ['aaaa', 'bbbb', 'cccc', 'dddd']) waiting.push(text)
   assert.deepEqual(waiting.take(), ['cccc', 'dddd'])

@@ -138,15 +138,15 @@ test('JSON stays JSON where a secret looks like a number', async () => {
 
 test('no way to escape JSON gets a known secret through, not as text and not as a value', async () => {
   const [secret = ''] = secrets
-  const escape = (pattern: RegExp, write: (code: string) => string) =>
+  const escaped = (pattern: RegExp, write: (code: string) => string) =>
     JSON.stringify(secret).replace(pattern, (char) =>
       write(`\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
     )
   const upper = (code: string) => `\\u${code.slice(2).toUpperCase()}`
   const written = [
-    escape(/[<>&'`+\x7f-\uffff]/g, upper),
-    escape(/[<>&'`+\x7f-\uffff]/g, (code) => code),
-    escape(/[\x7f-\uffff]/g, upper),
+    escaped(/[<>&'`+\x7f-\uffff]/g, upper),
+    escaped(/[<>&'`+\x7f-\uffff]/g, (code) => code),
+    escaped(/[\x7f-\uffff]/g, upper),
     JSON.stringify(Buffer.from(secret).toString('latin1')),
   ]
   for (const form of written) {
