@@ -87,7 +87,7 @@ export function openStdio(
   const ended = child.ended.then((how) => {
     if (child.pid === undefined)
       log.error(
-        { ...about, command: server.command, args: server.args.map((arg) => mask(arg)), how },
+        { ...about, command: mask(server.command ?? ''), args: server.args.map((arg) => mask(arg)), how },
         'mcp server did not start',
       )
     else log.debug({ ...about, how }, 'mcp server ended')
