@@ -2,7 +2,7 @@ import type { Server, Tool } from '../config/model.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
-import { type Mask, maskOf, SHOWN } from './mask.ts'
+import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import { lazy } from './words.ts'
@@ -148,12 +148,7 @@ export function maskKeeper(): (secrets: readonly string[]) => Mask | undefined {
 export function masked(read: Typed, mask: Mask | undefined): Typed {
   if (!mask) return read
   const { answer, kind } = read
-  const headers = Object.fromEntries(
-    Object.entries(answer.headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
-    ]),
-  )
+  const headers = maskedHeaders(answer.headers, mask)
   const text = lazy(() => mask(read.text(), kind === 'json'))
   const data = lazy(() => {
     const own = text()

@@ -16,6 +16,18 @@ export function maskOf(secrets: readonly string[]): Mask {
   return maskOfForms(allForms(secrets))
 }
 
+type Headers = Record<string, string | string[] | undefined>
+
+/** Headers whose values repeat no secret. */
+export function maskedHeaders(headers: Readonly<Headers>, mask: Mask): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
+    ]),
+  )
+}
+
 /** Masks bytes that come in pieces, and holds back what may be the beginning of a secret. */
 export interface StreamMask {
   push(chunk: Buffer): Buffer

@@ -4,7 +4,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { type Hold, memory } from '../access/memory.ts'
 import type { CancelSignal } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Mask, StreamMask } from '../tools/mask.ts'
+import { type Mask, maskedHeaders, type StreamMask } from '../tools/mask.ts'
 import type { Resolved } from './definition.ts'
 import type { Fault } from './link.ts'
 
@@ -176,15 +176,6 @@ function answerHandler(
 
 class NoRoomError extends Error {
   override name = 'NoRoomError'
-}
-
-function maskedHeaders(headers: HttpAnswer['headers'], mask: Mask): HttpAnswer['headers'] {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
-    ]),
-  )
 }
 
 class CancelledError extends Error {
