@@ -7,20 +7,21 @@ type Make = (exit: (code: number) => void) => Promise<Command>
 /** In the order of the help. Loading all of them takes longer than most of them run. */
 const COMMANDS: Record<string, Make> = {
   init: async (exit) => (await import('./init.ts')).initCommand(exit),
-  import: async (exit) => (await import('./import.ts')).importCommand(exit),
-  serve: async (exit) => (await import('./serve.ts')).serveCommand(exit),
+  import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
+  serve: async (exit) => (await import('./serve/serve.ts')).serveCommand(exit),
   reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
   diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
-  validate: async (exit) => (await import('./validate.ts')).validateCommand(exit),
-  'lint-templates': async (exit) => (await import('./lint-templates.ts')).lintTemplatesCommand(exit),
+  validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),
+  'lint-templates': async (exit) => (await import('./validate/lint-templates.ts')).lintTemplatesCommand(exit),
   explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
-  'check-endpoints': async (exit) => (await import('./check-endpoints.ts')).checkEndpointsCommand(exit),
-  render: async (exit) => (await import('./render.ts')).renderCommand(exit),
-  tools: async (exit) => (await import('./tools.ts')).toolsCommand(exit),
-  call: async (exit) => (await import('./call.ts')).callCommand(exit),
-  config: async (exit) => (await import('./config.ts')).configCommand(exit),
+  'check-endpoints': async (exit) =>
+    (await import('./check-endpoints/check-endpoints.ts')).checkEndpointsCommand(exit),
+  render: async (exit) => (await import('./render/render.ts')).renderCommand(exit),
+  tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
+  call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
+  config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
   schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
-  completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
+  completion: async () => (await import('./completion/completion.ts')).completionCommand(() => programOf([])),
 }
 
 /** The one that is named, none for the version; all of them where the help or a suggestion may tell of them. */

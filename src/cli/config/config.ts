@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import { applyCommand } from './apply.ts'
+import { deleteCommand, rollbackCommand } from './change.ts'
+import { diffCommand } from './compare.ts'
+import type { Exit } from './context.ts'
+import { getCommand, historyCommand, listCommand } from './show.ts'
+
+export function configCommand(exit: Exit): Command {
+  const command = new Command('config').description(
+    'Look at and change the configurations in the store that the settings name (`storage`).',
+  )
+  for (const make of [
+    listCommand,
+    getCommand,
+    applyCommand,
+    deleteCommand,
+    historyCommand,
+    diffCommand,
+    rollbackCommand,
+  ])
+    command.addCommand(make(exit))
+  return command
+}

@@ -1,0 +1,132 @@
+import { hostname, userInfo } from 'node:os'
+import { Command, Option } from 'commander'
+import { createAdminAccess } from '../../access/admin.ts'
+import { DEFAULT_TENANT, type Env, type Settings } from '../../config/index.ts'
+import { printableJson, printableLines } from '../../findings/frame.ts'
+import { nearest } from '../../findings/index.ts'
+import { type ConfigurationStore, openStore, type Reason } from '../../store/index.ts'
+import { loadSettings } from '../settings.ts'
+
+/** Flags of every `config` command. */
+export interface StoreFlags {
+  settings: string
+  /** Only this tenant's configurations are seen and changed. */
+  tenant?: string | undefined
+  format: 'text' | 'json'
+}
+
+/** Flags of those that change something. */
+export interface ChangeFlags extends StoreFlags {
+  author?: string
+  message?: string
+  expect?: string
+}
+
+export interface StoreContext {
+  store: ConfigurationStore
+  settings: Settings
+  /** As `serve` gives it to configurations. */
+  env: Env
+}
+
+export type Exit = (code: number) => void
+
+/** A command with the flags that all have. */
+export function storeCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .requiredOption('-s, --settings <file>', 'settings file with a `storage`, such as plantgw.yaml')
+    .option('--tenant <name>', "only this tenant's configurations")
+    .addOption(
+      new Option('--format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
+    )
+}
+
+export function changeCommand(name: string, description: string): Command {
+  return storeCommand(name, description)
+    .option('-m, --message <text>', 'why, for the history')
+    .option('--author <name>', 'who, for the history (default: user@host)')
+    .option('--expect <version>', 'refuse unless the store holds this version; 0: none yet')
+}
+
+/**
+ * Opens the store of the settings for one command.
+ * @returns what `work` returns; 1 when the settings have findings
+ * @throws StoreError; Error when the settings cannot be read or name no store
+ */
+export async function withStore(
+  flags: StoreFlags,
+  work: (context: StoreContext) => Promise<number>,
+): Promise<number> {
+  const { settings: file } = flags
+  const { settings } = loadSettings(file)
+  if (!settings) return 1
+  if (!settings.storage)
+    throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
+  flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)
+  const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+  const store = await openStore(settings.storage, env)
+  try {
+    return await work({ store, settings, env })
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Whose configurations a command sees: all, or one tenant's, by its flag or by whose credential is in `PLANTGW_TOKEN`.
+ * @throws Error when the tenant or the credential is not known, or the latter another tenant's
+ */
+function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | undefined): string | undefined {
+  if (!token) return known(tenant, settings)
+  const access = createAdminAccess(settings.admin, settings.tenants)
+  const caller = access({ headers: { authorization: `Bearer ${token}` }, remoteAddress: undefined })
+  if (!caller)
+    throw new Error(
+      'PLANTGW_TOKEN is neither the token of `admin` in the settings nor one of a tenant: unset it, or set a known one',
+    )
+  if (caller.tenant !== undefined && tenant !== undefined && tenant !== caller.tenant)
+    throw new Error(
+      `PLANTGW_TOKEN is one of the tenant ${caller.tenant}, which cannot see those of ${tenant}`,
+    )
+  return caller.tenant ?? known(tenant, settings)
+}
+
+/** The tenant, if the settings know it or name none. */
+function known(tenant: string | undefined, { tenants }: Settings): string | undefined {
+  if (!tenants || tenant === undefined) return tenant
+  const names = [...tenants.map(({ name }) => name), DEFAULT_TENANT]
+  if (names.includes(tenant)) return tenant
+  const close = nearest(tenant, names)
+  throw new Error(
+    `the settings have no tenant ${tenant}: ${close ? `did you mean ${close}?` : `they have ${names.join(', ')}`}`,
+  )
+}
+
+export function reasonOf({ author, message }: ChangeFlags): Reason {
+  return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
+}
+
+function user(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without an entry in the system's list of users, as in many containers.
+    return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Whether a configuration is within reach of the flags. */
+export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): boolean {
+  return flags.tenant === undefined || flags.tenant === tenant
+}
+
+/** Says why nothing was done; 1, as a finding. */
+export function refuse(...lines: string[]): 1 {
+  for (const line of lines) process.stderr.write(`plantgw: ${printableLines(line)}\n`)
+  return 1
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
+}

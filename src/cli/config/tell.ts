@@ -1,0 +1,52 @@
+import type { Notifier, Settings } from '../../config/index.ts'
+import { notifierKey, notify } from '../../notify/send.ts'
+
+/** What a change was told to; with `--format json` part of what is printed. */
+export interface Told {
+  type: Notifier['type']
+  ok: boolean
+  message: string
+}
+
+/** A configuration that changed, with its own notifier where it has one. */
+export interface Changed {
+  name: string
+  notifier: Notifier | undefined
+}
+
+/**
+ * Tells gateways of changes that are written: by the notifier of each configuration, else by that of the settings. One
+ * that cannot be reached undoes nothing, so it is a warning.
+ */
+export async function tellGateways(changed: readonly Changed[], settings: Settings): Promise<Told[]> {
+  const groups = new Map<string, Notifier>()
+  for (const { notifier = settings.notifier } of changed)
+    if (notifier) groups.set(notifierKey(notifier), notifier)
+  const names = new Set(changed.map(({ name }) => name))
+  return Promise.all([...groups.values()].map((notifier) => tell(notifier, names)))
+}
+
+async function tell(notifier: Notifier, names: ReadonlySet<string>): Promise<Told> {
+  const { type } = notifier
+  try {
+    // Of several one may need what another gives up, such as a prefix, so they are read together.
+    const name = names.size === 1 ? [...names][0] : undefined
+    const { line, fault } = await notify(notifier, name, names)
+    return fault === undefined
+      ? { type, ok: true, message: line }
+      : { type, ok: false, message: `${line}; ${fault}` }
+  } catch (error) {
+    return {
+      type,
+      ok: false,
+      message: `the change is written, but a gateway could not be told: ${(error as Error).message}`,
+    }
+  }
+}
+
+/** For people: what was told on standard output, what was not on standard error. */
+export function printTold(told: readonly Told[]): void {
+  for (const { ok, message } of told)
+    if (ok) process.stdout.write(`${message}\n`)
+    else process.stderr.write(`plantgw: warning: ${message}\n`)
+}

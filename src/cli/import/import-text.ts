@@ -1,0 +1,79 @@
+import { printableJson } from '../../findings/frame.ts'
+import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
+
+type Files = ReadonlyMap<string, ImportedConfiguration>
+
+/** Examples of operations for each reason, and reasons. */
+const MAX_EXAMPLES = 3
+const MAX_REASONS = 12
+
+/** What was imported, what was not and why. */
+export function importText(made: Imported, files: Files, from: string, written: boolean): string {
+  const { operations, imported, skipped, notSelected, leftOut } = made
+  const counts = [
+    `${imported} imported`,
+    `${skipped.length} skipped`,
+    ...(notSelected > 0 ? [`${notSelected} not selected`] : []),
+  ]
+  const lines = [`${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`]
+  lines.push(
+    ...reasons(
+      skipped.map(({ operation, reason }) => [reason, operation]),
+      'skipped',
+    ),
+  )
+  lines.push(
+    ...reasons(
+      leftOut.map(({ operation, what, reason }) => [reason, `${operation}: ${what}`]),
+      'left out',
+    ),
+  )
+  if (written) {
+    lines.push('', 'Written:')
+    for (const [file, { prefix, tools }] of files)
+      lines.push(`  ${file}  ${prefix}  ${count(tools.length, 'tool')}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** Each reason once, the most frequent first. */
+function reasons(all: [reason: string, what: string][], verb: string): string[] {
+  const byReason = new Map<string, string[]>()
+  for (const [reason, what] of all) byReason.set(reason, [...(byReason.get(reason) ?? []), what])
+  const sorted = [...byReason].sort((a, b) => b[1].length - a[1].length)
+  const lines = sorted.slice(0, MAX_REASONS).flatMap(([reason, what]) => {
+    const more = what.length > MAX_EXAMPLES ? [`and ${what.length - MAX_EXAMPLES} more`] : []
+    const examples = [...what.slice(0, MAX_EXAMPLES), ...more]
+    return [`  ${what.length} ${verb}: ${reason}`, ...examples.map((one) => `      ${one}`)]
+  })
+  if (sorted.length > MAX_REASONS)
+    lines.push(`  and ${sorted.length - MAX_REASONS} more reasons: --format json tells all`)
+  return lines
+}
+
+/** Standard output takes one configuration. */
+export function tooManyText({ imported }: Imported, files: Files): string {
+  const names = [...files.values()].map(({ prefix, tools }) => `  ${prefix}  ${count(tools.length, 'tool')}`)
+  return [
+    `${count(imported, 'tool')} are more than a model can choose from by one list, so they come to ${files.size} configurations:`,
+    ...names.slice(0, 20),
+    ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
+    'Write them into a folder with -o, or take fewer operations by --tag, --include and --exclude.',
+  ].join('\n')
+}
+
+/** The same for machines; the text of the configurations where they were not written. */
+export function importJson(made: Imported, files: Files, written: boolean): string {
+  const { configurations: _, ...counts } = made
+  const configurations = [...files].map(([file, { name, prefix, tools, text }]) => ({
+    name,
+    prefix,
+    tools,
+    ...(written ? { file } : { text }),
+  }))
+  return `${printableJson(JSON.stringify({ ...counts, configurations }, null, 2))}\n`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,139 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
+import { importOpenApi, readOthers } from '../../openapi/index.ts'
+import { addHeader } from '../header.ts'
+import { printFindings } from '../print.ts'
+import { writeNew } from '../write-new.ts'
+import { fetchOther, fetchText } from './fetch-text.ts'
+import { importJson, importText, tooManyText } from './import-text.ts'
+
+interface ImportFlags {
+  output?: string
+  force?: boolean
+  name?: string
+  prefix?: string
+  server?: string
+  header: Record<string, string>
+  tag: string[]
+  include: RegExp[]
+  exclude: RegExp[]
+  format: 'text' | 'json'
+}
+
+export function importCommand(exit: (code: number) => void): Command {
+  const openapi = new Command('openapi')
+    .description('Make configurations of an OpenAPI 3.0 or 3.1 or a Swagger 2.0 description.')
+    .argument('<file|url>', 'JSON or YAML; - for standard input')
+    .option('-o, --output <folder>', 'write the files into it (default: to standard output)')
+    .option('--force', 'overwrite files that are there')
+    .option('--name <name>', 'name of the configuration (default: made of the title)', configurationName)
+    .option('--prefix <path>', 'where the tools are served (default: / and the name)', urlPrefix)
+    .option('--server <url>', "base URL of the API instead of the description's", baseUrl)
+    .option('--header <name:value>', 'a header of every tool, a template; may be repeated', addHeader, {})
+    .option('--tag <tag>', 'only operations with it; may be repeated', append, [])
+    .option(
+      '--include <regex>',
+      'only operations whose id, or `GET /path`, it matches; may be repeated',
+      addRegex,
+      [],
+    )
+    .option('--exclude <regex>', 'no operations that it matches; may be repeated', addRegex, [])
+    .addOption(
+      new Option('--format <format>', 'how the result is told').choices(['text', 'json']).default('text'),
+    )
+    .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
+  return new Command('import')
+    .description('Make configurations of descriptions of other kinds.')
+    .addCommand(openapi)
+}
+
+function append(text: string, before: string[]): string[] {
+  return [...before, text]
+}
+
+function addRegex(text: string, before: RegExp[]): RegExp[] {
+  try {
+    return [...before, new RegExp(text)]
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
+}
+
+function configurationName(text: string): string {
+  if (!/^[a-z0-9](?:[a-z0-9_.-]{0,38}[a-z0-9])?$/i.test(text))
+    throw new InvalidArgumentError('Write at most 40 letters, digits and - _ . such as shop.')
+  return text
+}
+
+function urlPrefix(text: string): string {
+  if (!/^(?:\/[\w.~-]+)+\/?$/.test(text)) throw new InvalidArgumentError('Write a path such as /shop.')
+  return text
+}
+
+function baseUrl(text: string): string {
+  if (!/^https?:\/\/[^\s/?#@"{}\\]+(?:\/[^\s?#"{}\\]*)?$/i.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('Write a URL such as https://api.example.com/v1.')
+  return text
+}
+
+async function importFrom(from: string, flags: ImportFlags): Promise<number> {
+  const { text, base } = await fetchText(from)
+  const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
+  const others =
+    place === undefined
+      ? undefined
+      : await readOthers({ file: from, text }, place, (url) => fetchOther(url, place))
+  const { name, prefix, server, header: headers, tag: tags, include, exclude, output, format } = flags
+  const made = importOpenApi(
+    { file: from, text },
+    {
+      headers,
+      tags,
+      include,
+      exclude,
+      ...(name !== undefined && { name }),
+      ...(prefix !== undefined && { prefix }),
+      ...(server !== undefined && { server }),
+      ...(base !== undefined && { base }),
+      ...(others && { others }),
+    },
+  )
+  if (made.findings) {
+    printFindings(made.findings, new Map([[from, text]]))
+    return 1
+  }
+  if (made.fault !== undefined) {
+    process.stderr.write(`plantgw: ${from} is no OpenAPI description: ${made.fault}\n`)
+    return 1
+  }
+  const files = new Map(made.configurations.map((one) => [fileOf(one, output), one]))
+  if (output !== undefined) writeNew(new Map([...files].map(([path, one]) => [path, one.text])), flags.force)
+  tell(made, files, from, { format, written: output !== undefined })
+  return made.imported > 0 ? 0 : 1
+}
+
+function fileOf({ name }: ImportedConfiguration, folder: string | undefined): string {
+  return folder === undefined ? `${name}.yaml` : join(folder, `${name}.yaml`)
+}
+
+function tell(
+  made: Imported,
+  files: ReadonlyMap<string, ImportedConfiguration>,
+  from: string,
+  { format, written }: { format: 'text' | 'json'; written: boolean },
+): void {
+  if (format === 'json') {
+    process.stdout.write(importJson(made, files, written))
+    return
+  }
+  const report = importText(made, files, from, written)
+  if (written) {
+    process.stdout.write(report)
+    return
+  }
+  if (files.size > 1) throw new Error(tooManyText(made, files))
+  for (const { text } of files.values()) process.stdout.write(text)
+  process.stderr.write(report)
+}

@@ -1,0 +1,59 @@
+import { isUtf8 } from 'node:buffer'
+import { printableJson, printableLines } from '../../findings/frame.ts'
+import { stringify } from '../../json/index.ts'
+import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
+import type { Mask } from './masks.ts'
+
+/** A request as HTTP/1.1 writes it, with the whole URL in its first line. */
+export function requestText(request: UpstreamRequest, mask: Mask): string {
+  const { method, url, headers, body } = shown(request, mask)
+  const lines = [`${method} ${url}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
+  return printableLines(`${lines.join('\n')}\n${body === undefined ? '' : `\n${body}\n`}`)
+}
+
+/** `{method, url, headers: [[name, value]…], body}`; `body` is absent when there is none. */
+export function requestJson(request: UpstreamRequest, mask: Mask): string {
+  return `${printableJson(JSON.stringify(shown(request, mask), null, 2))}\n`
+}
+
+function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: Mask) {
+  const pairs: [string, string][] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    // On the wire a header is the bytes of its UTF-8 text, one character for each.
+    const value = Buffer.from(headers[i + 1]!, 'latin1').toString('utf8')
+    pairs.push([headers[i]!, mask.header(headers[i]!, value)])
+  }
+  return {
+    method,
+    url: mask.text(origin + path),
+    headers: pairs,
+    ...(body !== undefined && { body: mask.text(bodyText(body)) }),
+  }
+}
+
+/** Bytes that are no text are counted, not shown. */
+function bodyText(body: string | Buffer): string {
+  if (typeof body === 'string') return body
+  if (isUtf8(body) && !body.includes(0)) return body.toString('utf8')
+  return `(${body.length} bytes, not all of them text)`
+}
+
+/** What the client gets, as text: each content, and the structured content behind it. */
+export function resultText({ content, structuredContent, isError }: ToolResult, mask: Mask): string {
+  const parts = content.map((one) => {
+    if (one.type === 'text') return one.text
+    if (one.type === 'resource') return `(${one.resource.mimeType}, ${base64Bytes(one.resource.blob)} bytes)`
+    return `(${one.mimeType}, ${base64Bytes(one.data)} bytes)`
+  })
+  if (structuredContent) parts.push(`structuredContent: ${stringify(structuredContent)}`)
+  return printableLines(mask.text(`${isError ? 'isError: true\n' : ''}${parts.join('\n')}\n`))
+}
+
+/** MCP's CallToolResult. */
+export function resultJson(result: ToolResult, mask: Mask): string {
+  return `${printableJson(mask.text(stringify(result)))}\n`
+}
+
+function base64Bytes(data: string): number {
+  return Buffer.from(data, 'base64').length
+}

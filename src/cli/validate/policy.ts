@@ -1,0 +1,122 @@
+import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Command } from 'commander'
+import {
+  LINT_CONFIG_FILE,
+  type LintConfig,
+  leadsOutside,
+  outsideFinding,
+  readLintConfig,
+  type Source,
+} from '../../config/index.ts'
+import {
+  applyIgnores,
+  CHECKS,
+  CODES,
+  type Finding,
+  type FindingCode,
+  nearest,
+  select,
+} from '../../findings/index.ts'
+import { namedSource } from '../settings.ts'
+
+/** What is told and what is not. */
+export interface PolicyFlags {
+  only?: string[]
+  skip?: string[]
+  lintConfig?: string
+}
+
+/** Adds the options that pick checks. */
+export function withCheckOptions(command: Command): Command {
+  const checks = Object.keys(CHECKS).join(', ')
+  return command
+    .option('--only <checks>', `tell these checks (${checks}) or codes only, by commas`, names, [])
+    .option('--skip <checks>', 'leave out these checks or codes, by commas', names, [])
+}
+
+/** Adds the option of the lint configuration. */
+export function withLintConfig(command: Command): Command {
+  return command.option(
+    '--lint-config <file>',
+    `severities (default: ${LINT_CONFIG_FILE} here or beside the first path)`,
+  )
+}
+
+/** @throws Error for what is neither a check nor a code */
+function names(text: string, before: readonly string[]): string[] {
+  const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
+  const given = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+  const unknown = given.find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const close = nearest(unknown, known)
+    const hint = close ? `did you mean ${close}?` : `checks are ${Object.keys(CHECKS).join(', ')}`
+    throw new Error(`there is no check and no finding ${JSON.stringify(unknown)}: ${hint}`)
+  }
+  return [...before, ...given]
+}
+
+export interface Policy {
+  config: LintConfig
+  /** What is wrong with the lint configuration itself. */
+  findings: Finding[]
+  source: Source | undefined
+  /**
+   * Leaves out what comments, flags and the lint configuration silence, and sets severities; sorted.
+   * @param unread files that could not be looked into
+   * @param ran whether a code was looked for at all
+   */
+  apply(
+    findings: readonly Finding[],
+    sources: ReadonlyMap<string, string>,
+    unread: ReadonlySet<string>,
+    ran: (code: FindingCode) => boolean,
+  ): Finding[]
+}
+
+/** @throws Error when the file of `--lint-config` cannot be read */
+export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy {
+  const read = namedSource(flags.lintConfig ?? findLintConfig(paths), 'lint configuration')
+  const { config = { severity: {}, limits: {} }, findings: all } = readLintConfig(read, process.env)
+  // One that nobody named may be a link, made by anybody who can write to the folder.
+  const isHidden =
+    read !== undefined && flags.lintConfig === undefined && leadsOutside(read.file, dirname(read.file))
+  const source = isHidden ? { file: read.file, text: '' } : read
+  const findings = isHidden && all.length > 0 ? [outsideFinding(read.file)] : all
+  const selection = { only: flags.only ?? [], skip: flags.skip ?? [], severity: config.severity }
+  return {
+    config,
+    findings,
+    source,
+    apply(found, sources, unread, ran) {
+      const isKnown = (code: FindingCode, file: string) => ran(code) && !unread.has(file)
+      return select(applyIgnores(found, sources, { ran: isKnown }), selection, unread)
+    },
+  }
+}
+
+/** Not a pipe or a device, which would be read without end. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+/** What cannot be looked at is told when it is read. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function findLintConfig([first]: readonly string[]): string | undefined {
+  const folders = ['.']
+  if (first !== undefined && first !== '-') {
+    if (isFolder(first)) folders.push(first)
+    folders.push(dirname(first))
+  }
+  return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find(isFile)
+}
