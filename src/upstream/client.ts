@@ -1,11 +1,18 @@
 import type { McpServer } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type CancelSignal, isObject, STATELESS_REVISIONS } from '../mcp/index.ts'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  LOG_LEVEL,
+  metaOf,
+  PROTOCOL_VERSION,
+  SERVER_INFO,
+} from './bridge/meta.ts'
+import type { Era } from './bridge/probe.ts'
 import { compileDefinition, type Resolved } from './definition.ts'
-import type { Era } from './era.ts'
-import { type Fault, type Request, refusalOf } from './link.ts'
-import { createMember } from './member.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, metaOf, PROTOCOL_VERSION, SERVER_INFO } from './meta.ts'
+import { createMember } from './pool/server.ts'
+import { type Fault, type Request, refusalOf } from './rpc/link.ts'
 import type { UpstreamContext } from './upstream.ts'
 
 /** A client of one MCP server, of whatever revision. It holds connections and processes: close it. */

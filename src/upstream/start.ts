@@ -1,6 +1,6 @@
 import { isObject, SESSION_REVISIONS } from '../mcp/index.ts'
-import { type Request, refusalOf } from './link.ts'
-import type { Member } from './member.ts'
+import type { Member } from './pool/server.ts'
+import { type Request, refusalOf } from './rpc/link.ts'
 
 /**
  * Starts a server at load, as its configuration says: `preinstalled` starts and ends it once, so that its first

@@ -11,8 +11,8 @@ import {
   type RequestId,
   type RpcError,
 } from '../mcp/index.ts'
-import type { Request } from './link.ts'
-import { readTexts } from './take.ts'
+import type { Request } from './rpc/link.ts'
+import { readTexts } from './transport/messages.ts'
 
 const CALL = 'tools/call'
 

@@ -5,8 +5,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort, run, temporaryFolder } from '../support/process.ts'
 import { document, operation } from '../openapi/imported.ts'
+import { freePort, run, temporaryFolder } from '../support/process.ts'
 
 async function served(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')

@@ -4,9 +4,9 @@ import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
 import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/config/index.ts'
-import { createLasting } from '../../src/upstream/lasting.ts'
-import { makeRoom, type Occupant } from '../../src/upstream/room.ts'
-import { createWaiting } from '../../src/upstream/waiting.ts'
+import { createLasting } from '../../src/upstream/backend/session-state.ts'
+import { createWaiting } from '../../src/upstream/backend/waiting.ts'
+import { makeRoom, type Occupant } from '../../src/upstream/pool/evict.ts'
 
 test('the last quarter of the memory is for small messages', () => {
   const own = new Memory()

@@ -1,6 +1,6 @@
 import { createTickets } from '../../../src/cluster/tickets.ts'
-import { createPark } from '../../../src/upstream/park.ts'
-import type { StatelessCall } from '../../../src/upstream/stateless.ts'
+import type { StatelessCall } from '../../../src/upstream/backend/stateless.ts'
+import { createPark } from '../../../src/upstream/bridge/pending-input.ts'
 import { post, rpc, wire } from '../../support/wire.ts'
 import { holds, type Target } from '../target.ts'
 

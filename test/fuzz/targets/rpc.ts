@@ -1,6 +1,6 @@
 import { memory } from '../../../src/access/memory.ts'
 import { type Exchange, type Message, receive } from '../../../src/mcp/index.ts'
-import { readTexts } from '../../../src/upstream/take.ts'
+import { readTexts } from '../../../src/upstream/transport/messages.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
 import { holds, type Target } from '../target.ts'
 

@@ -1,4 +1,4 @@
-import { eventParser, type ServerEvent } from '../../../src/upstream/events.ts'
+import { eventParser, type ServerEvent } from '../../../src/upstream/transport/events.ts'
 import { createRandom } from '../random.ts'
 import { holds, type Target } from '../target.ts'
 

@@ -1,0 +1,216 @@
+import { type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
+import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
+import { omit } from '../bridge/meta.ts'
+import type { Fault, Request } from '../rpc/link.ts'
+import type { ToolFilter } from '../tools.ts'
+
+/** What several servers behind one prefix have in common, whatever carries their messages. */
+export interface Party {
+  name: string
+  filter: ToolFilter | undefined
+  /** What the server can do; undefined while it is down. */
+  capabilities: JsonObject | undefined
+}
+
+/** Asks one of the servers; undefined when the request was cancelled. */
+export type AskServer = (
+  i: number,
+  method: string,
+  params: JsonObject,
+) => Promise<JsonObject | Fault | undefined>
+
+/** The answer to a request, or the one server whose request it is, in its own words. */
+export type Outcome = { result: JsonObject } | { error: RpcError } | { to: number; params: JsonObject }
+
+const LISTS: Record<string, { key: string; capability: string }> = {
+  'tools/list': { key: 'tools', capability: 'tools' },
+  'prompts/list': { key: 'prompts', capability: 'prompts' },
+  'resources/list': { key: 'resources', capability: 'resources' },
+  'resources/templates/list': { key: 'resourceTemplates', capability: 'resources' },
+}
+const SEPARATOR = '__'
+/** Resources of which it is remembered whose they are. */
+const MAX_OWNERS = 10_000
+
+export interface Several {
+  decide(request: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome>
+  /** The response of a server to what `decide` sent it, as the client is to see it. */
+  shown(i: number, method: string, raw: JsonObject): JsonObject
+}
+
+/** @param onClash hears of a resource that two servers have; the first one's is served */
+export function createSeveral(
+  parties: readonly Party[],
+  onClash: (uri: string, server: string) => void,
+): Several {
+  /** Whose a resource is, learnt from lists. */
+  const owners = new Map<string, number>()
+  function learn(uri: string, owner: number): void {
+    owners.set(uri, owner)
+    // Of what is forgotten each server is asked.
+    if (owners.size > MAX_OWNERS) owners.delete(owners.keys().next().value as string)
+  }
+
+  function split(name: string): { to: number; own: string } | undefined {
+    // The longest name counts, as a server's name may begin with another's.
+    let best: { to: number; own: string } | undefined
+    for (const [to, { name: server }] of parties.entries()) {
+      if (!name.startsWith(server + SEPARATOR)) continue
+      const own = name.slice(server.length + SEPARATOR.length)
+      if (!best || own.length < best.own.length) best = { to, own }
+    }
+    return best
+  }
+
+  async function list(method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
+    const { key, capability } = LISTS[method] as { key: string; capability: string }
+    const wanted = cursorsOf(params.cursor, parties.length)
+    if (!wanted) return { error: { code: INVALID_PARAMS, message: 'Invalid cursor' } }
+    const able = wanted.filter(([i]) => isObject(parties[i]?.capabilities?.[capability]))
+    const pages = await Promise.all(
+      able.map(async ([i, cursor]) => {
+        const own = omit(params, 'cursor')
+        return ask(i, method, cursor === null ? own : { ...own, cursor })
+      }),
+    )
+    const items: Json[] = []
+    const next: [number, string][] = []
+    let rest: JsonObject = {}
+    for (const [at, raw] of pages.entries()) {
+      const i = able[at]![0]
+      const result = raw && 'result' in raw && isObject(raw.result) ? raw.result : undefined
+      // A server that is down hides what is its own, and nothing else.
+      if (!result || !Array.isArray(result[key])) continue
+      rest = { ...omit(result, key, 'nextCursor'), ...rest }
+      for (const item of result[key]) items.push(...show(i, key, item))
+      if (typeof result.nextCursor === 'string') next.push([i, result.nextCursor])
+    }
+    const nextCursor = next.length && { nextCursor: Buffer.from(JSON.stringify(next)).toString('base64url') }
+    return { result: { ...rest, [key]: items, ...nextCursor } }
+  }
+
+  function show(i: number, key: string, item: Json): Json[] {
+    if (!isObject(item)) return []
+    const { name } = parties[i] as Party
+    if (key === 'tools' || key === 'prompts') return [{ ...item, name: `${name}${SEPARATOR}${item.name}` }]
+    const uri = String(item.uri ?? item.uriTemplate)
+    const owner = owners.get(uri) ?? i
+    learn(uri, owner)
+    if (owner === i) return [item]
+    onClash(uri, name)
+    return []
+  }
+
+  /** Asks one after the other until one knows what is asked for. */
+  async function first(
+    candidates: number[],
+    method: string,
+    params: JsonObject,
+    ask: AskServer,
+  ): Promise<Outcome> {
+    let last: RpcError = { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
+    for (const i of candidates) {
+      const raw = await ask(i, method, params)
+      if (!raw || 'fault' in raw) continue
+      if (isObject(raw.result)) {
+        if (typeof params.uri === 'string') learn(params.uri, i)
+        return { result: raw.result }
+      }
+      if (isObject(raw.error)) last = raw.error as unknown as RpcError
+    }
+    return { error: last }
+  }
+
+  function byUri(
+    uri: unknown,
+    method: string,
+    params: JsonObject,
+    ask: AskServer,
+  ): Promise<Outcome> | Outcome {
+    const owner = typeof uri === 'string' ? owners.get(uri) : undefined
+    if (owner !== undefined) return { to: owner, params }
+    const able = [...parties.keys()].filter((i) => isObject(parties[i]?.capabilities?.resources))
+    return first(able, method, params, ask)
+  }
+
+  return {
+    async decide({ method, params }, ask) {
+      if (Object.hasOwn(LISTS, method)) return list(method, params, ask)
+      if (method === 'tools/call' || method === 'prompts/get') {
+        const kind = method === 'tools/call' ? 'tool' : 'prompt'
+        const name = String(params.name)
+        const found = split(name)
+        const unknown = { error: { code: INVALID_PARAMS, message: `Unknown ${kind}: ${name.slice(0, 80)}` } }
+        if (!found) return unknown
+        const { filter } = parties[found.to] as Party
+        const own = kind === 'tool' && filter ? filter.ownName(found.own) : found.own
+        return own === undefined ? unknown : { to: found.to, params: { ...params, name: own } }
+      }
+      if (method === 'completion/complete' && isObject(params.ref)) {
+        const { ref } = params
+        if (ref.type !== 'ref/prompt') return byUri(ref.uri, method, params, ask)
+        const found = split(String(ref.name))
+        if (!found) return { error: { code: INVALID_PARAMS, message: `Unknown prompt: ${ref.name}` } }
+        return { to: found.to, params: { ...params, ref: { ...ref, name: found.own } } }
+      }
+      if (/^resources\/(?:read|subscribe|unsubscribe)$/.test(method))
+        return byUri(params.uri, method, params, ask)
+      if (method === 'logging/setLevel') {
+        const able = [...parties.keys()].filter((i) => parties[i]?.capabilities?.logging)
+        await Promise.all(able.map((i) => ask(i, method, params)))
+        return { result: {} }
+      }
+      return first([...parties.keys()], method, params, ask)
+    },
+    shown(i, method, raw) {
+      const { filter } = parties[i] as Party
+      if (!filter) return raw
+      return parse(filter.response(method, { kind: 'response', id: null, raw }, stringify(raw))) as JsonObject
+    },
+  }
+}
+
+/** Which page of which server comes next; all of them from the beginning without a cursor. */
+function cursorsOf(cursor: Json | undefined, count: number): [number, string | null][] | undefined {
+  if (cursor === undefined) return Array.from({ length: count }, (_, i) => [i, null])
+  try {
+    const value = JSON.parse(Buffer.from(String(cursor), 'base64url').toString('utf8'))
+    const sound = (item: unknown) =>
+      Array.isArray(item) &&
+      Number.isInteger(item[0]) &&
+      item[0] >= 0 &&
+      item[0] < count &&
+      typeof item[1] === 'string'
+    // Each names a server once, so that no cursor makes many requests of one.
+    const once = new Set(Array.isArray(value) ? value.map((item) => item?.[0]) : []).size === value?.length
+    return Array.isArray(value) && value.length > 0 && once && value.every(sound) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What all of them can do together. */
+export function mergeCapabilities(all: readonly (JsonObject | undefined)[]): JsonObject {
+  const merged: JsonObject = {}
+  for (const capabilities of all)
+    for (const [key, value] of Object.entries(capabilities ?? {})) {
+      const before = merged[key]
+      merged[key] = isObject(before) && isObject(value) ? mergeFlags(before, value) : value
+    }
+  return merged
+}
+
+function mergeFlags(a: JsonObject, b: JsonObject): JsonObject {
+  const merged = { ...a }
+  for (const [key, value] of Object.entries(b)) if (merged[key] !== true) merged[key] = value
+  return merged
+}
+
+/** Instructions of several servers, each under its name. */
+export function mergeInstructions(
+  all: readonly { name: string; text: Json | undefined }[],
+): string | undefined {
+  const told = all.filter(({ text }) => typeof text === 'string' && text !== '')
+  if (!told.length) return undefined
+  return told.map(({ name, text }) => `${name}:\n${text}`).join('\n\n')
+}

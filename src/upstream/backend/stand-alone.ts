@@ -1,0 +1,65 @@
+import { type Exchange, INTERNAL_ERROR, rpcError } from '../../mcp/index.ts'
+import { severalStateless } from '../aggregate/stateless.ts'
+import { resumed, withStates } from '../bridge/states.ts'
+import type { Resolved } from '../definition.ts'
+import type { Member } from '../pool/server.ts'
+import type { Fault } from '../rpc/link.ts'
+import type { Backend } from './front.ts'
+import { forwardStateless } from './modern-bytes.ts'
+import { type Stateless, type StatelessOptions, serveStateless } from './stateless.ts'
+
+export interface StandAloneParts {
+  members: readonly Member[]
+  /** The only one, unless clients know several by their names. */
+  only: Member | undefined
+  info: { name: string; version: string }
+  resolve(exchange: Exchange): Resolved[] | Fault
+  begin: StatelessOptions['begin']
+  onClash(uri: string, server: string): void
+  onDown(server: string, reason: string): void
+}
+
+/** Answers requests of 2026-07-28, each of which stands alone. */
+export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
+  const { members, only, info, resolve, begin, onClash, onDown } = parts
+
+  return async (exchange, given, text, door, form) => {
+    const refuse = ({ fault, busy, refused }: Fault) => {
+      const status = refused?.status ?? (busy ? 503 : 200)
+      return rpcError(exchange, status, { code: INTERNAL_ERROR, message: fault }, given.id, refused?.headers)
+    }
+    const resolved = resolve(exchange)
+    if ('fault' in resolved) return refuse(resolved)
+    const [first] = resolved as [Resolved]
+    const { replicas } = exchange
+
+    async function serve(server: Stateless, filter: Member['upstream']['filter']): Promise<Response> {
+      if (!replicas) return serveStateless(exchange, given, door, form, first, server, { filter, begin })
+      const request = await resumed(exchange, replicas, given, text)
+      if (request instanceof Response) return request
+      const lasting = withStates(server, replicas)
+      return serveStateless(exchange, request, door, form, first, lasting, { filter, begin })
+    }
+
+    if (!only) {
+      const branches = await Promise.all(
+        members.map(async ({ upstream: { name, filter }, stateless }, i) => {
+          const server = await stateless(resolved[i] as Resolved)
+          if ('fault' in server) onDown(name, server.fault)
+          return { name, filter, resolved: resolved[i] as Resolved, server }
+        }),
+      )
+      return serve(severalStateless(branches, info, onClash), undefined)
+    }
+    const { upstream, eras } = only
+    const asked = eras.of(first)
+    // A promise costs each call a turn, so what is known is not awaited.
+    const era = asked instanceof Promise ? await asked : asked
+    // A subscription is one that the gateway tells of reloads and ends, so it needs messages.
+    const listens = given.method === 'subscriptions/listen'
+    if (era === 'modern' && upstream.definition.server.type === 'streamable-http' && !listens)
+      return forwardStateless(exchange, given, text, first, upstream, { begin })
+    if (typeof era !== 'string') return refuse(era)
+    return serve(only.bridge(era), upstream.filter)
+  }
+}

@@ -1,0 +1,111 @@
+import type { Json, JsonObject } from '../../json/index.ts'
+import { INVALID_PARAMS, isObject, type ListKind } from '../../mcp/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
+import type { StatelessCall } from '../backend/stateless.ts'
+import type { Held } from '../pool/pool.ts'
+import type { Seat } from '../pool/session.ts'
+import type { Fault } from '../rpc/link.ts'
+import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
+
+const LISTS = {
+  toolsListChanged: 'tools',
+  promptsListChanged: 'prompts',
+  resourcesListChanged: 'resources',
+} as const
+
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
+/** Of which lists a subscription hears, as it was acknowledged. */
+export function grantedKinds({ params }: JsonObject): ReadonlySet<ListKind> {
+  const granted = isObject(params) && isObject(params.notifications) ? params.notifications : {}
+  return new Set(Object.entries(LISTS).flatMap(([key, list]) => (granted[key] === true ? [list] : [])))
+}
+
+/** How many streams want to hear of a resource, by the session that is subscribed to it. */
+const subscribers = new WeakMap<Seat, Map<string, number>>()
+
+/** `subscriptions/listen` in front of a session: acknowledged first, everything on it tagged with its id. */
+export async function listenInSession(
+  { message, onMessage, signal }: StatelessCall,
+  held: Held,
+): Promise<JsonObject | Fault | undefined> {
+  const { id, params } = message
+  const { seat } = held
+  const ready = await seat.ready
+  if ('fault' in ready) {
+    held.release()
+    return ready as Fault
+  }
+  const { notifications } = params
+  const named = isObject(notifications) ? notifications.resourceSubscriptions : undefined
+  const tooMany = Array.isArray(named) && named.length > MAX_SUBSCRIPTIONS
+  if (!isObject(notifications) || tooMany) {
+    held.release()
+    const text = tooMany
+      ? `params.notifications.resourceSubscriptions has more than ${MAX_SUBSCRIPTIONS} URIs`
+      : 'params.notifications must be an object such as {"toolsListChanged": true}'
+    return { jsonrpc: '2.0', id: id as Json, error: { code: INVALID_PARAMS, message: text } }
+  }
+  const wanted = notifications
+  const capabilities = isObject(ready.capabilities) ? ready.capabilities : {}
+  const can = (list: string, key: string) => isObject(capabilities[list]) && capabilities[list][key] === true
+  const granted: JsonObject = {}
+  const methods = new Set<string>()
+  for (const [key, list] of Object.entries(LISTS)) {
+    if (wanted[key] !== true || !can(list, 'listChanged')) continue
+    granted[key] = true
+    methods.add(`notifications/${list}/list_changed`)
+  }
+  const asked = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : []
+  const uris = can('resources', 'subscribe') ? asked.filter((uri) => typeof uri === 'string') : []
+  if (uris.length) granted.resourceSubscriptions = uris
+
+  const send = (method: string, body: JsonObject) => {
+    const tagged = { ...body, _meta: { ...metaOf(body), [SUBSCRIPTION_ID]: id as Json } }
+    onMessage({ jsonrpc: '2.0', method, params: tagged })
+  }
+  const listener = (method: string, body: JsonObject) => {
+    const updated = method === 'notifications/resources/updated' && uris.some((uri) => isBelow(body.uri, uri))
+    if (updated || methods.has(method)) send(method, body)
+  }
+  send(ACKNOWLEDGED, { notifications: granted })
+  seat.listeners.add(listener)
+  for (const uri of uris) subscribe(seat, uri)
+  return new Promise((resolve) => {
+    const end = () => {
+      seat.listeners.delete(listener)
+      for (const uri of uris) unsubscribe(seat, uri)
+      held.release()
+      resolve(undefined)
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+    seat.onEnd.add(end)
+  })
+}
+
+/** A server may tell of a part of what was subscribed to (2025-11-25, Resources). */
+function isBelow(updated: Json | undefined, uri: string): boolean {
+  return (
+    typeof updated === 'string' &&
+    (updated === uri || updated.startsWith(uri.endsWith('/') ? uri : `${uri}/`))
+  )
+}
+
+function subscribe(seat: Seat, uri: string): void {
+  const counts = subscribers.get(seat) ?? new Map<string, number>()
+  subscribers.set(seat, counts)
+  const count = counts.get(uri) ?? 0
+  counts.set(uri, count + 1)
+  if (count === 0)
+    seat.request('resources/subscribe', { uri }).answer.catch(unexpected('resources/subscribe'))
+}
+
+function unsubscribe(seat: Seat, uri: string): void {
+  const counts = subscribers.get(seat)
+  const count = counts?.get(uri) ?? 0
+  if (count > 1) counts?.set(uri, count - 1)
+  else if (counts?.delete(uri))
+    seat.request('resources/unsubscribe', { uri }).answer.catch(unexpected('resources/unsubscribe'))
+}

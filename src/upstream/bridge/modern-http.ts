@@ -1,0 +1,123 @@
+import { StringDecoder } from 'node:string_decoder'
+import { memory } from '../../access/memory.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
+import { type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../../mcp/index.ts'
+import { refusedCaller } from '../backend/forward.ts'
+import type { StatelessCall } from '../backend/stateless.ts'
+import type { Resolved } from '../definition.ts'
+import type { Fault } from '../rpc/link.ts'
+import { TOO_LARGE } from '../transport/channel.ts'
+import { eventParser } from '../transport/events.ts'
+import { mediaType, piecesOf, readText } from '../transport/http.ts'
+import { readTexts } from '../transport/messages.ts'
+import type { Upstream } from '../upstream.ts'
+
+const NAMED: Record<string, string> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+/** Trace context of the caller goes on with the call. */
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+
+/** Sends one request of 2026-07-28 to a streamable HTTP server and reads what it answers, message by message. */
+export async function requestHttp(
+  { http, limits, name, definition }: Upstream,
+  resolved: Resolved,
+  { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
+  declared: readonly ParamHeader[],
+): Promise<JsonObject | Fault | undefined> {
+  const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
+  const body = stringify(message.raw)
+  const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
+  if ('fault' in answer) return signal.aborted ? undefined : answer
+  let response: JsonObject | undefined
+  let rejected: string | undefined
+  const unfinished = memory.hold()
+  const take = (data: string) => {
+    for (const taken of readTexts(data)) {
+      if ('reason' in taken) {
+        // What answers nothing is lost alone.
+        if (taken.answers.length) rejected ??= taken.reason
+        continue
+      }
+      const { message: each } = taken
+      if (each.kind === 'response' && (each.id === message.id || each.id === null)) response ??= each.raw
+      else if (each.kind === 'notification') onMessage(each.raw)
+    }
+  }
+  try {
+    if (mediaType(answer) === 'text/event-stream') {
+      const parser = eventParser(
+        limits.maxResponseSize,
+        ({ data }) => take(data),
+        () => {
+          rejected ??= TOO_LARGE
+        },
+        unfinished,
+      )
+      const decoder = new StringDecoder('utf8')
+      for await (const chunk of piecesOf(answer)) {
+        parser(decoder.write(chunk))
+        if (response || rejected) break
+      }
+    } else {
+      const text = await readText(answer, limits.maxResponseSize)
+      if (text === undefined) rejected = TOO_LARGE
+      else take(text)
+    }
+  } catch {
+    // What is missing tells that the answer ended early.
+  }
+  unfinished.free()
+  if (signal.aborted) return undefined
+  if (response) return { ...response, id: message.id }
+  if (rejected !== undefined) return { fault: rejected }
+  const { statusCode: status } = answer
+  const refused = refusedCaller(answer, definition.forwardsAuthorization)
+  if (refused) return { fault: `The server ${name} refused the credentials`, refused } as Fault
+  if (status === 401 || status === 403)
+    return { fault: `The server ${name} refused the gateway's credentials (${status})` }
+  return {
+    fault: `The server ${name} ended the call ${status === 200 ? 'without an answer' : `with the status ${status}`}`,
+  }
+}
+
+function traced(headers: RequestHeaders): Record<string, string> {
+  return Object.fromEntries(
+    TRACE.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  )
+}
+
+/** The headers that mirror a request (2026-07-28, Request Metadata). */
+export function mirrored(
+  method: string,
+  params: JsonObject,
+  declared: readonly ParamHeader[],
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    'mcp-protocol-version': STATELESS_REVISIONS[0],
+    'mcp-method': method,
+  }
+  const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] as string] : undefined
+  if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name)
+  for (const { path, header } of declared) {
+    let value: unknown = params.arguments
+    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key]
+    if (value !== undefined && value !== null && typeof value !== 'object')
+      headers[header] = encodeHeader(String(value))
+  }
+  return headers
+}
+
+/** A header value, in Base64 behind a sentinel where it is not plain ASCII (Value Encoding). */
+export function encodeHeader(value: string): string {
+  const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+  const sentinel = value.startsWith('=?base64?') && value.endsWith('?=')
+  return plain && !sentinel ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
+}

@@ -1,0 +1,38 @@
+import type { Message, RequestId } from '../../mcp/index.ts'
+
+/**
+ * A connection to a session-based server that carries JSON-RPC messages both ways. One channel is one session
+ * of the server. It is never used again after it has closed.
+ */
+export interface Channel {
+  /** Sends one message. A fault says why it could not be taken; the channel may live on. */
+  send(text: string): { fault: string; busy?: true } | undefined
+  /** Ends the session and what carries it. */
+  close(): void
+  /** Resolves when nothing of it is left. */
+  readonly ended: Promise<void>
+}
+
+export interface ChannelEvents {
+  /** A message of the server, and its text on one line. */
+  message(message: Message, text: string): void
+  /** A message came that is not accepted; the request that it answers when that could be found. */
+  rejected(id: RequestId | undefined, reason: string): void
+  /** The channel closed without being asked to; the reason is a sentence for the caller. */
+  closed(reason: string): void
+}
+
+/** A text on one line: line breaks of JSON stand between its tokens only, so a space does as well. */
+export function oneLine(text: string): string {
+  if (!text.includes('\n') && !text.includes('\r')) return text
+  // Byte by byte, as a replacement takes long where there are very many.
+  const bytes = Buffer.from(text)
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === 10 || bytes[i] === 13) bytes[i] = 32
+  return bytes.toString()
+}
+
+/** What a caller hears of a fault of the gateway's own. */
+export const FAILED = 'Internal error'
+
+/** Why a message is rejected that is larger than `maxResponseSize`. */
+export const TOO_LARGE = 'The answer of the server is larger than maxResponseSize'

@@ -1,0 +1,77 @@
+import { type Json, JsonLimitError, type JsonObject, parse, stringify } from '../../json/index.ts'
+import { MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../../mcp/index.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { type ChannelEvents, oneLine } from './channel.ts'
+import { headsOf } from './heads.ts'
+
+/** One message of a server with its text on one line, or what is wrong with one that cannot be taken. */
+export type Taken = { message: Message; text: string } | Rejected
+
+export interface Rejected {
+  /** The requests that it answers; undefined for one that could not be found. */
+  answers: readonly (RequestId | undefined)[]
+  /** A sentence for the caller. */
+  reason: string
+}
+
+/** What other texts do not begin with, so that those need not be parsed. */
+const BEGINNING = /^\s*[{[]/
+
+/** Reads a text of a server as messages; nothing when it is not JSON. */
+export function readTexts(text: string): Taken[] {
+  if (!BEGINNING.test(text)) return []
+  const keys = protocolKeys(false)
+  let value: Json
+  try {
+    value = parse(text, keys)
+  } catch (error) {
+    return error instanceof JsonLimitError ? rejected(text, error.message) : []
+  }
+  if (keys.fault !== undefined) return rejected(text, keys.fault)
+  if (!Array.isArray(value)) return [{ message: read(value), text: text.trim() }]
+  if (value.length > MAX_BATCH) return rejected(text, `the batch has more than ${MAX_BATCH} messages`)
+  return value.map((item) => ({ message: read(item), text: stringify(item) }))
+}
+
+/** A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's own. */
+function read(value: Json): Message {
+  const message = readMessage(value)
+  if (message.kind !== 'response') return message
+  const raw: JsonObject = {}
+  for (const key of ['jsonrpc', 'id', 'result', 'error'])
+    if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
+  return { ...message, raw }
+}
+
+function rejected(text: string, fault: string): [Rejected] {
+  const heads = headsOf(text)
+  // A request or a notification of the server answers nothing, so it concerns no caller.
+  const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
+  return [{ answers, reason: `The server sent a message that is not accepted: ${fault}` }]
+}
+
+/** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
+export function deliver(
+  taken: readonly Taken[],
+  events: Pick<ChannelEvents, 'message' | 'rejected'>,
+  log: Logger,
+  about: object,
+): void {
+  for (const each of taken) {
+    if ('message' in each && each.message.kind !== 'invalid') {
+      events.message(each.message, oneLine(each.text))
+      continue
+    }
+    const { answers, reason } = 'reason' in each ? each : invalidAnswer(each.message)
+    log.warn({ ...about, reason }, 'rejected a message of an MCP server')
+    for (const id of answers) events.rejected(id, reason)
+  }
+}
+
+function invalidAnswer(message: Message): Rejected {
+  const { id, reason } = message as Extract<Message, { kind: 'invalid' }>
+  return {
+    answers: id === null ? [] : [id],
+    reason: `The server sent a message that is not accepted: ${reason}`,
+  }
+}
