@@ -1,4 +1,6 @@
 /** plantgw as a library: read and check configurations, and serve them from a program of your own. */
+
+export { type CheckOptions, check } from './build/check.ts'
 export {
   type Configuration,
   type ReadConfiguration,
@@ -10,7 +12,6 @@ export {
   type Settings,
 } from './config/index.ts'
 export { CODES, type Finding, type FindingCode, formatJson, formatText } from './findings/index.ts'
-export { type CheckOptions, check } from './gateway/check.ts'
-export { createGateway, type Gateway, type GatewayOptions, type Reload } from './gateway/gateway.ts'
+export { createGateway, type Gateway, type GatewayOptions, type Reload } from './server/gateway.ts'
 export { createLog } from './telemetry/log.ts'
 export { type Compiled, compile, RenderError, type Template } from './template/index.ts'

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
 import { request } from 'undici'
+import type { ConfigurationChange, PrefixChange } from '../build/difference.ts'
 import type { Settings } from '../config/index.ts'
 import { printableJson } from '../findings/frame.ts'
-import type { ConfigurationChange, PrefixChange } from '../gateway/difference.ts'
 import { originOf } from './origin.ts'
 import { loadSettings } from './settings.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfigurations, readSettings } from '../../src/config/index.ts'
 import { formatText } from '../../src/findings/index.ts'
-import { createGateway } from '../../src/gateway/gateway.ts'
+import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { check } from '../../src/build/check.ts'
 import { DEFAULT_LIMITS, readConfiguration } from '../../src/config/index.ts'
 import { applyIgnores, checkOf } from '../../src/findings/index.ts'
-import { check } from '../../src/gateway/check.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 import { type Imported, type ImportOptions, importOpenApi } from '../../src/openapi/index.ts'
 import { compileTools, createPools } from '../../src/tools/index.ts'

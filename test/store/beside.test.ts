@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mayClash } from '../../src/build/beside.ts'
+import { checkReading } from '../../src/build/check.ts'
 import { readConfiguration } from '../../src/config/index.ts'
-import { mayClash } from '../../src/gateway/beside.ts'
-import { checkReading } from '../../src/gateway/check.ts'
 import { sound } from './files.ts'
 
 const read = (text: string) => readConfiguration({ file: 'new.yaml', text }, {})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Reload } from '../../src/gateway/gateway.ts'
-import { watchStore } from '../../src/gateway/watch-store.ts'
+import type { Reload } from '../../src/server/gateway.ts'
+import { watchStore } from '../../src/server/watch-store.ts'
 import type { ConfigurationStore, Snapshot } from '../../src/store/index.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
 

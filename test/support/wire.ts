@@ -1,10 +1,10 @@
 import type { Hono } from 'hono'
 import { createCors } from '../../src/access/cors.ts'
 import { createHostGuard } from '../../src/access/rebinding.ts'
+import { buildTable, type Route } from '../../src/build/table.ts'
 import type { Cors } from '../../src/config/model.ts'
-import { type AppParts, createApp } from '../../src/gateway/app.ts'
-import { buildTable, type Route } from '../../src/gateway/table.ts'
 import { createHub, type Hub, type HubOptions, type Method, type Service } from '../../src/mcp/index.ts'
+import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 
 export interface Wire {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { check } from '../../src/build/check.ts'
 import { CODES, type CodeInfo, checkOf, type FindingCode } from '../../src/findings/index.ts'
-import { check } from '../../src/gateway/check.ts'
 
 /** An example of the catalogue inside the least configuration that it needs. */
 function wrap(text: string): string {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { check } from '../../src/build/check.ts'
 import { applyIgnores, CODES, formatText } from '../../src/findings/index.ts'
-import { check } from '../../src/gateway/check.ts'
 import { maskSecrets } from '../../src/lint/practice/secrets.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { toFinding } from '../../build/prepare.ts'
 import {
   type Configuration,
   DEFAULT_LIMITS,
@@ -9,7 +10,6 @@ import {
 } from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
 import { nearest } from '../../findings/index.ts'
-import { toFinding } from '../../gateway/prepare.ts'
 import { type CallContext, compileTools, createPools, type UpstreamRequest } from '../../tools/index.ts'
 import { addHeader } from '../header.ts'
 import { printFindings } from '../print.ts'

@@ -1,5 +1,5 @@
+import type { Table } from '../../build/table.ts'
 import type { Settings } from '../../config/index.ts'
-import type { Table } from '../../gateway/table.ts'
 
 /** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */
 export function banner({ routes }: Table, { host, plants }: Settings, port: number): string {

@@ -16,9 +16,9 @@ import { createPools } from '../tools/index.ts'
 import { assemble, everything } from './assemble.ts'
 import { mayClash } from './beside.ts'
 import { type CostOptions, costsOf } from './cost.ts'
-import type { Loaded } from './gateway.ts'
 import type { Prepared } from './prepare.ts'
 import { rulesOf } from './rules.ts'
+import type { Loaded } from './types.ts'
 
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>

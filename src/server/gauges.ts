@@ -1,7 +1,7 @@
 import { memory } from '../access/memory.ts'
+import type { Table } from '../build/table.ts'
 import type { Hub } from '../mcp/index.ts'
 import type { GaugeDefinition } from '../telemetry/metrics.ts'
-import type { Table } from './table.ts'
 
 /** What metrics tell of the moment. */
 export function gaugesOf(

@@ -1,8 +1,8 @@
+import type { Table } from '../build/table.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
 import { type Receiver, receiveReloads } from '../notify/receive.ts'
 import { notifierKey } from '../notify/send.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { Table } from './table.ts'
 
 export interface Receivers {
   /** Listens where the process's notifier and those of the configurations send to, and nowhere else. */

@@ -1,9 +1,9 @@
 import { createPools } from '../tools/index.ts'
 import { assemble, everything } from './assemble.ts'
-import type { GatewayOptions, Loaded } from './gateway.ts'
 import { rulesOf } from './rules.ts'
 import { fromPaths } from './source.ts'
 import { buildTable, type Table } from './table.ts'
+import type { BuildOptions, Loaded } from './types.ts'
 
 /** The table that a gateway would serve, made of the sound configurations; nothing is started or called. */
 export async function previewTable({
@@ -13,7 +13,7 @@ export async function previewTable({
   log,
   version,
   skipInvalid,
-}: GatewayOptions): Promise<Loaded & { table: Table }> {
+}: BuildOptions): Promise<Loaded & { table: Table }> {
   const source = typeof paths === 'function' ? paths : fromPaths(paths)
   const reading = await source(env, rulesOf(settings))
   const { limits, tenants } = settings

@@ -4,45 +4,30 @@ import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { Quota } from '../access/quota.ts'
 import { createHostGuard } from '../access/rebinding.ts'
 import { refusals } from '../access/refusals.ts'
+import { assemble, everything } from '../build/assemble.ts'
+import { type ConfigurationChange, differenceOf } from '../build/difference.ts'
+import type { PrepareContext } from '../build/prepare.ts'
+import { startProxies, without } from '../build/proxies.ts'
+import { rulesOf } from '../build/rules.ts'
+import { type ConfigurationSource, fromPaths } from '../build/source.ts'
+import { buildTable, changed, EMPTY_TABLE, type Table } from '../build/table.ts'
+import type { BuildOptions, Loaded } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
-import type { Settings } from '../config/index.ts'
-import { type Finding, hasErrors } from '../findings/index.ts'
+import { hasErrors } from '../findings/index.ts'
 import { createHub, type Hub } from '../mcp/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
-import type { Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { createPools } from '../tools/index.ts'
 import { createProxy, type McpProxy } from '../upstream/index.ts'
 import { createApp } from './app.ts'
-import { assemble, everything } from './assemble.ts'
-import { type ConfigurationChange, differenceOf } from './difference.ts'
 import { gaugesOf } from './gauges.ts'
 import { createOwnPages } from './own-pages.ts'
-import type { PrepareContext } from './prepare.ts'
-import { startProxies, without } from './proxies.ts'
 import { createReloads, type Reloads } from './reloads.ts'
-import { rulesOf } from './rules.ts'
-import { type ConfigurationSource, fromPaths } from './source.ts'
 import { statusOf } from './status.ts'
-import { buildTable, changed, EMPTY_TABLE, type Table } from './table.ts'
 
-export interface GatewayOptions {
-  /** Configuration files and folders, or what else reads configurations. */
-  paths: readonly string[] | ConfigurationSource
-  settings: Settings
-  env: Readonly<Record<string, string | undefined>>
-  log: Logger
-  version: string
-  /** Serve the sound configurations although others have errors. */
-  skipInvalid?: boolean
+export interface GatewayOptions extends BuildOptions {
   /** Hears of every table that is swapped in. */
   onTable?: (table: Table) => void
-}
-
-export interface Loaded {
-  findings: Finding[]
-  /** Text of the files read, for code frames. */
-  sources: ReadonlyMap<string, string>
 }
 
 /** What a reload came to. */

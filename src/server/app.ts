@@ -6,6 +6,7 @@ import { peerOf } from '../access/peer.ts'
 import { type Quota, sharerOf } from '../access/quota.ts'
 import type { HostGuard } from '../access/rebinding.ts'
 import { Stay } from '../access/stay.ts'
+import type { Route, Table } from '../build/table.ts'
 import type { Cluster } from '../cluster/index.ts'
 import {
   departureOf,
@@ -27,7 +28,6 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { OwnPages } from './own-pages.ts'
 import { type OnForward, proofOf, replicasOf } from './replicas.ts'
-import type { Route, Table } from './table.ts'
 
 export interface AppParts {
   /** The table of the moment; a request keeps the one it began with. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
+import type { Table } from '../build/table.ts'
 import type { Hub } from '../mcp/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { PastReload } from './reloads.ts'
-import type { Table } from './table.ts'
 
 /** What is live, as `GET /_status` answers it. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {
