@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml'
-import type * as Config from '../src/config/index.ts'
-import type * as Lint from '../src/lint/index.ts'
+import type * as Checks from '../src/checks/index.ts'
+import type * as Lint from '../src/checks/templates/index.ts'
 import { spread } from './process.ts'
 
 /** Linting 1,000 configurations of 10 tools beside parsing their YAML, in rounds that take turns. */
@@ -61,11 +61,11 @@ function milliseconds(work: () => void): number {
 }
 
 /** The built modules: tsx would add work of its own to every closure. */
-async function built(): Promise<typeof Config & typeof Lint> {
-  const [config, lint] = ['config', 'lint'].map(
+async function built(): Promise<typeof Checks & typeof Lint> {
+  const [checks, templates] = ['checks', 'checks/templates'].map(
     (room) => new URL(`../dist/${room}/index.js`, import.meta.url).href,
   )
-  return { ...(await import(config as string)), ...(await import(lint as string)) }
+  return { ...(await import(checks as string)), ...(await import(templates as string)) }
 }
 
 export async function lintBench(): Promise<string> {
@@ -76,7 +76,7 @@ export async function lintBench(): Promise<string> {
   const reading: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     parsing.push(milliseconds(() => texts.forEach((text) => void parseDocument(text))))
-    const reads: Config.ReadConfiguration[] = []
+    const reads: ReturnType<typeof readConfiguration>[] = []
     reading.push(
       milliseconds(() => {
         for (const text of texts) reads.push(readConfiguration({ file: 'a.yaml', text }, {}))

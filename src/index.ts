@@ -1,13 +1,12 @@
 /** plantgw as a library: read and check configurations, and serve them from a program of your own. */
 
 export { type CheckOptions, check } from './build/check.ts'
+export { readConfiguration, readConfigurations } from './checks/index.ts'
 export {
   type Configuration,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type ReadSettings,
-  readConfiguration,
-  readConfigurations,
   readSettings,
   type Settings,
 } from './config/index.ts'

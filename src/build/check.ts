@@ -1,16 +1,14 @@
+import { checkTogether, readConfiguration, readConfigurations } from '../checks/index.ts'
+import { lintPractice, type PracticeOptions, secretsIn } from '../checks/practice/index.ts'
 import {
-  checkTogether,
   DEFAULT_LIMITS,
   DEFAULT_SERVER_LIMITS,
   type ReadConfiguration,
   type ReadConfigurationsResult,
-  readConfiguration,
-  readConfigurations,
   type Settings,
   type Source,
 } from '../config/index.ts'
 import { sortFindings } from '../findings/index.ts'
-import { lintPractice, type PracticeOptions, secretsIn } from '../lint/practice/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { createPools } from '../tools/index.ts'
 import { assemble, everything } from './assemble.ts'

@@ -1,6 +1,6 @@
+import { lintTemplates } from '../checks/templates/index.ts'
 import type { Configuration, ReadConfiguration } from '../config/index.ts'
 import type { Finding, Range } from '../findings/index.ts'
-import { lintTemplates } from '../lint/index.ts'
 import { type PrepareContext, type Prepared, prepare } from './prepare.ts'
 
 /**

@@ -1,4 +1,5 @@
-import type { CheckTogetherOptions, Settings } from '../config/index.ts'
+import type { CheckTogetherOptions } from '../checks/index.ts'
+import type { Settings } from '../config/index.ts'
 
 /** Paths that the gateway keeps for itself. */
 export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {

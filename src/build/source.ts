@@ -1,11 +1,9 @@
+import { type CheckTogetherOptions, readConfigurations, readerKeeper } from '../checks/index.ts'
 import {
-  type CheckTogetherOptions,
   createFileReader,
   type Env,
   type ReadConfiguration,
   type ReadConfigurationsResult,
-  readConfigurations,
-  readerKeeper,
   takeTurns,
 } from '../config/index.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'

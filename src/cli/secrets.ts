@@ -1,5 +1,5 @@
+import { maskSecrets, secretsIn } from '../checks/practice/secrets.ts'
 import type { Finding } from '../findings/index.ts'
-import { maskSecrets, secretsIn } from '../lint/practice/secrets.ts'
 
 /** The texts as frames may show them: a secret, also one beside what a finding is about, is no one's to read in a log. */
 export function withoutSecrets(

@@ -1,5 +1,5 @@
 import type { ClusterSettings } from './model.ts'
-import type { Report } from './rules.ts'
+import type { Report } from './report.ts'
 import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field

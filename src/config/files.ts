@@ -3,20 +3,24 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
-import type { CheckTogetherOptions } from './check.ts'
 import type { FileReader } from './known-files.ts'
 import { expectFiles } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { leadsOutside, outsideFinding } from './outside.ts'
-import { type Env, MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
-import { createReader, type Reader } from './reader.ts'
+import { MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
 import { takeTurns } from './turns.ts'
 
-export interface ReadConfigurationsOptions extends CheckTogetherOptions {
+/** Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing. */
+export interface Reader {
+  /** As `readConfiguration`; the one of the last time where file and text are the same. */
+  read(source: Source): ReadConfiguration | Promise<ReadConfiguration>
+  /** As `checkTogether`; what is checked here is the last time for the next `read`. */
+  together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]>
+}
+
+export interface ReadFilesOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Made with the same environment and options: what it has read before is not read again. */
-  reader?: Reader
   /** Reads what are many files; absent: they are read as few are. */
   files?: FileReader
 }
@@ -31,15 +35,15 @@ export interface ReadConfigurationsResult {
 }
 
 /**
- * Reads files and folders and checks all of them together. Never throws.
+ * Reads files and folders, and checks all of them together. Never throws.
  * @param paths a folder stands for every `*.yaml` and `*.yml` in and below it, hidden ones and
  *   `plantgw.lint.yaml` apart; `-` is standard
  *   input; a file that is named twice is read once
  */
-export async function readConfigurations(
+export async function readFiles(
   paths: readonly string[],
-  env: Env,
-  options: ReadConfigurationsOptions = {},
+  reader: Reader,
+  options: ReadFilesOptions = {},
 ): Promise<ReadConfigurationsResult> {
   const findings: Finding[] = []
   const files = new Map<string, string>()
@@ -54,7 +58,6 @@ export async function readConfigurations(
   }
   for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
   expectFiles(files.size)
-  const { reader = createReader(env, options) } = options
   const configurations: ReadConfiguration[] = []
   const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))
   const names = [...files.values()]
@@ -97,7 +100,7 @@ async function* inTurn<T, R>(items: readonly T[], work: (item: T) => R | Promise
 }
 
 /**
- * The files that a path stands for, as `readConfigurations` reads them; adds a finding where there are none.
+ * The files that a path stands for, as `readFiles` reads them; adds a finding where there are none.
  * @param folders takes the folders in which these files are, those behind symbolic links too
  * @param outside takes the files that are links to somewhere else than in or below the folder
  */
@@ -171,7 +174,7 @@ export async function readSource(file: string, findings: Finding[]): Promise<Sou
 }
 
 function readStdin(
-  { stdin = () => readFileSync(0) }: ReadConfigurationsOptions,
+  { stdin = () => readFileSync(0) }: ReadFilesOptions,
   findings: Finding[],
 ): Source | undefined {
   try {

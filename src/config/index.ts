@@ -1,9 +1,9 @@
-export { type CheckTogetherOptions, checkTogether } from './check.ts'
 export {
   filesOf,
-  type ReadConfigurationsOptions,
   type ReadConfigurationsResult,
-  readConfigurations,
+  type Reader,
+  type ReadFilesOptions,
+  readFiles,
   readSource,
 } from './files.ts'
 export { createFileReader } from './known-files.ts'
@@ -12,15 +12,13 @@ export type * from './model.ts'
 export { DEFAULT_LIMITS, serverNames } from './model.ts'
 export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
 export { leadsOutside, outsideFinding } from './outside.ts'
-export {
-  type Env,
-  type Locate,
-  type Path,
-  type ReadConfiguration,
-  readConfiguration,
-  type Source,
+export type {
+  Env,
+  Locate,
+  Path,
+  ReadConfiguration,
+  Source,
 } from './read.ts'
-export { createReader, type Reader, readerKeeper } from './reader.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export { DEFAULT_SERVER_LIMITS, type ServerLimits } from './server-limits.ts'
 export { type ReadSettings, readSettings, type SettingsFlags } from './settings.ts'

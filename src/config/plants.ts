@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { PlantSettings, PlantStorage } from './model.ts'
-import { checkTokens, type Report } from './rules.ts'
+import { checkTokens, type Report } from './report.ts'
 import { checkStorage } from './storage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field

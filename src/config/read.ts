@@ -8,7 +8,6 @@ import { lateLocator } from './late.ts'
 import { locator, type Nodes, nodesOf } from './locate.ts'
 import type { Configuration } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
-import { checkFields } from './rules.ts'
 import { pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
@@ -56,14 +55,9 @@ export interface ReadConfiguration extends Source {
 export const MAX_FILE_SIZE = 4 * 1024 * 1024
 
 /**
- * Reads one configuration: YAML, environment variables, schema, and what one field says about another. What its
- * names refer to is checked by `checkTogether`. Never throws.
+ * Reads one configuration: YAML, environment variables, schema. What its fields say about each other, and what its
+ * names refer to, is checked by the room above. Never throws.
  */
-export function readConfiguration(source: Source, env: Env): ReadConfiguration {
-  return atOnce(configurationSteps(source, env))
-}
-
-/** The same, with pauses. */
 export function* configurationSteps(source: Source, env: Env): Steps<ReadConfiguration> {
   const { file } = source
   const read = yield* schemaFileSteps(source, env, 'configuration')
@@ -84,8 +78,6 @@ export function* configurationSteps(source: Source, env: Env): Steps<ReadConfigu
   yield
   const context = { file, text: source.text, nodes, locate, findings, doubtful }
   readArguments(configuration.tools, context)
-  yield
-  checkFields(configuration, context)
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
 }
 

@@ -1,5 +1,5 @@
-import { sampleArgs } from '../lint/samples.ts'
-import { toolSubjects } from '../lint/subjects.ts'
+import { sampleArgs } from '../checks/samples.ts'
+import { toolSubjects } from '../checks/subjects.ts'
 import { type CompiledTool, compileTools, createPools } from '../tools/index.ts'
 import { type CheckEndpointsOptions, DEFAULTS, type Read, type Step, type Target } from './types.ts'
 import { userOf } from './user.ts'

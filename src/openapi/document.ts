@@ -1,8 +1,8 @@
 import { parseDocument } from 'yaml'
+import { jsonFault } from '../checks/json-fault.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { jsonFault } from '../lint/json-fault.ts'
 import { isMap } from './values.ts'
 
 export type Version = '2.0' | '3.0' | '3.1'

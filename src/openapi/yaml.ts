@@ -1,5 +1,5 @@
 import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
-import { secretsIn } from '../lint/practice/secrets.ts'
+import { secretsIn } from '../checks/practice/secrets.ts'
 import type { WrittenTool } from './tool.ts'
 
 export interface Written {

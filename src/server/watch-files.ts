@@ -1,4 +1,5 @@
-import { type Env, readConfiguration, readSource } from '../config/index.ts'
+import { readConfiguration } from '../checks/index.ts'
+import { type Env, readSource } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { type Env, filesOf, LINT_CONFIG_FILE, readConfigurations } from '../config/index.ts'
+import { readConfigurations } from '../checks/index.ts'
+import { type Env, filesOf, LINT_CONFIG_FILE } from '../config/index.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
 import {
   byName,

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
-import { checkTogether, DEFAULT_LIMITS, readConfiguration } from '../../src/config/index.ts'
-import { lintTemplates } from '../../src/lint/index.ts'
+import { checkTogether, readConfiguration } from '../../src/checks/index.ts'
+import { lintTemplates } from '../../src/checks/templates/index.ts'
+import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { compileTools, createPools } from '../../src/tools/index.ts'
 
 const env = { SET: 'set' }

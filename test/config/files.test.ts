@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { readConfigurations } from '../../src/config/index.ts'
+import { readConfigurations } from '../../src/checks/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plantgw-files-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { checkTogether, readConfiguration } from '../../src/config/index.ts'
+import { checkTogether, readConfiguration } from '../../src/checks/index.ts'
 import {
   CODES,
   checkOf,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checkTogether, readConfiguration } from '../../src/config/index.ts'
+import { checkTogether, readConfiguration } from '../../src/checks/index.ts'
 
 /** Files made to take time by the square of their size, or to use up the stack; the code that each gives first. */
 const many = 20_000

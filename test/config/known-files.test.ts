@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { readConfigurations } from '../../src/checks/index.ts'
 import { lookAt } from '../../src/config/file-thread.ts'
-import { createFileReader, readConfigurations, type Source } from '../../src/config/index.ts'
+import { createFileReader, type Source } from '../../src/config/index.ts'
 import type { Finding } from '../../src/findings/index.ts'
 
 const text = (i: number) => `name: s-${i}\nrouters: [{server: s, prefix: /s-${i}}]\nservers: [{name: s}]\n`

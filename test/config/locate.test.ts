@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { readConfiguration } from '../../src/config/index.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
 
 const read = (text: string, env = {}) => readConfiguration({ file: 'a.yaml', text }, env)
 const slice = (text: string, range: { start: { offset: number }; end: { offset: number } } | undefined) =>

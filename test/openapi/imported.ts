@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { check } from '../../src/build/check.ts'
-import { DEFAULT_LIMITS, readConfiguration } from '../../src/config/index.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
+import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { applyIgnores, checkOf } from '../../src/findings/index.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 import { type Imported, type ImportOptions, importOpenApi } from '../../src/openapi/index.ts'

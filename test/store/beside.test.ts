@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mayClash } from '../../src/build/beside.ts'
 import { checkReading } from '../../src/build/check.ts'
-import { readConfiguration } from '../../src/config/index.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
 import { sound } from './files.ts'
 
 const read = (text: string) => readConfiguration({ file: 'new.yaml', text }, {})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readConfiguration } from '../../src/config/index.ts'
-import { lintTemplates } from '../../src/lint/index.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
+import { lintTemplates } from '../../src/checks/templates/index.ts'
 import { compile } from '../../src/template/index.ts'
 import { templateMemo } from '../../src/template/memo.ts'
 

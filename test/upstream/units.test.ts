@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readConfiguration } from '../../src/config/index.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
 import { createSeveral } from '../../src/upstream/aggregate/several.ts'
 import { createBackoff } from '../../src/upstream/backoff.ts'
 import { canonical } from '../../src/upstream/bridge/meta.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { check } from '../../src/build/check.ts'
+import { maskSecrets } from '../../src/checks/practice/secrets.ts'
 import { applyIgnores, CODES, formatText } from '../../src/findings/index.ts'
-import { maskSecrets } from '../../src/lint/practice/secrets.ts'
 
 /**
  * What `validate` tells beyond reading and templates. Each golden file is a configuration and, below

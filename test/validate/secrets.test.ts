@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { secretsIn } from '../../src/lint/practice/index.ts'
+import { secretsIn } from '../../src/checks/practice/index.ts'
 
 /** Characters without a pattern, so that no file here holds what scanners take for a secret. */
 function random(length: number, alphabet = `${upper}${upper.toLowerCase()}0123456789`): string {

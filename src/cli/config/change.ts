@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { type ReadConfigurationsResult, readConfiguration } from '../../config/index.ts'
+import { readConfiguration } from '../../checks/index.ts'
+import type { ReadConfigurationsResult } from '../../config/index.ts'
 import type { HistoryEntry, StoredConfiguration } from '../../store/index.ts'
 import { applyReading } from './apply.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readConfigurations } from '../../config/index.ts'
+import { readConfigurations } from '../../checks/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { ConfigurationStore, HistoryEntry, StoredConfiguration } from '../../store/index.ts'
 import { printFindings } from '../print.ts'

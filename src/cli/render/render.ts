@@ -1,13 +1,7 @@
 import { Command, Option } from 'commander'
 import { toFinding } from '../../build/prepare.ts'
-import {
-  type Configuration,
-  DEFAULT_LIMITS,
-  type Env,
-  readConfigurations,
-  type Server,
-  type Tool,
-} from '../../config/index.ts'
+import { readConfigurations } from '../../checks/index.ts'
+import { type Configuration, DEFAULT_LIMITS, type Env, type Server, type Tool } from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
 import { nearest } from '../../findings/index.ts'
 import { type CallContext, compileTools, createPools, type UpstreamRequest } from '../../tools/index.ts'

@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { Fixed } from '../../checks/fix.ts'
 import type { ReadConfiguration } from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
 import type { Finding } from '../../findings/index.ts'
-import type { Fixed } from '../../lint/fix.ts'
 import type { Policy } from './policy.ts'
 import type { ReportFlags } from './report.ts'
 

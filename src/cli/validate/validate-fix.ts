@@ -1,13 +1,8 @@
-import {
-  type CheckTogetherOptions,
-  checkTogether,
-  type Env,
-  type ReadConfiguration,
-  readConfigurations,
-} from '../../config/index.ts'
+import { fixFile } from '../../checks/fix.ts'
+import { type CheckTogetherOptions, checkTogether, readConfigurations } from '../../checks/index.ts'
+import { lintTemplates } from '../../checks/templates/index.ts'
+import type { Env, ReadConfiguration } from '../../config/index.ts'
 import { withMeant } from '../../findings/index.ts'
-import { fixFile } from '../../lint/fix.ts'
-import { lintTemplates } from '../../lint/index.ts'
 import { fixedLine, type Mended, rewrite, withoutSilenced } from './mend.ts'
 import type { Policy } from './policy.ts'
 

@@ -1,4 +1,4 @@
-import { readConfiguration } from '../../../src/config/index.ts'
+import { readConfiguration } from '../../../src/checks/index.ts'
 import { CODES, formatText } from '../../../src/findings/index.ts'
 import { holds, type Target } from '../target.ts'
 

@@ -1,0 +1,8 @@
+export {
+  createReader,
+  type ReadConfigurationsOptions,
+  readConfiguration,
+  readConfigurations,
+  readerKeeper,
+} from './reader.ts'
+export { type CheckTogetherOptions, checkTogether } from './together.ts'

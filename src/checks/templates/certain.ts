@@ -1,0 +1,85 @@
+import type { CommandNode, Node, Operand, PipeNode, RenderError, Tree } from '../../template/index.ts'
+import type { Args } from '../subjects.ts'
+import { schemaAt } from './body.ts'
+import type { Ref } from './walk.ts'
+
+/** What the engine says when a value is of the wrong type, whatever it holds. */
+const OF_TYPE =
+  /^(?:len of type|can't index item of type|cannot index slice\/array with type|value has type|can't slice item of type|incompatible types|non-comparable type|invalid type for comparison|wrong type for value|can't evaluate field|range can't iterate over)/
+
+/**
+ * Whether a rendering that failed with samples fails with every value that a call may give: it was the type of a
+ * value that did not fit, and that type is declared. What a function made of a value may be of any type.
+ */
+export function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: Args): boolean {
+  if (error.kind !== 'exec' || !OF_TYPE.test(error.message)) return false
+  const commands = commandsAt(tree, error)
+  if (!commands) return false
+  const operands = commands.flatMap((command, i) => inputs(command, i === commands.length - 1))
+  return (
+    operands.every((one) => isConstant(one) || isDeclared(one, refs, args)) &&
+    operands.some((one) => !isConstant(one))
+  )
+}
+
+/** What the last command is given; those before it in the pipeline must be plain values. */
+function inputs({ operands }: CommandNode, last: boolean): readonly Operand[] {
+  return last && operands[0]?.type === 'identifier' ? operands.slice(1) : operands
+}
+
+function isConstant({ type }: Operand): boolean {
+  return type === 'string' || type === 'number' || type === 'bool'
+}
+
+function isDeclared({ type, start, end }: Operand, refs: readonly Ref[], args: Args): boolean {
+  if (type !== 'field' && type !== 'variable' && type !== 'dot') return false
+  const here = refs.filter((ref) => ref.start === start && ref.end === end)
+  return here.length > 0 && here.every(({ path }) => hasType(path, args))
+}
+
+/** Of a field that a declared scalar does not have, the scalar counts; a free object may have any. */
+function hasType(path: readonly string[], args: Args): boolean {
+  if (path[0] === 'Config' || (path[0] === 'Request' && path[1] === 'Headers')) return path.length > 1
+  if (path[0] !== 'Args') return false
+  let found = false
+  for (let length = 2; length <= path.length; length++) {
+    const schema = schemaAt(args, path.slice(0, length))
+    if (!schema) break
+    const below = path[length]
+    if (typeof schema.type === 'string')
+      found = below === undefined || (schema.type !== 'object' && below !== '*')
+  }
+  return found
+}
+
+/** The commands of a pipeline up to the innermost one in which the error is. */
+function commandsAt(tree: Tree, { start, end }: RenderError): CommandNode[] | undefined {
+  let found: CommandNode[] | undefined
+  const inPipe = (pipe: PipeNode): void => {
+    for (const [i, command] of pipe.commands.entries()) {
+      if (command.start <= start && end <= command.end) found = pipe.commands.slice(0, i + 1)
+      for (const operand of command.operands) inOperand(operand)
+    }
+  }
+  const inOperand = (operand: Operand): void => {
+    if (operand.type === 'pipe') inPipe(operand)
+    else if (operand.type === 'chain') inOperand(operand.node)
+  }
+  const inList = (nodes: readonly Node[]): void => {
+    for (const node of nodes) {
+      if ('pipe' in node && node.pipe) {
+        // What a `range` cannot go through is told at the whole action, or at its pipeline.
+        if (node.type === 'range' && (node.start === start || node.pipe.start === start))
+          found = node.pipe.commands
+        inPipe(node.pipe)
+      }
+      if ('list' in node) {
+        inList(node.list)
+        inList(node.elseList ?? [])
+      }
+    }
+  }
+  inList(tree.root)
+  for (const body of tree.definitions.values()) if (body !== tree.root) inList(body)
+  return found
+}

@@ -1,0 +1,124 @@
+import type { Configuration, Env, Path, ReadConfiguration, Server } from '../../config/index.ts'
+import { limited } from '../../config/read.ts'
+import { type Finding, finding, nearest } from '../../findings/index.ts'
+import { type Memo, templateMemo } from '../../template/memo.ts'
+import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
+import type { Report } from './names.ts'
+import { type Context, checkTemplate } from './template.ts'
+import { checkUsage, namesOf, type ReportAt, type Used } from './usage.ts'
+import type { Ref } from './walk.ts'
+
+/** A file with so many findings is not looked at any further. */
+const MAX_FINDINGS = 1000
+
+/**
+ * Finds what is wrong with the templates of a configuration although it can be read: errors for what fails when
+ * it is called, warnings for what is doubtful. All at once, sorted, each at its place in the file; those that
+ * leave no doubt carry a `fix`. Pure; never throws.
+ * @param env what `env` of templates reads
+ * @param memo what the same run has found out of their texts already
+ */
+export function lintTemplates(read: ReadConfiguration, env: Env, memo = templateMemo(env)): Finding[] {
+  const { configuration, file } = read
+  if (!configuration) return []
+  const findings: Finding[] = []
+  const seen = new Set<string>()
+  const add = (found: Finding) => {
+    const { code, range, message } = found
+    const key = JSON.stringify([code, range?.start.offset, range?.end.offset, message])
+    if (!seen.has(key)) findings.push(found)
+    seen.add(key)
+  }
+  const context: Context = { env, memo, config: configReader(env, memo) }
+  const reportAt: ReportAt = (code, path, message, hint) => {
+    const range = read.locate(path) ?? read.locate.key(path)
+    add(finding(code, file, message, { ...(range && { range }), hint }))
+  }
+  const check = (subject: Subject): Ref[] => checkTemplate(subject, context, reporter(read, subject, add))
+
+  for (const [i, tool] of configuration.tools.entries()) {
+    if (findings.length >= MAX_FINDINGS) return limited(findings, file)
+    const subjects = toolSubjects(configuration, tool, i)
+    const used: Used[] = subjects.subjects.map((subject) => ({
+      key: subject.path.slice(2).join('.'),
+      refs: check(subject),
+    }))
+    checkUsage(subjects, used, reportAt)
+  }
+  const prompts = new Map<number, Ref[]>()
+  for (const subject of otherSubjects(configuration)) {
+    const refs = check(subject)
+    if (subject.phase === 'prompt') {
+      const i = subject.path[1] as number
+      prompts.set(i, [...(prompts.get(i) ?? []), ...refs])
+    }
+  }
+  checkPrompts(configuration, prompts, reportAt)
+  return limited(findings, file)
+}
+
+/** Reports at places of one template; a fix only where the file holds exactly what it replaces. */
+function reporter(read: ReadConfiguration, { path, source }: Subject, add: (found: Finding) => void): Report {
+  let reported = 0
+  return (code, { start, end }, message, hint, { severity, fix } = {}) => {
+    // More are not shown, and to find each in its file takes time by the length of the template.
+    if (reported++ > MAX_FINDINGS) return
+    const range = read.locate(path, start, end) ?? read.locate.key(path)
+    const exact = range && read.text.slice(range.start.offset, range.end.offset) === source.slice(start, end)
+    add(
+      finding(code, read.file, message, {
+        ...(severity && { severity }),
+        ...(range && { range }),
+        ...(hint !== undefined && { hint }),
+        ...(fix !== undefined && exact && { fix: { range, text: fix } }),
+      }),
+    )
+  }
+}
+
+function checkPrompts(
+  { prompts }: Configuration,
+  refs: ReadonlyMap<number, readonly Ref[]>,
+  report: ReportAt,
+) {
+  for (const [i, { arguments: args }] of prompts.entries()) {
+    const { names, whole } = namesOf(refs.get(i) ?? [], NO_ARGS)
+    const declared = args.map(({ name }) => name)
+    const misspelt = new Set(
+      [...names].filter((name) => !declared.includes(name)).map((name) => nearest(name, declared)),
+    )
+    for (const [j, { name }] of args.entries()) {
+      if (whole || names.has(name) || misspelt.has(name)) continue
+      const path: Path = ['prompts', i, 'arguments', j, 'name']
+      report(
+        'template-unused',
+        path,
+        `nothing uses the argument \`${name}\``,
+        'Use it in a text, or remove it',
+      )
+    }
+  }
+}
+
+/** `.Config` of each server as it is at run time, rendered once. */
+function configReader(env: Env, memo: Memo): (server: Server) => Record<string, string> {
+  const known = new Map<Server, Record<string, string>>()
+  const render = (source: string): string => {
+    if (!source.includes('{{')) return source
+    const { template } = memo.compile(source, { place: 'text', env, roots: {} })
+    try {
+      return template?.render({}) ?? 'sample'
+    } catch {
+      // What is wrong with it is told at its own place.
+      return 'sample'
+    }
+  }
+  return (server) => {
+    const found = known.get(server)
+    if (found) return found
+    const entries = Object.entries(server.config).map(([key, source]) => [key, render(source)])
+    const config = Object.fromEntries(entries) as Record<string, string>
+    known.set(server, config)
+    return config
+  }
+}

@@ -1,0 +1,190 @@
+import type { Env, Server } from '../../config/index.ts'
+import type { Finding } from '../../findings/index.ts'
+import { stringify } from '../../json/index.ts'
+import type { Span, TemplateError } from '../../template/index.ts'
+import type { Memo } from '../../template/memo.ts'
+import { isJsonFrame } from '../../template/places/auto.ts'
+import { jsonFault } from '../json-fault.ts'
+import type { Args, Subject } from '../subjects.ts'
+import { checkValue } from './body.ts'
+import { checkBroken, tellSyntax } from './broken.ts'
+import { checkCommands } from './commands.ts'
+import { nearestKeyword } from './keywords.ts'
+import { checkLiteralText } from './literal.ts'
+import { checkRef, type Report } from './names.ts'
+import { recover } from './recover.ts'
+import { checkAnswer, checkRendering } from './render.ts'
+import { type Ref, walk } from './walk.ts'
+
+/** More findings of one template help nobody. */
+const MAX_FINDINGS = 100
+
+/** Whether something is told already at a place, findings of one code apart. */
+type Known = (span: Span, ...except: Finding['code'][]) => boolean
+
+export interface Context {
+  env: Env
+  memo: Memo
+  config: (server: Server) => Record<string, string>
+}
+
+/**
+ * Looks at one template from every side: syntax, names, the values of a body, what rendering it gives.
+ * @returns every reference below the root that it makes
+ */
+export function checkTemplate(subject: Subject, context: Context, report: Report): Ref[] {
+  const { memo } = context
+  const { source, place, phase, args, servers } = subject
+  // All that the judgement depends on, the place in the file and what `.Config` holds apart.
+  const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
+  const ownKey = `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
+  const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey)
+  if (known) return known
+  let sound = true
+  const refs = checkAfresh(subject, context, (...told) => {
+    sound = false
+    report(...told)
+  })
+  if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey : key, refs)
+  return refs
+}
+
+/** By name, or in all that there is. */
+function mayReadConfig(source: string, refs: readonly Ref[]): boolean {
+  return source.includes('Config') || refs.some(({ path }) => path.length === 0 || path[0] === '*')
+}
+
+function writeArgs({ schemas, always, required, inPath, open }: Args): string {
+  return stringify([[...schemas], [...always], [...required], [...inPath], open])
+}
+
+function writeConfig({ config }: Server): string {
+  return stringify(config)
+}
+
+function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] {
+  const { source, place } = subject
+  const { memo } = context
+  if (!source.includes('{{')) {
+    checkLiteralText(memo.parse(source).tree, subject, [], report)
+    if (place === 'json' || (place === 'auto' && isJsonFrame(memo.parse(source).tree)))
+      checkLiteral(source, report)
+    return []
+  }
+  const told: (Span & { code: Finding['code'] })[] = []
+  const places = new Set<string>()
+  const tell: Report = (code, span, message, hint, more = {}) => {
+    const place = `${span.start} ${span.end}`
+    if (told.length >= MAX_FINDINGS || (places.has(place) && code !== 'template-raw')) return
+    places.add(place)
+    told.push({ code, start: span.start, end: span.end })
+    report(code, span, message, hint, more)
+  }
+  const known: Known = ({ start, end }, ...except) =>
+    told.some((one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end)
+
+  const { source: sound, tree, broken, unclosed } = recover(source, memo)
+  const refs = broken.flatMap((action) => checkBroken(action, subject, tell))
+  for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, tell)
+  // `{{endif}}` and `{{ennd}}` are told as such.
+  const closers = broken.filter(({ start, end }) => isCloser(source.slice(start, end))).length
+  for (const { start, end } of unclosed.slice(closers)) {
+    const word = /^\{\{-?\s*(\w+)/.exec(source.slice(start, end))?.[1] ?? 'block'
+    tell(
+      'template-block',
+      { start, end },
+      `this \`{{${word}}}\` is never closed`,
+      'Add `{{end}}` where it ends',
+    )
+  }
+  checkCommands(tree, sound, subject.args, tell)
+  const json = place === 'json' || (place === 'auto' && isJsonFrame(tree))
+  const raws: Span[] = []
+  walk(tree, json, {
+    ref(ref) {
+      refs.push(ref)
+      checkRef(ref, subject, tell)
+    },
+    print: (print) => {
+      if (json) checkValue(print, subject.args, tell)
+    },
+    call: (name, span) => {
+      if (name === 'raw') raws.push(span)
+      if (name === 'raw' && place !== 'text' && (place !== 'auto' || json)) checkRaw(subject, span, tell)
+    },
+  })
+  checkLiteralText(tree, subject, refs, tell)
+  const trusted = ['Config']
+  const options = { place, env: context.env, roots: subject.roots, trusted } as const
+  const { template, errors } = memo.compile(sound, options)
+  // What `raw` may do elsewhere, it may not do to the host.
+  if (place === 'url' && raws.length > 0)
+    for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
+      if (error.kind === 'context') tellCompile(error, subject, known, tell)
+  for (const error of errors) if (!inside(error, broken)) tellCompile(error, subject, known, tell)
+  if (!template || broken.length + unclosed.length > 0) return refs
+  const rendering = { subject, template, tree, refs, ...context }
+  if (subject.phase === 'request' || subject.phase === 'prompt')
+    checkRendering({ ...rendering, json: place === 'json' }, known, tell)
+  else if (subject.phase === 'response' && json) checkAnswer({ ...rendering, json }, known, tell)
+  return refs
+}
+
+/** The same text, of the same length, without calls of functions that take one value. */
+function withoutCalls(source: string, calls: readonly Span[]): string {
+  let text = source
+  for (const { start, end } of calls) {
+    const before = text.slice(0, start).replace(/\|\s*$/, (pipe) => ' '.repeat(pipe.length))
+    text = before + ' '.repeat(end - start) + text.slice(end)
+  }
+  return text
+}
+
+function isCloser(action: string): boolean {
+  const word = /^\{\{-?\s*(\/|\w+)/.exec(action)?.[1] ?? ''
+  return word === '/' || word.startsWith('end') || nearestKeyword(word, action) === 'end'
+}
+
+function inside({ start }: Span, broken: readonly Span[]): boolean {
+  return broken.some((action) => action.start <= start && start < action.end)
+}
+
+function checkRaw({ place }: Subject, span: Span, report: Report): void {
+  const where =
+    { json: 'the JSON', url: 'the URL', form: 'the form', header: 'the header' }[place as string] ??
+    'the text'
+  report(
+    'template-raw',
+    span,
+    `\`raw\` writes the value without escaping: it can break ${where}`,
+    'Remove `raw`',
+  )
+}
+
+function tellCompile(error: TemplateError, { place }: Subject, known: Known, report: Report): void {
+  if (error.kind === 'env') {
+    const name = /\b[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0]
+    const hint = name
+      ? `Set it, or give a default: \`{{env "${name}" "default"}}\``
+      : 'Write the name of the variable in quotes'
+    report('env-unset', error, error.message, hint)
+  } else if (error.kind === 'context' && place === 'url') {
+    // An undeclared argument is a mistake of its own; a misspelt `.Config` is the only one.
+    if (known(error, 'template-argument', 'template-raw')) return
+    const hint = 'Write the host into the endpoint or into `config`, with a `/` before the argument'
+    report('template-host', error, 'a value from outside decides scheme, host or port of the URL', hint)
+  } else if (known(error)) return
+  else if (error.kind === 'context') {
+    const { message, hint } = error
+    report('template-context', error, message, hint && hint[0]!.toUpperCase() + hint.slice(1))
+  } else tellSyntax(error, report)
+}
+
+/** A body without any action. */
+function checkLiteral(source: string, report: Report): void {
+  if (source.trim() === '') return
+  const fault = jsonFault(source)
+  if (!fault) return
+  const start = Math.min(fault.offset, source.length - 1)
+  report('template-body', { start, end: start + 1 }, `the body is not JSON: ${fault.message}`, fault.cure)
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfiguration } from '../../src/checks/index.ts'
+import { lintTemplates } from '../../src/checks/templates/index.ts'
+
+function lint(key: 'endpoint' | 'requestBody', source: string): string[] {
+  const text = `name: t
+routers: [{server: s, prefix: /t}]
+servers: [{name: s}]
+tools:
+  - name: a
+    method: POST
+    ${key === 'endpoint' ? '' : 'endpoint: http://localhost/\n    '}${key}: ${JSON.stringify(source)}
+    args: [{name: a, position: ${key === 'endpoint' ? 'path' : 'body'}}]
+`
+  const read = readConfiguration({ file: 'a.yaml', text }, {})
+  return lintTemplates(read, {}).map(({ message }) => message)
+}
+
+/** What took time by the square of the template's length; each would take minutes so. */
+const long: [string, 'endpoint' | 'requestBody', string, RegExp][] = [
+  [
+    'a path of many names',
+    'requestBody',
+    `{{.Args${'.a'.repeat(100_000)}}}`,
+    /can't evaluate field|rendering/,
+  ],
+  [
+    'many characters',
+    'requestBody',
+    `{{len${" 'a'".repeat(100_000)}}}`,
+    /a text in single quotes|wrong number/,
+  ],
+  [
+    'many braces',
+    'endpoint',
+    `http://localhost/${'{a}'.repeat(150_000)}/{{.Args.a}}`,
+    /is sent as it stands/,
+  ],
+]
+for (const [name, key, source, message] of long)
+  test(`${name} are linted in time proportional to their number`, () => {
+    const messages = lint(key, source)
+    assert.ok(
+      messages.some((one) => message.test(one)),
+      messages.slice(0, 3).join('\n').slice(0, 500),
+    )
+  })

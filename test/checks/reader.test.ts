@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createReader, readConfiguration, readerKeeper } from '../../src/checks/index.ts'
+
+const config = (name: string, prefix = `/${name}`) =>
+  `name: ${name}\nrouters: [{server: s, prefix: ${prefix}}]\nservers: [{name: s}]\n`
+
+describe('a reader', () => {
+  test('takes what is the same from the last time, and nothing else', async () => {
+    const { read, together } = createReader({})
+    const a = await read({ file: 'a.yaml', text: config('a') })
+    const b = await read({ file: 'b.yaml', text: config('b') })
+    await together([a, b])
+    assert.equal(read({ file: 'a.yaml', text: config('a') }), a)
+    assert.notEqual(await read({ file: 'a.yaml', text: config('c') }), a)
+    assert.notEqual(await read({ file: 'b.yaml', text: config('a') }), a)
+    await together([b])
+    assert.notEqual(await read({ file: 'a.yaml', text: config('a') }), a, 'gone is gone')
+    assert.equal(read({ file: 'b.yaml', text: config('b') }), b)
+  })
+
+  test('tells of all together as if it knew nothing', async () => {
+    const { read, together } = createReader({}, { reserved: ['/_reload'] })
+    const told = async (...texts: string[]) => {
+      const reads = await Promise.all(texts.map((text, i) => read({ file: `${i}.yaml`, text })))
+      return (await together(reads)).map(({ code, file }) => `${code} ${file}`)
+    }
+    assert.deepEqual(await told(config('a'), config('b')), [])
+    assert.deepEqual(await told(config('a'), config('b', '/a/')), [
+      'duplicate-prefix 1.yaml',
+      'prefix-form 1.yaml',
+    ])
+    assert.deepEqual(await told(config('a', '/c'), config('b', '/a/')), ['prefix-form 1.yaml'])
+    assert.deepEqual(await told(config('b'), config('b', '/_reload')), [
+      'duplicate-configuration 1.yaml',
+      'reserved-prefix 1.yaml',
+    ])
+    assert.deepEqual(await told(config('b')), [])
+  })
+
+  test('lets others have their turn in the middle of a file, and among many', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => (now += 100))
+    let turns = 0
+    const count = () => {
+      turns++
+      immediate = setImmediate(count)
+    }
+    let immediate = setImmediate(count)
+    const { read, together } = createReader({})
+    const args = Array.from({ length: 100 }, (_, i) => `#${i}\n`).join('')
+    const reads = [await read({ file: 'a.yaml', text: args + config('a') })]
+    assert.ok(turns > 5, `${turns} turns`)
+    turns = 0
+    for (let i = 0; i < 20; i++) reads.push(await read({ file: `${i}.yaml`, text: config(`b-${i}`) }))
+    turns = 0
+    await together(reads)
+    clearImmediate(immediate)
+    assert.ok(turns >= 20, `${turns} turns`)
+  })
+
+  test('is another one for another environment or other options', () => {
+    const readerOf = readerKeeper()
+    const [env, options] = [{}, {}]
+    const reader = readerOf(env, options)
+    assert.equal(readerOf(env, options), reader)
+    assert.notEqual(readerOf({ ...env }, options), reader)
+    assert.notEqual(readerOf(env, { ...options }), reader)
+  })
+})
+
+test('places are found long after a file was read, whatever was read since', () => {
+  const text = (i: number) => `${config(`name-${i}`)}# ${'x'.repeat(100_000)}\n`
+  const reads = Array.from({ length: 12 }, (_, i) => readConfiguration({ file: `${i}`, text: text(i) }, {}))
+  const places = () =>
+    reads.map(({ text, locate }) => {
+      const { start, end } = locate(['name'])!
+      return [text.slice(start.offset, end.offset), locate.key(['servers'])?.start.line, start.column]
+    })
+  const expected = reads.map((_, i) => [`name-${i}`, 3, 7])
+  assert.deepEqual(places(), expected)
+  assert.deepEqual(places().reverse(), [...expected].reverse())
+})
