@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type ReadConfiguration, takeTurns } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
-import { templateMemo } from '../template/memo.ts'
+import { templateMemo } from '../template/index.ts'
 import { inspect } from './inspect.ts'
 import type { PrepareContext, Prepared } from './prepare.ts'
 

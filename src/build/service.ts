@@ -5,7 +5,7 @@ import { INVALID_PARAMS } from '../mcp/jsonrpc.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
-import { closest, nearest } from '../template/index.ts'
+import { closest, nearest } from '../template/nearest.ts'
 import { giveWay } from '../template/turn.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 

@@ -1,7 +1,7 @@
 import type { CodeKeywordDefinition, ErrorObject, FuncKeywordDefinition, KeywordCxt, Options } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { ExactNumber, type Json } from '../json/index.ts'
-import { compilePattern } from '../template/regex/automaton.ts'
+import { compilePattern } from '../template/index.ts'
 import { addFormats, codegen, makeAjv } from './ajv.ts'
 import { Keys } from './canonical.ts'
 import { currentTurn, spend } from './work.ts'

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { compilePattern } from '../template/regex/automaton.ts'
+import { compilePattern } from '../template/index.ts'
 import { listOf } from './values.ts'
 
 /** More values, or more characters of them, are for a description. */

@@ -1,3 +1,4 @@
+import { branching, type Callable, calling, printing, type Run, ranging, sequence } from './exec.ts'
 import { compilePipe, compilePipeline, failing } from './expression.ts'
 import { ANYTHING, CONSTANT, type Flow, flowKey, someItem, TAINTED } from './flow.ts'
 import {
@@ -9,10 +10,8 @@ import {
   type Span,
   type TemplateNode,
   type Tree,
-} from './nodes.ts'
+} from './node.ts'
 import type { Context, PlaceRules } from './places/rules.ts'
-import { branching, type Callable, calling, printing, ranging, sequence } from './run.ts'
-import type { Run } from './state.ts'
 import { type Compilation, declare, leaveScope, slotOf, type Unit, widen } from './unit.ts'
 
 /** A definition compiled for the context and the argument that it is called with. */

@@ -1,4 +1,4 @@
-import type { Span } from './nodes.ts'
+import type { Span } from './node.ts'
 import { RenderError, type TemplateError } from './types.ts'
 
 /** Finds lines and columns (from 1, in UTF-16 units) of offsets; the line table is made at the first use. */

@@ -1,13 +1,21 @@
-import { compileCall } from './call.ts'
-import { execFault } from './errors.ts'
-import { CONSTANT, constantText, type Flow, member, TAINTED } from './flow.ts'
-import { Struct } from './kinds.ts'
-import type { CommandNode, Constant, Operand, PipeNode, Span } from './nodes.ts'
-import { overflowsInt } from './number.ts'
-import type { Eval, State } from './state.ts'
+import { execFault, Fault } from './errors.ts'
+import type { Eval, State } from './exec.ts'
+import { CONSTANT, constantText, type Flow, join, member, someItem, TAINTED } from './flow.ts'
+import { printDialect } from './fmt/print.ts'
+import { overflowsInt } from './fmt/strconv.ts'
+import {
+  type FunctionEntry,
+  IMPURE,
+  MAP_CHANGERS,
+  MAP_MAKERS,
+  type ParamType,
+  stepsPerCall,
+  unitsPerStep,
+} from './funcs/define.ts'
+import type { CommandNode, Constant, IdentifierNode, Operand, PipeNode, Span } from './node.ts'
 import type { Roots } from './types.ts'
 import { declare, refer, slotOf, type Unit, widen } from './unit.ts'
-import { field } from './values.ts'
+import { asMap, field, isNumber, Struct, truth, typeName } from './values.ts'
 
 /** An expression that can be evaluated, and what is known of its value. */
 export interface Compiled {
@@ -215,4 +223,267 @@ function compileChain(
   const flow = member(base.flow, path, unit.trusted)
   refer(unit, flow, span)
   return { run: (state, dot) => walk(run(state, dot), path, hasArgs, go, span), flow }
+}
+
+/** A call of a function; `final` is what comes through the pipe. */
+export function compileCall(
+  node: IdentifierNode,
+  args: readonly Operand[],
+  final: Compiled | undefined,
+  unit: Unit,
+  span: Span,
+): Compiled {
+  const entry = unit.functions.get(node.name)
+  if (!entry) return mistake(unit, node, `"${node.name}" is not a defined function`)
+  if (IMPURE.has(entry.name)) unit.dynamic = true
+  const count = args.length + (final ? 1 : 0)
+  const fixed = entry.params.length
+  if (entry.rest ? count < fixed : count !== fixed) {
+    const want = entry.rest ? `at least ${fixed}` : `${fixed}`
+    const message = `wrong number of args for ${entry.name}: want ${want} got ${count}`
+    return mistake(unit, node, message, `use it as: ${entry.usage}`)
+  }
+  const typeAt = (at: number): ParamType => entry.params[at] ?? entry.rest!
+  const compiled = args.map((arg, at) => compileArgument(arg, typeAt(at), unit))
+  const last = final && coerced(final, typeAt(args.length), node, unit)
+  const all = last ? [...compiled, last] : compiled
+  if (entry.name === 'and' || entry.name === 'or') return shortCircuit(entry.name, compiled, last)
+  return { run: caller(entry, compiled, last, span), flow: callFlow(entry, all, unit, span) }
+}
+
+/** `and` and `or` evaluate no more arguments than they need; what comes through the pipe is there already. */
+function shortCircuit(name: string, args: readonly Compiled[], last: Compiled | undefined): Compiled {
+  const runs = args.map(({ run }) => run)
+  const stop = name === 'or'
+  const all = last ? [...args, last] : args
+  const flow = all.reduce<Flow | undefined>((known, arg) => join(known, { ...arg.flow }), undefined)!
+  return {
+    run: (state, dot) => {
+      const final = last?.run(state, dot)
+      let value: unknown
+      for (const run of runs) {
+        value = run(state, dot)
+        if (truth(value) === stop) return value
+      }
+      return last ? final : value
+    },
+    flow: all.length === 1 ? flow : { ...someItem(flow), form: flow.form },
+  }
+}
+
+function caller(
+  entry: FunctionEntry,
+  args: readonly Compiled[],
+  last: Compiled | undefined,
+  span: Span,
+): Eval {
+  const runs = args.map(({ run }) => run)
+  const [first, second] = runs
+  const price = { steps: stepsPerCall(entry.name), units: unitsPerStep(entry.name) }
+  const invoke = (values: unknown[], state: State) => invoked(entry, values, price, span, state)
+  if (last) {
+    const final = last.run
+    if (runs.length === 0) return (state, dot) => invoke([final(state, dot)], state)
+    return (state, dot) => {
+      const value = final(state, dot)
+      return invoke([...runs.map((run) => run(state, dot)), value], state)
+    }
+  }
+  if (args.length === 1) return (state, dot) => invoke([first!(state, dot)], state)
+  if (args.length === 2) return (state, dot) => invoke([first!(state, dot), second!(state, dot)], state)
+  return (state, dot) => {
+    const values = runs.map((run) => run(state, dot))
+    return invoke(values, state)
+  }
+}
+
+/** The function's result, paid for. */
+function invoked(
+  entry: FunctionEntry,
+  args: unknown[],
+  { steps, units }: { steps: number; units: number },
+  span: Span,
+  state: State,
+): unknown {
+  let cost = steps
+  for (const arg of args) {
+    if (typeof arg === 'string') cost += Math.trunc(arg.length / units)
+    else if (Array.isArray(arg)) cost += arg.length >> 4
+  }
+  state.at = span
+  state.callBegins()
+  state.charge(cost)
+  const result = entry.call(args, state)
+  state.callEnds()
+  if (typeof result === 'string') {
+    if (result.length > state.max) throw new Fault('limit', `a text is longer than ${state.max}`)
+    if (result.length > 64) state.charge(result.length >> 6)
+  } else if (Array.isArray(result)) state.charge(result.length)
+  return result
+}
+
+/** What is known of the result; `env` with a constant name is a constant. */
+function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, span: Span): Flow {
+  if (MAP_CHANGERS.has(entry.name)) {
+    for (const { flow } of args.slice(1)) {
+      unit.changes.tainted ||= flow.tainted
+      unit.changes.built ||= flow.built ?? false
+    }
+  }
+  const changed = MAP_MAKERS.has(entry.name) ? unit.changes : undefined
+  const tainted = changed?.tainted || args.some(({ flow }) => flow.tainted)
+  if (entry.name === 'env') {
+    const constant = envConstant(args, unit, span)
+    if (constant !== undefined) return constantText(constant)
+  }
+  const path = referencedPath(entry.name, args)
+  if (path) {
+    const flow = member(args[path.base]!.flow, path.names, unit.trusted)
+    refer(unit, flow, span)
+    return flow
+  }
+  const constant = entry.form === 'raw' ? args[0]?.flow.constant : undefined
+  const built =
+    !entry.form && (changed?.built || puts(entry.name, args) || args.some(({ flow }) => flow.built))
+  return {
+    tainted,
+    form: entry.form ?? 'text',
+    ...(tainted && built ? { built } : {}),
+    ...(constant === undefined ? {} : { constant }),
+  }
+}
+
+/** Functions that put one text of several. */
+const BUILDERS: ReadonlySet<string> = new Set(
+  'print println printf cat join replace regexReplaceAll regexReplaceAllLiteral wrapWith squote'.split(' '),
+)
+
+/** Whether the call puts a text together; `print .x` and `printf "%v" .x` alone do not. */
+function puts(name: string, args: readonly Compiled[]): boolean {
+  if (!BUILDERS.has(name)) return false
+  if (name === 'print') return args.length > 1
+  return !(name === 'printf' && args.length === 2 && /^%[a-z]$/.test(args[0]!.flow.constant ?? ''))
+}
+
+function envConstant(args: readonly Compiled[], unit: Unit, span: Span): string | undefined {
+  const [name, otherwise] = args.map(({ flow }) => flow.constant)
+  if (args.some(({ flow }) => flow.tainted) && !unit.go) {
+    unit.sink.add('env', span, 'the name of the variable comes from a caller', 'write the name in quotes')
+  }
+  if (name === undefined) return undefined
+  const value = Object.hasOwn(unit.env, name) ? unit.env[name] : undefined
+  if (value !== undefined) return value
+  if (args.length < 2) {
+    const hint = `set it, or give a default: env "${name}" "…"`
+    if (!unit.go) unit.sink.add('env', span, `the environment variable ${name} is not set`, hint)
+    return ''
+  }
+  return otherwise
+}
+
+/** `index .a "b"` and `safeGet "b.c" .a` name a path too. */
+function referencedPath(
+  name: string,
+  args: readonly Compiled[],
+): { base: number; names: string[] } | undefined {
+  const constants = args.map(({ flow }) => flow.constant)
+  if (name === 'index' && args[0]?.flow.path && constants.slice(1).every((key) => key !== undefined)) {
+    return { base: 0, names: constants.slice(1) as string[] }
+  }
+  if (name === 'safeGet' && args[1]?.flow.path && constants[0] !== undefined) {
+    return { base: 1, names: constants[0].split('.') }
+  }
+  return undefined
+}
+
+function compileArgument(node: Operand, type: ParamType, unit: Unit): Compiled {
+  if (node.type === 'nil') {
+    const nilable = type === 'any' || type === 'value' || type === 'map' || type === 'list'
+    return nilable
+      ? coerced(compileOperand(node, unit), type, node, unit)
+      : mistake(unit, node, `cannot assign nil to ${type}`)
+  }
+  if (node.type !== 'number' && node.type !== 'string' && node.type !== 'bool') {
+    return coerced(compileOperand(node, unit), type, node, unit)
+  }
+  const { value } = node
+  const constant = compileOperand(node, unit)
+  const { flow } = constant
+  switch (type) {
+    case 'any':
+    case 'value':
+      return constant
+    case 'string':
+      return typeof value === 'string'
+        ? constant
+        : mistake(unit, node, `expected string; found ${String(value)}`)
+    case 'bool':
+      return typeof value === 'boolean'
+        ? constant
+        : mistake(unit, node, `expected bool; found ${String(value)}`)
+    case 'float': {
+      const float = typeof value === 'bigint' ? Number(value) : value
+      if (typeof float !== 'number') return mistake(unit, node, `expected float; found ${String(value)}`)
+      return { run: () => float, flow }
+    }
+    case 'int': {
+      const integer = typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value
+      if (typeof integer !== 'bigint') return mistake(unit, node, `expected integer; found ${String(value)}`)
+      return { run: () => integer, flow }
+    }
+    default:
+      return failing(node, `can't handle ${String(value)} for arg of type ${type}`)
+  }
+}
+
+/** The value as a parameter takes it, checked when it is evaluated. */
+function coerced({ run, flow }: Compiled, type: ParamType, span: Span, unit: Unit): Compiled {
+  if (type === 'value') return { run, flow }
+  if (type === 'any') {
+    return {
+      run: (state, dot) => {
+        const value = run(state, dot)
+        return value === undefined ? null : value
+      },
+      flow,
+    }
+  }
+  const { go } = unit
+  return { run: (state, dot) => coerce(run(state, dot), type, span, go, state), flow }
+}
+
+function coerce(value: unknown, type: ParamType, span: Span, go: boolean, state: State): unknown {
+  const missing = value === undefined || value === null
+  switch (type) {
+    case 'string':
+      if (typeof value === 'string') return value
+      if (!go && missing) {
+        state.at = span
+        state.missing()
+        return ''
+      }
+      if (!go && (isNumber(value) || typeof value === 'boolean')) return printDialect(value)
+      break
+    case 'int':
+      if (typeof value === 'bigint') return value
+      if (!go && typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+      break
+    case 'float':
+      if (typeof value === 'number') return value
+      if (!go && isNumber(value)) return Number(value)
+      break
+    case 'bool':
+      if (typeof value === 'boolean') return value
+      break
+    case 'list':
+      if (missing) return []
+      if (Array.isArray(value)) return value
+      break
+    case 'map':
+      if (missing) return {}
+      if (asMap(value)) return asMap(value)
+      break
+  }
+  if (missing) throw execFault(`invalid value; expected ${type}`, span)
+  throw execFault(`wrong type for value; expected ${type}; found ${typeName(value)}`, span)
 }

@@ -1,4 +1,4 @@
-import type { Span } from './nodes.ts'
+import type { Span } from './node.ts'
 
 export type TokenType =
   | 'space'

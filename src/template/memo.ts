@@ -1,4 +1,4 @@
-import { compile, type Parsed, parse } from './index.ts'
+import { compile, type Parsed, parse } from './template.ts'
 import type { Compiled, CompileOptions, Roots } from './types.ts'
 
 type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted'>

@@ -1,8 +1,8 @@
 import type { ErrorSink } from './errors.ts'
 import { type Flow, join, same } from './flow.ts'
-import type { FunctionEntry } from './function.ts'
-import type { Environment } from './gateway.ts'
-import type { Span } from './nodes.ts'
+import type { FunctionEntry } from './funcs/define.ts'
+import type { Environment } from './funcs/gateway.ts'
+import type { Span } from './node.ts'
 import type { Reference, Roots } from './types.ts'
 
 /** What the whole compilation shares. */

@@ -1,8 +1,184 @@
-import { sortKeys } from './bytes.ts'
+import { ExactNumber } from '../json/index.ts'
 import { execFault, Fault } from './errors.ts'
-import type { Host } from './function.ts'
-import { asMap, type Plain, Struct, typeName } from './kinds.ts'
-import type { Span } from './nodes.ts'
+import { sortKeys } from './fmt/bytes.ts'
+import { GoTime } from './fmt/time.ts'
+import type { Host } from './funcs/define.ts'
+import { Complex, type Span } from './node.ts'
+import type { Roots } from './types.ts'
+
+/**
+ * How Go's values stand here: an int is a bigint, a float64 a number, a string a string (see bytes.ts), a map
+ * a plain object, a slice an array, nil null, and a missing value (Go's invalid reflect.Value) undefined.
+ */
+
+/** Go's uint8, which indexing a string gives. */
+export class Byte {
+  constructor(readonly value: number) {}
+}
+
+/** The root as a closed struct, or a part of it: its fields are those of `roots`, in that order. */
+export class Struct {
+  constructor(
+    readonly roots: Roots,
+    readonly data: Record<string, unknown>,
+    readonly name: string,
+  ) {}
+
+  /** The field's value; undefined when there is no such field. */
+  get(field: string): { value: unknown } | undefined {
+    const known = Object.hasOwn(this.roots, field) ? this.roots[field] : undefined
+    return known && { value: fieldValue(this.data, field, known) }
+  }
+
+  entries(): [string, unknown][] {
+    return Object.keys(this.roots).map((field) => [field, this.get(field)?.value])
+  }
+}
+
+function fieldValue(data: Record<string, unknown>, field: string, type: Roots[string]) {
+  const value = own(data, field)
+  if (typeof type === 'object')
+    return new Struct(type, (value ?? {}) as Record<string, unknown>, `main.${field}`)
+  if (type === 'map') return value ?? {}
+  if (type === 'strings') return new StringMap((value ?? {}) as Record<string, unknown>)
+  return type === 'string' ? (value ?? '') : value === undefined ? null : value
+}
+
+/** A map whose values are strings: indexing it by an unknown key gives the empty string. */
+export class StringMap {
+  constructor(readonly data: Record<string, unknown>) {}
+}
+
+export type Plain = Record<string, unknown>
+
+export function own(object: object, key: string): unknown {
+  return Object.hasOwn(object, key) ? (object as Plain)[key] : undefined
+}
+
+export function isNumber(value: unknown): value is number | bigint | ExactNumber {
+  return typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
+}
+
+/** The members of a map, also of one with string values; undefined for anything else. */
+export function asMap(value: unknown): Plain | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (value instanceof StringMap) return value.data
+  if (isScalarObject(value) || value instanceof Struct) return undefined
+  return value as Plain
+}
+
+function isScalarObject(value: object): boolean {
+  return (
+    value instanceof ExactNumber ||
+    value instanceof Complex ||
+    value instanceof Byte ||
+    value instanceof GoTime
+  )
+}
+
+export type Kind =
+  | 'invalid'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'float'
+  | 'complex'
+  | 'string'
+  | 'slice'
+  | 'map'
+  | 'struct'
+  | 'func'
+
+export function kindOf(value: unknown): Kind {
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool'
+    case 'bigint':
+      return 'int'
+    case 'number':
+      return 'float'
+    case 'string':
+      return 'string'
+    case 'function':
+      return 'func'
+    case 'object':
+      if (value === null) return 'invalid'
+      if (Array.isArray(value)) return 'slice'
+      if (value instanceof Struct || value instanceof GoTime) return 'struct'
+      if (value instanceof ExactNumber) return 'float'
+      if (value instanceof Byte) return 'uint'
+      return value instanceof Complex ? 'complex' : 'map'
+    default:
+      return 'invalid'
+  }
+}
+
+const TYPE_NAMES: Record<Kind, string> = {
+  invalid: '<nil>',
+  bool: 'bool',
+  int: 'int',
+  uint: 'uint8',
+  float: 'float64',
+  complex: 'complex128',
+  string: 'string',
+  slice: '[]interface {}',
+  map: 'map[string]interface {}',
+  struct: 'struct',
+  func: 'func(string) string',
+}
+
+/** Lists whose items Go knows to be of one type. */
+const typedLists = new WeakMap<object, string>()
+
+/** Notes the type that Go has for a function's list, such as `[]string`. */
+export function typedList<T>(type: string, items: T[]): T[] {
+  typedLists.set(items, type)
+  return items
+}
+
+/** Go's name of the value's type. */
+export function typeName(value: unknown): string {
+  if (value instanceof StringMap) return 'map[string]string'
+  if (value instanceof Struct) return value.name
+  if (value instanceof GoTime) return 'time.Time'
+  const kind = kindOf(value)
+  return (kind === 'slice' && typedLists.get(value as object)) || TYPE_NAMES[kind]
+}
+
+/** Maps that have a member: to look for the first one takes time by the number of all, where there are many. */
+const filled = new WeakSet<object>()
+
+function hasMembers(map: object): boolean {
+  if (filled.has(map)) return true
+  for (const key in map) {
+    if (!Object.hasOwn(map, key)) continue
+    filled.add(map)
+    return true
+  }
+  return false
+}
+
+/** Removes a member. */
+export function removeMember(map: Plain, key: string): void {
+  delete map[key]
+  filled.delete(map)
+}
+
+/** Go's truth: not the zero value of its type. */
+export function truth(value: unknown): boolean {
+  if (typeof value === 'bigint') return value !== 0n
+  if (typeof value === 'object' && value !== null) {
+    if (Array.isArray(value)) return value.length > 0
+    if (value instanceof Struct || value instanceof GoTime) return true
+    if (value instanceof ExactNumber)
+      return Number(value.text) !== 0 || /[1-9]/.test(value.text.split(/e/i)[0]!)
+    if (value instanceof Byte) return value.value !== 0
+    if (value instanceof Complex) return value.re !== 0 || value.im !== 0
+    return hasMembers(value instanceof StringMap ? value.data : value)
+  }
+  // NaN is not zero.
+  return typeof value === 'number' ? value !== 0 : Boolean(value)
+}
 
 /**
  * One field of a value, by the rules of Go's evalField.

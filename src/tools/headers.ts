@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Tool } from '../config/model.ts'
-import type { Template } from '../template/index.ts'
-import { encodeCookie } from '../template/places/plain.ts'
+import { encodeCookie, type Template } from '../template/index.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, isFixed, REQUEST_ROOTS, render, renderInTurns } from './templates.ts'

@@ -1,7 +1,6 @@
 import type { Configuration, Prompt } from '../config/model.ts'
 import { nearest } from '../findings/index.ts'
-import type { Template } from '../template/index.ts'
-import type { Memo } from '../template/memo.ts'
+import type { Memo, Template } from '../template/index.ts'
 import { CallError } from './failure.ts'
 import { type Env, renderInTurns, templateCompiler } from './templates.ts'
 import type { Problem, PromptAnswer, PromptDefinition, PromptResult, Prompts } from './types.ts'

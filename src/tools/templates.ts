@@ -2,13 +2,13 @@ import type { FindingCode } from '../findings/codes.ts'
 import {
   type Compiled,
   compile,
+  type Memo,
   type Place,
   RenderError,
   type Roots,
   type Template,
   type TemplateError,
 } from '../template/index.ts'
-import type { Memo } from '../template/memo.ts'
 import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
 import { unrendered } from './unrendered.ts'

@@ -4,7 +4,7 @@ import type { Limits, Proxy as UpstreamProxy } from '../config/model.ts'
 import type { FindingCode } from '../findings/codes.ts'
 import type { Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Memo } from '../template/memo.ts'
+import type { Memo } from '../template/index.ts'
 import type { Answer, UpstreamRequest } from './exchange.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */

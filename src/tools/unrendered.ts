@@ -1,6 +1,5 @@
 import { type Json, stringify } from '../json/index.ts'
-import type { RenderError, Template } from '../template/index.ts'
-import { hasDotSegment } from '../template/places/dot-segments.ts'
+import { hasDotSegment, type RenderError, type Template } from '../template/index.ts'
 import { CallError } from './failure.ts'
 import { isObject } from './values.ts'
 import { cut } from './words.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../../src/template/errors.ts'
-import { MAP_MAKERS } from '../../src/template/function.ts'
+import { MAP_MAKERS } from '../../src/template/funcs/define.ts'
 import { compile, functionGroups, type Place, RenderError } from '../../src/template/index.ts'
 
 /** Maps that a template changes: whoever holds one may hold what a caller sent. */

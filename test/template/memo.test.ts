@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { lintTemplates } from '../../src/checks/templates/index.ts'
-import { compile } from '../../src/template/index.ts'
-import { templateMemo } from '../../src/template/memo.ts'
+import { compile, templateMemo } from '../../src/template/index.ts'
 
 const SOURCES = [' {{.Args.id}}\n', '{{.Args.id', '{{env "NAME"}}', 'plain', '{"a": {{.Args.id}}}']
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compilePattern } from '../../src/template/regex/automaton.ts'
+import { compilePattern } from '../../src/template/index.ts'
 
 const free = () => {}
 

@@ -1,7 +1,7 @@
 import type { Configuration, Env, Path, ReadConfiguration, Server } from '../../config/index.ts'
 import { limited } from '../../config/read.ts'
 import { type Finding, finding, nearest } from '../../findings/index.ts'
-import { type Memo, templateMemo } from '../../template/memo.ts'
+import { type Memo, templateMemo } from '../../template/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
 import type { Report } from './names.ts'
 import { type Context, checkTemplate } from './template.ts'

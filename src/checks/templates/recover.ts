@@ -1,6 +1,4 @@
-import type { TemplateError, Tree } from '../../template/index.ts'
-import { type ActionPiece, lex } from '../../template/lex.ts'
-import type { Memo } from '../../template/memo.ts'
+import { type ActionPiece, lex, type Memo, type TemplateError, type Tree } from '../../template/index.ts'
 
 /** An action that cannot be parsed. Offsets are those of the whole action, braces included. */
 export interface Broken {

@@ -1,4 +1,4 @@
-import type { Node, Tree } from '../nodes.ts'
+import type { Node, Tree } from '../node.ts'
 
 /** `maybe`: nothing yet, or a whole value, as a branch was taken or not. */
 type Phase = 'before' | 'inside' | 'after' | 'maybe'

@@ -1,10 +1,10 @@
 import { parse } from '../../json/index.ts'
-import { hasLoneSurrogate } from '../bytes.ts'
 import type { ErrorSink } from '../errors.ts'
+import type { Sink } from '../exec.ts'
 import type { Flow } from '../flow.ts'
-import type { Node, Span } from '../nodes.ts'
-import { printDialect, toJson } from '../print.ts'
-import type { Sink } from '../state.ts'
+import { hasLoneSurrogate } from '../fmt/bytes.ts'
+import { printDialect, toJson } from '../fmt/print.ts'
+import type { Node, Span } from '../node.ts'
 import { type Context, DEAD, type PlaceRules } from './rules.ts'
 
 /**

@@ -1,6 +1,6 @@
+import type { Sink } from '../exec.ts'
 import type { Flow } from '../flow.ts'
-import type { Node, Span } from '../nodes.ts'
-import type { Sink } from '../state.ts'
+import type { Node, Span } from '../node.ts'
 
 /** Where in the output a piece of the template stands, in the words of its place. */
 export type Context = string

@@ -1,9 +1,9 @@
-import { withoutLone } from '../bytes.ts'
 import { type ErrorSink, Fault } from '../errors.ts'
+import { missingFault, type Sink, type State } from '../exec.ts'
 import type { Flow } from '../flow.ts'
-import type { Span } from '../nodes.ts'
-import { printDialect } from '../print.ts'
-import { missingFault, type Sink, type State } from '../state.ts'
+import { withoutLone } from '../fmt/bytes.ts'
+import { printDialect } from '../fmt/print.ts'
+import type { Span } from '../node.ts'
 import { hasDotSegment } from './dot-segments.ts'
 import { type Context, DEAD, type PlaceRules } from './rules.ts'
 

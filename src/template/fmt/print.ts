@@ -1,11 +1,11 @@
-import { ExactNumber } from '../json/index.ts'
+import { ExactNumber } from '../../json/index.ts'
+import { Fault } from '../errors.ts'
+import { Complex } from '../node.ts'
+import { DEFAULT_TEMPLATE_LIMITS } from '../types.ts'
+import { asMap, Byte, type Plain, Struct } from '../values.ts'
 import { sortedKeys, sortKeys } from './bytes.ts'
-import { Fault } from './errors.ts'
-import { formatShortest } from './float.ts'
-import { asMap, Byte, type Plain, Struct } from './kinds.ts'
-import { Complex } from './nodes.ts'
+import { formatShortest } from './strconv.ts'
 import { GoTime } from './time.ts'
-import { DEFAULT_TEMPLATE_LIMITS } from './types.ts'
 
 /** Composite values deeper than this are refused. */
 const MAX_DEPTH = 1000

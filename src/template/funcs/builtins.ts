@@ -1,12 +1,12 @@
-import { byteLength, byteSlice, toBytes } from './bytes.ts'
-import { equal, less } from './compare.ts'
-import { paid } from './costs.ts'
-import { execFault, Fault } from './errors.ts'
-import { sprintf } from './format/printf.ts'
-import { define, type FunctionEntry, type Host } from './function.ts'
-import { asMap, Byte, own, StringMap, truth, typeName } from './kinds.ts'
-import { percentEncode, percentTable } from './percent.ts'
-import { printDialect, printGo } from './print.ts'
+import { ExactNumber } from '../../json/index.ts'
+import { execFault, Fault } from '../errors.ts'
+import { byteLength, byteSlice, compareBytes, toBytes } from '../fmt/bytes.ts'
+import { printDialect, printGo } from '../fmt/print.ts'
+import { sprintf } from '../fmt/printf.ts'
+import { Complex } from '../node.ts'
+import { percentEncode, percentTable } from '../percent.ts'
+import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
+import { define, type FunctionEntry, type Host, paid } from './define.ts'
 
 /** The functions of Go's text/template. `and` and `or` are evaluated by the compiler: they stop early. */
 export const builtins: readonly FunctionEntry[] = [
@@ -210,4 +210,74 @@ function call([fn, ...args]: unknown[]): unknown {
   if (typeof args[0] !== 'string')
     throw execFault(`arg 0: value has type ${typeName(args[0])}; should be string`)
   return (fn as (name: string) => unknown)(args[0])
+}
+
+type BasicKind = 'bool' | 'int' | 'float' | 'complex' | 'string' | 'other'
+
+function basicKind(value: unknown): BasicKind {
+  const kind = kindOf(value)
+  if (kind === 'uint') return 'int'
+  return kind === 'bool' || kind === 'int' || kind === 'float' || kind === 'complex' || kind === 'string'
+    ? kind
+    : 'other'
+}
+
+const INCOMPATIBLE = 'incompatible types for comparison'
+
+/** Go's `eq` of two values; in the dialect all numbers compare by value. */
+export function equal(a: unknown, b: unknown, go: boolean): boolean {
+  if (typeof a === 'string' && typeof b === 'string') return a === b
+  const kind = basicKind(a)
+  const other = basicKind(b)
+  const nil = a === null || a === undefined || b === null || b === undefined
+  if (kind !== other) {
+    if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === 0
+    if (nil) return false
+    throw execFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
+  }
+  if (nil) return (a ?? null) === (b ?? null)
+  if (kind === 'other') {
+    throw execFault(`non-comparable type ${typeName(a)}`, undefined, 'compare their parts, or their toJSON')
+  }
+  if (a instanceof Complex && b instanceof Complex) return a.re === b.re && a.im === b.im
+  return kind === 'int' || kind === 'float' ? compareNumbers(a, b) === 0 : a === b
+}
+
+/** Go's `lt`. */
+export function less(a: unknown, b: unknown, go: boolean): boolean {
+  const kind = basicKind(a)
+  const other = basicKind(b)
+  const basic = kind !== 'other' && other !== 'other'
+  if (!basic) throw execFault('invalid type for comparison')
+  if (kind !== other) {
+    if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === -1
+    throw execFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
+  }
+  if (kind === 'bool' || kind === 'complex') throw execFault('invalid type for comparison')
+  if (kind === 'string') return compareBytes(a as string, b as string) < 0
+  return compareNumbers(a, b) === -1
+}
+
+function isNumeric(value: unknown): boolean {
+  return isNumber(value) || value instanceof Byte
+}
+
+/** -1, 0 or 1; NaN for NaN. Exact between ints and doubles. */
+export function compareNumbers(a: unknown, b: unknown): number {
+  const x = plain(a)
+  const y = plain(b)
+  if (x < y) return -1
+  if (x > y) return 1
+  return x >= y ? 0 : Number.NaN
+}
+
+function plain(value: unknown): number | bigint {
+  if (value instanceof Byte) return value.value
+  return value instanceof ExactNumber ? Number(value.text) : (value as number | bigint)
+}
+
+function comparisonHint(a: unknown, b: unknown): string | undefined {
+  return typeof a === 'string' || typeof b === 'string'
+    ? 'put quotes around a text, none around a number'
+    : undefined
 }

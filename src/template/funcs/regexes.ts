@@ -1,7 +1,7 @@
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry, type Host } from '../function.ts'
-import { typedList } from '../kinds.ts'
-import { allMatches, expand, type Matcher, matcher, replaceMatches } from '../regex/index.ts'
+import { allMatches, expand, type Matcher, matcher, replaceMatches } from '../regex/matcher.ts'
+import { typedList } from '../values.ts'
+import { define, type FunctionEntry, type Host } from './define.ts'
 
 /** The function and its twin `must…`. */
 function twin(name: string, params: string, doc: string, call: FunctionEntry['call']): FunctionEntry[] {

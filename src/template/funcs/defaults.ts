@@ -1,11 +1,10 @@
 import { parse } from '../../json/index.ts'
-import { sortedKeys } from '../bytes.ts'
-import { paid } from '../costs.ts'
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry, type Host } from '../function.ts'
-import { asMap, kindOf, truth, typeName } from '../kinds.ts'
-import { toJson } from '../print.ts'
+import { sortedKeys } from '../fmt/bytes.ts'
+import { toJson } from '../fmt/print.ts'
+import { asMap, kindOf, truth, typeName } from '../values.ts'
 import { deepEqual } from './convert.ts'
+import { define, type FunctionEntry, type Host, paid } from './define.ts'
 
 export const defaults: readonly FunctionEntry[] = [
   define(

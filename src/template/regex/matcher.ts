@@ -1,5 +1,5 @@
 import { Fault } from '../errors.ts'
-import type { Host } from '../function.ts'
+import type { Host } from '../funcs/define.ts'
 import type { CharTest } from './classes.ts'
 import { type Assertion, parseRegex, RegexError } from './parse.ts'
 import { assemble, type Instruction, MAX_PROGRAM } from './program.ts'

@@ -1,8 +1,8 @@
-import { compareBytes } from '../bytes.ts'
 import { execFault, Fault } from '../errors.ts'
-import { define, type FunctionEntry, type Host } from '../function.ts'
-import { truth, typedList } from '../kinds.ts'
+import { compareBytes } from '../fmt/bytes.ts'
+import { truth, typedList } from '../values.ts'
 import { deepEqual, toInt, toList, toTexts } from './convert.ts'
+import { define, type FunctionEntry, type Host } from './define.ts'
 
 /** The function and its twin `must…`, which fails where the first panics: both are an error of the template here. */
 function twin(name: string, params: string, doc: string, call: FunctionEntry['call']): FunctionEntry[] {

@@ -1,10 +1,9 @@
-import { sortKeys } from '../bytes.ts'
-import { paid } from '../costs.ts'
 import { execFault } from '../errors.ts'
-import type { Host } from '../function.ts'
-import { asMap, isNumber, kindOf, type Plain } from '../kinds.ts'
-import { parseFloatText, parseInteger } from '../number.ts'
-import { printDialect, printGo } from '../print.ts'
+import { sortKeys } from '../fmt/bytes.ts'
+import { printDialect, printGo } from '../fmt/print.ts'
+import { parseFloatText, parseInteger } from '../fmt/strconv.ts'
+import { asMap, isNumber, kindOf, type Plain } from '../values.ts'
+import { type Host, paid } from './define.ts'
 
 /** How Sprig turns any value into text, numbers, lists and maps. */
 

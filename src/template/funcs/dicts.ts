@@ -1,7 +1,7 @@
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry, type Host } from '../function.ts'
-import { asMap, kindOf, own, type Plain, removeMember, truth, typedList } from '../kinds.ts'
+import { asMap, kindOf, own, type Plain, removeMember, truth, typedList } from '../values.ts'
 import { copyMap, deepCopy, keysOf, newMap, toText, writable } from './convert.ts'
+import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dicts: readonly FunctionEntry[] = [
   define('dict pairs:any...', 'A map of keys and values in turn', dict),

@@ -1,9 +1,8 @@
-import { parse } from '../json/index.ts'
-import { paid } from './costs.ts'
-import { execFault } from './errors.ts'
-import { define, type FunctionEntry, type Host } from './function.ts'
-import { asMap, own, Struct, typeName } from './kinds.ts'
-import { toJson } from './print.ts'
+import { parse } from '../../json/index.ts'
+import { execFault } from '../errors.ts'
+import { toJson } from '../fmt/print.ts'
+import { asMap, own, Struct, typeName } from '../values.ts'
+import { define, type FunctionEntry, type Host, paid } from './define.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

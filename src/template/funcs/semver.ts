@@ -1,6 +1,6 @@
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry } from '../function.ts'
 import { newMap } from './convert.ts'
+import { define, type FunctionEntry } from './define.ts'
 
 interface Version {
   numbers: [number, number, number]

@@ -1,5 +1,4 @@
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry, type Host } from '../function.ts'
 import {
   formatSeconds,
   formatTime,
@@ -9,7 +8,8 @@ import {
   parseDuration,
   parseTime,
   ZERO_TIME,
-} from '../time.ts'
+} from '../fmt/time.ts'
+import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dates: readonly FunctionEntry[] = [
   define('now', 'The present moment', () => new GoTime(Date.now(), localZone())),

@@ -1,10 +1,10 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
-import { fromBytes, toBytes } from '../bytes.ts'
 import { execFault } from '../errors.ts'
-import { define, type FunctionEntry } from '../function.ts'
-import { own, type Plain } from '../kinds.ts'
+import { fromBytes, toBytes } from '../fmt/bytes.ts'
+import { own, type Plain } from '../values.ts'
 import { newMap } from './convert.ts'
+import { define, type FunctionEntry } from './define.ts'
 
 const text = (name: string, doc: string, change: (value: string) => unknown) =>
   define(`${name} text:string`, doc, ([value]) => change(value as string))

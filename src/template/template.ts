@@ -1,0 +1,198 @@
+import { compileTree } from './compile.ts'
+import { type ErrorSink, errorSink, Fault, type Locate, locator, renderError } from './errors.ts'
+import { isHeader, State } from './exec.ts'
+import { wellFormed } from './fmt/bytes.ts'
+import type { Environment } from './funcs/gateway.ts'
+import { functionGroups, functionTable } from './funcs/index.ts'
+import type { Tree } from './node.ts'
+import { parseTree } from './parse.ts'
+import { isJsonFrame } from './places/auto.ts'
+import { jsonRules } from './places/json.ts'
+import {
+  cookieRules,
+  finishHeader,
+  formRules,
+  goRules,
+  headerFrame,
+  headerRules,
+  textRules,
+  trimEnds,
+} from './places/plain.ts'
+import type { PlaceRules } from './places/rules.ts'
+import { finishUrl, urlRules } from './places/url.ts'
+import {
+  type Compiled,
+  type CompileOptions,
+  DEFAULT_TEMPLATE_LIMITS,
+  type Limits,
+  type Place,
+  type RenderError,
+  type TemplateError,
+} from './types.ts'
+import type { Compilation } from './unit.ts'
+import { Struct } from './values.ts'
+
+/** The names of all functions. */
+export const functionNames: readonly string[] = functionGroups.flatMap(({ functions }) =>
+  functions.map(({ name }) => name),
+)
+
+export interface Parsed {
+  tree: Tree
+  errors: TemplateError[]
+}
+
+const NO_ENV: Environment = Object.freeze({})
+
+/** Parses a template: its nodes with their places, and what is wrong with its syntax. Never throws. */
+export function parse(source: string): Parsed {
+  const sink = errorSink(locator(source))
+  const options = { functions: functionTable(NO_ENV, true), depth: DEFAULT_TEMPLATE_LIMITS.depth, name: '' }
+  return { tree: parseTree(source, options, sink), errors: sink.errors }
+}
+
+/**
+ * Compiles a template for the place that its text goes to. Never throws: what is wrong is in `errors`, all
+ * that can be found at once.
+ * @param parsed what `parse` makes of it, for any other place than `go`
+ */
+export function compile(source: string, options: CompileOptions, parsed?: () => Parsed): Compiled {
+  const locate = locator(source)
+  const sink = errorSink(locate)
+  try {
+    return compileWith(source, options, locate, sink, parsed)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    sink.add('parse', { start: 0, end: 0 }, 'the template is nested too deep')
+    return { template: undefined, errors: sink.errors }
+  }
+}
+
+function compileWith(
+  source: string,
+  options: CompileOptions,
+  locate: Locate,
+  sink: ErrorSink,
+  parsed?: () => Parsed,
+): Compiled {
+  const limits: Limits = { ...DEFAULT_TEMPLATE_LIMITS, ...options.limits }
+  const go = options.place === 'go'
+  const functions = functionTable(options.env ?? NO_ENV, options.sprig ?? !go)
+  const known = parsed?.()
+  if (known && known.errors.length > 0) return { template: undefined, errors: known.errors }
+  const parseOptions = { functions, depth: limits.depth, name: options.name ?? '' }
+  const tree = known ? { ...known.tree } : parseTree(source, parseOptions, sink)
+  if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
+
+  const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
+  if (place === 'url' || isHeader(place)) tree.root = trimEnds(tree.root)
+  const frame = isHeader(place) ? headerFrame(tree) : undefined
+  const compilation: Compilation = {
+    go,
+    functions,
+    env: options.env ?? {},
+    roots: options.roots,
+    trusted: new Set(options.trusted),
+    sink,
+    references: new Map(),
+    changes: { tainted: false, built: false },
+    dynamic: false,
+    dollarChanges: /\$\s*(?::?=|,)/.test(source),
+  }
+  const run = compileTree(tree, compilation, rulesOf(place, source, sink))
+  if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
+
+  const stateOf = (data: unknown, inTurns: boolean): State => {
+    const root = options.roots
+      ? new Struct(options.roots, (data ?? {}) as Record<string, unknown>, '*main.Context')
+      : data
+    return new State(root === null ? undefined : root, place, limits, inTurns)
+  }
+  const finished = (state: State) => {
+    state.checkSize()
+    return finish(state, place, frame)
+  }
+  const render = (data: unknown): string | undefined => {
+    const state = stateOf(data, false)
+    try {
+      const done = run(state, state.root)
+      if (done instanceof Promise) throw new Error('a template was put off although it has no turns')
+      return finished(state)
+    } catch (error) {
+      throw asRenderError(error, state, source, locate)
+    }
+  }
+  const renderInTurns = (data: unknown): string | undefined | Promise<string | undefined> => {
+    const state = stateOf(data, true)
+    const failed = (error: unknown): never => {
+      throw asRenderError(error, state, source, locate)
+    }
+    try {
+      const signal = run(state, state.root)
+      return typeof signal === 'number' ? finished(state) : signal.then(() => finished(state)).catch(failed)
+    } catch (error) {
+      return failed(error)
+    }
+  }
+  return {
+    template: {
+      source,
+      references: [...compilation.references.values()],
+      constant: compilation.dynamic ? undefined : constantOf(render),
+      render,
+      renderInTurns,
+    },
+    errors: [],
+  }
+}
+
+/** What a template without data renders to; undefined when even that fails. */
+function constantOf(render: (data: unknown) => string | undefined): string | undefined {
+  try {
+    return render({})
+  } catch {
+    return undefined
+  }
+}
+
+function rulesOf(place: Place, source: string, sink: ErrorSink): PlaceRules {
+  switch (place) {
+    case 'go':
+      return goRules()
+    case 'json':
+      return jsonRules(source, sink)
+    case 'url':
+      return urlRules(sink)
+    case 'form':
+      return formRules()
+    case 'header':
+      return headerRules()
+    case 'cookie':
+      return cookieRules()
+    default:
+      return textRules()
+  }
+}
+
+function finish(state: State, place: Place, frame: string | undefined): string | undefined {
+  switch (place) {
+    case 'go':
+      return wellFormed(state.out)
+    case 'header':
+    case 'cookie':
+      return finishHeader(state, frame)
+    case 'url':
+      return finishUrl(state)
+    default:
+      return state.out
+  }
+}
+
+/** Running out of stack is a limit like others; anything else that is not a Fault is a mistake of ours. */
+function asRenderError(error: unknown, state: State, source: string, locate: Locate): unknown {
+  if (error instanceof RangeError)
+    return renderError(new Fault('limit', 'nested too deep or too long', state.at), source, locate)
+  if (!(error instanceof Fault)) return error
+  const fault = error.span ? error : new Fault(error.kind, error.message, state.at, error.hint)
+  return renderError(fault, source, locate) satisfies RenderError
+}
