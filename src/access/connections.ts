@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ServerLimits } from '../config/server-limits.ts'
+import type { ServerLimits } from '../config/model.ts'
 import { memory } from './memory.ts'
 import { bump, networkOf } from './quota.ts'
 import { countRefusal, RETRY_AFTER } from './refusals.ts'

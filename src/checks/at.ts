@@ -1,5 +1,5 @@
 import type { Configuration } from '../config/model.ts'
-import type { Path, ReadConfiguration } from '../config/read.ts'
+import type { Path, ReadConfiguration } from '../config/types.ts'
 import { type Finding, finding } from '../findings/index.ts'
 
 export type Read = ReadConfiguration & { configuration: Configuration }

@@ -1,7 +1,7 @@
-import { type Configuration, type Cors, type Router, serverNames } from '../config/model.ts'
-import type { Path } from '../config/read.ts'
+import { type Configuration, type Cors, METHODS, type Router, serverNames } from '../config/model.ts'
 import type { Report } from '../config/report.ts'
-import { list, METHODS, quote } from '../config/words.ts'
+import type { Path } from '../config/types.ts'
+import { list, quote } from '../config/words.ts'
 import { nearest } from '../findings/index.ts'
 import type { Checking } from './fields.ts'
 

@@ -1,6 +1,6 @@
 import type { Configuration, McpServer } from '../config/model.ts'
-import type { Path } from '../config/read.ts'
 import { checkLimits, MAX_DURATION, type Report } from '../config/report.ts'
+import type { Path } from '../config/types.ts'
 import { quote } from '../config/words.ts'
 import type { Checking } from './fields.ts'
 

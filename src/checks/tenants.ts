@@ -1,5 +1,6 @@
 import type { Configuration, Path, TenantSettings } from '../config/index.ts'
-import { DEFAULT_TENANT, isAt } from '../config/tenants.ts'
+import { DEFAULT_TENANT } from '../config/model.ts'
+import { isAt } from '../config/tenants.ts'
 import { list, quote } from '../config/words.ts'
 import { type Finding, nearest } from '../findings/index.ts'
 

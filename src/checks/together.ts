@@ -1,6 +1,6 @@
 import { serverNames, type TenantSettings } from '../config/model.ts'
-import type { Path, ReadConfiguration } from '../config/read.ts'
 import { atOnce, type Steps } from '../config/turns.ts'
+import type { Path, ReadConfiguration } from '../config/types.ts'
 import { list, quote } from '../config/words.ts'
 import { type Finding, nearest, sortFindings } from '../findings/index.ts'
 import { type At, type Read, report } from './at.ts'

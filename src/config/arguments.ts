@@ -1,11 +1,11 @@
 import { isScalar } from 'yaml'
 import { type Finding, finding, nearest } from '../findings/index.ts'
 import { ExactNumber, type Json, type JsonObject, parse, stringify, toDoubles } from '../json/index.ts'
-import { schemaErrors } from './json-schema.ts'
-import type { Nodes } from './locate.ts'
+import { schemaErrors } from './json-schema/check.ts'
 import type { Arg, Tool } from './model.ts'
-import type { Locate, Path } from './read.ts'
+import type { Locate, Path } from './types.ts'
 import { list, quote, sayer, typeNoun, valueNoun } from './words.ts'
+import type { Nodes } from './yaml/locate.ts'
 
 interface Context {
   file: string

@@ -1,7 +1,17 @@
 import type { JsonObject } from '../json/index.ts'
-import type { Arg, Configuration, Cors, Limits, McpServer, Prompt, Router, Server, Tool } from './model.ts'
+import type {
+  Arg,
+  Configuration,
+  Cors,
+  Limits,
+  McpServer,
+  Prompt,
+  Router,
+  Server,
+  ServerLimits,
+  Tool,
+} from './model.ts'
 import { buildNotifier } from './notifier.ts'
-import type { ServerLimits } from './server-limits.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 /** A value that the schema has accepted, with keys as optional as in a file. */

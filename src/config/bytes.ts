@@ -1,5 +1,5 @@
 import { close, open, read } from 'node:fs'
-import { MAX_FILE_SIZE } from './read.ts'
+import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 /** Configurations are seldom larger. */
 const FIRST = 32 * 1024

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { MAX_FILE_SIZE } from './read.ts'
 import type { Asked, Looked } from './reading-thread.ts'
+import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 interface Waiting {
   resolve: (looked: Looked[]) => void

@@ -4,11 +4,12 @@ import { dirname, join, resolve } from 'node:path'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { readBytes } from './bytes.ts'
 import type { FileReader } from './known-files.ts'
-import { expectFiles } from './late.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { leadsOutside, outsideFinding } from './outside.ts'
-import { MAX_FILE_SIZE, type ReadConfiguration, type Source } from './read.ts'
 import { takeTurns } from './turns.ts'
+import type { ReadConfiguration, Source } from './types.ts'
+import { MAX_FILE_SIZE } from './yaml/document.ts'
+import { expectFiles } from './yaml/late.ts'
 
 /** Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing. */
 export interface Reader {

@@ -1,8 +1,8 @@
 import type { Finding } from '../findings/index.ts'
 import { lookAt } from './file-thread.ts'
 import { decode, readSource, unreadable } from './files.ts'
-import type { Source } from './read.ts'
 import type { Looked } from './reading-thread.ts'
+import type { Source } from './types.ts'
 
 /** Reads files, with a finding for each that cannot be; in their order. */
 export type FileReader = (files: readonly string[], findings: Finding[]) => AsyncIterable<Source | undefined>

@@ -1,5 +1,6 @@
 import { CHECKS, CODES, type Finding, finding, hasErrors, nearest, type Severity } from '../findings/index.ts'
-import { type Env, limited, readSchemaFile, type Source } from './read.ts'
+import { limited, readSchemaFile } from './read.ts'
+import type { Env, Source } from './types.ts'
 import { quote } from './words.ts'
 
 /** The name under which the file is looked for; no folder of configurations takes it for one. */

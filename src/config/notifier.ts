@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { Notifier } from './model.ts'
-import type { Path } from './read.ts'
 import type { Report } from './report.ts'
+import type { Path } from './types.ts'
 import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field

@@ -1,58 +1,21 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
-import { type Finding, finding, hasErrors, nearest, type Range, sortFindings } from '../findings/index.ts'
+import { type Finding, finding, hasErrors, nearest, sortFindings } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
-import { lateLocator } from './late.ts'
-import { locator, type Nodes, nodesOf } from './locate.ts'
-import type { Configuration } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
 import { pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import { atOnce, type Steps } from './turns.ts'
+import type { Env, Locate, ReadConfiguration, Source } from './types.ts'
 import { schemaErrorsOf } from './validate.ts'
-import { readValues, type Values } from './values.ts'
 import { sayer } from './words.ts'
-import { type Parsed, parseYaml } from './yaml.ts'
-
-/** Keys and indexes from the top of a file to a value, such as `['tools', 0, 'endpoint']`. */
-export type Path = readonly (string | number)[]
-
-export interface Source {
-  /** Path as the user gave it; `-` for standard input. */
-  file: string
-  text: string
-}
-
-export type Env = Readonly<Record<string, string | undefined>>
-
-export interface Locate {
-  /**
-   * The place of a value. With `start` and `end` (UTF-16 offsets into the scalar as read) the place of that part;
-   * the whole scalar where the part cannot be traced, the key where the value is empty. Undefined when there is
-   * no such value.
-   */
-  (path: Path, start?: number, end?: number): Range | undefined
-  /** The place of the key whose value `path` names. */
-  key(path: Path): Range | undefined
-}
-
-export interface ReadConfiguration extends Source {
-  /**
-   * It may be there together with errors, so that later stages can look for more of them: faulty parts are left
-   * out of it then, or replaced. Serve it only when no finding is an error. Undefined for what is no YAML map.
-   */
-  configuration: Configuration | undefined
-  findings: Finding[]
-  locate: Locate
-  /** Whether what the configuration holds at a path was left out or replaced: nothing can be said of it. */
-  doubtful: (path: Path) => boolean
-}
-
-/** More is no configuration but an accident. */
-export const MAX_FILE_SIZE = 4 * 1024 * 1024
+import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
+import { lateLocator } from './yaml/late.ts'
+import { locator, type Nodes, nodesOf } from './yaml/locate.ts'
+import { readValues, type Values } from './yaml/values.ts'
 
 /**
  * Reads one configuration: YAML, environment variables, schema. What its fields say about each other, and what its

@@ -3,13 +3,13 @@ import type { Node } from 'yaml'
 import { nearest } from '../findings/index.ts'
 import { ExactNumber, type Json, type JsonObject, stringify } from '../json/index.ts'
 import { type Around, cureOf, namesRead } from './cures.ts'
-import type { Nodes } from './locate.ts'
-import type { Path } from './read.ts'
 import { pointerPath } from './schema-findings.ts'
 import type { LoadedSchema } from './schemas.ts'
 import type { SchemaNode, Shape } from './shape.ts'
 import { plantTree, type Tree } from './tree.ts'
+import type { Path } from './types.ts'
 import { schemaErrorsOf } from './validate.ts'
+import type { Nodes } from './yaml/locate.ts'
 
 /** Taking a value out may make its map faulty, and that the list that holds it. */
 const MAX_ROUNDS = 12

@@ -1,7 +1,7 @@
 import { type Finding, finding, type Severity } from '../findings/index.ts'
 import type { Limits } from './model.ts'
-import type { Locate, Path } from './read.ts'
 import { scalarFix } from './scalar-fix.ts'
+import type { Locate, Path } from './types.ts'
 
 export type Report = (
   code: Finding['code'],

@@ -1,9 +1,9 @@
 import type { ErrorObject } from 'ajv'
 import { type Finding, finding, nearest, type Range } from '../findings/index.ts'
-import type { Locate, Path } from './read.ts'
 import { bareFix, scalarFix } from './scalar-fix.ts'
 import type { LoadedSchema } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
+import type { Locate, Path } from './types.ts'
 import { list, noun, quote, typeNoun, valueAt } from './words.ts'
 
 export interface Place {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { makeAjv } from './ajv.ts'
+import { makeAjv } from './json-schema/ajv.ts'
 import { type SchemaNode, type Shape, shapeOf, withoutEnv } from './shape.ts'
 
 export interface LoadedSchema {

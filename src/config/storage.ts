@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { StorageSettings } from './model.ts'
-import type { Path } from './read.ts'
 import { MAX_DURATION, type Report } from './report.ts'
+import type { Path } from './types.ts'
 import { parseDuration } from './units.ts'
 import { list } from './words.ts'
 

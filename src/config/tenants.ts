@@ -1,13 +1,10 @@
 import type { TenantSettings } from './model.ts'
-import type { Path } from './read.ts'
 import type { Report } from './report.ts'
+import type { Path } from './types.ts'
 import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>
-
-/** The tenant of configurations that name none. */
-export const DEFAULT_TENANT = 'default'
 
 /** The settings' `tenants` with their defaults. */
 export function buildTenants(tenants: readonly Checked[]): TenantSettings[] {

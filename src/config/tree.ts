@@ -1,6 +1,6 @@
 import { ExactNumber, type Json, type JsonObject } from '../json/index.ts'
-import type { Nodes } from './locate.ts'
-import type { Path } from './read.ts'
+import type { Path } from './types.ts'
+import type { Nodes } from './yaml/locate.ts'
 
 type Container = JsonObject | Json[]
 type Key = string | number

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Nodes } from './locate.ts'
 import type { LoadedSchema } from './schemas.ts'
+import type { Nodes } from './yaml/locate.ts'
 
 /** Up to so many characters all errors of a value are collected at once: that takes time by their square. */
 const SMALL = 128 * 1024

@@ -1,10 +1,7 @@
 import { isScalar } from 'yaml'
 import type { JsonObject } from '../json/index.ts'
-import type { Nodes } from './locate.ts'
-import type { Path } from './read.ts'
-
-/** Methods that a tool may use, and a router's `cors` may allow. */
-export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+import type { Path } from './types.ts'
+import type { Nodes } from './yaml/locate.ts'
 
 const NOUNS: Record<string, string> = {
   Configuration: 'a configuration',

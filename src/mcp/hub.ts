@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Quota } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from '../config/server-limits.ts'
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from '../config/model.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { InFlight } from './in-flight.ts'

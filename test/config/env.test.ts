@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { replaceEnv } from '../../src/config/env.ts'
+import { replaceEnv } from '../../src/config/yaml/env.ts'
 
 const env = { A: 'one', EMPTY: '', B_2: '${A}' }
 const cases: [text: string, out: string][] = [

@@ -1,7 +1,7 @@
 import type { Scalar } from 'yaml'
-import type { Range } from '../findings/index.ts'
-import type { Source } from './read.ts'
-import type { Parsed } from './yaml.ts'
+import type { Range } from '../../findings/index.ts'
+import type { Source } from '../types.ts'
+import type { Parsed } from './document.ts'
 
 /** The place in the file of the part `[start, end)` of a scalar's decoded text, before variables are replaced. */
 export function placeInScalar(

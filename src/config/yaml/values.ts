@@ -9,14 +9,14 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
-import { type Finding, finding } from '../findings/index.ts'
-import type { Json, JsonObject } from '../json/index.ts'
+import { type Finding, finding } from '../../findings/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
+import { ANY, type Shape } from '../shape.ts'
+import type { Env, Source } from '../types.ts'
+import type { Parsed } from './document.ts'
 import { replaceEnv } from './env.ts'
-import { placeInScalar } from './place.ts'
-import type { Env, Source } from './read.ts'
 import { scalarValue } from './scalar.ts'
-import { ANY, type Shape } from './shape.ts'
-import type { Parsed } from './yaml.ts'
+import { placeInScalar } from './scalar-trace.ts'
 
 /** Deeper nesting is refused. */
 const MAX_DEPTH = 100

@@ -1,8 +1,11 @@
 import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError, YAMLParseError } from 'yaml'
-import { type Finding, finding, type Position, type Range } from '../findings/index.ts'
-import type { Source } from './read.ts'
-import type { Steps } from './turns.ts'
-import { explain } from './yaml-faults.ts'
+import { type Finding, finding, type Position, type Range } from '../../findings/index.ts'
+import type { Steps } from '../turns.ts'
+import type { Source } from '../types.ts'
+import { explain } from './syntax-errors.ts'
+
+/** Bytes. A larger file is taken for an accident and refused. */
+export const MAX_FILE_SIZE = 4 * 1024 * 1024
 
 /** A parsed file: the tree of YAML nodes, and where offsets are. */
 export interface Parsed {

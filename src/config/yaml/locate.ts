@@ -1,10 +1,10 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
-import type { Range } from '../findings/index.ts'
+import type { Range } from '../../findings/index.ts'
+import type { Env, Locate, Path, Source } from '../types.ts'
+import type { Parsed } from './document.ts'
 import { placeBefore, replaceEnv } from './env.ts'
-import { placeInScalar } from './place.ts'
-import type { Env, Locate, Path, Source } from './read.ts'
+import { placeInScalar } from './scalar-trace.ts'
 import { keyText } from './values.ts'
-import type { Parsed } from './yaml.ts'
 
 type Pair = { key: Node | null; value: Node | null }
 

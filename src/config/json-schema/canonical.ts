@@ -1,4 +1,4 @@
-import { ExactNumber, type Json } from '../json/index.ts'
+import { ExactNumber, type Json } from '../../json/index.ts'
 import { spend } from './work.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Json, parse } from '../json/index.ts'
+import { type Json, parse } from '../../json/index.ts'
 
 /**
  * The value of plain text by the core schema of YAML 1.2, numbers exact; undefined for `.inf` and `.nan`.

@@ -1,4 +1,4 @@
-import type { Locate, Path, Source } from './read.ts'
+import type { Locate, Path, Source } from '../types.ts'
 
 /** Characters of the files whose trees are kept: a tree takes some forty bytes for each. */
 const MAX_KEPT = 512 * 1024
