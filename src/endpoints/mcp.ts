@@ -1,6 +1,6 @@
 import type { McpServer } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { Cancellation } from '../mcp/index.ts'
+import { Cancellation, Fault } from '../mcp/index.ts'
 import { type Client, openClient, type Resolved } from '../upstream/index.ts'
 import { checkCommand } from './command.ts'
 import { aborted, connectTo, hostOf } from './connect.ts'
@@ -89,7 +89,7 @@ const MAX_PAGES = 100
 async function talk(client: Client, signal: Cancellation): Promise<{ steps: Step[] } | { fault: string }> {
   const hello = await client.handshake({ signal })
   if (!hello) return { fault: 'cancelled' }
-  if ('fault' in hello) return hello
+  if (hello instanceof Fault) return { fault: hello.message }
   const { era, revision, server = 'a server without a name' } = hello
   const kind = era === 'modern' ? 'stateless' : 'sessions'
   const steps: Step[] = [{ name: 'handshake', status: 'ok', detail: `${server}, ${revision} (${kind})` }]
@@ -99,7 +99,7 @@ async function talk(client: Client, signal: Cancellation): Promise<{ steps: Step
     const params = (cursor === undefined ? {} : { cursor }) as JsonObject
     const answer = await client.request('tools/list', params, { signal })
     if (!answer) return { fault: 'cancelled' }
-    if ('fault' in answer) return { fault: String(answer.fault) }
+    if (answer instanceof Fault) return { fault: answer.message }
     const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
     // A server may have prompts or resources only.
     if (error?.code === -32601) return { steps: [...steps, { name: 'tools', status: 'ok', detail: 'none' }] }

@@ -1,4 +1,5 @@
 import type { McpServer, Path } from '../config/index.ts'
+import { Fault } from '../mcp/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
 import { callTargets } from './call.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
@@ -66,7 +67,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
       const run = (signal: AbortSignal) => checkStdio(server, limit, options, signal)
       return [{ type, endpoint: shownAddress(server), users: [user], timeout: limit, run }]
     }
-    if ('fault' in resolved) {
+    if (resolved instanceof Fault) {
       const why = 'its address comes from the request of a caller'
       const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
       if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]

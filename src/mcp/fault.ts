@@ -66,3 +66,9 @@ const OUTCOMES: Record<FaultKind, Outcome> = {
 export function outcomeOf({ kind }: Fault): Outcome {
   return OUTCOMES[kind]
 }
+
+/** The HTTP status of an answer that says nothing but the fault. */
+export function httpStatusOf({ kind, status }: Fault): number {
+  if (kind === 'credentials') return status ?? 401
+  return kind === 'busy' ? 503 : 200
+}

@@ -1,7 +1,7 @@
 /** The wire: bytes from a client → a JSON-RPC message of a known revision → an answer. */
 
 export { Cancellation, type CancelSignal } from './cancel.ts'
-export { Fault, type FaultDetails, type FaultKind, outcomeOf } from './fault.ts'
+export { Fault, type FaultDetails, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   type AnswerForm,
   accepted,

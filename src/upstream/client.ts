@@ -1,6 +1,6 @@
 import type { McpServer } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
-import { type CancelSignal, isObject, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { type CancelSignal, Fault, isObject, STATELESS_REVISIONS } from '../mcp/index.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -12,7 +12,7 @@ import {
 import type { Era } from './bridge/probe.ts'
 import { compileDefinition, type Resolved } from './definition.ts'
 import { createMember } from './pool/server.ts'
-import { type Fault, type Request, refusalOf } from './rpc/link.ts'
+import { type Request, refusalOf } from './rpc/link.ts'
 import type { UpstreamContext } from './upstream.ts'
 
 /** A client of one MCP server, of whatever revision. It holds connections and processes: close it. */
@@ -83,7 +83,7 @@ export function openClient(
   const [problem] = problems
   if (problem) throw new Error(problem.message)
   const made = compiled.resolve({ headers: {}, query: () => ({}) })
-  if ('fault' in made) throw new Error(made.fault)
+  if (made instanceof Fault) throw new Error(made.message)
   const resolved: Resolved = made
   const member = createMember(compiled, context, () => [])
   let ids = 0
@@ -96,19 +96,19 @@ export function openClient(
       const call = callOf('server/discover', {}, options)
       if (era === 'session') {
         const result = await member.handshake(call)
-        if ('fault' in result) return result as Fault
+        if (result instanceof Fault) return result
         return { era, revision: String(result.protocolVersion), ...named(result.serverInfo) }
       }
       const answer = await member.bridge(era).request(call)
-      if (!answer || 'fault' in answer) return answer as Fault | undefined
+      if (!answer || answer instanceof Fault) return answer as Fault | undefined
       const { error, result } = answer
-      if (isObject(error)) return { fault: refusalOf(server.name, answer) }
+      if (isObject(error)) return new Fault('unreachable', refusalOf(server.name, answer))
       return { era, revision: STATELESS_REVISIONS[0], ...named(metaOf(result)[SERVER_INFO]) }
     },
     async request(method, given, options) {
       const call = callOf(method, given, options)
       const stateless = await member.stateless(resolved)
-      return 'fault' in stateless ? stateless : stateless.request(call)
+      return stateless instanceof Fault ? stateless : stateless.request(call)
     },
     close: () => member.close(),
   }

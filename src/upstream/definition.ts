@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
 import { Cancellation } from '../mcp/cancel.ts'
+import { Fault } from '../mcp/index.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
 import { headerPlace, wireText } from '../tools/headers.ts'
@@ -40,8 +41,8 @@ export interface Definition {
   forwardsAuthorization: boolean
   /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
   secrets: readonly string[]
-  /** Never throws; `fault` is a sentence for the caller. */
-  resolve(facts: RequestFacts): Resolved | { fault: string }
+  /** Never throws. */
+  resolve(facts: RequestFacts): Resolved | Fault
 }
 
 type Path = (string | number)[]
@@ -106,19 +107,21 @@ export function compileDefinition(
       })
   const build = rootBuilder({}, templates)
 
-  function resolve(facts: RequestFacts): Resolved | { fault: string } {
+  function resolve(facts: RequestFacts): Resolved | Fault {
     const root = build({}, { ...facts, signal: NEVER, body: undefined } as never)
     try {
       const values = render(variables, root, 'the variable')
       const sent = render(headers, root, 'the header', true)
       const target = url ? readUrl(renderOne(url, root, 'url') ?? '') : { origin: '', path: '' }
-      if ('fault' in target) return { fault: `The URL of the server ${server.name} ${target.fault}` }
+      if ('fault' in target)
+        return new Fault('refused', `The URL of the server ${server.name} ${target.fault}`)
       const key = createHash('sha256')
         .update(JSON.stringify([values, target, sent]))
         .digest('base64url')
       return { env: values, ...target, headers: sent, key }
     } catch (error) {
-      if (error instanceof TemplateFault) return { fault: `The server ${server.name}: ${error.message}` }
+      if (error instanceof TemplateFault)
+        return new Fault('refused', `The server ${server.name}: ${error.message}`)
       throw error
     }
   }

@@ -1,4 +1,4 @@
-import { isObject, SESSION_REVISIONS } from '../mcp/index.ts'
+import { Fault, isObject, SESSION_REVISIONS } from '../mcp/index.ts'
 import type { Member } from './pool/server.ts'
 import { type Request, refusalOf } from './rpc/link.ts'
 
@@ -14,12 +14,12 @@ export async function startMember({ upstream, stateless, link, eras }: Member): 
   if (varies)
     return [`The server ${server.name} cannot be started before a request: its templates read the request`]
   const resolved = resolve({ headers: {}, query: () => ({}) })
-  if ('fault' in resolved) return [resolved.fault]
+  if (resolved instanceof Fault) return [resolved.message]
   if (server.policy === 'onStart') {
     const era = await eras.of(resolved)
-    if (typeof era !== 'string') return [era.fault]
+    if (typeof era !== 'string') return [era.message]
     const found = await stateless(resolved)
-    if ('fault' in found) return [found.fault]
+    if (found instanceof Fault) return [found.message]
     if (era === 'modern') return []
   }
   const params = {
@@ -33,6 +33,6 @@ export async function startMember({ upstream, stateless, link, eras }: Member): 
   const trial = link(resolved, { caller: undefined, sharer: '' }, events, () => [])
   const answer = await trial.start(request, JSON.stringify(raw))
   trial.close()
-  if ('fault' in answer) return [answer.fault]
+  if (answer instanceof Fault) return [answer.message]
   return isObject(answer.response.raw.result) ? [] : [refusalOf(server.name, answer.response.raw)]
 }

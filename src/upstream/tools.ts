@@ -97,7 +97,7 @@ export function filterTexts(
   texts: readonly string[],
 ): string | undefined {
   for (const taken of texts.flatMap(readTexts)) {
-    if ('reason' in taken) return errorText(id, { code: INTERNAL_ERROR, message: taken.reason })
+    if ('fault' in taken) return errorText(id, { code: INTERNAL_ERROR, message: taken.fault.message })
     const { message, text } = taken
     if (message.kind === 'response' && message.id === id) return filter.response(method, message, text)
   }

@@ -1,11 +1,12 @@
 import type { Limits } from '../config/model.ts'
+import { Fault } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Restored } from './backend/session-state.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { createLink, type Fault, type Link, type LinkEvents } from './rpc/link.ts'
+import { createLink, type Link, type LinkEvents } from './rpc/link.ts'
 import { createToolFilter, type ToolFilter } from './tools.ts'
 import { type Channel, type ChannelEvents, FAILED } from './transport/channel.ts'
 import { createHttp, type Http } from './transport/http.ts'
@@ -66,21 +67,21 @@ export function createUpstream(
 
   function open(resolved: Resolved, events: ChannelEvents, sharer: string | undefined): Channel | Fault {
     if (live.size >= server.maxSessions && !makeRoom(sharer))
-      return {
-        fault: `All ${server.maxSessions} sessions with the server ${server.name} are in use (maxSessions): try again later`,
-        busy: true,
-      }
+      return new Fault(
+        'busy',
+        `All ${server.maxSessions} sessions with the server ${server.name} are in use (maxSessions): try again later`,
+      )
     const forget = () => live.delete(channel)
     const failed = unexpected(`a message of the server ${server.name}`, () => {
       channel.close()
-      events.closed(`${FAILED} in the session with the server ${server.name}`)
+      events.closed(new Fault('internal', `${FAILED} in the session with the server ${server.name}`))
     })
     const watched: ChannelEvents = {
       message: (message, text) => attempt(failed, () => events.message(message, text)),
-      rejected: (id, reason) => attempt(failed, () => events.rejected(id, reason)),
-      closed(reason) {
+      rejected: (id, fault) => attempt(failed, () => events.rejected(id, fault)),
+      closed(fault) {
         forget()
-        attempt(failed, () => events.closed(reason))
+        attempt(failed, () => events.closed(fault))
       },
     }
     const inner = connect(resolved, watched)

@@ -14,7 +14,7 @@ test('a response has no members but those of JSON-RPC, so that none passes for o
 
 test('what exceeds a limit names the calls that it answers, and no others', () => {
   const answersOf = (text: string) =>
-    readTexts(text).flatMap((taken) => ('reason' in taken ? [taken.answers] : []))
+    readTexts(text).flatMap((taken) => ('fault' in taken ? [taken.answers] : []))
   const x = deep(20_000)
   assert.deepEqual(answersOf(`{"jsonrpc":"2.0","id":7,"result":${x}}`), [[7]])
   assert.deepEqual(answersOf(`{"result":${x},"id":"a\\u0062"}`), [['ab']])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
+import { Fault } from '../../src/mcp/index.ts'
 import { createSeveral } from '../../src/upstream/aggregate/several.ts'
 import { createBackoff } from '../../src/upstream/backoff.ts'
 import { canonical } from '../../src/upstream/bridge/meta.ts'
@@ -221,13 +222,13 @@ test('templates of url and headers, per caller', () => {
   assert.deepEqual(problems, [])
   assert.ok(definition.varies && definition.forwardsAuthorization)
   const a = definition.resolve(facts({ user: 'a/b', authorization: 'Bearer t' }))
-  assert.ok(!('fault' in a))
+  assert.ok(!(a instanceof Fault))
   assert.deepEqual([a.origin, a.path], ['https://example.com', '/u/a%2Fb/mcp'])
   assert.deepEqual(a.headers, { authorization: 'Bearer t', 'x-fixed': 'a' })
   assert.ok(!a.key.includes('Bearer'))
   const b = definition.resolve(facts({ user: 'a/b' }))
-  assert.ok(!('fault' in b) && b.key !== a.key && !('authorization' in b.headers))
-  assert.ok('fault' in definition.resolve(facts({ user: 'x', authorization: 'a\r\nb' })))
+  assert.ok(!(b instanceof Fault) && b.key !== a.key && !('authorization' in b.headers))
+  assert.ok(definition.resolve(facts({ user: 'x', authorization: 'a\r\nb' })) instanceof Fault)
 })
 
 test('what is wrong with a definition is found when it is read', () => {

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, readSettings } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { Cancellation, type CancelSignal, isObject } from '../../mcp/index.ts'
+import { Cancellation, type CancelSignal, Fault, isObject } from '../../mcp/index.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { SERVER_INFO } from '../../upstream/bridge/meta.ts'
 import { type Client, openClient } from '../../upstream/index.ts'
@@ -67,7 +67,7 @@ function asker(client: Client, url: URL, signal: CancelSignal): Target['ask'] {
   return async (method, params = {}, onMessage) => {
     const answer = await client.request(method, params, { signal, ...(onMessage && { onMessage }) })
     if (answer === undefined || signal.aborted) return undefined
-    if ('fault' in answer) throw new Error(`${url.href}: ${cured(String(answer.fault))}`)
+    if (answer instanceof Fault) throw new Error(`${url.href}: ${advised(answer)}`)
     const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
     if (error) {
       const cure = error.code === MISSING_CAPABILITY ? '. On a terminal, elicitation can be answered' : ''
@@ -89,13 +89,13 @@ function unbridged(client: Client): Target['asGiven'] {
 /** `MissingRequiredClientCapabilityError` of 2026-07-28. */
 const MISSING_CAPABILITY = -32021
 
-function cured(fault: string): string {
-  if (/status 40[13]|credentials/.test(fault))
-    return `${fault}. Give a credential: --header "Authorization: Bearer …"`
-  if (/status 4\d\d/.test(fault))
-    return `${fault}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`
-  if (/refuses connections/.test(fault)) return `${fault}. Is it running?`
-  return fault
+/** The fault, with what the user can do about it. */
+function advised({ kind, status = 0, message }: Fault): string {
+  if (status === 401 || status === 403)
+    return `${message}. Give a credential: --header "Authorization: Bearer …"`
+  if (status >= 400 && status < 500)
+    return `${message}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`
+  return kind === 'unreachable' ? `${message}. Is it running?` : message
 }
 
 function urlOf(target: string, settings: string | undefined): URL {

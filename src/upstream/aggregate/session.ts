@@ -1,17 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../../mcp/index.ts'
+import { Fault, INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { noted } from '../backend/message.ts'
-import {
-  type Fault,
-  INITIALIZED,
-  type Link,
-  type LinkEvents,
-  pass,
-  type Request,
-  type Response,
-} from '../rpc/link.ts'
+import { INITIALIZED, type Link, type LinkEvents, pass, type Request, type Response } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 import { FAILED } from '../transport/channel.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'
@@ -73,20 +65,19 @@ export function createSeveralLink(
           emit({ ...message.raw, id })
         } else events.message(message, text)
       },
-      lost(reason) {
-        for (const [id, ask] of [...asking])
-          if (ask.i === i && asking.delete(id)) ask.settle({ fault: reason })
+      lost(fault) {
+        for (const [id, ask] of [...asking]) if (ask.i === i && asking.delete(id)) ask.settle(fault)
         const ids = [...routed].filter(([, call]) => call.i === i).map(([id]) => id)
         for (const id of ids) routed.delete(id)
-        events.lost(reason, ids)
+        events.lost(fault, ids)
       },
-      rejected(id, reason) {
+      rejected(id, fault) {
         // Without an id it may be the answer to any request of this server.
         const asks = id === undefined ? [...asking.values()] : [asking.get(String(id))]
-        for (const ask of asks) if (ask?.i === i) ask.settle({ fault: reason })
+        for (const ask of asks) if (ask?.i === i) ask.settle(fault)
         const calls = id === undefined ? [...routed.keys()] : [id]
         for (const call of calls)
-          if (routed.get(call)?.i === i && routed.delete(call)) events.rejected(call, reason)
+          if (routed.get(call)?.i === i && routed.delete(call)) events.rejected(call, fault)
       },
     }
   }
@@ -96,14 +87,14 @@ export function createSeveralLink(
     return new Promise((resolve) => {
       const settle = (raw: JsonObject | Fault) => {
         asking.delete(id)
-        resolve('fault' in raw ? raw : several.shown(i, method, raw))
+        resolve(raw instanceof Fault ? raw : several.shown(i, method, raw))
       }
       asking.set(id, { i, settle })
       const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
       const message: Request = { kind: 'request', id, method, params, raw }
       deliver(i, message, stringify(raw))
         .then((fault) => fault && settle(fault))
-        .catch(unexpected(method, () => settle({ fault: FAILED })))
+        .catch(unexpected(method, () => settle(new Fault('internal', FAILED))))
     })
   }
 
@@ -123,7 +114,7 @@ export function createSeveralLink(
     const sent = { ...raw, params }
     const fault = await deliver(to, { ...request, params, raw: sent }, stringify(sent))
     if (fault && routed.delete(id))
-      emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.fault } })
+      emit({ jsonrpc: '2.0', id: id as Json, error: { code: INTERNAL_ERROR, message: fault.message } })
   }
 
   /** Answers a request that came to nothing by a fault of the gateway's own. */
@@ -151,7 +142,7 @@ export function createSeveralLink(
     const link = branches[i]!.open(eventsOf(i))
     links[i] = link
     const answer = await link.start(request, text)
-    if ('fault' in answer) return answer.fault
+    if (answer instanceof Fault) return answer.message
     const { result } = answer.response.raw
     // What the client was told of the protocol holds for the whole session.
     if (!isObject(result) || String(result.protocolVersion) < revision) return 'it refused the handshake'
@@ -170,17 +161,20 @@ export function createSeveralLink(
   ): Promise<{ response: Response; text: string } | Fault> {
     const answers = await Promise.all(links.map((link) => link.start(request, text)))
     const results = answers.map((answer, i) => {
-      const result = 'fault' in answer ? undefined : answer.response.raw.result
+      const result = answer instanceof Fault ? undefined : answer.response.raw.result
       if (isObject(result)) {
         parties[i]!.capabilities = isObject(result.capabilities) ? result.capabilities : {}
         return result
       }
-      onDown(parties[i]!.name, 'fault' in answer ? answer.fault : 'it refused the handshake')
+      onDown(parties[i]!.name, answer instanceof Fault ? answer.message : 'it refused the handshake')
       return undefined
     })
     const up = results.filter((result) => result !== undefined)
     if (!up.length)
-      return answers.find((answer) => 'fault' in answer) ?? { fault: 'No server took the handshake' }
+      return (
+        answers.find((answer) => answer instanceof Fault) ??
+        new Fault('unreachable', 'No server took the handshake')
+      )
     const instructions = mergeInstructions(
       results.map((result, i) => ({ name: parties[i]!.name, text: result?.instructions })),
     )
@@ -218,7 +212,7 @@ export function createSeveralLink(
     close() {
       closed = true
       for (const link of links) link.close()
-      for (const { settle } of [...asking.values()]) settle({ fault: 'The session has ended' })
+      for (const { settle } of [...asking.values()]) settle(new Fault('lost', 'The session has ended'))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
-import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
+import { Fault, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
 import { omit } from '../bridge/meta.ts'
-import type { Fault, Request } from '../rpc/link.ts'
+import type { Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 
 /** What several servers behind one prefix have in common, whatever carries their messages. */
@@ -111,7 +111,7 @@ export function createSeveral(
     let last: RpcError = { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
     for (const i of candidates) {
       const raw = await ask(i, method, params)
-      if (!raw || 'fault' in raw) continue
+      if (!raw || raw instanceof Fault) continue
       if (isObject(raw.result)) {
         if (typeof params.uri === 'string') learn(params.uri, i)
         return { result: raw.result }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
+import { Fault, isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -10,7 +10,6 @@ import {
   SUBSCRIPTION_ID,
 } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Party } from './several.ts'
 
@@ -36,7 +35,7 @@ export function severalStateless(
     onMessage = call.onMessage,
   ) {
     const { server, resolved } = branches[i] as StatelessBranch
-    if ('fault' in server) return Promise.resolve(server)
+    if (server instanceof Fault) return Promise.resolve(server)
     const { message } = call
     const raw = { ...message.raw, method, params }
     return server.request({ ...call, resolved, onMessage, message: { ...message, method, params, raw } })
@@ -119,7 +118,7 @@ export function severalStateless(
       const asked = { method: 'tools/call', params: { name: tool } }
       const outcome = await createSeveral(all, onClash).decide(asked, () => Promise.resolve(undefined))
       const to = 'to' in outcome ? branches[outcome.to] : undefined
-      if (!to || !('to' in outcome) || 'fault' in to.server) return []
+      if (!to || !('to' in outcome) || to.server instanceof Fault) return []
       return to.server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
     },
     async request(call) {
@@ -145,7 +144,7 @@ export function severalStateless(
       const several = createSeveral(all, onClash)
       const ask = async (i: number, asked: string, own: JsonObject) => {
         const raw = await send(call, i, asked, own)
-        return !raw || 'fault' in raw ? raw : several.shown(i, asked, raw)
+        return !raw || raw instanceof Fault ? raw : several.shown(i, asked, raw)
       }
       const outcome = await several.decide({ method, params }, ask)
       if ('to' in outcome) return ask(outcome.to, method, outcome.params)

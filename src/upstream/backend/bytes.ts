@@ -6,6 +6,7 @@ import {
   type CancelSignal,
   type Exchange,
   errorText,
+  Fault,
   INTERNAL_ERROR,
   INVALID_REQUEST,
   isObject,
@@ -150,7 +151,7 @@ export function createBytes(options: BytesOptions): BytesSession {
     }
     abort = new Cancellation()
     let answer = await send(exchange, body, abort)
-    if (!('fault' in answer) && hasForgotten(answer) && message) {
+    if (!(answer instanceof Fault) && hasForgotten(answer) && message) {
       discard(answer)
       if (owner !== undefined) {
         passed()
@@ -165,12 +166,12 @@ export function createBytes(options: BytesOptions): BytesSession {
         )
       answer = await send(exchange, body, abort)
     }
-    if ('fault' in answer) return fail(answer.fault, 502)
+    if (answer instanceof Fault) return fail(answer.message, 502)
     answered = true
     const method = message?.kind === 'request' ? message.method : ''
     if (filter && method === 'tools/list' && answer.statusCode < 300) {
       const read = await readMessages(answer, maxMessage, name)
-      if ('fault' in read) return fail(read.fault, 502)
+      if (read instanceof Fault) return fail(read.message, 502)
       const shown = filterTexts(filter, method, id as RequestId, read.texts)
       if (shown === undefined) return fail(`The server ${name} ended the call without an answer`, 502)
       done()
@@ -208,18 +209,21 @@ export function createBytes(options: BytesOptions): BytesSession {
       active++
       const answer = await send(exchange, text)
       active--
-      if ('fault' in answer) return refused(answer.fault, 502)
+      if (answer instanceof Fault) return refused(answer.message, 502)
       const { forwardsAuthorization } = definition
-      const caller = refusedCaller(answer, forwardsAuthorization)
-      const why = caller
-        ? `The server ${name} refused the credentials`
-        : refusal(answer, { id: request.id, server: name, forwardsAuthorization })
+      const caller = refusedCaller(answer, name, forwardsAuthorization)
+      const why = caller?.message ?? refusal(answer, { id: request.id, server: name, forwardsAuthorization })
       if (why !== undefined) {
         discard(answer)
-        return refused(why, caller?.status ?? 502, caller?.headers)
+        const challenge = caller?.challenge
+        return refused(
+          why,
+          caller?.status ?? 502,
+          challenge === undefined ? {} : { 'www-authenticate': challenge },
+        )
       }
       const read = await readMessages(answer, maxMessage, name)
-      if ('fault' in read) return refused(read.fault, 502)
+      if (read instanceof Fault) return refused(read.message, 502)
       const found = read.texts.find((each) => {
         const message = parsed(each)
         return isObject(message) && ('result' in message || 'error' in message)
@@ -267,9 +271,9 @@ export function createBytes(options: BytesOptions): BytesSession {
         active--
         if (!active) onIdle()
       }
-      if ('fault' in answer) {
+      if (answer instanceof Fault) {
         done()
-        return rpcError(exchange, 502, { code: INVALID_REQUEST, message: answer.fault })
+        return rpcError(exchange, 502, { code: INVALID_REQUEST, message: answer.message })
       }
       if (owner !== undefined && hasForgotten(answer)) {
         discard(answer)

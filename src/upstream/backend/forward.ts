@@ -4,12 +4,13 @@ import {
   type Exchange,
   errorText,
   event,
+  Fault,
   INTERNAL_ERROR,
   json,
   type RequestId,
   tooMuch,
 } from '../../mcp/index.ts'
-import type { Refused } from '../rpc/link.ts'
+
 import { discard, type HttpAnswer, mediaType, readText } from '../transport/http.ts'
 
 /** What of a client's headers an upstream gets; credentials go there only by a template. */
@@ -78,7 +79,8 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
     const value = headers[name]
     if (value !== undefined) returned[name] = String(value)
   }
-  Object.assign(returned, refusedCaller(answer, options.forwardsAuthorization)?.headers)
+  const challenge = refusedCaller(answer, options.server, options.forwardsAuthorization)?.challenge
+  if (challenge !== undefined) returned['www-authenticate'] = challenge
   if (BODILESS.has(status)) {
     discard(answer)
     options.onEnd()
@@ -110,11 +112,13 @@ function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOpt
 /** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
 export function refusedCaller(
   { statusCode: status, headers }: HttpAnswer,
+  server: string,
   forwardsAuthorization: boolean,
-): Refused | undefined {
+): Fault | undefined {
   if (!forwardsAuthorization || (status !== 401 && status !== 403)) return undefined
   const challenge = headers['www-authenticate']
-  return { status, headers: challenge === undefined ? {} : { 'www-authenticate': String(challenge) } }
+  const details = { status, ...(challenge !== undefined && { challenge: String(challenge) }) }
+  return new Fault('credentials', `The server ${server} refused the credentials`, details)
 }
 
 /** Why an answer is none of an MCP server; undefined when it is one. */
@@ -257,19 +261,20 @@ function names(bytes: Buffer, member: string): boolean {
   return false
 }
 
-/** The JSON-RPC messages of an answer that is read whole; a fault is a sentence. */
+/** The JSON-RPC messages of an answer that is read whole. */
 export async function readMessages(
   answer: HttpAnswer,
   limit: number,
   server: string,
-): Promise<{ texts: string[] } | { fault: string }> {
+): Promise<{ texts: string[] } | Fault> {
   let text: string | undefined
   try {
     text = await readText(answer, limit)
   } catch {
-    return { fault: `The server ${server} closed the connection in the middle of its answer` }
+    return new Fault('lost', `The server ${server} closed the connection in the middle of its answer`)
   }
-  if (text === undefined) return { fault: 'The answer of the server is larger than maxResponseSize' }
+  if (text === undefined)
+    return new Fault('invalid', 'The answer of the server is larger than maxResponseSize')
   if (mediaType(answer) !== 'text/event-stream') return { texts: text.trim() ? [text] : [] }
   const texts: string[] = []
   for (const block of text.split(/\r\n\r\n|\n\n|\r\r/)) {

@@ -10,6 +10,7 @@ import {
   type Exchange,
   errorText,
   eventStream,
+  Fault,
   INTERNAL_ERROR,
   INVALID_REQUEST,
   idOf,
@@ -32,7 +33,7 @@ import {
   withSession,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Fault, Request } from '../rpc/link.ts'
+import type { Request } from '../rpc/link.ts'
 import type { Restored } from './session-state.ts'
 import { present, recipient } from './takeover.ts'
 
@@ -104,7 +105,7 @@ export function serveProxy(exchange: Exchange, given: Door, backend: Backend): R
         if (!attached(session).admits(exchange)) return unknown(exchange)
         const served = await present(session, exchange, door, backend)
         if (!served) return unknown(exchange)
-        return 'fault' in served ? unserved(exchange, null, served) : served.get(exchange)
+        return served instanceof Fault ? unserved(exchange, null, served) : served.get(exchange)
       })
     case 'DELETE':
       return withSession(exchange, door, (session) => {
@@ -158,7 +159,7 @@ async function post(exchange: Exchange, door: Door, backend: Backend): Promise<R
     }
     const forward = (served: Awaited<ReturnType<typeof present>>) => {
       if (!served) return unknown(exchange, id)
-      if ('fault' in served) return unserved(exchange, id, served)
+      if (served instanceof Fault) return unserved(exchange, id, served)
       return recipient(served, messages).post(exchange, { messages, batch, text }, form)
     }
     const served = present(session, exchange, door, backend)
@@ -178,7 +179,7 @@ async function open(
   const session = hub.openSession(prefix, caller, '2025-11-25', exchange.stay.sharer)
   if (typeof session === 'string') return tooMuch(exchange, session, request.id)
   const made = backend.attach(session, exchange, false)
-  if ('fault' in made) {
+  if (made instanceof Fault) {
     hub.endSession(session)
     return unserved(exchange, request.id, made)
   }
@@ -196,8 +197,12 @@ async function open(
   return json(exchange, answer, status, headers)
 }
 
-function unserved(exchange: Exchange, id: RequestId | null, { fault, busy }: Fault): Response {
-  return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: fault }), busy ? 503 : 200)
+function unserved(exchange: Exchange, id: RequestId | null, fault: Fault): Response {
+  return json(
+    exchange,
+    errorText(id, { code: INTERNAL_ERROR, message: fault.message }),
+    fault.kind === 'busy' ? 503 : 200,
+  )
 }
 
 /** Serves `{prefix}/sse`: opens the stream and names the address for messages. */
@@ -212,9 +217,12 @@ export function serveProxySse(
   const session = hub.openSession(prefix, caller, '2024-11-05', exchange.stay.sharer)
   if (typeof session === 'string') return tooMuch(exchange, session)
   const made = backend.attach(session, exchange, true)
-  if ('fault' in made) {
+  if (made instanceof Fault) {
     hub.endSession(session)
-    return rpcError(exchange, made.busy ? 503 : 502, { code: INTERNAL_ERROR, message: made.fault })
+    return rpcError(exchange, made.kind === 'busy' ? 503 : 502, {
+      code: INTERNAL_ERROR,
+      message: made.message,
+    })
   }
   session.attached = made
   const stream = openStream(exchange, () => {
@@ -256,10 +264,10 @@ export async function serveProxyMessage(exchange: Exchange, door: Door, backend:
       .initialize(exchange, only, text)
       .then((opened) => stream.send(opened.text))
       .catch(unexpected('initialize', stream.close))
-  else if ('fault' in served) {
+  else if (served instanceof Fault) {
     for (const message of messages)
       if (message.kind === 'request')
-        stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.fault }))
+        stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.message }))
   } else recipient(served, messages).take?.(exchange, messages, text)
   return accepted(exchange)
 }

@@ -4,6 +4,7 @@ import {
   checkStandardHeaders,
   type Exchange,
   errorText,
+  Fault,
   INTERNAL_ERROR,
   json,
   mismatch,
@@ -58,10 +59,10 @@ export async function forwardStateless(
     signal: abort,
     hold: exchange.stay.hold,
   })
-  if ('fault' in answer) return fail(answer.fault)
+  if (answer instanceof Fault) return fail(answer.message)
   if (filter && method === 'tools/list' && answer.statusCode < 300) {
     const read = await readMessages(answer, limits.maxResponseSize, name)
-    if ('fault' in read) return fail(read.fault)
+    if (read instanceof Fault) return fail(read.message)
     const shown = filterTexts(filter, method, id, read.texts)
     if (shown === undefined) return fail(`The server ${name} ended the call without an answer`)
     done()

@@ -3,6 +3,7 @@ import {
   allowsBatches,
   type Door,
   type Exchange,
+  Fault,
   INTERNAL_ERROR,
   openGet,
   rpcError,
@@ -12,7 +13,6 @@ import {
 import { createSeveralLink } from '../aggregate/session.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { createMember } from '../pool/server.ts'
-import type { Fault } from '../rpc/link.ts'
 import { startMember } from '../start.ts'
 import type { McpProxy, ProxyContext } from '../types.ts'
 import { type BytesSession, createBytes } from './bytes.ts'
@@ -77,7 +77,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     const all: Resolved[] = []
     for (const { upstream } of members) {
       const resolved = upstream.definition.resolve(exchange)
-      if ('fault' in resolved) return resolved
+      if (resolved instanceof Fault) return resolved
       all.push(resolved)
     }
     return all
@@ -85,7 +85,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
 
   function keyOf(exchange: Exchange): string | undefined {
     const resolved = resolve(exchange)
-    return 'fault' in resolved ? undefined : resolved.map(({ key }) => key).join()
+    return resolved instanceof Fault ? undefined : resolved.map(({ key }) => key).join()
   }
 
   /** @param ticket of a server's session that another replica opened */
@@ -96,9 +96,9 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     sse: boolean,
     ticket?: Ticket,
   ): ProxySession | Fault {
-    if (retired) return { fault: 'The server is being replaced: try again', busy: true }
+    if (retired) return new Fault('busy', 'The server is being replaced: try again')
     const resolved = resolve(exchange)
-    if ('fault' in resolved) return resolved
+    if (resolved instanceof Fault) return resolved
     const values = resolved
     const key = resolved.map((each) => each.key).join()
     const end = () => door.hub.endSession(session)

@@ -5,6 +5,7 @@ import {
   type EventStream,
   type Exchange,
   errorText,
+  Fault,
   type Hub,
   INTERNAL_ERROR,
   INVALID_REQUEST,
@@ -20,7 +21,7 @@ import {
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_QUESTIONS, tooMany } from '../bridge/questions.ts'
-import { type Fault, INITIALIZED, type Link, type LinkEvents, pass, type Request } from '../rpc/link.ts'
+import { INITIALIZED, type Link, type LinkEvents, pass, type Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 import { FAILED } from '../transport/channel.ts'
 import { batchReply } from './batch.ts'
@@ -189,13 +190,13 @@ export function createRelay(options: RelayOptions): Relay {
     if (outcome instanceof Promise)
       outcome.then(
         (fault) => fault && unsent(call, fault),
-        unexpected(method, () => unsent(call, { fault: FAILED })),
+        unexpected(method, () => unsent(call, new Fault('internal', FAILED))),
       )
     else if (outcome) unsent(call, outcome)
   }
 
-  function unsent(call: Pending, { fault, busy }: Fault): void {
-    if (pending.get(call.id) === call) fail(call, fault, busy ? 503 : 200)
+  function unsent(call: Pending, { kind, message }: Fault): void {
+    if (pending.get(call.id) === call) fail(call, message, kind === 'busy' ? 503 : 200)
   }
 
   function note(message: Message, text: string): void {
@@ -219,17 +220,17 @@ export function createRelay(options: RelayOptions): Relay {
         // What came too late has nobody who waits for it.
         if (call) settle(call, filter ? filter.response(call.method, message, text) : text)
       },
-      lost(reason, ids) {
+      lost({ message }, ids) {
         asked.clear()
         for (const id of ids ?? pending.keys()) {
           const call = pending.get(id)
-          if (call) fail(call, `${reason}; the call was not repeated, the next one starts it anew`)
+          if (call) fail(call, `${message}; the call was not repeated, the next one starts it anew`)
         }
       },
-      rejected(id, reason) {
+      rejected(id, { message }) {
         // Without an id it may be the answer to any of them.
         const known = id === undefined ? pending.values() : [pending.get(id)]
-        for (const call of known) if (call) fail(call, reason)
+        for (const call of known) if (call) fail(call, message)
       },
     },
     async adopt(link, { request, text }, restored) {
@@ -257,9 +258,9 @@ export function createRelay(options: RelayOptions): Relay {
       opening = true
       const answer = await given.start(request, text)
       opening = false
-      if ('fault' in answer) {
-        const text = errorText(request.id, { code: INTERNAL_ERROR, message: answer.fault })
-        return { text, ok: false, ...(answer.busy && { status: 503 }) }
+      if (answer instanceof Fault) {
+        const text = errorText(request.id, { code: INTERNAL_ERROR, message: answer.message })
+        return { text, ok: false, ...(answer.kind === 'busy' && { status: 503 }) }
       }
       const { result } = answer.response.raw
       const version = isObject(result) ? result.protocolVersion : undefined

@@ -2,11 +2,11 @@ import type { Ticket } from '../../cluster/index.ts'
 import {
   type Door,
   type Exchange,
+  Fault,
   isSessionRevision,
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Backend, ProxySession } from './front.ts'
 
 export interface ReviverParts {
@@ -32,7 +32,7 @@ export function reviverOf(door: Door, { owner, passes, keyOf, attach }: ReviverP
     const session =
       local ?? hub.takeUp({ id, prefix, caller, sharer: exchange.stay.sharer, revision, owner: from })
     const made = session && attach(door, session, exchange, false, ticket)
-    if (!made || 'fault' in made) return undefined
+    if (!made || made instanceof Fault) return undefined
     // Calls under way end where they began.
     if (former) made.former = former
     session.attached = made

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
-import { isObject, type Message } from '../../mcp/index.ts'
+import { Fault, isObject, type Message } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { ToolFilter } from '../tools.ts'
@@ -54,9 +54,9 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     const own = { jsonrpc: '2.0', id: 'plantgw-own', method, ...(params !== undefined && { params }) }
     const request = { method: 'POST', headers: headers(), body: stringify(own) } as const
     const answer = await http.send(resolved, request)
-    if ('fault' in answer) return undefined
+    if (answer instanceof Fault) return undefined
     const read = await readMessages(answer, maxMessage, name)
-    if ('fault' in read) return undefined
+    if (read instanceof Fault) return undefined
     const found = read.texts.map(parsed).find((message) => isObject(message) && 'result' in message)
     return isObject(found) ? found.result : undefined
   }
@@ -64,9 +64,9 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
   async function handshake(): Promise<boolean> {
     const request = { method: 'POST', headers: FIRST, body: session.initialize } as const
     const answer = await http.send(resolved, request)
-    if ('fault' in answer) return false
+    if (answer instanceof Fault) return false
     const read = await readMessages(answer, maxMessage, name)
-    if ('fault' in read || answer.statusCode !== 200) return false
+    if (read instanceof Fault || answer.statusCode !== 200) return false
     const message = read.texts.map(parsed).find((each) => isObject(each) && isObject(each.result))
     const { protocolVersion } = ((message as JsonObject | undefined)?.result ?? {}) as JsonObject
     // The client has been told a revision already.
@@ -74,7 +74,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     session.id = idOf(answer)
     const body = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     const noted = await http.send(resolved, { method: 'POST', headers: headers(), body })
-    if ('fault' in noted) return false
+    if (noted instanceof Fault) return false
     discard(noted)
     for (const { method, params } of session.restore()) await ask(method, params)
     return true
@@ -109,7 +109,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
       http
         .send(resolved, { method: 'DELETE', headers })
         .then((answer) => {
-          if (!('fault' in answer)) discard(answer)
+          if (!(answer instanceof Fault)) discard(answer)
         })
         .catch(unexpected('the end of a session'))
     },

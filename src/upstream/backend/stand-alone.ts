@@ -1,9 +1,8 @@
-import { type Exchange, INTERNAL_ERROR, rpcError } from '../../mcp/index.ts'
+import { type Exchange, Fault, httpStatusOf, INTERNAL_ERROR, rpcError } from '../../mcp/index.ts'
 import { severalStateless } from '../aggregate/stateless.ts'
 import { resumed, withStates } from '../bridge/states.ts'
 import type { Resolved } from '../definition.ts'
 import type { Member } from '../pool/server.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Backend } from './front.ts'
 import { forwardStateless } from './modern-bytes.ts'
 import { type Stateless, type StatelessOptions, serveStateless } from './stateless.ts'
@@ -24,12 +23,13 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
   const { members, only, info, resolve, begin, onClash, onDown } = parts
 
   return async (exchange, given, text, door, form) => {
-    const refuse = ({ fault, busy, refused }: Fault) => {
-      const status = refused?.status ?? (busy ? 503 : 200)
-      return rpcError(exchange, status, { code: INTERNAL_ERROR, message: fault }, given.id, refused?.headers)
+    const refuse = (fault: Fault) => {
+      const { message, challenge } = fault
+      const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
+      return rpcError(exchange, httpStatusOf(fault), { code: INTERNAL_ERROR, message }, given.id, headers)
     }
     const resolved = resolve(exchange)
-    if ('fault' in resolved) return refuse(resolved)
+    if (resolved instanceof Fault) return refuse(resolved)
     const [first] = resolved as [Resolved]
     const { replicas } = exchange
 
@@ -45,7 +45,7 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
       const branches = await Promise.all(
         members.map(async ({ upstream: { name, filter }, stateless }, i) => {
           const server = await stateless(resolved[i] as Resolved)
-          if ('fault' in server) onDown(name, server.fault)
+          if (server instanceof Fault) onDown(name, server.message)
           return { name, filter, resolved: resolved[i] as Resolved, server }
         }),
       )

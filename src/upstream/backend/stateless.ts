@@ -9,6 +9,8 @@ import {
   type Door,
   type Exchange,
   errorText,
+  Fault,
+  httpStatusOf,
   INTERNAL_ERROR,
   isObject,
   type Listener,
@@ -24,7 +26,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import { ACKNOWLEDGED, grantedKinds } from '../bridge/listen.ts'
 import { metaOf, PROTOCOL_VERSION } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault, Request } from '../rpc/link.ts'
+import type { Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 import { FAILED } from '../transport/channel.ts'
 
@@ -149,11 +151,9 @@ export async function serveStateless(
       reply.end()
       return 'cancelled'
     }
-    if ('fault' in raw) {
-      const { fault, busy, refused } = raw as Fault
-      const status = refused?.status ?? (busy ? 503 : 200)
-      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: fault }), status)
-      return fault
+    if (raw instanceof Fault) {
+      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: raw.message }), httpStatusOf(raw))
+      return raw.message
     }
     const { error } = raw
     const status = isObject(error) ? STATUS[error.code as number] : undefined

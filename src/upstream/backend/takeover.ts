@@ -1,5 +1,4 @@
-import type { Door, Exchange, Message, Session } from '../../mcp/index.ts'
-import type { Fault } from '../rpc/link.ts'
+import { type Door, type Exchange, Fault, type Message, type Session } from '../../mcp/index.ts'
 import type { Backend, ProxySession } from './front.ts'
 
 /**
@@ -39,7 +38,7 @@ async function takeOver(
   const { handshake } = former
   if (!handshake) return undefined
   const made = backend.attach(session, exchange, former.sse)
-  if ('fault' in made) return made
+  if (made instanceof Fault) return made
   const { revision } = session
   const opened = await made.adopt(handshake, former.restore())
   if (opened.ok && session.revision === revision) {
@@ -49,7 +48,8 @@ async function takeOver(
   }
   made.release()
   session.revision = revision
-  if (!opened.ok) return { fault: 'The server was replaced, and the new one did not take the session' }
+  if (!opened.ok)
+    return new Fault('lost', 'The server was replaced, and the new one did not take the session')
   // The client knows one revision only of this session.
   hub.endSession(session)
   return undefined

@@ -1,11 +1,10 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { INVALID_PARAMS, isObject, type ListKind } from '../../mcp/index.ts'
+import { Fault, INVALID_PARAMS, isObject, type ListKind } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Held } from '../pool/pool.ts'
 import type { Seat } from '../pool/session.ts'
-import type { Fault } from '../rpc/link.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 
 const LISTS = {
@@ -33,9 +32,9 @@ export async function listenInSession(
   const { id, params } = message
   const { seat } = held
   const ready = await seat.ready
-  if ('fault' in ready) {
+  if (ready instanceof Fault) {
     held.release()
-    return ready as Fault
+    return ready
   }
   const { notifications } = params
   const named = isObject(notifications) ? notifications.resourceSubscriptions : undefined

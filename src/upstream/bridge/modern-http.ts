@@ -1,15 +1,15 @@
 import { StringDecoder } from 'node:string_decoder'
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../../mcp/index.ts'
+import { Fault, type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../../mcp/index.ts'
 import { refusedCaller } from '../backend/forward.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 import { TOO_LARGE } from '../transport/channel.ts'
 import { eventParser } from '../transport/events.ts'
 import { mediaType, piecesOf, readText } from '../transport/http.ts'
 import { readTexts } from '../transport/messages.ts'
+import { unanswered } from '../transport/streamable.ts'
 import type { Upstream } from '../upstream.ts'
 
 const NAMED: Record<string, string> = {
@@ -33,15 +33,15 @@ export async function requestHttp(
   const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
   const body = stringify(message.raw)
   const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
-  if ('fault' in answer) return signal.aborted ? undefined : answer
+  if (answer instanceof Fault) return signal.aborted ? undefined : answer
   let response: JsonObject | undefined
-  let rejected: string | undefined
+  let rejected: Fault | undefined
   const unfinished = memory.hold()
   const take = (data: string) => {
     for (const taken of readTexts(data)) {
-      if ('reason' in taken) {
+      if ('fault' in taken) {
         // What answers nothing is lost alone.
-        if (taken.answers.length) rejected ??= taken.reason
+        if (taken.answers.length) rejected ??= taken.fault
         continue
       }
       const { message: each } = taken
@@ -75,15 +75,15 @@ export async function requestHttp(
   unfinished.free()
   if (signal.aborted) return undefined
   if (response) return { ...response, id: message.id }
-  if (rejected !== undefined) return { fault: rejected }
+  if (rejected) return rejected
   const { statusCode: status } = answer
-  const refused = refusedCaller(answer, definition.forwardsAuthorization)
-  if (refused) return { fault: `The server ${name} refused the credentials`, refused } as Fault
+  const refused = refusedCaller(answer, name, definition.forwardsAuthorization)
+  if (refused) return refused
   if (status === 401 || status === 403)
-    return { fault: `The server ${name} refused the gateway's credentials (${status})` }
-  return {
-    fault: `The server ${name} ended the call ${status === 200 ? 'without an answer' : `with the status ${status}`}`,
-  }
+    return new Fault('unreachable', `The server ${name} refused the gateway's credentials (${status})`, {
+      status,
+    })
+  return unanswered(name, status)
 }
 
 function traced(headers: RequestHeaders): Record<string, string> {

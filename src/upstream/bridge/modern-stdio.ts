@@ -1,8 +1,7 @@
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { InFlight, isObject, type Message, type RequestId } from '../../mcp/index.ts'
+import { Fault, InFlight, isObject, type Message, type RequestId } from '../../mcp/index.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Channel, ChannelEvents } from '../transport/channel.ts'
 import type { Upstream } from '../upstream.ts'
 import { LOG_LEVEL, metaOf, SUBSCRIPTION_ID } from './meta.ts'
@@ -31,7 +30,7 @@ interface Pending {
 export function openSharedChild(
   upstream: Upstream,
   resolved: Resolved,
-  onEvent: { listChanged(): void; closed(proven: boolean, reason: string): void },
+  onEvent: { listChanged(): void; closed(proven: boolean, fault: Fault): void },
 ): SharedChild | Fault {
   const pending = new InFlight<number, Pending>()
   const { timeout } = upstream.limits
@@ -39,17 +38,19 @@ export function openSharedChild(
   let proven = false
   const events: ChannelEvents = {
     message: (message) => take(message),
-    rejected(id, reason) {
+    rejected(id, fault) {
       const known = id === undefined ? pending.values() : [pending.get(id as number)]
-      for (const call of known) call?.settle({ fault: reason })
+      for (const call of known) call?.settle(fault)
     },
-    closed(reason) {
-      onEvent.closed(proven, reason)
-      for (const call of pending.values()) call.settle({ fault: `${reason}; the call was not repeated` })
+    closed(fault) {
+      onEvent.closed(proven, fault)
+      const { kind, message } = fault
+      for (const call of pending.values())
+        call.settle(new Fault(kind, `${message}; the call was not repeated`))
     },
   }
   const opened = upstream.open(resolved, events, undefined)
-  if ('fault' in opened) return opened
+  if (opened instanceof Fault) return opened
   const channel: Channel = opened
 
   function take(message: Message): void {
@@ -73,7 +74,9 @@ export function openSharedChild(
     if (method === 'notifications/cancelled') {
       const call = pending.get(params.requestId as number)
       // Only a subscription may end so; a call is owed an answer.
-      call?.settle(call.timer ? { fault: `The server ${upstream.name} cancelled the call` } : undefined)
+      call?.settle(
+        call.timer ? new Fault('cancelled', `The server ${upstream.name} cancelled the call`) : undefined,
+      )
       return
     }
     const subscription = metaOf(params)[SUBSCRIPTION_ID]
@@ -112,7 +115,12 @@ export function openSharedChild(
       }
       const expire = () => {
         tell('timed out')
-        settle({ fault: `The server said nothing of this call for ${timeout / 1000} s; it was cancelled` })
+        settle(
+          new Fault(
+            'timeout',
+            `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`,
+          ),
+        )
       }
       const timer = method === 'subscriptions/listen' ? undefined : setTimeout(expire, timeout)
       pending.set(own, { id, token, logs: LOG_LEVEL in meta, onMessage, settle, timer })
@@ -130,7 +138,7 @@ export function openSharedChild(
     close() {
       channel.close()
       for (const call of pending.values())
-        call.settle({ fault: `The server ${upstream.name} is being ended` })
+        call.settle(new Fault('lost', `The server ${upstream.name} is being ended`))
     },
   }
 }

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { Cancellation, HEADER_MISMATCH, isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
+import { Cancellation, Fault, HEADER_MISMATCH, isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault, Request } from '../rpc/link.ts'
+import type { Request } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 import { LOG_LEVEL, metaOf, ownMeta } from './meta.ts'
 import { requestHttp } from './modern-http.ts'
@@ -44,15 +44,15 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
         return entry
       }
     const refusal = upstream.backoff.refusal(key)
-    if (refusal) return { fault: refusal }
+    if (refusal) return new Fault('unreachable', refusal)
     const child = openSharedChild(upstream, resolved, {
       listChanged: headers.forget,
-      closed(proven, reason) {
+      closed(proven, fault) {
         children.delete(entry)
-        if (!proven) upstream.backoff.failed(key, reason)
+        if (!proven) upstream.backoff.failed(key, fault.message)
       },
     })
-    if ('fault' in child) return child
+    if (child instanceof Fault) return child
     const entry: Entry = { child, key, used: Date.now() }
     children.add(entry)
     return entry
@@ -66,7 +66,7 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
     const named = method === 'tools/call' && typeof params.name === 'string'
     const declared = named ? await headers.of(params.name as string, list(resolved)) : []
     const answer = await requestHttp(upstream, resolved, call, declared)
-    if (!named || !answer || 'fault' in answer || !isMismatch(answer)) return answer
+    if (!named || !answer || answer instanceof Fault || !isMismatch(answer)) return answer
     // The server's schemas have changed (2026-07-28, Client Behavior).
     headers.forget()
     const fresh = await headers.of(params.name as string, list(resolved))
@@ -76,10 +76,10 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
   async function sendStdio(call: Omit<StatelessCall, 'caller'>): Sent {
     const { message, resolved } = call
     const entry = childFor(resolved, LOG_LEVEL in metaOf(message.params))
-    if ('fault' in entry) return entry as Fault
+    if (entry instanceof Fault) return entry
     const answer = await entry.child.request(call)
     entry.used = Date.now()
-    if (answer && !('fault' in answer)) upstream.backoff.worked(resolved.key)
+    if (answer && !(answer instanceof Fault)) upstream.backoff.worked(resolved.key)
     return answer
   }
 
@@ -103,7 +103,10 @@ export function createModern(upstream: Upstream, version: string, log: Logger): 
     const timer = setTimeout(() => abort.abort(), timeout)
     const answer = await send({ message, resolved, headers: {}, signal: abort, onMessage: () => {} })
     clearTimeout(timer)
-    return answer ?? { fault: `The server ${upstream.name} did not answer ${method} within ${timeout} ms` }
+    return (
+      answer ??
+      new Fault('timeout', `The server ${upstream.name} did not answer ${method} within ${timeout} ms`)
+    )
   }
 
   async function listTools(call: StatelessCall): Sent {

@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../json/index.ts'
-import { isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
+import { Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Modern } from './modern.ts'
 
@@ -80,9 +79,9 @@ export function createEras(upstream: Upstream, modern: Modern, now: () => number
 }
 
 function eraOf(answer: Awaited<ReturnType<Modern['ask']>>): Era | Fault {
-  if ('fault' in answer) {
-    const { fault } = answer as Fault
-    return / did not answer | with the status 4\d\d$/.test(fault) ? 'session' : (answer as Fault)
+  if (answer instanceof Fault) {
+    const { kind, status = 0 } = answer
+    return kind === 'timeout' || (kind === 'status' && status >= 400 && status < 500) ? 'session' : answer
   }
   const { error, result } = answer
   if (isObject(result) && Array.isArray(result.supportedVersions)) return 'modern'

@@ -3,6 +3,7 @@ import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
   Cancellation,
   type CancelSignal,
+  Fault,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -18,7 +19,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import { levelOf, maySubscribe } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault, Link, LinkEvents, Request, Response } from '../rpc/link.ts'
+import type { Link, LinkEvents, Request, Response } from '../rpc/link.ts'
 import { FAILED } from '../transport/channel.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -106,8 +107,8 @@ export function createToModern(
     }
     const call = statelessCall({ id, method: 'server/discover' }, {}, () => {}, new Cancellation())
     const raw = await server.request(call)
-    if (!raw) return { fault: `The server ${name} did not answer` }
-    if ('fault' in raw) return raw as Fault
+    if (!raw) return new Fault('lost', `The server ${name} did not answer`)
+    if (raw instanceof Fault) return raw
     const { result } = raw
     if (!isObject(result)) return respond({ ...raw, id: id as Json })
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
@@ -138,8 +139,8 @@ export function createToModern(
       const asId = round === 0 ? id : `${own}-${++count}`
       const raw = await server.request(statelessCall({ id: asId, method }, given, emit, abort))
       if (!raw || abort.aborted) break
-      if ('fault' in raw) {
-        refuse(id, { code: INTERNAL_ERROR, message: (raw as Fault).fault })
+      if (raw instanceof Fault) {
+        refuse(id, { code: INTERNAL_ERROR, message: raw.message })
         break
       }
       const { result } = raw
@@ -258,7 +259,7 @@ export function createToModern(
   return {
     start,
     send(message) {
-      if (closed) return { fault: `The session with the server ${name} has ended` }
+      if (closed) return new Fault('lost', `The session with the server ${name} has ended`)
       // An answer to a request that was just received comes after it.
       if (message.kind === 'request') queueMicrotask(() => take(message))
       else if (message.kind === 'response') {

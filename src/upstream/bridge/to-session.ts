@@ -1,12 +1,18 @@
 import { memory } from '../../access/memory.ts'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, REVISIONS, type RpcError } from '../../mcp/index.ts'
+import {
+  Fault,
+  INVALID_PARAMS,
+  isObject,
+  METHOD_NOT_FOUND,
+  REVISIONS,
+  type RpcError,
+} from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { ASKING, ASKS, capabilitiesOf, partyOf, useOf } from '../pool/caller.ts'
 import { createSeats, type Held, type Seats } from '../pool/pool.ts'
 import type { Ask } from '../pool/session.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 import { listenInSession } from './listen.ts'
 import {
@@ -77,7 +83,7 @@ export function createToSession(upstream: Upstream): ToSession {
     const use = useOf(method, party, params)
     const held = seats.hold(party, use)
     const ready = await held.seat.ready
-    if ('fault' in ready) return released(held, ready as Fault)
+    if (ready instanceof Fault) return released(held, ready)
     const level = metaOf(params)[LOG_LEVEL]
     if (level !== undefined && isObject(ready.capabilities) && ready.capabilities.logging)
       await held.seat.request('logging/setLevel', { level }).answer
@@ -158,7 +164,7 @@ export function createToSession(upstream: Upstream): ToSession {
       })
     }
     if (outcome === 'asked') return inputRequired(call, bridged)
-    if ('fault' in outcome) return outcome as Fault
+    if (outcome instanceof Fault) return outcome as Fault
     return { ...answered(outcome, call, ready), id: message.id }
   }
 
@@ -195,7 +201,7 @@ export function createToSession(upstream: Upstream): ToSession {
     // What is missing is asked for again (Error Handling).
     if (bridged.asks.size) return inputRequired(call, bridged)
     const ready = await bridged.held.seat.ready
-    return 'fault' in ready ? (ready as Fault) : follow(call, bridged, ready)
+    return ready instanceof Fault ? ready : follow(call, bridged, ready)
   }
 
   async function handshake(call: StatelessCall): Promise<JsonObject | Fault> {
@@ -207,7 +213,7 @@ export function createToSession(upstream: Upstream): ToSession {
 
   async function discover(call: StatelessCall): Promise<JsonObject | Fault> {
     const ready = await handshake(call)
-    if ('fault' in ready) return ready as Fault
+    if (ready instanceof Fault) return ready
     const { capabilities, instructions } = ready
     const result = {
       supportedVersions: [...REVISIONS],
@@ -243,7 +249,9 @@ export function createToSession(upstream: Upstream): ToSession {
       const held = seats.hold(partyOf(call), 'plain')
       const ready = await held.seat.ready
       const raw =
-        'fault' in ready ? ready : await held.seat.request('tools/list', cursor ? { cursor } : {}).answer
+        ready instanceof Fault
+          ? ready
+          : await held.seat.request('tools/list', cursor ? { cursor } : {}).answer
       held.release()
       return 'result' in raw ? (raw.result as Json) : undefined
     }

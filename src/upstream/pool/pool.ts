@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../../access/stay.ts'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import { Fault } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { canonical } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Occupant } from './evict.ts'
 import { openSeat, type Seat } from './session.ts'
@@ -140,7 +140,7 @@ export function createSeats(upstream: Upstream): Seats {
         only.onGone(() => dropIfLeft(taken))
         const keepSpare = (ready: JsonObject | Fault) => {
           const full = upstream.size() >= maxSessions || [...entries].some((each) => each.key === spareKey)
-          if (!('fault' in ready) && !full && !closed) make(spareKey, undefined)
+          if (!(ready instanceof Fault) && !full && !closed) make(spareKey, undefined)
         }
         taken.seat.ready.then(keepSpare).catch(unexpected('a spare session'))
         return taken

@@ -1,4 +1,4 @@
-import type { Session } from '../../mcp/index.ts'
+import { Fault, type Session } from '../../mcp/index.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { createModern, type Modern } from '../bridge/modern.ts'
@@ -6,7 +6,7 @@ import { createEras, type Era, type Eras } from '../bridge/probe.ts'
 import { createToModern } from '../bridge/to-modern.ts'
 import { createToSession, type ToSession } from '../bridge/to-session.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import type { Fault, Link, LinkEvents } from '../rpc/link.ts'
+import type { Link, LinkEvents } from '../rpc/link.ts'
 import { createUpstream, type Upstream, type UpstreamContext } from '../upstream.ts'
 import { makeRoom, type Occupant } from './evict.ts'
 
@@ -75,7 +75,8 @@ export function createMember(
       return {
         async start(request, text) {
           const answer = await current.start(request, text)
-          const refused = 'fault' in answer ? !answer.busy : answer.response.raw.error !== undefined
+          const refused =
+            answer instanceof Fault ? answer.kind !== 'busy' : answer.response.raw.error !== undefined
           if (!refused || modernOnly || (await eras.of(resolved)) !== 'modern') return answer
           // A server of 2026-07-28 alone refuses every handshake.
           modernOnly = true

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { InFlight, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
+import {
+  Fault,
+  InFlight,
+  isObject,
+  METHOD_NOT_FOUND,
+  type Message,
+  SESSION_REVISIONS,
+} from '../../mcp/index.ts'
 import { omit } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
-import { type Fault, type Request, refusalOf } from '../rpc/link.ts'
+import { type Request, refusalOf } from '../rpc/link.ts'
 import type { Channel, ChannelEvents } from '../transport/channel.ts'
 import type { Upstream } from '../upstream.ts'
 
@@ -137,9 +144,14 @@ export function openSeat(
       const expire = () => {
         const late = `The server ${upstream.name} did not answer the handshake within ${startupTimeout} ms`
         // A handshake cannot be cancelled (2025-11-25, Cancellation).
-        if (begins) return settle({ fault: late })
+        if (begins) return settle(new Fault('timeout', late))
         tell('timed out')
-        settle({ fault: `The server said nothing of this call for ${timeout / 1000} s; it was cancelled` })
+        settle(
+          new Fault(
+            'timeout',
+            `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`,
+          ),
+        )
       }
       const timer = setTimeout(expire, begins ? startupTimeout : timeout)
       pending.set(id, { token, call, settle, timer })
@@ -150,32 +162,32 @@ export function openSeat(
     if (fault) pending.get(id)?.settle(fault)
     const cancel = (reason: string) => {
       tell(reason)
-      pending.get(id)?.settle({ fault: 'The call was cancelled' })
+      pending.get(id)?.settle(new Fault('cancelled', 'The call was cancelled'))
     }
     return { answer, cancel }
   }
 
   async function start(): Promise<JsonObject | Fault> {
     const refusal = upstream.backoff.refusal(resolved.key)
-    if (refusal) return failed({ fault: refusal })
+    if (refusal) return failed(new Fault('unreachable', refusal))
     const events: ChannelEvents = {
       message: take,
-      rejected(id, reason) {
+      rejected(id, fault) {
         const known = id === undefined ? pending.values() : [pending.get(String(id))]
-        for (const call of known) call?.settle({ fault: reason })
+        for (const call of known) call?.settle(fault)
       },
-      closed: (reason) => end({ fault: `${reason}; the call was not repeated` }),
+      closed: ({ kind, message }) => end(new Fault(kind, `${message}; the call was not repeated`)),
     }
     const opened = upstream.open(resolved, events, sharer)
-    if ('fault' in opened) return failed(opened)
+    if (opened instanceof Fault) return failed(opened)
     channel = opened
     const params = { protocolVersion: SESSION_REVISIONS[0], capabilities, clientInfo }
     const raw = await request('initialize', params).answer
     const result = 'result' in raw ? raw.result : undefined
     if (!isObject(result)) {
-      const { fault = refusalOf(upstream.name, raw) } = raw as Partial<Fault>
-      upstream.backoff.failed(resolved.key, fault)
-      return failed({ fault })
+      const fault = raw instanceof Fault ? raw : new Fault('unreachable', refusalOf(upstream.name, raw))
+      upstream.backoff.failed(resolved.key, fault.message)
+      return failed(fault)
     }
     upstream.backoff.worked(resolved.key)
     channel.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -198,7 +210,7 @@ export function openSeat(
     size: () => pending.size + listeners.size,
     close() {
       channel?.close()
-      end({ fault: `The session with the server ${upstream.name} has ended` })
+      end(new Fault('lost', `The session with the server ${upstream.name} has ended`))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { isObject, type Message, type RequestId } from '../../mcp/index.ts'
+import { Fault, isObject, type Message, type RequestId } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Backoff } from '../backoff.ts'
@@ -8,20 +8,6 @@ import type { Channel, ChannelEvents } from '../transport/channel.ts'
 
 export type Request = Extract<Message, { kind: 'request' }>
 export type Response = Extract<Message, { kind: 'response' }>
-/**
- * A sentence for the caller; `busy` when there is no room now, `refused` when the server refused credentials that are
- * the caller's own: the HTTP status and what else the caller must know.
- */
-export interface Fault {
-  fault: string
-  busy?: true
-  refused?: Refused
-}
-
-export interface Refused {
-  status: number
-  headers: { 'www-authenticate'?: string }
-}
 
 /**
  * A client's session with a server, as long as the client wants it: when the server dies or forgets the
@@ -38,9 +24,9 @@ export interface Link {
 export interface LinkEvents {
   message(message: Message, text: string): void
   /** These requests of the client, or all of them, get no answer any more. */
-  lost(reason: string, ids?: Iterable<RequestId>): void
+  lost(fault: Fault, ids?: Iterable<RequestId>): void
   /** A message was not accepted; the request that it answers when that could be found. */
-  rejected(id: RequestId | undefined, reason: string): void
+  rejected(id: RequestId | undefined, fault: Fault): void
 }
 
 export interface LinkOptions {
@@ -72,19 +58,24 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
 
   function open(id: RequestId, text: string): Promise<Answer> {
     const refusal = backoff.refusal(key)
-    if (refusal) return Promise.resolve({ fault: refusal })
+    if (refusal) return Promise.resolve(new Fault('unreachable', refusal))
     return new Promise((resolve) => {
       const timer = setTimeout(
         () =>
-          settle({ fault: `The server ${name} did not answer the handshake within ${startupTimeout} ms` }),
+          settle(
+            new Fault(
+              'timeout',
+              `The server ${name} did not answer the handshake within ${startupTimeout} ms`,
+            ),
+          ),
         startupTimeout,
       )
       const settle = (answer: Answer) => {
         if (!handshake) return
         handshake = undefined
         clearTimeout(timer)
-        if ('fault' in answer) {
-          if (!answer.busy) backoff.failed(key, answer.fault)
+        if (answer instanceof Fault) {
+          if (answer.kind !== 'busy') backoff.failed(key, answer.message)
           channel?.close()
           channel = undefined
         }
@@ -92,7 +83,7 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
       }
       handshake = { id, settle }
       const made = options.open(channelEvents())
-      if ('fault' in made) return settle(made)
+      if (made instanceof Fault) return settle(made)
       channel = made
       const fault = made.send(text)
       if (fault) settle(fault)
@@ -113,17 +104,17 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
         }
         events.message(message, text)
       },
-      rejected(id, reason) {
+      rejected(id, fault) {
         if (!live || closed) return
-        if (handshake && id === handshake.id) handshake.settle({ fault: reason })
-        else events.rejected(id, reason)
+        if (handshake && id === handshake.id) handshake.settle(fault)
+        else events.rejected(id, fault)
       },
-      closed(reason) {
+      closed(fault) {
         if (!live || closed) return
         live = false
         channel = undefined
-        if (handshake) return handshake.settle({ fault: reason })
-        events.lost(reason)
+        if (handshake) return handshake.settle(fault)
+        events.lost(fault)
       },
     }
   }
@@ -131,9 +122,9 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
   async function reopen(): Promise<Fault | undefined> {
     const id = `${own}${++count}`
     const answer = await open(id, stringify({ ...initialize!.raw, id }))
-    if ('fault' in answer) return answer
+    if (answer instanceof Fault) return answer
     if (answer.response.raw.error !== undefined)
-      return { fault: `The server ${name} was started anew, but refused the handshake` }
+      return new Fault('lost', `The server ${name} was restarted, but refused the handshake`)
     channel?.send(INITIALIZED)
     for (const { method, params } of options.restore())
       channel?.send(stringify({ jsonrpc: '2.0', id: `${own}${++count}`, method, params }))
@@ -147,7 +138,7 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
     },
     send(message, text) {
       if (channel && !opening) return channel.send(text)
-      if (closed || !initialize) return { fault: `The session with the server ${name} has ended` }
+      if (closed || !initialize) return new Fault('lost', `The session with the server ${name} has ended`)
       // What only the lost session could make sense of is not worth a new one.
       if (message.kind !== 'request' && !opening) return undefined
       opening ??= reopen().finally(() => {
@@ -157,7 +148,7 @@ export function createLink(options: LinkOptions, events: LinkEvents): Link {
     },
     close() {
       if (closed) return
-      handshake?.settle({ fault: `The session with the server ${name} has ended` })
+      handshake?.settle(new Fault('lost', `The session with the server ${name} has ended`))
       closed = true
       channel?.close()
       channel = undefined
@@ -172,10 +163,7 @@ export function pass(link: Link | undefined, message: Message, text: string): vo
 }
 
 /** Why a server gave no handshake, with what it says itself. */
-export function refusalOf(name: string, answer: JsonObject | Fault): string {
-  const error = 'error' in answer ? answer.error : undefined
+export function refusalOf(name: string, { error }: JsonObject): string {
   const said = isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : ''
-  // What the way to the server says of it is a sentence already.
-  if (said.startsWith(`The server ${name} `)) return said
   return `The server ${name} refused the handshake${said && `: ${said}`}`
 }

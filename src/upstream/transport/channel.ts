@@ -1,4 +1,4 @@
-import type { Message, RequestId } from '../../mcp/index.ts'
+import { Fault, type Message, type RequestId } from '../../mcp/index.ts'
 
 /**
  * A connection to a session-based server that carries JSON-RPC messages both ways. One channel is one session
@@ -6,7 +6,7 @@ import type { Message, RequestId } from '../../mcp/index.ts'
  */
 export interface Channel {
   /** Sends one message. A fault says why it could not be taken; the channel may live on. */
-  send(text: string): { fault: string; busy?: true } | undefined
+  send(text: string): Fault | undefined
   /** Ends the session and what carries it. */
   close(): void
   /** Resolves when nothing of it is left. */
@@ -17,9 +17,9 @@ export interface ChannelEvents {
   /** A message of the server, and its text on one line. */
   message(message: Message, text: string): void
   /** A message came that is not accepted; the request that it answers when that could be found. */
-  rejected(id: RequestId | undefined, reason: string): void
-  /** The channel closed without being asked to; the reason is a sentence for the caller. */
-  closed(reason: string): void
+  rejected(id: RequestId | undefined, fault: Fault): void
+  /** The channel closed without being asked to. */
+  closed(fault: Fault): void
 }
 
 /** A text on one line: line breaks of JSON stand between its tokens only, so a space does as well. */
@@ -35,4 +35,4 @@ export function oneLine(text: string): string {
 export const FAILED = 'Internal error'
 
 /** Why a message is rejected that is larger than `maxResponseSize`. */
-export const TOO_LARGE = 'The answer of the server is larger than maxResponseSize'
+export const TOO_LARGE = new Fault('invalid', 'The answer of the server is larger than maxResponseSize')

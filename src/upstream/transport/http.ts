@@ -2,11 +2,10 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { type Hold, memory } from '../../access/memory.ts'
-import type { CancelSignal } from '../../mcp/index.ts'
+import { type CancelSignal, Fault } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
-import type { Fault } from '../rpc/link.ts'
 
 export interface HttpOptions {
   connectTimeout: number
@@ -78,7 +77,7 @@ export function createHttp({ connectTimeout, timeout, mask, maskText }: HttpOpti
     send({ origin, path, headers: own }, { method, headers, body, signal, hold }) {
       const options = { path, method, headers: { ...headers, ...own }, body: body ?? null }
       const sent = new Promise<HttpAnswer | Fault>((resolve) => {
-        const fail = (error: Error) => resolve({ fault: faultOf(error, origin, timeout) })
+        const fail = (error: Error) => resolve(faultOf(error, origin, timeout))
         const handler = answerHandler(signal, hold, resolve, fail, mask?.(), maskText)
         // An address or a header that cannot be sent throws.
         try {
@@ -238,20 +237,26 @@ export function mediaType({ headers }: HttpAnswer): string {
     .toLowerCase()
 }
 
-function faultOf(error: unknown, origin: string, timeout: number): string {
+function faultOf(error: unknown, origin: string, timeout: number): Fault {
   const { code, name, message } = error as NodeJS.ErrnoException
   const inner = (error as AggregateError).errors?.[0] as NodeJS.ErrnoException | undefined
   const cause = code ?? inner?.code
-  if (name === 'AbortError') return 'The call was cancelled'
-  if (name === 'NoRoomError') return 'The gateway has reached a limit (maxBuffered): try again later'
-  if (cause === 'ECONNREFUSED') return `The server at ${origin} refuses connections`
-  if (cause === 'ENOTFOUND' || cause === 'EAI_AGAIN') return `There is no host of the name in ${origin}`
-  if (cause === 'UND_ERR_CONNECT_TIMEOUT') return `The server at ${origin} could not be reached in time`
+  if (name === 'AbortError') return new Fault('cancelled', 'The call was cancelled')
+  if (name === 'NoRoomError')
+    return new Fault('busy', 'The gateway has reached a limit (maxBuffered): try again later')
+  if (cause === 'ECONNREFUSED') return new Fault('unreachable', `The server at ${origin} refuses connections`)
+  if (cause === 'ENOTFOUND' || cause === 'EAI_AGAIN')
+    return new Fault('unreachable', `There is no host of the name in ${origin}`)
+  if (cause === 'UND_ERR_CONNECT_TIMEOUT')
+    return new Fault('unreachable', `The server at ${origin} could not be reached in time`)
   if (cause === 'UND_ERR_HEADERS_TIMEOUT')
-    return `The server at ${origin} did not begin to answer within ${timeout / 1000} s`
+    return new Fault('timeout', `The server at ${origin} did not begin to answer within ${timeout / 1000} s`)
   if (cause === 'UND_ERR_SOCKET' || cause === 'ECONNRESET' || cause === 'EPIPE')
-    return `The server at ${origin} closed the connection without an answer`
+    return new Fault('lost', `The server at ${origin} closed the connection without an answer`)
   if (cause === 'UND_ERR_DESTROYED' || cause === 'UND_ERR_CLOSED')
-    return `The call was cut off: the gateway is ending, or the server at ${origin} was replaced in its configuration`
-  return `The server at ${origin} could not be asked: ${cause ?? message}`
+    return new Fault(
+      'lost',
+      `The call was cut off: the gateway is ending, or the server at ${origin} was replaced in its configuration`,
+    )
+  return new Fault('unreachable', `The server at ${origin} could not be asked: ${cause ?? message}`)
 }

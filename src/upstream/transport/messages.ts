@@ -1,5 +1,5 @@
 import { type Json, JsonLimitError, type JsonObject, parse, stringify } from '../../json/index.ts'
-import { MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../../mcp/index.ts'
+import { Fault, MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { type ChannelEvents, oneLine } from './channel.ts'
 import { headsOf } from './heads.ts'
@@ -10,8 +10,7 @@ export type Taken = { message: Message; text: string } | Rejected
 export interface Rejected {
   /** The requests that it answers; undefined for one that could not be found. */
   answers: readonly (RequestId | undefined)[]
-  /** A sentence for the caller. */
-  reason: string
+  fault: Fault
 }
 
 /** What other texts do not begin with, so that those need not be parsed. */
@@ -47,7 +46,7 @@ function rejected(text: string, fault: string): [Rejected] {
   const heads = headsOf(text)
   // A request or a notification of the server answers nothing, so it concerns no caller.
   const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
-  return [{ answers, reason: `The server sent a message that is not accepted: ${fault}` }]
+  return [{ answers, fault: notAccepted(fault) }]
 }
 
 /** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
@@ -62,16 +61,17 @@ export function deliver(
       events.message(each.message, oneLine(each.text))
       continue
     }
-    const { answers, reason } = 'reason' in each ? each : invalidAnswer(each.message)
-    log.warn({ ...about, reason }, 'rejected a message of an MCP server')
-    for (const id of answers) events.rejected(id, reason)
+    const { answers, fault } = 'fault' in each ? each : invalidAnswer(each.message)
+    log.warn({ ...about, reason: fault.message }, 'rejected a message of an MCP server')
+    for (const id of answers) events.rejected(id, fault)
   }
 }
 
 function invalidAnswer(message: Message): Rejected {
   const { id, reason } = message as Extract<Message, { kind: 'invalid' }>
-  return {
-    answers: id === null ? [] : [id],
-    reason: `The server sent a message that is not accepted: ${reason}`,
-  }
+  return { answers: id === null ? [] : [id], fault: notAccepted(reason) }
+}
+
+function notAccepted(reason: string): Fault {
+  return new Fault('invalid', `The server sent a message that is not accepted: ${reason}`)
 }

@@ -1,4 +1,5 @@
 import { memory } from '../../access/memory.ts'
+import { Fault } from '../../mcp/index.ts'
 
 /** Messages on their way to a server, which takes them one after the other: bounded in bytes. */
 export interface Outgoing {
@@ -25,6 +26,6 @@ export function createOutgoing(): Outgoing {
 }
 
 /** Why a message to a server was not taken. */
-export function notTaken(server: string): { fault: string; busy: true } {
-  return { fault: `The server ${server} does not take what is sent to it: try again later`, busy: true }
+export function notTaken(server: string): Fault {
+  return new Fault('busy', `The server ${server} does not read what is sent to it; try again later`)
 }

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { memory } from '../../access/memory.ts'
-import { Cancellation } from '../../mcp/index.ts'
+import { Cancellation, Fault } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
@@ -35,13 +35,13 @@ export function openSseChannel(
   let last: Promise<void> = Promise.resolve()
   const outgoing = createOutgoing()
 
-  function fail(reason: string): void {
+  function fail(fault: Fault): void {
     if (closing) return
     closing = true
     early = []
     outgoing.close()
     abort.abort()
-    events.closed(reason)
+    events.closed(fault)
   }
 
   function take({ event, data }: { event: string; data: string }): void {
@@ -58,7 +58,7 @@ export function openSseChannel(
     const url = URL.canParse(data, base) ? new URL(data, base) : undefined
     // Credentials must not follow an address to another host (2024-11-05, HTTP with SSE).
     if (url?.origin !== resolved.origin) {
-      fail(`The server ${server.name} named an address at another origin`)
+      fail(new Fault('invalid', `The server ${server.name} named an address at another origin`))
       return
     }
     endpoint = { ...resolved, path: url.pathname + url.search }
@@ -72,21 +72,23 @@ export function openSseChannel(
       const headers = { 'content-type': 'application/json' }
       const answer = await http.send(endpoint, { method: 'POST', headers, body, signal: abort })
       outgoing.sent(body)
-      if ('fault' in answer) return fail(answer.fault)
+      if (answer instanceof Fault) return fail(answer)
       discard(answer)
-      if (answer.statusCode >= 400) fail(`The server ${server.name} refused a message (${answer.statusCode})`)
+      if (answer.statusCode >= 400) {
+        const message = `The server ${server.name} refused a message (${answer.statusCode})`
+        fail(new Fault('status', message, { status: answer.statusCode }))
+      }
     })
   }
 
   async function listen(): Promise<void> {
     const headers = { accept: 'text/event-stream' }
     const answer = await http.send(resolved, { method: 'GET', headers, signal: abort })
-    if ('fault' in answer) return fail(answer.fault)
+    if (answer instanceof Fault) return fail(answer)
     if (answer.statusCode !== 200 || mediaType(answer) !== 'text/event-stream') {
       discard(answer)
-      return fail(
-        `The server ${server.name} answered ${answer.statusCode} where an event stream was expected`,
-      )
+      const message = `The server ${server.name} answered ${answer.statusCode} where an event stream was expected`
+      return fail(new Fault('status', message, { status: answer.statusCode }))
     }
     const unfinished = memory.hold()
     const tooLarge = () => events.rejected(undefined, TOO_LARGE)
@@ -98,13 +100,13 @@ export function openSseChannel(
       // The end of the stream says it all.
     }
     unfinished.free()
-    fail(`The server ${server.name} closed its event stream`)
+    fail(new Fault('lost', `The server ${server.name} closed its event stream`))
   }
 
   return {
     ended: listen(),
     send(text) {
-      if (closing) return { fault: `The session with the server ${server.name} has ended` }
+      if (closing) return new Fault('lost', `The session with the server ${server.name} has ended`)
       if (!outgoing.add(text)) return notTaken(server.name)
       if (early) early.push(text)
       else post(text)

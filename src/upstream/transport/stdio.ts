@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../access/memory.ts'
+import { Fault } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { sparing } from '../../telemetry/sparing.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
@@ -78,7 +79,7 @@ export function openStdio(
       if (closing) return
       closing = true
       child.close()
-      events.closed(`The server ${server.name} closed its output`)
+      events.closed(new Fault('lost', `The server ${server.name} closed its output`))
     }
     Promise.race([child.ended, pause(OUTPUT_LOST)])
       .then(silent)
@@ -91,7 +92,10 @@ export function openStdio(
         'mcp server did not start',
       )
     else log.debug({ ...about, how }, 'mcp server ended')
-    if (!closing) events.closed(`The server ${server.name} ${how}`)
+    if (!closing)
+      events.closed(
+        new Fault(child.pid === undefined ? 'unreachable' : 'lost', `The server ${server.name} ${how}`),
+      )
     closing = true
     queue.close()
     for (const hold of unfinished) hold.free()
@@ -100,7 +104,7 @@ export function openStdio(
     pid: child.pid,
     ended,
     send(text) {
-      if (closing) return { fault: `The server ${server.name} has ended` }
+      if (closing) return new Fault('lost', `The server ${server.name} has ended`)
       const line = `${oneLine(text)}\n`
       if (!queue.add(line)) return notTaken(server.name)
       if (!outgoing) setImmediate(flush)

@@ -4,6 +4,7 @@ import { type Json, parse } from '../../json/index.ts'
 import {
   Cancellation,
   errorText,
+  Fault,
   INTERNAL_ERROR,
   InFlight,
   isObject,
@@ -53,7 +54,7 @@ export function openStreamable(
   function fall(): void {
     if (closing) return
     close()
-    events.closed(FAILED)
+    events.closed(new Fault('internal', FAILED))
   }
   function close(): void {
     if (closing) return
@@ -83,9 +84,9 @@ export function openStreamable(
         }
         events.message(message, text)
       },
-      rejected(id = own, reason) {
+      rejected(id = own, fault) {
         if (id !== undefined) awaited.delete(id)
-        events.rejected(id, reason)
+        events.rejected(id, fault)
       },
     }
     deliver(readTexts(data), taker, log, { server: server.name })
@@ -111,8 +112,8 @@ export function openStreamable(
   }
 
   /** Answers a request in the server's place. */
-  function fail(id: RequestId, message: string): void {
-    if (!closing && awaited.has(id)) take(errorText(id, { code: INTERNAL_ERROR, message }))
+  function fail(id: RequestId, fault: Fault): void {
+    if (!closing && awaited.delete(id)) events.rejected(id, fault)
   }
 
   async function request(body: string, id: RequestId, before: Promise<void>): Promise<void> {
@@ -126,33 +127,32 @@ export function openStreamable(
       signal: abort,
     } as const
     const answer = await http.send(resolved, options)
-    if ('fault' in answer) return fail(id, answer.fault)
+    if (answer instanceof Fault) return fail(id, answer)
     if (answer.statusCode === 404 && sessionId !== undefined) {
       discard(answer)
       sessionId = undefined
       if (closing) return
       close()
-      return events.closed(`The server ${server.name} has forgotten the session`)
+      return events.closed(new Fault('lost', `The server ${server.name} has forgotten the session`))
     }
     const given = answer.headers['mcp-session-id']
     if (given !== undefined) sessionId ??= String(given)
     await read(answer, id)
-    const status = answer.statusCode === 200 ? 'without an answer' : `with the status ${answer.statusCode}`
-    fail(id, `The server ${server.name} ended the call ${status}`)
+    fail(id, unanswered(server.name, answer.statusCode))
   }
 
   /** Sends what is not answered. */
   async function note(method: 'POST' | 'DELETE', body?: string): Promise<void> {
     const sent = { ...(body !== undefined && ACCEPT), ...headers() }
     const answer = await http.send(resolved, { method, headers: sent, ...(body !== undefined && { body }) })
-    if (!('fault' in answer)) discard(answer)
+    if (!(answer instanceof Fault)) discard(answer)
   }
 
   /** The stream for what answers no request; servers may have none. */
   async function listen(): Promise<void> {
     const sent = { accept: 'text/event-stream', ...headers() }
     const answer = await http.send(resolved, { method: 'GET', headers: sent, signal: abort })
-    if ('fault' in answer) return
+    if (answer instanceof Fault) return
     if (answer.statusCode === 200 && mediaType(answer) === 'text/event-stream') await read(answer)
     else discard(answer)
   }
@@ -161,7 +161,7 @@ export function openStreamable(
     ended,
     close,
     send(text) {
-      if (closing) return { fault: `The session with the server ${server.name} has ended` }
+      if (closing) return new Fault('lost', `The session with the server ${server.name} has ended`)
       const value = jsonOf(text)
       const id = isObject(value) && 'method' in value ? value.id : undefined
       if (typeof id === 'string' || typeof id === 'number') {
@@ -178,6 +178,12 @@ export function openStreamable(
       return undefined
     },
   }
+}
+
+/** The fault of an answer that holds no response. */
+export function unanswered(server: string, status: number): Fault {
+  if (status === 200) return new Fault('invalid', `The server ${server} ended the call without an answer`)
+  return new Fault('status', `The server ${server} ended the call with the status ${status}`, { status })
 }
 
 function jsonOf(text: string): Json | undefined {

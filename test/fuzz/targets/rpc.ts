@@ -59,8 +59,8 @@ async function run(input: string): Promise<void> {
 
 function ofUpstream(input: string): void {
   for (const taken of readTexts(input)) {
-    if ('reason' in taken) {
-      holds(taken.reason.length < 1000, 'the reason of a rejection is long')
+    if ('fault' in taken) {
+      holds(taken.fault.message.length < 1000, 'the reason of a rejection is long')
       continue
     }
     const { message, text } = taken
