@@ -1,15 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { memory } from '../../access/memory.ts'
 import { type Json, parse } from '../../json/index.ts'
-import {
-  Cancellation,
-  errorText,
-  Fault,
-  INTERNAL_ERROR,
-  InFlight,
-  isObject,
-  type RequestId,
-} from '../../mcp/index.ts'
+import { Cancellation, Fault, InFlight, isObject, type RequestId } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { type Channel, type ChannelEvents, FAILED, TOO_LARGE } from './channel.ts'
