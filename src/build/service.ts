@@ -5,8 +5,8 @@ import { INVALID_PARAMS } from '../mcp/jsonrpc.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
-import { closest, nearest } from '../template/nearest.ts'
 import { giveWay } from '../template/turn.ts'
+import { closest, nearest, shorten } from '../text/index.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 
 export interface ServiceParts {
@@ -116,7 +116,7 @@ function invalid(message: string, data?: JsonObject): Answer {
 }
 
 function unknown(kind: string, name: string, names: readonly string[]): string {
-  const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name
+  const shown = shorten(name, 80)
   const near = nearest(name, names)
   if (near) return `Unknown ${kind}: ${shown}. Did you mean ${near}?`
   // Too far off to be what was meant, but a name to go on with.

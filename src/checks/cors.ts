@@ -1,8 +1,7 @@
 import { type Configuration, type Cors, METHODS, type Router, serverNames } from '../config/model.ts'
 import type { Report } from '../config/report.ts'
 import type { Path } from '../config/types.ts'
-import { list, quote } from '../config/words.ts'
-import { nearest } from '../findings/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 import type { Checking } from './fields.ts'
 
 /** What pages send to MCP endpoints beside the headers that need no leave (2025-11-25, Transports). */
@@ -58,7 +57,7 @@ export function checkCors(
   }
   const needs = (key: keyof Cors, missing: readonly string[]) => {
     if (missing.length === 0 || doubtful([...path, key])) return
-    const message = `\`${key}\` lacks ${list(missing)}, which MCP in a browser needs`
+    const message = `\`${key}\` lacks ${quoteAll(missing)}, which MCP in a browser needs`
     report('cors-incomplete', [...path, key], message, 'Add it, or remove the key for what MCP needs')
   }
   needs('allowMethods', allowMethods.some((method) => method === 'POST' || method === '*') ? [] : ['POST'])
@@ -70,7 +69,7 @@ export function checkCors(
   const stateless = missingFrom(cors, 'allowHeaders', STATELESS_HEADERS)
   needs('allowHeaders', headers.length > 0 ? [...headers, ...stateless] : [])
   if (headers.length === 0 && stateless.length > 0 && !doubtful([...path, 'allowHeaders'])) {
-    const message = `\`allowHeaders\` lacks ${list(stateless)}, which MCP 2026-07-28 in a browser needs`
+    const message = `\`allowHeaders\` lacks ${quoteAll(stateless)}, which MCP 2026-07-28 in a browser needs`
     const hint = 'Add them, unless all pages use earlier revisions'
     report('cors-incomplete', [...path, 'allowHeaders'], message, hint, undefined, { severity: 'info' })
   }
@@ -123,5 +122,5 @@ function mendedOrigin(origin: string): string | undefined {
 
 export function methodHint(method: string): string {
   const close = nearest(method.toUpperCase(), METHODS)
-  return close ? `Did you mean \`${close}\`?` : `Write one of ${list(METHODS)}`
+  return close ? `Did you mean \`${close}\`?` : `Write one of ${quoteAll(METHODS)}`
 }

@@ -1,7 +1,7 @@
 import type { Configuration, McpServer } from '../config/model.ts'
 import { checkLimits, MAX_DURATION, type Report } from '../config/report.ts'
 import type { Path } from '../config/types.ts'
-import { quote } from '../config/words.ts'
+import { quote } from '../text/index.ts'
 import type { Checking } from './fields.ts'
 
 /** What is wrong with `mcpServers` although each value has the right type. */

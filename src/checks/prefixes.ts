@@ -1,5 +1,5 @@
-import { quote } from '../config/words.ts'
 import type { Finding } from '../findings/index.ts'
+import { quote } from '../text/index.ts'
 import { type At, type Read, report } from './at.ts'
 
 /** What only one router of all may have: `/mcp` below its prefix, or `/sse` and `/message` below that or another. */

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { isObject } from '../json/index.ts'
 import type { Reference } from '../template/index.ts'
-import { type Args, isObject } from './subjects.ts'
+import type { Args } from './subjects.ts'
 
 const FORMATS: Record<string, string> = {
   date: '2026-01-31',

@@ -1,5 +1,6 @@
 import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
+import { isObject } from '../json/index.ts'
 import type { Place, Roots } from '../template/index.ts'
 
 /** What exists when a template is rendered. */
@@ -144,10 +145,6 @@ function schemaOf({ type, enum: values, items, properties, default: fallback }: 
     ...(properties && { properties }),
     ...(fallback !== undefined && { default: fallback }),
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
 const FORM = 'application/x-www-form-urlencoded'

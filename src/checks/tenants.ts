@@ -1,8 +1,8 @@
 import type { Configuration, Path, TenantSettings } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
 import { isAt } from '../config/tenants.ts'
-import { list, quote } from '../config/words.ts'
-import { type Finding, nearest } from '../findings/index.ts'
+import type { Finding } from '../findings/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 
 /** What is wrong with a configuration by the tenants of the settings. */
 export interface TenantFault {
@@ -21,7 +21,7 @@ export function tenantFaults(
   if (!own && tenant !== DEFAULT_TENANT) {
     const names = tenants.map(({ name }) => name)
     const close = nearest(tenant, names)
-    const hint = close ? `Did you mean ${quote(close)}?` : `Tenants of the settings: ${list(names)}`
+    const hint = close ? `Did you mean ${quote(close)}?` : `Tenants of the settings: ${quoteAll(names)}`
     return [
       { code: 'unknown-tenant', path: ['tenant'], message: `there is no tenant ${quote(tenant)}`, hint },
     ]

@@ -1,8 +1,8 @@
 import { serverNames, type TenantSettings } from '../config/model.ts'
 import { atOnce, type Steps } from '../config/turns.ts'
 import type { Path, ReadConfiguration } from '../config/types.ts'
-import { list, quote } from '../config/words.ts'
-import { type Finding, nearest, sortFindings } from '../findings/index.ts'
+import { type Finding, sortFindings } from '../findings/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 import { type At, type Read, report } from './at.ts'
 import { type Claim, prefixClaims, take } from './prefixes.ts'
 import { tenantFaults } from './tenants.ts'
@@ -200,7 +200,7 @@ function chooser(
 ): (word: string) => { hint: string; close?: string } {
   if (names.size === 0) return () => ({ hint: add })
   const rest = names.size > MAX_LISTED ? ` and ${names.size - MAX_LISTED} more` : ''
-  const known = `${what}: ${list([...names].slice(0, MAX_LISTED))}${rest}`
+  const known = `${what}: ${quoteAll([...names].slice(0, MAX_LISTED))}${rest}`
   let compared = 0
   return (word) => {
     compared += names.size

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { CODES, explain, type FindingCode, listCodes, nearest } from '../findings/index.ts'
+import { CODES, explain, type FindingCode, listCodes } from '../findings/index.ts'
+import { nearest } from '../text/index.ts'
 import { wantsColor } from './print.ts'
 
 export function explainCommand(exit: (code: number) => void): Command {

@@ -1,10 +1,19 @@
 import { isScalar } from 'yaml'
-import { type Finding, finding, nearest } from '../findings/index.ts'
-import { ExactNumber, type Json, type JsonObject, parse, stringify, toDoubles } from '../json/index.ts'
+import { type Finding, finding } from '../findings/index.ts'
+import {
+  ExactNumber,
+  isObject,
+  type Json,
+  type JsonObject,
+  parse,
+  stringify,
+  toDoubles,
+} from '../json/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 import { schemaErrors } from './json-schema/check.ts'
 import type { Arg, Tool } from './model.ts'
 import type { Locate, Path } from './types.ts'
-import { list, quote, sayer, typeNoun, valueNoun } from './words.ts'
+import { sayer, typeNoun, valueNoun } from './words.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 interface Context {
@@ -85,7 +94,7 @@ function defaultFault(
     const close = typeof value === 'string' ? nearest(value, allowed) : undefined
     return {
       what: `is ${say(path, value)}, which is not in its \`enum\``,
-      hint: close ? `Did you mean \`${close}\`?` : `Allowed are ${list(allowed)}`,
+      hint: close ? `Did you mean \`${close}\`?` : `Allowed are ${quoteAll(allowed)}`,
     }
   }
   // A list or map that is written as text has no nodes of its own.
@@ -138,12 +147,6 @@ function parsed(text: string): Json | undefined {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  )
 }
 
 /** Nested values of type `string` have texts in `enum` too, as they stand in the file. */

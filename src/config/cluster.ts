@@ -1,6 +1,6 @@
+import { quote } from '../text/index.ts'
 import type { ClusterSettings } from './model.ts'
 import type { Report } from './report.ts'
-import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>

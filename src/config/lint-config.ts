@@ -1,7 +1,7 @@
-import { CHECKS, CODES, type Finding, finding, hasErrors, nearest, type Severity } from '../findings/index.ts'
+import { CHECKS, CODES, type Finding, finding, hasErrors, type Severity } from '../findings/index.ts'
+import { nearest, quote } from '../text/index.ts'
 import { limited, readSchemaFile } from './read.ts'
 import type { Env, Source } from './types.ts'
-import { quote } from './words.ts'
 
 /** The name under which the file is looked for; no folder of configurations takes it for one. */
 export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'

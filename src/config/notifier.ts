@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path'
+import { quote } from '../text/index.ts'
 import type { Notifier } from './model.ts'
 import type { Report } from './report.ts'
 import type { Path } from './types.ts'
-import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>

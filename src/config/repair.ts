@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
-import { nearest } from '../findings/index.ts'
-import { ExactNumber, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, pointerOf, stringify } from '../json/index.ts'
+import { nearest } from '../text/index.ts'
 import { type Around, cureOf, namesRead } from './cures.ts'
 import { pointerPath } from './schema-findings.ts'
 import type { LoadedSchema } from './schemas.ts'
@@ -114,11 +114,11 @@ function mend({ keyword, instancePath, params }: ErrorObject, tree: Tree, around
   const missing = [...path, params.missingProperty]
   if (tree.at(missing) !== undefined) return
   // What cannot be without it is left out with it.
-  leaveOut(tree, cureOf(pointer(missing)) ? missing : path, around)
+  leaveOut(tree, cureOf(pointerOf(missing)) ? missing : path, around)
 }
 
 function leaveOut(tree: Tree, path: Path, around: Around) {
-  const cure = cureOf(pointer(path))
+  const cure = cureOf(pointerOf(path))
   if (cure && 'without' in cure) return tree.put(path.slice(0, cure.without), undefined)
   const holder = tree.at(path.slice(0, -1))
   tree.put(path, cure?.fill(isObject(holder) ? holder : {}, around))
@@ -147,14 +147,4 @@ function openArguments(path: Path, tree: Tree) {
     required: [...required, ...(open ? added : [])],
     additionalProperties: open || (inputSchema?.additionalProperties ?? inputSchema !== undefined),
   }
-}
-
-function pointer(path: Path): string {
-  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  )
 }

@@ -1,10 +1,12 @@
 import type { ErrorObject } from 'ajv'
-import { type Finding, finding, nearest, type Range } from '../findings/index.ts'
+import { type Finding, finding, type Range } from '../findings/index.ts'
+import { pointerSegments, valueAt } from '../json/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 import { bareFix, scalarFix } from './scalar-fix.ts'
 import type { LoadedSchema } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import type { Locate, Path } from './types.ts'
-import { list, noun, quote, typeNoun, valueAt } from './words.ts'
+import { noun, typeNoun } from './words.ts'
 
 export interface Place {
   file: string
@@ -39,8 +41,7 @@ export function schemaFinding(error: ErrorObject, place: Place): Finding | undef
 export function pointerPath(pointer: string, value: unknown): (string | number)[] {
   const path: (string | number)[] = []
   let at = value
-  for (const escaped of pointer.split('/').slice(1)) {
-    const segment = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const segment of pointerSegments(pointer)) {
     path.push(Array.isArray(at) ? Number(segment) : segment)
     at = valueAt(at, path.slice(-1))
   }
@@ -76,7 +77,7 @@ function unknownKey({ params, parentSchema }: ErrorObject, path: Path, place: Pl
     : (ELSEWHERE.get(key) ??
       (homes?.length
         ? `\`${key}\` belongs to ${homes.join(' or ')}`
-        : `Known here: ${list(here)}; keys of your own begin with \`x-\``))
+        : `Known here: ${quoteAll(here)}; keys of your own begin with \`x-\``))
   return finding('unknown-key', place.file, `unknown key ${quote(key)} in ${noun(schema.title)}`, {
     ...at(place.locate.key([...path, key]) ?? place.locate(path)),
     hint,
@@ -200,7 +201,7 @@ function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Fi
   }
   const sure = sureChoice(data, allowed)
   const close = sure ?? (typeof data === 'string' ? nearest(data, allowed) : undefined)
-  const message = `${subject(path)} is ${place.say(path, data)}, allowed are ${list(allowed)}`
+  const message = `${subject(path)} is ${place.say(path, data)}, allowed are ${quoteAll(allowed)}`
   const hint = close ? `Did you mean \`${close}\`?` : 'Write one of the allowed values'
   return finding(typeof data === 'string' ? 'invalid-value' : 'wrong-type', place.file, message, {
     ...range,

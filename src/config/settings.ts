@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
-import { type Finding, finding, hasErrors, nearest } from '../findings/index.ts'
+import { type Finding, finding, hasErrors } from '../findings/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import { nearest, quote, quoteAll } from '../text/index.ts'
 import { buildLimits, buildServerLimits } from './build.ts'
 import { buildCluster, checkCluster } from './cluster.ts'
 import { DEFAULT_LIMITS, DEFAULT_SERVER_LIMITS, type Settings } from './model.ts'
@@ -12,7 +13,6 @@ import { buildConfigurationStorage, checkConfigurationStorage } from './storage.
 import { buildTenants, checkTenants } from './tenants.ts'
 import type { Env, Locate, Source } from './types.ts'
 import { parseDuration } from './units.ts'
-import { list, quote } from './words.ts'
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {
@@ -180,7 +180,7 @@ function parseChoice(text: string, allowed: readonly string[]): Parsed {
   if (allowed.includes(text)) return { value: text }
   const close = nearest(text, allowed)
   return {
-    fault: `is not one of ${list(allowed)}`,
+    fault: `is not one of ${quoteAll(allowed)}`,
     hint: close ? `Did you mean \`${close}\`?` : 'Write one of them',
   }
 }

@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path'
+import { quoteAll } from '../text/index.ts'
 import type { StorageSettings } from './model.ts'
 import { MAX_DURATION, type Report } from './report.ts'
 import type { Path } from './types.ts'
 import { parseDuration } from './units.ts'
-import { list } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>
@@ -41,7 +41,7 @@ export function checkStorage(storage: Checked, path: Path, report: Report): void
     [...path, 'url'],
     `\`url\` is no ${type} URL that names a database`,
     `Write for example \`${type}://plantgw:\${DB_PASSWORD}@127.0.0.1/plantgw\`; ` +
-      `characters such as ${list(['@', '/', '#', '%'])} in a password are percent-encoded`,
+      `characters such as ${quoteAll(['@', '/', '#', '%'])} in a password are percent-encoded`,
   )
 }
 

@@ -1,7 +1,7 @@
+import { quote } from '../text/index.ts'
 import type { TenantSettings } from './model.ts'
 import type { Report } from './report.ts'
 import type { Path } from './types.ts'
-import { quote } from './words.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>

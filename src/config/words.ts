@@ -1,5 +1,5 @@
 import { isScalar } from 'yaml'
-import type { JsonObject } from '../json/index.ts'
+import { quote } from '../text/index.ts'
 import type { Path } from './types.ts'
 import type { Nodes } from './yaml/locate.ts'
 
@@ -65,26 +65,6 @@ export function valueNoun(value: unknown): string {
   if (typeof value === 'string') return `the text ${quote(value)}`
   if (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) return 'a map'
   return `\`${String(value)}\``
-}
-
-/** A value inside a sentence, cut where it is long. */
-export function quote(text: string): string {
-  const line = text.replace(/\s+/g, ' ')
-  return `\`${line.length > 60 ? `${line.slice(0, 57)}…` : line}\``
-}
-
-export function list(words: readonly string[]): string {
-  return words.map((word) => `\`${word}\``).join(', ')
-}
-
-/** The value at a path of plain objects and arrays. */
-export function valueAt(value: unknown, path: Path): unknown {
-  let at = value
-  for (const segment of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, segment)) return undefined
-    at = (at as JsonObject)[segment]
-  }
-  return at
 }
 
 /** As `valueNoun`, but of what variables gave only their names: it may be a secret. */

@@ -1,4 +1,4 @@
-import { nearest } from '../template/nearest.ts'
+import { nearest } from '../text/index.ts'
 import { CODES, type FindingCode } from './codes.ts'
 import type { Finding, Range } from './finding.ts'
 import { finding, sortFindings } from './list.ts'

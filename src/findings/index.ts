@@ -1,4 +1,3 @@
-export { nearest } from '../template/nearest.ts'
 export { CHECKS, type CheckName, checkOf } from './checks.ts'
 export { CODES, type CodeInfo, codeInfo, type FindingCode } from './codes.ts'
 export { explain, listCodes } from './explain.ts'

@@ -3,6 +3,7 @@ import { type KeyWatch, scan } from './scan.ts'
 
 export { ExactNumber } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
+export { isObject, pointerOf, pointerSegments, valueAt } from './values.ts'
 
 /** A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. */
 export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject

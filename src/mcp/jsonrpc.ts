@@ -1,4 +1,6 @@
-import { ExactNumber, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { ExactNumber, isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
+
+export { isObject }
 
 /** Codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic, Error Codes). */
 export const PARSE_ERROR = -32700
@@ -29,10 +31,6 @@ export type Message =
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
   | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function isId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../json/index.ts'
+import { valueAt } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
 import type { RequestHeaders } from './http.ts'
 import type { ParamHeader } from './service.ts'
 
@@ -66,15 +68,6 @@ export function declaredParamHeaders(schema: unknown, path: readonly string[] = 
   })
 }
 
-function valueAt(args: unknown, path: readonly string[]): unknown {
-  let value = args
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as Record<string, unknown>)[key]
-  }
-  return value
-}
-
 /** A header value after the Base64 sentinel is taken off; undefined when it is not well-formed. */
 function decodeHeaderValue(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined
@@ -86,5 +79,5 @@ function decodeHeaderValue(value: string): string | undefined {
 }
 
 function quote(value: string): string {
-  return `'${value.length > 80 ? `${value.slice(0, 80)}…` : value}'`
+  return `'${shorten(value, 80)}'`
 }

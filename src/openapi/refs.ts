@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
 import type { Others } from './others.ts'
 import { isMap, member, Unfit } from './values.ts'
 
@@ -37,17 +38,13 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
 
 function lookUpOther(ref: string, others: Others | undefined): Json {
   if (!others) throw new Unfit('it refers to another file: name the description, or bundle it into one file')
-  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref)} leads nowhere`)
+  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref, 80)} leads nowhere`)
   const url = new URL(ref, others.base)
   const pointer = url.hash
   url.hash = ''
   const other = others.files.get(url.href) ?? { fault: 'it was not read' }
-  if ('fault' in other) throw new Unfit(`it refers to ${shorten(ref)}: ${other.fault}`)
+  if ('fault' in other) throw new Unfit(`it refers to ${shorten(ref, 80)}: ${other.fault}`)
   return pointer === '' || pointer === '#' ? other.value : lookUp(other.value, pointer, ref)
-}
-
-function shorten(ref: string): string {
-  return ref.length > 80 ? `${ref.slice(0, 79)}…` : ref
 }
 
 function lookUp(document: Json, pointer: string, ref: string): Json {
@@ -58,7 +55,7 @@ function lookUp(document: Json, pointer: string, ref: string): Json {
     else at = isMap(at) ? member(at, name) : undefined
     if (at === undefined) break
   }
-  if (at === undefined || at === document) throw new Unfit(`the reference ${shorten(ref)} leads nowhere`)
+  if (at === undefined || at === document) throw new Unfit(`the reference ${shorten(ref, 80)} leads nowhere`)
   return at
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
 import { upper } from './names.ts'
 import { isMap, listOf, mapOf, textOf, Unfit } from './values.ts'
 
@@ -46,7 +47,7 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
     const variable = variables[key]
     const preset = isMap(variable) ? (variable.default ?? listOf(variable.enum)[0]) : undefined
     if (preset === undefined || typeof preset === 'object')
-      return `its server ${short(given)} leaves {${key}} open: give one by --server`
+      return `its server ${shorten(given, 80)} leaves {${key}} open: give one by --server`
     const text = given.slice(last, match.index)
     const value = String(preset)
     template += `${text}{{env ${JSON.stringify(upper(name, key))} ${JSON.stringify(value)}}}`
@@ -58,13 +59,13 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
   if (/^\/\//.test(url)) [url, template] = [`https:${url}`, `https:${template}`]
   if (!/^[a-z][a-z\d+.-]*:/i.test(url)) return relative(url, template, name, base)
   const fault = faultOf(url)
-  if (fault) return `its server ${short(given)} ${fault}`
+  if (fault) return `its server ${shorten(given, 80)} ${fault}`
   return { template: template.replace(/(?<!\/)\/+$/, ''), url: url.replace(/(?<!\/)\/+$/, '') }
 }
 
 /** Without a host there is only what the document was read from, else what the environment says. */
 function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
-  if (faultOf(new URL(url, 'http://localhost').href)) return `its server ${short(url)} is no address`
+  if (faultOf(new URL(url, 'http://localhost').href)) return `its server ${shorten(url, 80)} is no address`
   if (base === undefined || template !== url) {
     const path = template.replace(/^\/?/, '/').replace(/(?<!\/)\/+$/, '')
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
@@ -88,8 +89,4 @@ function faultOf(text: string): string | undefined {
   if (url.username || url.password) return 'holds a user name'
   if (url.search || url.hash || /[?#\s"{}]|%7b|%7d/i.test(text)) return 'holds more than an address'
   return undefined
-}
-
-function short(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

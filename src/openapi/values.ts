@@ -1,9 +1,7 @@
-import type { Json, JsonObject } from '../json/index.ts'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
 
 /** A map; what a document says in another form counts as not said. */
-export function isMap(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const isMap: (value: unknown) => value is JsonObject = isObject
 
 export function mapOf(value: unknown): JsonObject {
   return isMap(value) ? value : {}

@@ -1,3 +1,4 @@
+import { isObject } from '../json/index.ts'
 import { int64 } from './int64.ts'
 import type { Plant } from './store.ts'
 
@@ -70,8 +71,4 @@ function readPlant(item: unknown, place: string): [bigint, StoredPlant] {
 function refuseOthers(object: Record<string, unknown>, known: string[], place: string): void {
   const other = Object.keys(object).find((key) => !known.includes(key))
   if (other !== undefined) throw new FormatError(`${place} has an unknown key ${JSON.stringify(other)}`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../json/index.ts'
 import type { StoredSummary } from './store.ts'
 
 /** A version as the file holds it; `text` is null where it deleted the configuration. */
@@ -62,8 +63,4 @@ function readEntry(value: unknown, place: string): Entry {
   const [other] = Object.keys(others)
   if (other !== undefined) throw new Error(`${place} has the unknown key ${JSON.stringify(other)}`)
   return value as unknown as Entry
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

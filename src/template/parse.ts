@@ -1,7 +1,7 @@
+import { nearest } from '../text/index.ts'
 import type { ErrorSink } from './errors.ts'
 import { parseNumber, unquote, unquoteChar } from './fmt/strconv.ts'
 import { type ActionPiece, lex, type Token } from './lex.ts'
-import { nearest } from './nearest.ts'
 import {
   type ChainNode,
   type CommandNode,

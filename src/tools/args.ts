@@ -1,11 +1,18 @@
 import type { ErrorObject } from 'ajv'
 import type { Arg, Tool } from '../config/model.ts'
-import { nearest } from '../findings/index.ts'
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  pointerOf,
+  pointerSegments,
+  stringify,
+  valueAt,
+} from '../json/index.ts'
+import { cut, nearest } from '../text/index.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
-import { isObject, typeText } from './values.ts'
-import { cut } from './words.ts'
+import { typeText } from './values.ts'
 
 /** Faults named in one answer. */
 const MAX_FAULTS = 20
@@ -106,11 +113,11 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
   const { unknown, args = [] } = whole
   const path = pathText(instancePath)
   const name = path === '' ? whole.name : `\`${path}\``
-  const value = valueAt(root, instancePath)
+  const value = valueAt(root, pointerSegments(instancePath))
   const came = `but ${typeText(value)} came`
   switch (keyword) {
     case 'required': {
-      const missing = pathText(`${instancePath}/${escapePointer(params.missingProperty)}`)
+      const missing = pathText(instancePath + pointerOf([params.missingProperty]))
       const arg = instancePath === '' ? args.find((each) => each.name === params.missingProperty) : undefined
       return `\`${missing}\` is missing${arg ? `: ${withArticle(arg.type)}${arg.description ? `, ${cut(arg.description, 200)}` : ''}` : ''}`
     }
@@ -118,7 +125,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
     case 'unevaluatedProperties': {
       const extra: string = params.additionalProperty ?? params.unevaluatedProperty
       if (instancePath === '' && unknown) return unknown(extra)
-      return `\`${cut(pathText(`${instancePath}/${escapePointer(extra)}`), 120)}\` is not a known property`
+      return `\`${cut(pathText(instancePath + pointerOf([extra])), 120)}\` is not a known property`
     }
     case 'type': {
       const types = Array.isArray(params.type) ? params.type : [params.type]
@@ -182,29 +189,8 @@ function withArticle(type: string): string {
 /** `/a/0/b` → `a[0].b`; empty for the whole. */
 function pathText(pointer: string): string {
   // A name of the caller's may be as long as the whole message.
-  const text = segments(pointer.slice(0, 1000))
+  const text = pointerSegments(pointer.slice(0, 1000))
     .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
     .join('')
   return cut(text.replace(/^\./, ''), 120)
-}
-
-function valueAt(root: Json, pointer: string): Json | undefined {
-  let value: Json | undefined = root
-  for (const segment of segments(pointer)) {
-    if (Array.isArray(value)) value = value[Number(segment)]
-    else if (isObject(value) && Object.hasOwn(value, segment)) value = value[segment]
-    else return undefined
-  }
-  return value
-}
-
-function segments(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

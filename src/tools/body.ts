@@ -1,6 +1,7 @@
 import type { Tool } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import type { Place, Template } from '../template/index.ts'
+import { sizeText } from '../text/index.ts'
 import { CallError } from './failure.ts'
 import type { Headers } from './headers.ts'
 import { argParts, partWriter } from './multipart.ts'
@@ -8,7 +9,6 @@ import type { Root } from './root.ts'
 import { type CompileTemplate, REQUEST_ROOTS, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
 import { queryPairs } from './values.ts'
-import { sizeText } from './words.ts'
 
 export interface Body {
   template?: Template | undefined

@@ -5,7 +5,7 @@ import type { UpstreamRequest } from './exchange.ts'
 import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
-import { lazy } from './words.ts'
+import { lazy } from './values.ts'
 
 const SECRET_HEADER =
   /^(?:authorization|cookie|set-cookie|.*-authorization)$|key|token|secret|passw|credential|signature/i

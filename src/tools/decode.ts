@@ -2,11 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
 import type { Hold } from '../access/memory.ts'
 import { parse } from '../json/index.ts'
+import { sizeText } from '../text/index.ts'
 import { isJsonType } from './body.ts'
 import { type Answer, noRoom } from './exchange.ts'
 import { CallError, errorCode } from './failure.ts'
 import type { ReadAnswer } from './response.ts'
-import { lazy, sizeText } from './words.ts'
+import { lazy } from './values.ts'
 
 type Decoder = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 

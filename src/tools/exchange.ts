@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import type { Hold } from '../access/memory.ts'
+import { sizeText, timeText } from '../text/index.ts'
 import { CallError, errorCode, networkError } from './failure.ts'
 import type { CancelSignal } from './types.ts'
-import { sizeText, timeText } from './words.ts'
 
 /** A request as it goes over the wire. */
 export interface UpstreamRequest {

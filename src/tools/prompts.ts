@@ -1,11 +1,10 @@
 import type { Configuration, Prompt } from '../config/model.ts'
-import { nearest } from '../findings/index.ts'
+import { isObject } from '../json/index.ts'
 import type { Memo, Template } from '../template/index.ts'
+import { cut, nearest } from '../text/index.ts'
 import { CallError } from './failure.ts'
 import { type Env, renderInTurns, templateCompiler } from './templates.ts'
 import type { Problem, PromptAnswer, PromptDefinition, PromptResult, Prompts } from './types.ts'
-import { isObject } from './values.ts'
-import { cut } from './words.ts'
 
 interface CompiledPrompt {
   prompt: Prompt

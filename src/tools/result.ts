@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, parse } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, parse } from '../json/index.ts'
 import { giveWay } from '../template/turn.ts'
+import { cut } from '../text/index.ts'
 import { describeErrors } from './args.ts'
 import type { Typed } from './decode.ts'
 import { CallError } from './failure.ts'
@@ -7,8 +8,6 @@ import type { AnswerTemplate } from './response.ts'
 import type { Root } from './root.ts'
 import type { Content, ToolResult } from './types.ts'
 import type { Validate } from './validators.ts'
-import { isObject } from './values.ts'
-import { cut } from './words.ts'
 
 /** Characters of an upstream's body in an error's text. */
 const ERROR_TEXT = 4_000

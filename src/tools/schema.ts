@@ -1,7 +1,7 @@
 import type { Arg, Tool } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
+import { isObject } from '../json/index.ts'
 import type { ToolDefinition } from './types.ts'
-import { isObject } from './values.ts'
 
 /** A file as an object; `data:` URIs are the other way to give one. */
 const FILE: JsonObject = {

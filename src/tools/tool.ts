@@ -24,8 +24,7 @@ import {
 } from './templates.ts'
 import type { CallContext, CompileContext, CompiledTool, Outcome, Pools, Problem } from './types.ts'
 import type { CompileSchema } from './validators.ts'
-import { queryPairs } from './values.ts'
-import { lazy } from './words.ts'
+import { lazy, queryPairs } from './values.ts'
 
 /** Everything that does not change between the tools of one server. */
 export interface ToolContext extends CompileContext {

@@ -1,8 +1,7 @@
-import { type Json, stringify } from '../json/index.ts'
+import { type Json, stringify, valueAt } from '../json/index.ts'
 import { hasDotSegment, type RenderError, type Template } from '../template/index.ts'
+import { capital, cut } from '../text/index.ts'
 import { CallError } from './failure.ts'
-import { isObject } from './values.ts'
-import { cut } from './words.ts'
 
 /**
  * The failure of a template in a call. Its text is for the caller, who can mend arguments and nothing else; the
@@ -80,14 +79,4 @@ function ofArgs({ message, start, end }: RenderError, { source, references }: Te
   const inside = references.filter((one) => one.path[0] === 'Args' && start <= one.start && one.end <= end)
   const names = [...new Set(inside.map(({ path }) => nameOf(path)))]
   return `${names.length > 0 ? ` of ${names.join(', ')}` : ''}: ${bare}`
-}
-
-function valueAt(root: object, path: readonly string[]): unknown {
-  let value: unknown = root
-  for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-  return value
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -4,7 +4,7 @@ import { doublesOf, foreignAjv } from '../config/json-schema/bounded.ts'
 import { WorkError, withinWork } from '../config/json-schema/work.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { CallError } from './failure.ts'
-import { lazy } from './words.ts'
+import { lazy } from './values.ts'
 
 /**
  * Holds a value against a schema: what is wrong with it, empty when nothing is.

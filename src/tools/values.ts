@@ -1,5 +1,5 @@
 import { ExactNumber, type Json, stringify } from '../json/index.ts'
-import { wellFormed } from './words.ts'
+import { wellFormed } from '../text/index.ts'
 
 /** How a value is written where only text fits: strings as they are, everything else as JSON. */
 export function valueText(value: Json): string {
@@ -44,9 +44,11 @@ export function typeText(value: Json | undefined): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** A plain object, neither an array nor an exact number. */
-export function isObject(value: unknown): value is { [key: string]: Json } {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  )
+/** Makes a value at its first use, once. */
+export function lazy<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }

@@ -7,9 +7,9 @@ import {
   finding,
   formatJson,
   formatText,
-  nearest,
   sortFindings,
 } from '../../src/findings/index.ts'
+import { nearest } from '../../src/text/index.ts'
 
 /** A finding over `[start, end)` of a text. */
 function over(text: string, start: number, end: number, file = 'a.yaml'): Finding {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sizeText, timeText } from '../../src/text/index.ts'
 import { networkError } from '../../src/tools/failure.ts'
 import { canonicalHeader } from '../../src/tools/root.ts'
-import { sizeText, timeText } from '../../src/tools/words.ts'
 
 test('errors of the network are named by their cause, never by their message', () => {
   const cases: [string, string, RegExp][] = [

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Path } from '../../config/index.ts'
 import { ExactNumber, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { type Advise, quote } from './report.ts'
+import { quote } from '../../text/index.ts'
+import type { Advise } from './report.ts'
 
 /** Keywords of one schema that contradict each other, so that a model is told what cannot be. */
 export function checkDisagreement(schema: JsonObject, path: Path, advise: Advise) {

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { Configuration, Path, ReadConfiguration } from '../../config/index.ts'
-import { type Advise, quote } from './report.ts'
+import { quote } from '../../text/index.ts'
+import type { Advise } from './report.ts'
 
 /** Names that no public DNS knows, by convention or by RFC 2606, 6761, 6762, 8375 and 9476. */
 const LOCAL_NAME =

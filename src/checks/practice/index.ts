@@ -1,9 +1,10 @@
 import type { Configuration, ReadConfiguration } from '../../config/index.ts'
 import { type Finding, sortFindings } from '../../findings/index.ts'
+import { quote } from '../../text/index.ts'
 import { checkHosts } from './hosts.ts'
 import { checkLists } from './lists.ts'
 import { checkFileName, checkNames } from './names.ts'
-import { adviser, quote } from './report.ts'
+import { adviser } from './report.ts'
 import { checkTools } from './tools.ts'
 
 export { secretsIn } from './secrets.ts'

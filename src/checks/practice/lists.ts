@@ -1,5 +1,6 @@
 import type { Configuration, Path } from '../../config/index.ts'
-import { type Advise, quote } from './report.ts'
+import { quote } from '../../text/index.ts'
+import type { Advise } from './report.ts'
 
 /** Lists in which an entry that stands twice does nothing, or hides a slip of the pen. */
 export function checkLists({ servers, mcpServers, routers }: Configuration, advise: Advise) {

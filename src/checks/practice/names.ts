@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { type Configuration, type ReadConfiguration, serverNames } from '../../config/index.ts'
-import { nearest } from '../../findings/index.ts'
-import { type Advise, quote } from './report.ts'
-import { isObject } from './schema.ts'
+import { isObject } from '../../json/index.ts'
+import { nearest, quote } from '../../text/index.ts'
+import type { Advise } from './report.ts'
 
 /** What model providers take for the name of a function. */
 const MAX_TOOL_NAME = 64

@@ -20,8 +20,3 @@ export function adviser(read: ReadConfiguration, findings: Finding[]): Advise {
     )
   }
 }
-
-/** A value inside a sentence, cut where it is long. */
-export function quote(text: string): string {
-  return `\`${text.length > 60 ? `${text.slice(0, 57)}…` : text}\``
-}

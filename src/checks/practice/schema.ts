@@ -1,11 +1,8 @@
 import type { Path } from '../../config/index.ts'
 import type { Json, JsonObject } from '../../json/index.ts'
+import { isObject } from '../../json/index.ts'
 import { checkDisagreement } from './disagree.ts'
 import type { Advise } from './report.ts'
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-}
 
 const TOP_LEVEL = ['oneOf', 'anyOf', 'allOf', 'not', 'enum', '$ref']
 

@@ -1,8 +1,10 @@
 import type { Arg, Configuration, Path, Tool } from '../../config/index.ts'
 import type { JsonObject } from '../../json/index.ts'
+import { isObject } from '../../json/index.ts'
+import { quote } from '../../text/index.ts'
 import { checkDisagreement } from './disagree.ts'
-import { type Advise, quote } from './report.ts'
-import { checkItems, checkSchema, isObject, visit } from './schema.ts'
+import type { Advise } from './report.ts'
+import { checkItems, checkSchema, visit } from './schema.ts'
 
 /** What a model is told of tools and their arguments. */
 export function checkTools({ tools }: Configuration, advise: Advise, longest: number) {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../json/index.ts'
-import { type Args, isObject } from '../subjects.ts'
+import { isObject } from '../../json/index.ts'
+import type { Args } from '../subjects.ts'
 import type { Report } from './names.ts'
 import { field } from './names.ts'
 import { type Print, pathKey } from './walk.ts'

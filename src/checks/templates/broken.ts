@@ -1,5 +1,5 @@
-import { nearest } from '../../findings/index.ts'
 import { functionNames, type Span, type TemplateError } from '../../template/index.ts'
+import { nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { KEYWORDS, nearestKeyword } from './keywords.ts'
 import { findMethods } from './methods.ts'

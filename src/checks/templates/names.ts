@@ -1,8 +1,10 @@
-import { type Finding, nearest } from '../../findings/index.ts'
+import type { Finding } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
+import { isObject } from '../../json/index.ts'
 import { oneEditAway } from '../../template/edits.ts'
 import type { Span } from '../../template/index.ts'
-import { isObject, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
+import { nearest } from '../../text/index.ts'
+import { REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
 import type { Ref } from './walk.ts'
 
 /** Reports a finding at a place of the template; `fix` replaces the text of `span`. */

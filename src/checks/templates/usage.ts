@@ -1,6 +1,8 @@
 import type { Path } from '../../config/index.ts'
-import { type Finding, nearest } from '../../findings/index.ts'
-import { type Args, isObject, type ToolSubjects } from '../subjects.ts'
+import type { Finding } from '../../findings/index.ts'
+import { isObject } from '../../json/index.ts'
+import { nearest } from '../../text/index.ts'
+import type { Args, ToolSubjects } from '../subjects.ts'
 import { field, ROOTS } from './names.ts'
 import type { Ref } from './walk.ts'
 

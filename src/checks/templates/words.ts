@@ -1,6 +1,6 @@
-import { nearest } from '../../findings/index.ts'
 import { oneEditAway } from '../../template/edits.ts'
 import { functionNames, type Span } from '../../template/index.ts'
+import { nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { KEYWORDS } from './keywords.ts'
 import { meantBy, type Report } from './names.ts'

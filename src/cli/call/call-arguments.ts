@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { nearest } from '../../findings/index.ts'
-import { type Json, type JsonObject, parse } from '../../json/index.ts'
-import { isObject } from '../../mcp/index.ts'
+import { isObject, type Json, type JsonObject, parse } from '../../json/index.ts'
+import { nearest } from '../../text/index.ts'
 
 /**
  * The arguments of a call from `key=value`, by the tool's input schema: what may be a string is text as it stands,

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { type CancelSignal, isObject } from '../../mcp/index.ts'
+import { isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
+import type { CancelSignal } from '../../mcp/index.ts'
 import { printable } from './tools.ts'
 
 /** Reads a line; undefined at the end of input. */

@@ -1,5 +1,4 @@
-import { type JsonObject, stringify } from '../../json/index.ts'
-import { isObject } from '../../mcp/index.ts'
+import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import { printable } from './tools.ts'
 
 /** A tool's result for people: its texts as they are, a line for what is no text. Ends with a line break. */

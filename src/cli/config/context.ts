@@ -3,8 +3,8 @@ import { Command, Option } from 'commander'
 import { createAdminAccess } from '../../access/admin.ts'
 import { DEFAULT_TENANT, type Env, type Settings } from '../../config/index.ts'
 import { printableJson, printableLines } from '../../findings/frame.ts'
-import { nearest } from '../../findings/index.ts'
 import { type ConfigurationStore, openStore, type Reason } from '../../store/index.ts'
+import { nearest } from '../../text/index.ts'
 import { loadSettings } from '../settings.ts'
 
 /** Flags of every `config` command. */

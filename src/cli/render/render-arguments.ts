@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Arg, Tool } from '../../config/index.ts'
 import type { Json, JsonObject } from '../../json/index.ts'
-import { isObject } from '../../mcp/index.ts'
+import { isObject } from '../../json/index.ts'
 import type { Answer } from '../../tools/index.ts'
 import { readJson, readValue, splitArgument } from '../call/call-arguments.ts'
 

@@ -9,15 +9,8 @@ import {
   readLintConfig,
   type Source,
 } from '../../config/index.ts'
-import {
-  applyIgnores,
-  CHECKS,
-  CODES,
-  type Finding,
-  type FindingCode,
-  nearest,
-  select,
-} from '../../findings/index.ts'
+import { applyIgnores, CHECKS, CODES, type Finding, type FindingCode, select } from '../../findings/index.ts'
+import { nearest } from '../../text/index.ts'
 import { namedSource } from '../settings.ts'
 
 /** What is told and what is not. */

@@ -1,12 +1,12 @@
 import type { ErrorObject } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { nearest } from '../../findings/index.ts'
-import { type Json, stringify } from '../../json/index.ts'
+import { type Json, pointerOf, stringify, valueAt } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
+import { nearest, quote, quoteAll } from '../../text/index.ts'
 import { pointerPath, sureChoice } from '../schema-findings.ts'
 import { regexFault } from '../schemas.ts'
 import type { Path } from '../types.ts'
-import { list, quote, typeNoun, valueAt } from '../words.ts'
+import { typeNoun } from '../words.ts'
 import { addFormats, makeAjv } from './ajv.ts'
 import { foreignAjv } from './bounded.ts'
 import { withinWork } from './work.ts'
@@ -83,7 +83,7 @@ function compileFaults(schema: object): SchemaFault[] {
 /** Where a reference stands. */
 function pointerTo(schema: Json, reference: string, at: string): string | undefined {
   for (const [key, value] of entriesOf(schema)) {
-    const pointer = `${at}/${escaped(key)}`
+    const pointer = at + pointerOf([key])
     if (key === '$ref' && value === reference) return pointer
     const inner = pointerTo(value, reference, pointer)
     if (inner !== undefined) return inner
@@ -94,12 +94,12 @@ function pointerTo(schema: Json, reference: string, at: string): string | undefi
 /** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
 function patternFaults(schema: Json, at: string): SchemaFault[] {
   return entriesOf(schema).flatMap(([key, value]) => {
-    const pointer = `${at}/${escaped(key)}`
+    const pointer = at + pointerOf([key])
     if (key === 'pattern' && typeof value === 'string') return patternFault(pointer, value)
     if (VALUES.has(key)) return []
     if (!BY_NAME.has(key)) return patternFaults(value, pointer)
     return entriesOf(value).flatMap(([name, inner]) => {
-      const below = `${pointer}/${escaped(name)}`
+      const below = pointer + pointerOf([name])
       return [
         ...(key === 'patternProperties' ? patternFault(below, name) : []),
         ...patternFaults(inner, below),
@@ -151,10 +151,6 @@ const PATTERN_HINTS: Record<string, string> = {
 
 function entriesOf(value: Json): [string, Json][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : []
-}
-
-function escaped(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function metaWords(error: ErrorObject, value: unknown): Pick<SchemaFault, 'message' | 'hint'> {
@@ -210,7 +206,7 @@ function misfit(
     const allowed = (params.allowedValues as Json[]).map((one) =>
       typeof one === 'string' ? one : stringify(one),
     )
-    return `${subject}is ${found}, allowed are ${list(allowed)}`
+    return `${subject}is ${found}, allowed are ${quoteAll(allowed)}`
   }
   return `${subject}${message}`
 }

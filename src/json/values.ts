@@ -1,0 +1,32 @@
+import { ExactNumber } from './exact.ts'
+import type { Json, JsonObject } from './index.ts'
+
+/** A JSON object: not null, an array or an exact number. */
+export function isObject(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  )
+}
+
+/** The value at a path of own members and items; undefined when nothing is there. */
+export function valueAt(value: unknown, path: readonly (string | number)[]): Json | undefined {
+  let at = value
+  for (const segment of path) {
+    if (!(isObject(at) || Array.isArray(at)) || !Object.hasOwn(at, segment)) return undefined
+    at = (at as JsonObject)[segment]
+  }
+  return at as Json | undefined
+}
+
+/** The JSON pointer (RFC 6901) of a path: `['a/b', 0]` → `/a~1b/0`. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+/** The segments of a JSON pointer, unescaped; indexes of arrays stay strings. */
+export function pointerSegments(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}

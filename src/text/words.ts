@@ -1,0 +1,41 @@
+/** The text, or its beginning and `…`, in at most `longest` characters. */
+export function shorten(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
+}
+
+/** The text, or its first `length` characters and how many there are in all. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text
+  return `${wellFormed(text.slice(0, length))}… (${text.length} characters in all)`
+}
+
+/** A value inside a sentence: in backticks, on one line, at most 60 characters of it. */
+export function quote(text: string): string {
+  return `\`${shorten(text.replace(/\s+/g, ' '), 60)}\``
+}
+
+/** Names inside a sentence, each in backticks: `` `a`, `b` ``. */
+export function quoteAll(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ')
+}
+
+/** The text with U+FFFD for every lone surrogate. */
+export function wellFormed(text: string): string {
+  return Buffer.from(text).toString()
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** `30 s`, `250 ms`. */
+export function timeText(milliseconds: number): string {
+  return milliseconds % 1000 === 0 ? `${milliseconds / 1000} s` : `${milliseconds} ms`
+}
+
+/** `10 MiB`, `512 KiB`, `100 bytes`. */
+export function sizeText(bytes: number): string {
+  if (bytes >= 2 ** 20 && bytes % 2 ** 20 === 0) return `${bytes / 2 ** 20} MiB`
+  if (bytes >= 2 ** 10 && bytes % 2 ** 10 === 0) return `${bytes / 2 ** 10} KiB`
+  return `${bytes} bytes`
+}
