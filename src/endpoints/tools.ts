@@ -3,6 +3,7 @@ import { type Args, toolSubjects } from '../checks/subjects.ts'
 import type { Env, Server, Tool } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { RenderError } from '../template/index.ts'
+import { isSecretHeader } from '../text/index.ts'
 import { renderConfig } from '../tools/compile.ts'
 import { compileEndpoint } from '../tools/endpoint.ts'
 import { CallError } from '../tools/failure.ts'
@@ -34,8 +35,6 @@ export interface Unasked {
   index: number
   why: string
 }
-
-const CREDENTIAL = /^(?:authorization|cookie|.*-authorization)$|key|token|secret|passw|credential|auth/i
 
 /** Every tool of a configuration, for each server that offers it. Never throws. */
 export async function probesOf(read: Read, env: Env): Promise<{ probes: ToolProbe[]; unasked: Unasked[] }> {
@@ -114,8 +113,8 @@ async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string
   ]
   return {
     headers: headers.flat(),
-    credential: headers.some(([name]) => CREDENTIAL.test(name)),
-    callerCredential: ofCalls.some((name) => CREDENTIAL.test(name)),
+    credential: headers.some(([name]) => isSecretHeader(name)),
+    callerCredential: ofCalls.some(isSecretHeader),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Server, Tool } from '../config/model.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
+import { isCertainSecret, isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 import type { Typed } from './decode.ts'
 import type { UpstreamRequest } from './exchange.ts'
 import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
@@ -7,17 +8,6 @@ import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import { lazy } from './values.ts'
 
-const SECRET_HEADER =
-  /^(?:authorization|cookie|set-cookie|.*-authorization)$|key|token|secret|passw|credential|signature/i
-/** Keys that name something else than a lock. */
-const NO_SECRET_HEADER = /(?:idempotency|cache|sort|partition|routing|surrogate|public)[-_]?key$/i
-const SECRET_PARAMETER =
-  /(?:^|api[_-]?|access[_-]?|app[_-]?|subscription[_-]?)key$|token$|secret|passw|pwd|credential|signature|(?:^|[_-])(?:auth|sig|session)(?:$|[_-])/i
-const SECRET_NAME =
-  /key|token|secret|passw|pwd|(?:^|[_-])pw(?:$|[_-])|auth(?!or)|credential|cookie|session|signature|bearer|private/i
-/** Names under which nothing but a secret stands. */
-const CERTAIN =
-  /authorization|api[-_]?key|token|secret|passw|pwd|credential|signature|bearer|private|session|(?:^|[-_])sid$/i
 /** Characters; shorter ones stand in too many other words. */
 const SHORTEST = 6
 /** Characters; longer ones are content, and looking for them takes long. */
@@ -31,13 +21,10 @@ const WORDS = /^[a-z]+(?:[ _-][a-z]+)*$/i
 /** Nobody keeps these as a secret. */
 const HARMLESS = /^(?:https?:\/\/[^@?]*|basic|bearer|digest|apikey)$/is
 
-export const isSecretHeader = (name: string) => SECRET_HEADER.test(name)
-export const isSecretName = (name: string) => SECRET_NAME.test(name)
-
 /** Whether this value under a name that speaks of secrets is one. */
 function isSecret(name: string, value: string): boolean {
   if (value.length < SHORTEST || value.length > LONGEST || HARMLESS.test(value)) return false
-  return CERTAIN.test(name) || !WORDS.test(value)
+  return isCertainSecret(name) || !WORDS.test(value)
 }
 
 /** The secrets that a tool's author put in. @param config as rendered */
@@ -86,14 +73,14 @@ export function secretsOf(
   }
   for (let i = 0; i < headers.length; i += 2) {
     const [name, value] = [headers[i]!, headers[i + 1]!]
-    if (!SECRET_HEADER.test(name) || NO_SECRET_HEADER.test(name)) continue
+    if (!isSecretHeader(name)) continue
     if (name.toLowerCase() !== 'cookie') add(name, value)
     else for (const [cookie, text] of pairsOf(value, ';')) add(cookie, text)
   }
   const query = path.indexOf('?')
   if (query >= 0)
     for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
-      if (SECRET_PARAMETER.test(decoded(name))) add(name, decoded(value))
+      if (isSecretParameter(decoded(name))) add(name, decoded(value))
   if (found.length === 0) return found
   const said = textsOf(args, new Set(found.flatMap(spellings)))
   const isOwn = (value: string) => !spellings(value).some((spelling) => said.has(spelling))

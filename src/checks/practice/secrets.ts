@@ -1,5 +1,6 @@
 import type { Source } from '../../config/index.ts'
 import { type Finding, finding, type Position } from '../../findings/index.ts'
+import { SECRET_KEY_END } from '../../text/index.ts'
 import { issuedSecrets, PLACEHOLDER } from './secret-forms.ts'
 
 /** A key, and the one line of its value. */
@@ -15,9 +16,8 @@ const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
   [/:/, /\$\{([A-Za-z_]\w{0,63}):([^\s"'{}]{6,512})\}/g],
 ]
 const BEARER = /(?<=\bBearer )([\w.~+/-]{12,512}=*)/g
-const SECRET_WORD = '(?:key|token|secret|passw(?:or)?d|pwd|authorization|credential|bearer)s?'
-const SECRET_KEY = new RegExp(`${SECRET_WORD}$`, 'i')
-const BEHIND_KEY = new RegExp(`${SECRET_WORD}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
+const SECRET_KEY = new RegExp(`${SECRET_KEY_END}$`, 'i')
+const BEHIND_KEY = new RegExp(`${SECRET_KEY_END}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
 /** What is called so holds nothing else. */
 const CERTAIN_KEY =
   /(?:secret|authorization|bearer|(?:api|access|private|secret)[-_]?key|(?:access|auth|bot|api)[-_]?token)$|^token$/i

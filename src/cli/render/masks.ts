@@ -1,6 +1,6 @@
 import type { Env, Server } from '../../config/index.ts'
 import { compile } from '../../template/index.ts'
-import { isSecretHeader, isSecretName } from '../../tools/credentials.ts'
+import { isSecretHeader, isSecretName } from '../../text/index.ts'
 
 /** Hides secrets in what is shown. */
 export interface Mask {

@@ -6,7 +6,7 @@ import {
   parse,
   type Tree,
 } from '../../template/index.ts'
-import { isSecretHeader, isSecretName } from '../../tools/credentials.ts'
+import { isSecretHeader, isSecretName } from '../../text/index.ts'
 import { SHOWN } from './masks.ts'
 
 /** Where a template's dot and `$` stand. */

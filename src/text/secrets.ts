@@ -1,0 +1,32 @@
+/** Words that name a secret wherever they stand in a name. */
+const ALWAYS = 'secret|passw|credential|signature'
+/** `auth` and `authorization`, not `author` or `authority`. */
+const AUTH = 'auth(?!or(?!i[sz]))'
+
+const HEADER = new RegExp(`cookie$|authorization$|(?:^|[_-])auth$|key|token|${ALWAYS}`, 'i')
+/** Headers with a `key` that opens nothing. */
+const OPEN_HEADER = /(?:idempotency|cache|sort|partition|routing|surrogate|public)[-_]?key$/i
+const PARAMETER = new RegExp(
+  `(?:^|api[_-]?|access[_-]?|app[_-]?|subscription[_-]?)key$|token$|pwd|${ALWAYS}|(?:^|[_-])(?:auth|sig|session)(?:$|[_-])`,
+  'i',
+)
+const NAME = new RegExp(
+  `key|token|pwd|(?:^|[_-])pw(?:$|[_-])|${AUTH}|cookie|session|bearer|private|${ALWAYS}`,
+  'i',
+)
+const CERTAIN = new RegExp(
+  `authorization|api[-_]?key|token|pwd|bearer|private|session|(?:^|[-_])sid$|${ALWAYS}`,
+  'i',
+)
+
+/** The source of a regular expression: how the key of a secret ends that somebody wrote into a file. */
+export const SECRET_KEY_END = '(?:key|token|secret|passw(?:or)?d|pwd|authorization|credential|bearer)s?'
+
+/** Whether the value of a header with this name is, by its name, a secret. */
+export const isSecretHeader = (name: string) => HEADER.test(name) && !OPEN_HEADER.test(name)
+/** The same of a query parameter. */
+export const isSecretParameter = (name: string) => PARAMETER.test(name)
+/** The same of an environment variable or a key of `config`. */
+export const isSecretName = (name: string) => NAME.test(name)
+/** Whether nothing but a secret has such a name; a `session`, `cookie` or `key` may be a plain word. */
+export const isCertainSecret = (name: string) => CERTAIN.test(name)
