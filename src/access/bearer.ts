@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { Authenticate } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
@@ -21,6 +22,17 @@ export function bearerTable<Entry extends { token: string }>(
     for (const row of table) if (timingSafeEqual(row.digest, digest)) found ??= row.entry
     return found
   }
+}
+
+/** Tells callers apart by their bearer tokens. */
+export function bearerAuthentication(tokens: readonly { token: string; caller: string }[]): Authenticate {
+  const table = bearerTable(tokens)
+  return ({ headers: { authorization } }) =>
+    table(authorization) ?? {
+      status: 401,
+      message: 'A known bearer token is required: send the header "Authorization: Bearer <token>"',
+      headers: { 'www-authenticate': bearerChallenge(authorization) },
+    }
 }
 
 /** The `WWW-Authenticate` value for a refused request (RFC 6750 section 3): no error code when none was tried. */

@@ -1,4 +1,5 @@
 import type { Cors } from '../config/model.ts'
+import type { Step } from './steps.ts'
 
 /** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
 export interface CorsPolicy {
@@ -41,4 +42,19 @@ export function createCors(cors: Cors): CorsPolicy {
       'access-control-max-age': MAX_AGE,
     }),
   }
+}
+
+/** Gives responses their CORS headers and answers preflights, which carry no credentials (Fetch, 3.2.2). */
+export const corsStep: Step = {
+  name: 'cors',
+  run({ method, headers: { origin }, route: { cors }, allow, replyHeaders }) {
+    const own = origin !== undefined && cors?.allows(origin) ? cors : undefined
+    if (method === 'OPTIONS')
+      return new Response(null, {
+        status: 204,
+        headers: { allow, ...(own?.preflight(origin as string) ?? cors?.vary) },
+      })
+    if (cors) Object.assign(replyHeaders, own?.headers(origin as string) ?? cors.vary)
+    return undefined
+  },
 }

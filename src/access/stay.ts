@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Hold, memory } from './memory.ts'
-import type { Quota } from './quota.ts'
+import { type Quota, sharerOf } from './quota.ts'
 import type { LimitName } from './refusals.ts'
+import type { Step } from './steps.ts'
 
 /** Who stands at the other end as far as can be told without a credential: nothing of it is anybody else's. */
 export interface Peer {
@@ -76,5 +77,24 @@ export class Stay implements Peer {
   onGone(listener: () => void): void {
     if (this.gone) queueMicrotask(listener)
     else this.listeners.push(listener)
+  }
+}
+
+/**
+ * Gives a request its part of the limits until its response is out.
+ * @param calls counts calls under way; absent: they are not counted
+ */
+export function limitsStep(calls: Quota | undefined): Step {
+  return {
+    name: 'limits',
+    run(request) {
+      const { route, caller, address, forwarded } = request
+      const sharer = sharerOf(route.prefix, caller, address)
+      // The replica that passed a request on has counted its calls.
+      const stay = new Stay(route.prefix, sharer, forwarded ? undefined : calls)
+      request.stay = stay
+      request.onEnd(() => stay.end())
+      return undefined
+    },
   }
 }

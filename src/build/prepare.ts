@@ -1,4 +1,4 @@
-import { bearerTable } from '../access/bearer.ts'
+import { bearerAuthentication } from '../access/bearer.ts'
 import { createCors } from '../access/cors.ts'
 import {
   type Configuration,
@@ -151,7 +151,7 @@ function makeRoute(
     configuration: name,
     tenant,
     ...(router.cors && { cors: createCors(router.cors) }),
-    ...(tokens && { authenticate: bearerTable(tokens) }),
+    ...(tokens && { authenticate: bearerAuthentication(tokens) }),
     maxRequestSize: own?.maxRequestSize ?? context.limits.maxRequestSize,
   }
 }

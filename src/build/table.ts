@@ -1,4 +1,4 @@
-import type { CorsPolicy } from '../access/cors.ts'
+import type { RoutePolicy } from '../access/steps.ts'
 import type { Service } from '../mcp/index.ts'
 import type { McpProxy } from '../upstream/index.ts'
 import type { Prepared } from './prepare.ts'
@@ -13,8 +13,7 @@ export interface Served {
 }
 
 /** One prefix and what answers there. */
-export interface Route {
-  prefix: string
+export interface Route extends RoutePolicy {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
   ssePrefix: string
   /** What answers there: HTTP tools, or proxied MCP servers. */
@@ -26,11 +25,8 @@ export interface Route {
   /** The configuration it comes from. */
   configuration: string
   tenant: string
-  cors?: CorsPolicy
-  /** The caller by an `Authorization` header; undefined refuses it. Absent: everyone may call. */
-  authenticate?: (authorization: string | undefined) => { caller: string } | undefined
-  /** Bytes of a request's body at the most. */
-  maxRequestSize: number
+  /** JSON documents about the prefix that everyone may read, by name: `/.well-known/{name}{prefix}/mcp`. */
+  documents?: ReadonlyMap<string, string>
 }
 
 /** Everything that is served, as a value: built beside the old one and swapped in one assignment. */

@@ -32,7 +32,7 @@ export interface Exchange {
   /** For whom something may be kept until the next request where no caller is known. */
   readonly peer: Peer
   /** Absent where the gateway is one process. */
-  readonly replicas?: Replicas
+  readonly replicas?: Replicas | undefined
 }
 
 export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }

@@ -1,43 +1,35 @@
-import type { Context } from 'hono'
+import type { Step } from '../access/steps.ts'
 import { type Cluster, HOP_HEADER, PROOF_HEADER } from '../cluster/index.ts'
 import {
-  type Exchange,
   errorText,
   event,
   type Hub,
   INTERNAL_ERROR,
   type Replicas,
-  type RequestHeaders,
   type RequestId,
   rpcError,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { HttpExchange } from './exchange.ts'
 
-/** The path and query of a request, as its signature has them. */
-function targetOf(c: Context): string {
-  const { pathname, search } = new URL(c.req.url)
-  return pathname + search
+/** Recognizes requests of other replicas, and gives their responses the proof that they ask for. */
+export function replicaStep(cluster: Cluster): Step {
+  return {
+    name: 'replica',
+    run(request) {
+      const hop = request.headers[HOP_HEADER]
+      const proof = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
+      if (proof === undefined) return undefined
+      request.forwarded = true
+      request.replyHeaders[PROOF_HEADER] = proof
+      return undefined
+    },
+  }
 }
 
-/** What the answer to another replica's request has to bring; undefined when it is a client's own. */
-export function proofOf(
-  c: Context,
-  headers: RequestHeaders,
-  cluster: Cluster | undefined,
-): Record<string, string> | undefined {
-  if (!cluster) return undefined
-  const hop = headers[HOP_HEADER]
-  if (hop === undefined) return undefined
-  const proof = cluster.receive(hop, c.req.method, targetOf(c))
-  return proof === undefined ? undefined : { [PROOF_HEADER]: proof }
-}
-
-interface Asking {
-  exchange: Exchange
-  bound: { prefix: string; caller: string | undefined }
+export interface ReplicaParts {
+  cluster: Cluster
   hub: Hub
-  /** Whether the request has come from another replica. */
-  hopped: boolean
   log: Logger
   onForward: OnForward
 }
@@ -46,18 +38,15 @@ interface Asking {
 export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
 
 /** The other replicas for one request. */
-export function replicasOf(
-  c: Context,
-  cluster: Cluster,
-  { exchange, bound, hub, hopped, log, onForward }: Asking,
-): Replicas {
+export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForward }: ReplicaParts): Replicas {
   const { address } = cluster
+  const bound = { prefix: exchange.route.prefix, caller: exchange.caller }
   const isOwn = (owner: string) => owner === address
 
   async function forward(owner: string, body?: string, id: RequestId | null = null) {
     if (isOwn(owner)) return undefined
     const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
-    if (hopped) {
+    if (exchange.forwarded) {
       log.warn(line, 'a replica sent a request for another one here: is `advertise` of that one its own?')
       return undefined
     }
@@ -73,7 +62,7 @@ export function replicasOf(
     const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
     const outcome = await cluster.forward(owner, {
       method: exchange.method,
-      target: targetOf(c),
+      target: exchange.target(),
       headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
       body,
       signal: gone.signal,

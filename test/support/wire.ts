@@ -1,6 +1,8 @@
 import type { Hono } from 'hono'
+import { bearerAuthentication } from '../../src/access/bearer.ts'
 import { createCors } from '../../src/access/cors.ts'
-import { createHostGuard } from '../../src/access/rebinding.ts'
+import { createHostGuard } from '../../src/access/host.ts'
+import type { Authenticate } from '../../src/access/steps.ts'
 import { buildTable, type Route } from '../../src/build/table.ts'
 import type { Cors } from '../../src/config/model.ts'
 import { createHub, type Hub, type HubOptions, type Method, type Service } from '../../src/mcp/index.ts'
@@ -24,6 +26,8 @@ export interface WireOptions {
   allowedHosts?: string[]
   allowedOrigins?: string[]
   token?: string
+  authenticate?: Authenticate
+  documents?: ReadonlyMap<string, string>
   plants?: AppParts['plants']
 }
 
@@ -46,8 +50,10 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       maxRequestSize: options.maxRequestSize ?? 100_000,
       ...(options.cors && { cors: createCors(options.cors) }),
       ...(options.token && {
-        authenticate: (given) => (given === `Bearer ${options.token}` ? { caller: 'me' } : undefined),
+        authenticate: bearerAuthentication([{ token: options.token, caller: 'me' }]),
       }),
+      ...(options.authenticate && { authenticate: options.authenticate }),
+      ...(options.documents && { documents: options.documents }),
     }),
   )
   const table = buildTable(

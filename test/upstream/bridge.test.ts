@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Authenticate } from '../../src/access/steps.ts'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { lives, META, messages, modern, modernSend, open, proxied, send, until } from './harness.ts'
@@ -35,7 +36,7 @@ test(
 )
 
 test('a handle is good once, for the same request, of the same caller', TIMEOUT, async (t) => {
-  const authenticate = (given: string | undefined) => (given ? { caller: given } : undefined)
+  const authenticate: Authenticate = ({ headers }) => ({ caller: headers.authorization ?? '' })
   const { url } = await proxied(t, [session()], { authenticate })
   const me = { authorization: 'Bearer me' }
   const { result } = await ask(url, {}, me)

@@ -1,3 +1,5 @@
+import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
+
 /**
  * Host and Origin checks against DNS rebinding (MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security):
  * a page of another site must not reach a gateway on the user's machine through a name that it controls.
@@ -62,4 +64,50 @@ export function isLoopback(name: string): boolean {
   return (
     name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
   )
+}
+
+/** A step that decides at once, so that it also stands before what is no route. */
+export interface EarlyStep<Request> extends Step<Request> {
+  run(request: Request): Refusal | undefined
+}
+
+/** Refuses requests to host names that are not the gateway's. */
+export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
+  return {
+    name: 'host',
+    run({ rawHeaders, host }) {
+      // Two Host headers are an attack on a server that reads the other one (RFC 9112, 3.2).
+      if (rawHeaders && countHosts(rawHeaders) > 1)
+        return { status: 400, message: 'The request has more than one Host header' }
+      return allowsHost(host) ? undefined : notAllowed('Host', host)
+    },
+  }
+}
+
+/** Refuses requests from web sites that neither the settings nor the router's CORS allow. */
+export function originStep({ allowsOrigin }: HostGuard): EarlyStep<Arrival & { route?: RoutePolicy }> {
+  return {
+    name: 'origin',
+    run({ headers: { origin, host }, route }) {
+      if (origin === undefined || route?.cors?.allows(origin) || allowsOrigin(origin, host)) return undefined
+      return {
+        ...notAllowed('Origin', origin, route ? " or the router's cors" : ''),
+        headers: { vary: 'Origin' },
+      }
+    },
+  }
+}
+
+function notAllowed(name: 'Host' | 'Origin', value = '', or = ''): Refusal {
+  const message = `${name} ${value.slice(0, 100)} is not allowed; allow it by allowed${name}s of the settings${or}`
+  return { status: 403, message }
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
 }
