@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type * as Check from '../src/build/check.ts'
-import type * as Config from '../src/config/index.ts'
+import type * as Checks from '../src/checks/index.ts'
 import type * as Gateway from '../src/server/gateway.ts'
 import type * as Log from '../src/telemetry/log.ts'
 import { configuration } from './lint.ts'
@@ -35,8 +35,8 @@ async function costOf(work: () => Promise<unknown>): Promise<Cost> {
 }
 
 /** The built modules: tsx would add work of its own. */
-async function built(): Promise<typeof Config & typeof Gateway & typeof Log & typeof Check> {
-  const paths = ['config/index', 'server/gateway', 'telemetry/log', 'build/check']
+async function built(): Promise<typeof Checks & typeof Gateway & typeof Log & typeof Check> {
+  const paths = ['checks/index', 'server/gateway', 'telemetry/log', 'build/check']
   const modules = await Promise.all(
     paths.map((path) => import(new URL(`../dist/${path}.js`, import.meta.url).href)),
   )

@@ -1,14 +1,13 @@
 /** plantgw as a library: read and check configurations, and serve them from a program of your own. */
 
 export { type CheckOptions, check } from './build/check.ts'
-export { readConfiguration, readConfigurations } from './checks/index.ts'
-export {
-  type Configuration,
-  type ReadConfiguration,
-  type ReadConfigurationsResult,
-  type ReadSettings,
-  readSettings,
-  type Settings,
+export { readConfiguration, readConfigurations, readSettings } from './checks/index.ts'
+export type {
+  Configuration,
+  ReadConfiguration,
+  ReadConfigurationsResult,
+  ReadSettings,
+  Settings,
 } from './config/index.ts'
 export { CODES, type Finding, type FindingCode, formatJson, formatText } from './findings/index.ts'
 export { createGateway, type Gateway, type GatewayOptions, type Reload } from './server/gateway.ts'

@@ -1,4 +1,4 @@
-import type { CheckTogetherOptions } from '../checks/index.ts'
+import type { CheckOptions } from '../checks/index.ts'
 import type { Settings } from '../config/index.ts'
 
 /** Paths that the gateway keeps for itself. */
@@ -8,7 +8,7 @@ export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
 }
 
 /** What the settings demand of all configurations together. */
-export function rulesOf(settings: Pick<Settings, 'plants' | 'tenants'>): CheckTogetherOptions {
+export function rulesOf(settings: Pick<Settings, 'plants' | 'tenants'>): CheckOptions {
   const { tenants } = settings
   return { reserved: ownPaths(settings), ...(tenants && { tenants }) }
 }

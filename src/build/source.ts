@@ -1,4 +1,4 @@
-import { type CheckTogetherOptions, readConfigurations, readerKeeper } from '../checks/index.ts'
+import { type CheckOptions, readConfigurations, readerKeeper } from '../checks/index.ts'
 import {
   createFileReader,
   type Env,
@@ -15,7 +15,7 @@ import { type ConfigurationStore, settle } from '../store/index.ts'
  */
 export type ConfigurationSource = (
   env: Env,
-  options: CheckTogetherOptions,
+  options: CheckOptions,
 ) => Promise<ReadConfigurationsResult & { versions?: ReadonlyMap<string, string> }>
 
 /** Files and folders. What a killed `config apply` left half done in a folder is ended first. */

@@ -1,3 +1,4 @@
+export type { CheckOptions } from './check.ts'
 export {
   createReader,
   type ReadConfigurationsOptions,
@@ -5,4 +6,5 @@ export {
   readConfigurations,
   readerKeeper,
 } from './reader.ts'
-export { type CheckTogetherOptions, checkTogether } from './together.ts'
+export { readSettings } from './settings.ts'
+export { checkTogether } from './together.ts'

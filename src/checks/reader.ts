@@ -10,9 +10,9 @@ import {
 import { configurationSteps, limited } from '../config/read.ts'
 import { atOnce, inTurns, type Steps, takeTurns } from '../config/turns.ts'
 import type { Finding } from '../findings/index.ts'
-import type { Read } from './at.ts'
-import { checkFields } from './fields.ts'
-import { type Alone, type CheckTogetherOptions, checkAlone, togetherSteps } from './together.ts'
+import { type CheckOptions, type Read, runChecks } from './check.ts'
+import { FIELD_CHECKS } from './fields/index.ts'
+import { type Alone, checkAlone, togetherSteps } from './together.ts'
 
 /**
  * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
@@ -27,12 +27,11 @@ function* readSteps(source: Source, env: Env): Steps<ReadConfiguration> {
   const read = yield* configurationSteps(source, env)
   if (!read.configuration) return read
   yield
-  const findings = [...read.findings]
-  checkFields(read.configuration, { ...read, findings })
-  return { ...read, findings: limited(findings, read.file) }
+  const found = runChecks(FIELD_CHECKS, read as Read)
+  return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
 }
 
-export interface ReadConfigurationsOptions extends CheckTogetherOptions, ReadFilesOptions {
+export interface ReadConfigurationsOptions extends CheckOptions, ReadFilesOptions {
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
 }
@@ -53,7 +52,7 @@ export function readConfigurations(
  * @param env must not change: what a text comes to depends on it
  * @param options nor these
  */
-export function createReader(env: Env, options: CheckTogetherOptions = {}): Reader {
+export function createReader(env: Env, options: CheckOptions = {}): Reader {
   let last: readonly ReadConfiguration[] = []
   let byFile = new Map<string, ReadConfiguration>()
   let findings: readonly Finding[] = []
@@ -86,8 +85,8 @@ export function createReader(env: Env, options: CheckTogetherOptions = {}): Read
 }
 
 /** A reader for the same `env` and `options` as the last time, or a new one. */
-export function readerKeeper(): (env: Env, options: CheckTogetherOptions) => Reader {
-  let kept: { env: Env; options: CheckTogetherOptions; reader: Reader } | undefined
+export function readerKeeper(): (env: Env, options: CheckOptions) => Reader {
+  let kept: { env: Env; options: CheckOptions; reader: Reader } | undefined
   return (env, options) => {
     if (kept?.env !== env || kept.options !== options)
       kept = { env, options, reader: createReader(env, options) }

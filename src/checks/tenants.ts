@@ -1,57 +1,52 @@
-import type { Configuration, Path, TenantSettings } from '../config/index.ts'
-import { DEFAULT_TENANT } from '../config/model.ts'
-import { isAt } from '../config/tenants.ts'
-import type { Finding } from '../findings/index.ts'
-import { nearest, quote, quoteAll } from '../text/index.ts'
+import { DEFAULT_TENANT } from '../config/index.ts'
+import { suggest } from '../findings/index.ts'
+import { quote, quoteAll } from '../text/index.ts'
+import type { Check } from './check.ts'
+import { isBelow } from './prefixes.ts'
 
-/** What is wrong with a configuration by the tenants of the settings. */
-export interface TenantFault {
-  code: Finding['code']
-  path: Path
-  message: string
-  hint: string
-}
-
-/** A configuration's tenant is known, and its prefixes lie below that tenant's and no other's. */
-export function tenantFaults(
-  { tenant, routers }: Configuration,
-  tenants: readonly TenantSettings[],
-): TenantFault[] {
-  const own = tenants.find(({ name }) => name === tenant)
-  if (!own && tenant !== DEFAULT_TENANT) {
-    const names = tenants.map(({ name }) => name)
-    const close = nearest(tenant, names)
-    const hint = close ? `Did you mean ${quote(close)}?` : `Tenants of the settings: ${quoteAll(names)}`
-    return [
-      { code: 'unknown-tenant', path: ['tenant'], message: `there is no tenant ${quote(tenant)}`, hint },
-    ]
-  }
-  return routers.flatMap(({ prefix, ssePrefix }, i) =>
-    [
-      { key: 'prefix', value: prefix },
-      { key: 'ssePrefix', value: ssePrefix },
-    ].flatMap(({ key, value }) => {
-      if (value === undefined) return []
-      const path = ['routers', i, key]
-      const other = tenants.some(({ name, prefix: root }) => name !== tenant && isAt(value, root))
-      if (own && !isAt(value, own.prefix)) {
-        const message = `the prefix ${quote(value)} is not below ${quote(own.prefix)}, as those of the tenant ${quote(tenant)} are`
-        const hint = `Write for example ${quote(own.prefix + (value === '/' ? '' : value))}`
-        return [{ code: 'tenant-prefix' as const, path, message, hint }]
-      }
-      // Whose it is stays untold: tenants may not know of each other.
-      if (!own && other) {
-        const message = `the prefix ${quote(value)} is kept for a tenant`
-        return [
-          {
-            code: 'tenant-prefix' as const,
-            path,
-            message,
+/** A configuration's tenant is known, and its prefixes are below that tenant's and no other's. */
+export const TENANT_CHECKS: readonly Check[] = [
+  {
+    codes: ['unknown-tenant'],
+    on: 'configuration',
+    check({ tenant }, report, { options: { tenants } }) {
+      const names = tenants?.map(({ name }) => name)
+      if (!names || tenant === DEFAULT_TENANT || names.includes(tenant)) return
+      const { suggestion } = suggest(tenant, names)
+      report({
+        code: 'unknown-tenant',
+        path: ['tenant'],
+        message: `there is no tenant ${quote(tenant)}`,
+        ...(suggestion === undefined
+          ? { hint: `Tenants of the settings: ${quoteAll(names)}` }
+          : { suggestion }),
+      })
+    },
+  },
+  {
+    codes: ['tenant-prefix'],
+    on: 'router',
+    check({ prefix, ssePrefix }, report, { configuration: { tenant }, doubtful, options: { tenants } }) {
+      const own = tenants?.find(({ name }) => name === tenant)
+      if (!tenants || doubtful(['tenant']) || (!own && tenant !== DEFAULT_TENANT)) return
+      for (const [key, value] of Object.entries({ prefix, ssePrefix })) {
+        if (value === undefined) continue
+        if (own && !isBelow(value, own.prefix))
+          report({
+            code: 'tenant-prefix',
+            path: [key],
+            message: `the prefix ${quote(value)} is not below ${quote(own.prefix)}, the prefix of the tenant ${quote(tenant)}`,
+            hint: `Write for example ${quote(own.prefix + (value === '/' ? '' : value))}`,
+          })
+        // The owner is not named: tenants may not know of each other.
+        else if (!own && tenants.some(({ prefix }) => isBelow(value, prefix)))
+          report({
+            code: 'tenant-prefix',
+            path: [key],
+            message: `the prefix ${quote(value)} is reserved for a tenant`,
             hint: 'Choose another prefix, or name the tenant',
-          },
-        ]
+          })
       }
-      return []
-    }),
-  )
-}
+    },
+  },
+]

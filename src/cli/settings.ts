@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { readSettings, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
+import { readSettings } from '../checks/index.ts'
+import type { Settings, SettingsFlags, Source } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { printFindings } from './print.ts'
 

@@ -13,7 +13,7 @@ export { DEFAULT_LIMITS, DEFAULT_SERVER_LIMITS, DEFAULT_TENANT, METHODS, serverN
 export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
 export { leadsOutside, outsideFinding } from './outside.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
-export { type ReadSettings, readSettings, type SettingsFlags } from './settings.ts'
+export type { ReadSettings, SettingsFlags } from './settings.ts'
 export { takeTurns } from './turns.ts'
 export type { Env, Locate, Path, ReadConfiguration, Source } from './types.ts'
 export { parseDuration, parseSize } from './units.ts'

@@ -1,8 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { quote } from '../text/index.ts'
 import type { Notifier } from './model.ts'
-import type { Report } from './report.ts'
-import type { Path } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>
@@ -58,37 +55,4 @@ export function reloadUrl({ target_url, port }: NonNullable<Notifier['api']>): U
   // A port that is the scheme's own is gone from `URL`, and counts nevertheless.
   if (port !== undefined && !/^https?:\/\/[^/?#]*:\d+(?:[/?#]|$)/i.test(target_url)) url.port = String(port)
   return url
-}
-
-/** What one field of a `notifier` says about another. */
-export function checkNotifier(notifier: Notifier, path: Path, report: Report): void {
-  const { type, api, redis } = notifier
-  for (const idle of ['signal', 'api', 'redis'] as const)
-    if (idle !== type && notifier[idle])
-      report(
-        'key-without-effect',
-        [...path, idle],
-        `\`${idle}\` does nothing for a notifier of type \`${type}\``,
-        'Remove it, or change `type`',
-      )
-  if (type === 'api' && api && !reloadUrl(api))
-    report(
-      'invalid-value',
-      [...path, 'api', 'target_url'],
-      // It may hold a password.
-      '`target_url` is no http or https URL',
-      'Write for example `http://localhost:5235/_reload`',
-    )
-  if (type !== 'redis' || !redis) return
-  const at = [...path, 'redis', 'addr']
-  const addresses = parseAddresses(redis.addr)
-  if (!addresses)
-    report(
-      'invalid-value',
-      at,
-      `${quote(redis.addr)} is no \`host:port\``,
-      'Write for example `localhost:6379`',
-    )
-  else if (redis.cluster_type === 'single' && addresses.length > 1)
-    report('invalid-value', at, 'one server has one address', 'Name one, or change `cluster_type`')
 }

@@ -1,7 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import type { PlantSettings, PlantStorage } from './model.ts'
-import { checkTokens, type Report } from './report.ts'
-import { checkStorage } from './storage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 type Checked = Record<string, any>
@@ -22,19 +20,4 @@ export function buildPlants(plants: Checked, settingsFile: string): PlantSetting
 
 function buildStorage({ type, file, url }: Checked, folder: string): PlantStorage {
   return type === 'lowdb' ? { type, file: resolve(folder, file ?? 'data/plants.json') } : { type, url }
-}
-
-/** What one field of the settings' `plants` says about another. */
-export function checkPlants(plants: Checked, report: Report): void {
-  checkTokens(plants.tokens ?? [], ['plants', 'tokens'], report)
-  const { storage } = plants
-  if (!storage) return
-  if (plants.file !== undefined)
-    report(
-      'key-without-effect',
-      ['plants', 'file'],
-      '`file` does nothing beside `storage`',
-      'Remove it, or write it into `storage`',
-    )
-  checkStorage(storage, ['plants', 'storage'], report)
 }

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
-import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
+import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { nearest } from '../text/index.ts'
 import { readArguments } from './arguments.ts'
@@ -178,7 +178,7 @@ function tellErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, .
     const { missingProperty } = error.params
     if (missingProperty && misspelt.has(`${error.instancePath} ${missingProperty}`)) continue
     const found = schemaFinding(error, place)
-    if (found) findings.push(found)
+    if (found) findings.push(toFinding(found, place))
   }
 }
 

@@ -1,8 +1,7 @@
 import type { ErrorObject } from 'ajv'
-import { type Finding, finding, type Range } from '../findings/index.ts'
+import { type Report, suggest } from '../findings/index.ts'
 import { pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll } from '../text/index.ts'
-import { bareFix, scalarFix } from './scalar-fix.ts'
 import type { LoadedSchema } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
 import type { Locate, Path } from './types.ts'
@@ -19,7 +18,7 @@ export interface Place {
 }
 
 /** What the validator found, in plain words and at its exact place; undefined for what only repeats another error. */
-export function schemaFinding(error: ErrorObject, place: Place): Finding | undefined {
+export function schemaFinding(error: ErrorObject, place: Place): Report | undefined {
   const path = pointerPath(error.instancePath, place.value)
   switch (error.keyword) {
     case 'if':
@@ -49,12 +48,11 @@ export function pointerPath(pointer: string, value: unknown): (string | number)[
 }
 
 /** Where something is said of a whole map: its key, or the first key of an item of a list. */
-export function mapRange(path: Path, { value, locate }: Pick<Place, 'value' | 'locate'>): Range | undefined {
-  const own = locate.key(path)
-  if (own) return own
+function mapPlace(path: Path, { value, locate }: Place): Pick<Report, 'path' | 'isKey'> {
+  if (locate.key(path)) return { path, isKey: true }
   const map = valueAt(value, path)
   const first = typeof map === 'object' && map !== null ? Object.keys(map)[0] : undefined
-  return (first === undefined ? undefined : locate.key([...path, first])) ?? locate(path)
+  return { path: first === undefined ? path : [...path, first], isKey: true }
 }
 
 /** Keys of Unla and habits from elsewhere that have another name or place here. */
@@ -66,35 +64,41 @@ const ELSEWHERE = new Map([
   ['target_url', '`target_url` belongs under `api` of a notifier'],
 ])
 
-function unknownKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Finding {
+function unknownKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Report {
   const key = params.additionalProperty as string
   const schema = parentSchema as SchemaNode
   const here = Object.keys(schema.properties ?? {})
-  const close = nearest(key, here)
   const homes = place.homes.get(key)?.map(noun)
-  const hint = close
-    ? `Did you mean \`${close}\`? Keys of your own begin with \`x-\``
-    : (ELSEWHERE.get(key) ??
-      (homes?.length
-        ? `\`${key}\` belongs to ${homes.join(' or ')}`
-        : `Known here: ${quoteAll(here)}; keys of your own begin with \`x-\``))
-  return finding('unknown-key', place.file, `unknown key ${quote(key)} in ${noun(schema.title)}`, {
-    ...at(place.locate.key([...path, key]) ?? place.locate(path)),
-    hint,
-  })
+  const { suggestion, fix } = suggest(key, here)
+  const hint =
+    ELSEWHERE.get(key) ??
+    (homes?.length
+      ? `\`${key}\` belongs to ${homes.join(' or ')}`
+      : `Known here: ${quoteAll(here)}; keys of your own begin with \`x-\``)
+  return {
+    code: 'unknown-key',
+    path: [...path, key],
+    isKey: true,
+    message: `unknown key ${quote(key)} in ${noun(schema.title)}`,
+    ...(suggestion === undefined
+      ? { hint }
+      : { suggestion, ...(fix && { fix }), hint: 'Keys of your own begin with `x-`' }),
+  }
 }
 
-function missingKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Finding {
+function missingKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Report {
   const key = params.missingProperty as string
   const map = valueAt(place.value, path) as Record<string, unknown>
   const title = titleOf(parentSchema as SchemaNode, path)
   const kind = typeof map.type === 'string' && !title.startsWith('`') ? ` of type \`${map.type}\`` : ''
   const name = typeof map.name === 'string' && map.name ? ` ${quote(map.name)}` : ''
   const whose = /^(a|an|the) /.test(title) && name ? title.replace(/^(a|an) /, 'the ') : title
-  return finding('missing-key', place.file, `${whose}${name}${kind} needs \`${key}\``, {
-    ...at(mapRange(path, place)),
+  return {
+    code: 'missing-key',
+    ...mapPlace(path, place),
+    message: `${whose}${name}${kind} needs \`${key}\``,
     hint: `Add \`${key}\``,
-  })
+  }
 }
 
 /** Titles of what has conditions, by the first key of the path to it. */
@@ -111,21 +115,29 @@ function titleOf(schema: SchemaNode, path: Path): string {
   return noun(CONDITIONED[String(path[0])])
 }
 
-function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, place: Place): Finding {
+function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, place: Place): Report {
   const type = params.type as string | string[]
   const wanted = typeNoun(type === 'string' || Array.isArray(type) ? 'string' : type)
-  const message = `${subject(path)} wants ${wanted}, but is ${place.say(path, data)}`
-  const range = valueRange(path, place)
-  const hint = requiredHint(data, path) ?? typeHint(type, data, path, parentSchema as SchemaNode)
-  const truth = /^Write `(true|false)`$/.exec(hint)?.[1]
-  const bare = hint === 'Remove the quotes' ? String(data) : truth
-  const fix =
-    bare === undefined ? {} : { ...scalarFix(place.text, range, bare), ...bareFix(place.text, range, bare) }
-  return finding('wrong-type', place.file, message, {
-    ...at(range),
-    hint,
-    ...fix,
-  })
+  const bare = bareValue(type, data)
+  return {
+    code: 'wrong-type',
+    ...valuePlace(path, place),
+    message: `${subject(path)} wants ${wanted}, but is ${place.say(path, data)}`,
+    ...(bare
+      ? { hint: bare.hint, fix: { was: String(data), now: bare.text, bare: true } }
+      : { hint: requiredHint(data, path) ?? typeHint(type, data, path, parentSchema as SchemaNode) }),
+  }
+}
+
+/** What a string stands for where a truth value or a number is wanted. */
+function bareValue(type: string | string[], data: unknown): { text: string; hint: string } | undefined {
+  if (typeof data !== 'string') return undefined
+  const form = type === 'boolean' ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/
+  if (type !== 'boolean' && type !== 'integer' && type !== 'number') return undefined
+  if (form.test(data)) return { text: data, hint: 'Remove the quotes' }
+  if (!/^(yes|no|on|off)$/i.test(data)) return undefined
+  const text = /^(yes|on)$/i.test(data) ? 'true' : 'false'
+  return { text, hint: `Write \`${text}\`` }
 }
 
 /** Of nested values it is the object that says which of its properties are required. */
@@ -140,12 +152,6 @@ function requiredHint(data: unknown, path: Path): string | undefined {
 
 function typeHint(type: string | string[], data: unknown, path: Path, schema: SchemaNode): string {
   if (data === null) return 'Give it a value, or remove the key'
-  const typed = type === 'boolean' || type === 'integer' || type === 'number'
-  if (typed && typeof data === 'string') {
-    const bare = type === 'boolean' ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/
-    if (bare.test(data)) return 'Remove the quotes'
-    if (/^(yes|no|on|off)$/i.test(data)) return `Write \`${/^(yes|on)$/i.test(data) ? 'true' : 'false'}\``
-  }
   if (type === 'array')
     return typeof data === 'object'
       ? 'Put `- ` before each item'
@@ -185,41 +191,51 @@ export function sureChoice(data: unknown, allowed: readonly string[]): string | 
   return allowed.find((one) => one === meant)
 }
 
-function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Finding {
+function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Report {
   const allowed = (params.allowedValues as unknown[]).map(String)
-  const range = at(valueRange(path, place))
+  const at = valuePlace(path, place)
   if (
     path.at(-1) === 'mode' &&
     path.at(-2) === 'auth' &&
     typeof data === 'string' &&
     !nearest(data, allowed)
   ) {
-    return finding('unsupported-auth', place.file, `authentication by ${quote(data)} is not supported`, {
-      ...range,
+    return {
+      code: 'unsupported-auth',
+      ...at,
+      message: `authentication by ${quote(data)} is not supported`,
       hint: 'Use `mode: bearer` with `tokens`; a router is never served open when its file asks for a login',
-    })
+    }
   }
   const sure = sureChoice(data, allowed)
-  const close = sure ?? (typeof data === 'string' ? nearest(data, allowed) : undefined)
-  const message = `${subject(path)} is ${place.say(path, data)}, allowed are ${quoteAll(allowed)}`
-  const hint = close ? `Did you mean \`${close}\`?` : 'Write one of the allowed values'
-  return finding(typeof data === 'string' ? 'invalid-value' : 'wrong-type', place.file, message, {
-    ...range,
-    hint,
-    ...(sure !== undefined && scalarFix(place.text, range.range, sure)),
-  })
+  const meant =
+    sure !== undefined
+      ? { suggestion: sure, fix: { was: String(data), now: sure } }
+      : typeof data === 'string'
+        ? suggest(data, allowed)
+        : {}
+  return {
+    code: typeof data === 'string' ? 'invalid-value' : 'wrong-type',
+    ...at,
+    message: `${subject(path)} is ${place.say(path, data)}, allowed are ${quoteAll(allowed)}`,
+    ...('suggestion' in meant ? meant : { hint: 'Write one of the allowed values' }),
+  }
 }
 
 function invalidValue(
   { keyword, params, data, parentSchema }: ErrorObject,
   path: Path,
   place: Place,
-): Finding {
+): Report {
   const schema = parentSchema as SchemaNode
-  const range = at(valueRange(path, place))
+  const at = valuePlace(path, place)
   const hint = exampleHint(schema)
-  const say = (message: string, cure = hint) =>
-    finding('invalid-value', place.file, message, { ...range, hint: cure })
+  const say = (message: string, instead = hint): Report => ({
+    code: 'invalid-value',
+    ...at,
+    message,
+    hint: instead,
+  })
   if (keyword === 'minLength') {
     const isShort = params.limit > 1 && data !== ''
     return say(`${subject(path)} ${isShort ? `is shorter than ${params.limit} characters` : 'is empty'}`)
@@ -269,12 +285,8 @@ function subject(path: Path): string {
   return typeof key === 'string' ? `item ${last + 1} of \`${key}\`` : `item ${last + 1}`
 }
 
-function valueRange(path: Path, place: Place): Range | undefined {
+function valuePlace(path: Path, place: Place): Pick<Report, 'path' | 'isKey'> {
   const value = valueAt(place.value, path)
-  // A whole list or map is no place to point at.
-  return typeof value === 'object' && value !== null ? mapRange(path, place) : place.locate(path)
-}
-
-function at(range: Range | undefined): { range?: Range } {
-  return range ? { range } : {}
+  // A whole list or map is not a place to point at.
+  return typeof value === 'object' && value !== null ? mapPlace(path, place) : { path }
 }

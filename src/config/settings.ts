@@ -1,16 +1,14 @@
 import { dirname, resolve } from 'node:path'
-import { type Finding, finding, hasErrors } from '../findings/index.ts'
-import type { Json, JsonObject } from '../json/index.ts'
+import { type Finding, finding } from '../findings/index.ts'
 import { nearest, quote, quoteAll } from '../text/index.ts'
 import { buildLimits, buildServerLimits } from './build.ts'
-import { buildCluster, checkCluster } from './cluster.ts'
+import { buildCluster } from './cluster.ts'
 import { DEFAULT_LIMITS, DEFAULT_SERVER_LIMITS, type Settings } from './model.ts'
-import { buildSettingsNotifier, checkNotifier } from './notifier.ts'
-import { buildPlants, checkPlants } from './plants.ts'
-import { limited, readSchemaFile } from './read.ts'
-import { checkLimits, MAX_DURATION, reporter } from './report.ts'
-import { buildConfigurationStorage, checkConfigurationStorage } from './storage.ts'
-import { buildTenants, checkTenants } from './tenants.ts'
+import { buildSettingsNotifier } from './notifier.ts'
+import { buildPlants } from './plants.ts'
+import { readSchemaFile } from './read.ts'
+import { buildConfigurationStorage } from './storage.ts'
+import { buildTenants } from './tenants.ts'
 import type { Env, Locate, Source } from './types.ts'
 import { parseDuration } from './units.ts'
 
@@ -80,36 +78,25 @@ const OUTER: Outer[] = [
   { flag: 'watch', option: '--watch', variable: 'PLANTGW_WATCH', parse: parseBoolean },
 ]
 
-/**
- * Settings: flags win over `PLANTGW_…` variables, those over the file, that over the defaults. An empty variable
- * counts as not set. Never throws.
- * @param source the settings file; undefined: there is none
- */
-export function readSettings(source: Source | undefined, env: Env, flags: SettingsFlags = {}): ReadSettings {
-  const file = source?.file ?? 'plantgw.yaml'
-  const read = readSchemaFile(source ?? { file, text: '' }, env, 'settings')
-  const { findings, locate } = read
-  const given = (read.sound ? read.value : {}) as Record<string, Json>
-  const outer = readOuter(env, flags, findings)
-  const settings = buildSettings(given, outer, file)
-  const report = reporter(file, locate, findings)
-  checkLimits(settings.limits, ['limits'], report)
-  if (given.tenants)
-    checkTenants(given.tenants as JsonObject[], report, (given.admin as JsonObject | undefined)?.token)
-  if (given.plants) checkPlants(given.plants as JsonObject, report)
-  if (given.storage) checkConfigurationStorage(given.storage as JsonObject, ['storage'], report)
-  if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
-  if (given.cluster) checkCluster(given.cluster as JsonObject, settings.host, report)
-  if (settings.reload_interval < 1000 || settings.reload_interval > MAX_DURATION) {
-    report(
-      'invalid-value',
-      ['reload_interval'],
-      '`reload_interval` is out of range',
-      'Write a duration from 1s to 24d',
-    )
-  }
-  const sound = !hasErrors(findings)
-  return { settings: sound ? settings : undefined, findings: limited(findings, file), locate }
+// biome-ignore lint/suspicious/noExplicitAny: the schema, or the parsers below, have checked every field
+export type GivenSettings = Record<string, any>
+
+export interface SettingsFile {
+  /** The values of the file; empty when they are not of the right form. */
+  given: GivenSettings
+  /** With flags, variables and defaults. */
+  settings: Settings
+  findings: Finding[]
+  place: Source & { locate: Locate }
+}
+
+/** Reads settings without checking what one says about another. */
+export function readSettingsFile(source: Source | undefined, env: Env, flags: SettingsFlags): SettingsFile {
+  const { file, text } = source ?? { file: 'plantgw.yaml', text: '' }
+  const { findings, locate, sound, value } = readSchemaFile({ file, text }, env, 'settings')
+  const given = (sound ? value : {}) as GivenSettings
+  const settings = buildSettings(given, readOuter(env, flags, findings), file)
+  return { given, settings, findings, place: { file, text, locate } }
 }
 
 function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): Record<string, unknown> {
@@ -128,10 +115,7 @@ function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): Record<
   return values
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the schema, or the parsers above, have checked every field
-type Checked = Record<string, any>
-
-function buildSettings(given: Checked, outer: Checked, file: string): Settings {
+function buildSettings(given: GivenSettings, outer: GivenSettings, file: string): Settings {
   // What flags and variables say is seen from the working folder.
   const pid = outer.pid ?? (given.pid && resolve(folderOf(file), given.pid))
   const format = outer.logFormat ?? given.logger?.format

@@ -15,7 +15,7 @@ export interface Range {
   end: Position
 }
 
-/** One thing that is wrong with what a user wrote: where it is, and how to mend it. */
+/** One thing that is wrong with what a user wrote: where it is, and how to fix it. */
 export interface Finding {
   code: FindingCode
   severity: Severity
@@ -25,11 +25,13 @@ export interface Finding {
   range?: Range
   /** One sentence without a full stop that names the thing at fault. */
   message: string
-  /** The cure, as an instruction. */
+  /** How to fix it, as an instruction; begins with the suggestion. */
   hint?: string
+  /** What was most likely meant. */
+  suggestion?: string
   /** Other places that belong to it, such as the first of two duplicates. */
   related?: { file: string; range?: Range; message: string }[]
-  /** What `--fix` writes instead of the text of `range`; only where there is no doubt. */
+  /** What `--fix` writes; only where it is unambiguous. */
   fix?: Fix
 }
 

@@ -9,7 +9,17 @@ export { formatGithub } from './github.ts'
 export { applyIgnores, type IgnoreOptions } from './ignore.ts'
 export { attribute as xmlAttribute, type FormatJunitOptions, formatJunit, xml as xmlText } from './junit.ts'
 export { countFindings, exitCode, finding, hasErrors, sortFindings } from './list.ts'
-export { withMeant } from './meant.ts'
 export { palette } from './paint.ts'
+export {
+  type Locate,
+  type Path,
+  type Place,
+  type Report,
+  type Reporter,
+  reporter,
+  type Suggestion,
+  suggest,
+  toFinding,
+} from './report.ts'
 export { formatSarif } from './sarif.ts'
 export { type Selection, select } from './select.ts'

@@ -1,14 +1,17 @@
 import { CODES, type FindingCode } from './codes.ts'
 import type { Finding } from './finding.ts'
 
-/** A finding with the severity that the catalogue gives its code. */
-export function finding(
-  code: FindingCode,
-  file: string,
-  message: string,
-  more: Partial<Pick<Finding, 'range' | 'hint' | 'related' | 'severity' | 'fix'>> = {},
-): Finding {
-  const { range, hint, related, severity, fix } = more
+type More = {
+  [K in 'range' | 'hint' | 'suggestion' | 'related' | 'severity' | 'fix']?: Finding[K] | undefined
+}
+
+/** A finding with the severity that the catalogue gives its code, and a hint that begins with its suggestion. */
+export function finding(code: FindingCode, file: string, message: string, more: More = {}): Finding {
+  const { range, suggestion, related, severity, fix } = more
+  const hint =
+    suggestion === undefined
+      ? more.hint
+      : [`Did you mean \`${suggestion}\`?`, more.hint ?? ''].join(' ').trim()
   return {
     code,
     severity: severity ?? CODES[code].severity,
@@ -16,6 +19,7 @@ export function finding(
     ...(range && { range }),
     message,
     ...(hint !== undefined && { hint }),
+    ...(suggestion !== undefined && { suggestion }),
     ...(related?.length && { related }),
     ...(fix && { fix }),
   }

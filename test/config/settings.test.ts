@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { parseDuration, parseSize, readSettings } from '../../src/config/index.ts'
+import { readSettings } from '../../src/checks/index.ts'
+import { parseDuration, parseSize } from '../../src/config/index.ts'
 
 const read = (text: string, env = {}, flags = {}) =>
   readSettings({ file: 'etc/plantgw.yaml', text }, env, flags)
@@ -82,14 +83,14 @@ test('plants are kept in a file or on a server, with credentials from the enviro
   })
 })
 
-test('what does nothing for the storage of plants is told', () => {
+test('what has no effect for the storage of plants is told', () => {
   for (const [text, wanted] of [
-    ['{file: a, storage: {type: lowdb, file: b}}', /`file` does nothing beside `storage`/],
+    ['{file: a, storage: {type: lowdb, file: b}}', /`file` has no effect beside `storage`/],
     [
       '{storage: {type: lowdb, url: "mysql://db/plants"}}',
-      /`url` does nothing for a storage of type `lowdb`/,
+      /`url` has no effect for a storage of type `lowdb`/,
     ],
-    ['{storage: {type: mysql, file: b, url: "mysql://db/plants"}}', /`file` does nothing for a storage of/],
+    ['{storage: {type: mysql, file: b, url: "mysql://db/plants"}}', /`file` has no effect for a storage of/],
   ] as const)
     assert.match(codes(read(`plants: ${text}`)).join('\n'), wanted)
 })
@@ -113,9 +114,9 @@ describe('what is wrong is told', () => {
     ['plants: {storage: {type: postgres}}', {}, {}, /missing-key: `storage` of `plants` needs `url`/],
     ['plants: {storage: {url: "mysql://db/x"}}', {}, {}, /missing-key: `storage` of `plants` needs `type`/],
     ['plants: {storage: {type: sqlite}}', {}, {}, /`type` is the text `sqlite`, allowed are/],
-    ['plants: {storage: {type: mysql, url: "postgres://db/x"}}', {}, {}, /`url` is no mysql URL that names/],
-    ['plants: {storage: {type: postgres, url: "postgres://db"}}', {}, {}, /`url` is no postgres URL that/],
-    ['plants: {storage: {type: postgres, url: "host=db"}}', {}, {}, /`url` is no postgres URL that names/],
+    ['plants: {storage: {type: mysql, url: "postgres://db/x"}}', {}, {}, /`url` is not a mysql URL that names/],
+    ['plants: {storage: {type: postgres, url: "postgres://db"}}', {}, {}, /`url` is not a postgres URL that/],
+    ['plants: {storage: {type: postgres, url: "host=db"}}', {}, {}, /`url` is not a postgres URL that names/],
     ['[1]', {}, {}, /wrong-type/],
   ]
   for (const [text, env, flags, wanted] of cases) {
@@ -176,7 +177,7 @@ test('a cluster has a secret and an address at which others reach the replica', 
   assert.match(codes(short).join(), /`secret` has fewer than 32 characters/)
   assert.doesNotMatch(JSON.stringify(short.findings), new RegExp(secret.slice(1)))
   for (const [advertise, wanted] of [
-    ['10.0.0.7:5235', /is no URL|neither http nor https/],
+    ['10.0.0.7:5235', /is not a URL|neither http nor https/],
     ['ws://a:1', /neither http nor https/],
     ['http://u:geheim@a:1', /user name or password/],
     ['http://a:1/mcp', /more than scheme, host and port/],
@@ -188,6 +189,6 @@ test('a cluster has a secret and an address at which others reach the replica', 
     assert.doesNotMatch(found, /geheim/)
   }
   const local = read(`cluster: {secret: ${secret}, advertise: "http://10.0.0.7:1"}`)
-  assert.match(codes(local).join(), /listens on 127.0.0.1 alone/)
+  assert.match(codes(local).join(), /listens only on 127.0.0.1/)
   assert.deepEqual(read(`cluster: {secret: ${secret}, advertise: "http://127.0.0.1:1"}`).findings, [])
 })

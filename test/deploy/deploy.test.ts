@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
-import { readSettings } from '../../src/config/index.ts'
+import { readSettings } from '../../src/checks/index.ts'
 import { formatText } from '../../src/findings/index.ts'
 import { statelessWorker } from '../soak/clients.ts'
 import { noNginx, startNginx } from '../support/nginx.ts'

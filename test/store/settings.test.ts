@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { readSettings } from '../../src/config/index.ts'
+import { readSettings } from '../../src/checks/index.ts'
 
 const read = (text: string, env = {}) => readSettings({ file: 'etc/plantgw.yaml', text }, env)
 
@@ -49,7 +49,7 @@ test('how often a storage is looked at', () => {
     assert.match(JSON.stringify(findings), /poll/)
   }
   const { findings } = read('storage: {type: directory, poll: 1s}')
-  assert.match(findings[0]!.message, /`poll` does nothing for a storage of type `directory`/)
+  assert.match(findings[0]!.message, /`poll` has no effect for a storage of type `directory`/)
 })
 
 test('what is wrong with a storage is told, and its URL never shown', () => {
@@ -57,14 +57,14 @@ test('what is wrong with a storage is told, and its URL never shown', () => {
     ['{type: sqlite}', /`type` is the text `sqlite`, allowed are/],
     ['{path: x}', /missing-key: `storage` needs `type`/],
     ['{type: postgres}', /missing-key: `storage` needs `url`/],
-    ['{type: mysql, url: "postgres://me:s3cret@db/x"}', /`url` is no mysql URL that names a database/],
-    ['{type: postgres, url: "postgres://me:s3cret@db"}', /`url` is no postgres URL/],
+    ['{type: mysql, url: "postgres://me:s3cret@db/x"}', /`url` is not a mysql URL that names a database/],
+    ['{type: postgres, url: "postgres://me:s3cret@db"}', /`url` is not a postgres URL/],
     [
       '{type: directory, file: x}',
-      /key-without-effect: `file` does nothing for a storage of type `directory`/,
+      /key-without-effect: `file` has no effect for a storage of type `directory`/,
     ],
-    ['{type: lowdb, path: x}', /`path` does nothing for a storage of type `lowdb`/],
-    ['{type: postgres, path: x, url: "postgres://db/x"}', /`path` does nothing/],
+    ['{type: lowdb, path: x}', /`path` has no effect for a storage of type `lowdb`/],
+    ['{type: postgres, path: x, url: "postgres://db/x"}', /`path` has no effect/],
     ['{type: lowdb, fil: x}', /unknown key `fil`/],
   ]
   for (const [text, wanted] of cases) {

@@ -1,4 +1,5 @@
-import { DEFAULT_LIMITS, readSettings } from '../../config/index.ts'
+import { readSettings } from '../../checks/index.ts'
+import { DEFAULT_LIMITS } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { isObject } from '../../json/index.ts'

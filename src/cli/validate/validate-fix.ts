@@ -1,8 +1,7 @@
 import { fixFile } from '../../checks/fix.ts'
-import { type CheckTogetherOptions, checkTogether, readConfigurations } from '../../checks/index.ts'
+import { type CheckOptions, checkTogether, readConfigurations } from '../../checks/index.ts'
 import { lintTemplates } from '../../checks/templates/index.ts'
 import type { Env, ReadConfiguration } from '../../config/index.ts'
-import { withMeant } from '../../findings/index.ts'
 import { fixedLine, type Mended, rewrite, withoutSilenced } from './mend.ts'
 import type { Policy } from './policy.ts'
 
@@ -13,12 +12,12 @@ import type { Policy } from './policy.ts'
 export async function mendFiles(
   paths: readonly string[],
   env: Env,
-  rules: CheckTogetherOptions,
+  rules: CheckOptions,
   policy: Policy,
 ): Promise<Mended> {
   const find = (read: ReadConfiguration) => {
     const found = [...read.findings, ...checkTogether([read], rules), ...lintTemplates(read, env)]
-    return withoutSilenced(withMeant(found, read.text), read, policy)
+    return withoutSilenced(found, read, policy)
   }
   let lines = ''
   let stdin: string | undefined

@@ -1,4 +1,4 @@
-import { readSettings } from '../../../src/config/index.ts'
+import { readSettings } from '../../../src/checks/index.ts'
 import { holds, type Target } from '../target.ts'
 
 export const settings: Target = {

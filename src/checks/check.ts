@@ -1,0 +1,93 @@
+import type {
+  Arg,
+  Configuration,
+  McpServer,
+  Path,
+  Prompt,
+  ReadConfiguration,
+  Router,
+  Server,
+  TenantSettings,
+  Tool,
+} from '../config/index.ts'
+import { type Finding, type FindingCode, type Reporter, toFinding } from '../findings/index.ts'
+
+/** A configuration that has its shape. */
+export type Read = ReadConfiguration & { configuration: Configuration }
+
+/** What checks look at. */
+interface Nodes {
+  configuration: Configuration
+  router: Router
+  server: Server
+  mcpServer: McpServer
+  tool: Tool
+  arg: Arg
+  prompt: Prompt
+}
+
+/** What checks depend on beside the file. */
+export interface CheckOptions {
+  /** Paths that the gateway serves itself, such as `/_reload`; a prefix may be neither one nor below one. */
+  reserved?: readonly string[]
+  /** The tenants of the settings; absent: any tenant may have any prefix. */
+  tenants?: readonly TenantSettings[] | undefined
+  /** Characters of a description. Default 1,024. */
+  descriptionLength?: number
+  /** The gateway will listen beyond this machine. Default false. */
+  production?: boolean
+}
+
+export interface Context {
+  read: Read
+  configuration: Configuration
+  /** Of the node. */
+  path: Path
+  options: CheckOptions
+  /** Whether the value at a path of the file was left out or replaced, so that nothing can be said of it. */
+  doubtful: ReadConfiguration['doubtful']
+}
+
+type CheckOf<K extends keyof Nodes> = {
+  /** What it may report. Phase, severity and documentation of a code stand in the catalogue of findings. */
+  codes: readonly FindingCode[]
+  /** It is called for each node of this kind. */
+  on: K
+  /** Paths of reports are relative to the node. */
+  check(node: Nodes[K], report: Reporter, context: Context): void
+}
+
+/** A rule over one configuration. */
+export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
+
+/** Runs checks over one configuration. What is reported at a doubtful path is left out. */
+export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
+  const { configuration, doubtful } = read
+  const findings: Finding[] = []
+  for (const [kind, node, path] of nodesOf(configuration)) {
+    const own = checks.filter(({ on }) => on === kind)
+    if (own.length === 0) continue
+    const report: Reporter = (one) => {
+      const at = [...path, ...one.path]
+      if (doubtful(at)) return
+      const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
+      findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
+    }
+    for (const { check } of own)
+      check(node as never, report, { read, configuration, path, options, doubtful })
+  }
+  return findings
+}
+
+function* nodesOf(configuration: Configuration): Generator<[keyof Nodes, Nodes[keyof Nodes], Path]> {
+  const { routers, servers, mcpServers, tools, prompts } = configuration
+  yield ['configuration', configuration, []]
+  for (const [i, router] of routers.entries()) yield ['router', router, ['routers', i]]
+  for (const [i, server] of servers.entries()) yield ['server', server, ['servers', i]]
+  for (const [i, server] of mcpServers.entries()) yield ['mcpServer', server, ['mcpServers', i]]
+  for (const [i, tool] of tools.entries()) {
+    yield ['tool', tool, ['tools', i]]
+    for (const [j, arg] of tool.args.entries()) yield ['arg', arg, ['tools', i, 'args', j]]
+  }
+  for (const [i, prompt] of prompts.entries()) yield ['prompt', prompt, ['prompts', i]]
+}

@@ -1,0 +1,120 @@
+import { type Cors, METHODS } from '../../config/index.ts'
+import { type Report, type Reporter, suggest } from '../../findings/index.ts'
+import { quote, quoteAll } from '../../text/index.ts'
+import type { Context } from '../check.ts'
+
+/** What pages send to MCP endpoints beside the headers that need no permission (2025-11-25, Transports). */
+const REQUEST_HEADERS = ['Content-Type', 'Mcp-Session-Id', 'mcp-protocol-version']
+/** The stateless revision adds these (2026-07-28, Transports); without them pages can still open sessions. */
+const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
+
+/**
+ * The `cors` of a router: values that browsers would refuse, and gaps that keep MCP from working in one.
+ * @param login pages send `Authorization`
+ */
+export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, doubtful }: Context) {
+  checkValues(cors, report)
+  const isGiven = (key: string) => read.locate.key([...path, 'cors', key]) !== undefined
+  // Without an origin none of it is used.
+  if (cors.allowOrigins.length === 0) {
+    const given = ['allowMethods', 'allowHeaders', 'exposeHeaders', 'allowCredentials'].find(isGiven)
+    if (given && !isGiven('allowOrigins'))
+      report({
+        code: 'key-without-effect',
+        path: ['cors', given],
+        message: `${quote(given)} has no effect without \`allowOrigins\`: no page may call`,
+        hint: 'Add `allowOrigins` with the pages that may, such as `[https://app.example.com]`, or remove `cors`',
+      })
+    return
+  }
+  const lacks = (key: keyof Cors, missing: readonly string[], more: Partial<Report> = {}) => {
+    if (missing.length === 0 || doubtful([...path, 'cors', key])) return
+    report({
+      code: 'cors-incomplete',
+      path: ['cors', key],
+      message: `\`${key}\` lacks ${quoteAll(missing)}, which MCP needs in a browser`,
+      hint: 'Add it, or remove the key: its default is what MCP needs',
+      ...more,
+    })
+  }
+  lacks(
+    'allowMethods',
+    cors.allowMethods.some((method) => method === 'POST' || method === '*') ? [] : ['POST'],
+  )
+  const headers = [
+    ...missingFrom(cors, 'allowHeaders', REQUEST_HEADERS),
+    // `*` does not stand for this one (Fetch, 4.9).
+    ...missingFrom({ ...cors, allowCredentials: true }, 'allowHeaders', login ? ['Authorization'] : []),
+  ]
+  const stateless = missingFrom(cors, 'allowHeaders', STATELESS_HEADERS)
+  if (headers.length > 0) lacks('allowHeaders', [...headers, ...stateless])
+  else
+    lacks('allowHeaders', stateless, {
+      message: `\`allowHeaders\` lacks ${quoteAll(stateless)}, which MCP 2026-07-28 needs in a browser`,
+      hint: 'Add them, unless all pages use earlier revisions',
+      severity: 'info',
+    })
+  lacks('exposeHeaders', missingFrom(cors, 'exposeHeaders', ['Mcp-Session-Id']))
+}
+
+function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, report: Reporter) {
+  if (allowCredentials && allowOrigins.includes('*'))
+    report({
+      code: 'cors-credentials',
+      path: ['cors', 'allowOrigins', allowOrigins.indexOf('*')],
+      message: 'the origin `*` together with `allowCredentials`',
+      hint: 'List the origins, or set `allowCredentials: false`',
+      related: { path: ['cors', 'allowCredentials'], message: 'credentials are allowed here' },
+    })
+  for (const [k, method] of allowMethods.entries())
+    if (!METHODS.includes(method)) report({ path: ['cors', 'allowMethods', k], ...wrongMethod(method) })
+  for (const [k, origin] of allowOrigins.entries()) {
+    const sent = sentOrigin(origin)
+    if (sent === origin) continue
+    report({
+      code: 'cors-origin',
+      path: ['cors', 'allowOrigins', k],
+      message: `no browser sends the origin ${quote(origin)}`,
+      ...(sent === undefined
+        ? { hint: 'Write scheme, host and port, such as `https://app.example.com`' }
+        : { suggestion: sent, fix: { was: origin, now: sent } }),
+    })
+  }
+}
+
+/** `*` stands for every header, but with credentials for a header of that name only. */
+function missingFrom(
+  cors: Cors,
+  key: 'allowHeaders' | 'exposeHeaders',
+  wanted: readonly string[],
+): readonly string[] {
+  const given = new Set(cors[key].map((name) => name.toLowerCase()))
+  return given.has('*') && !cors.allowCredentials
+    ? []
+    : wanted.filter((name) => !given.has(name.toLowerCase()))
+}
+
+/** An origin as browsers send it, case apart; undefined where it cannot be guessed. */
+function sentOrigin(origin: string): string | undefined {
+  if (origin === '*' || origin === 'null') return origin
+  const match = /^([a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+)/i.exec(origin)
+  if (!match) return undefined
+  if (!/^https?:/i.test(origin)) return match[1]
+  try {
+    const sent = new URL(match[1]!).origin
+    return sent === origin.toLowerCase() ? origin : sent
+  } catch {
+    return undefined
+  }
+}
+
+export function wrongMethod(method: string): Omit<Report, 'path'> {
+  const { suggestion, fix } = suggest(method.toUpperCase(), METHODS)
+  return {
+    code: 'unknown-method',
+    message: `${quote(method)} is not an HTTP method`,
+    ...(suggestion === undefined
+      ? { hint: `Write one of ${quoteAll(METHODS)}` }
+      : { suggestion, ...(fix && { fix: { ...fix, was: method } }) }),
+  }
+}

@@ -1,0 +1,35 @@
+import { quote } from '../../text/index.ts'
+import type { Check } from '../check.ts'
+import { checkNotifier } from '../settings.ts'
+import { MCP_SERVER_CHECKS } from './mcp-servers.ts'
+import { ROUTER_CHECKS } from './routers.ts'
+import { TOOL_CHECKS } from './tools.ts'
+import { checkLimits } from './values.ts'
+
+/** Values of one configuration, and what one field says about another. */
+export const FIELD_CHECKS: readonly Check[] = [
+  ...ROUTER_CHECKS,
+  {
+    codes: ['empty-allowed-tools', 'invalid-value'],
+    on: 'server',
+    check({ name, allowedTools, limits }, report) {
+      checkLimits(limits, ['limits'], report)
+      if (allowedTools?.length === 0)
+        report({
+          code: 'empty-allowed-tools',
+          path: ['allowedTools'],
+          message: `the server ${quote(name)} allows no tools`,
+          hint: 'Name tools, or remove the key to allow all',
+        })
+    },
+  },
+  ...TOOL_CHECKS,
+  ...MCP_SERVER_CHECKS,
+  {
+    codes: ['key-without-effect', 'invalid-value'],
+    on: 'configuration',
+    check({ notifier }, report, { doubtful }) {
+      if (notifier && !doubtful(['notifier'])) checkNotifier(notifier, ['notifier'], report)
+    },
+  },
+]

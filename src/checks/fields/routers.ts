@@ -1,0 +1,87 @@
+import { type Configuration, type Router, serverNames } from '../../config/index.ts'
+import type { Reporter } from '../../findings/index.ts'
+import { quote } from '../../text/index.ts'
+import type { Check, Context } from '../check.ts'
+import { checkCors } from './cors.ts'
+import { checkTokens } from './values.ts'
+
+export const ROUTER_CHECKS: readonly Check[] = [
+  {
+    codes: ['missing-key', 'key-without-effect', 'duplicate-token'],
+    on: 'router',
+    check: checkAuth,
+  },
+  {
+    codes: ['cors-credentials', 'cors-origin', 'cors-incomplete', 'unknown-method', 'key-without-effect'],
+    on: 'router',
+    check({ auth, cors, ...router }, report, context) {
+      if (!cors) return
+      const login = auth?.mode === 'bearer' || forwardsLogin(context.configuration, router)
+      checkCors(cors, login, report, context)
+    },
+  },
+  { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
+]
+
+function checkAuth({ auth }: Router, report: Reporter, { read, path }: Context) {
+  if (!auth) return
+  const tokens = ['auth', 'tokens']
+  if (auth.mode === 'bearer' && auth.tokens.length === 0)
+    report({
+      code: 'missing-key',
+      path: read.locate.key([...path, ...tokens]) ? tokens : ['auth', 'mode'],
+      message: '`auth` with `mode: bearer` needs at least one token',
+      hint: 'Add `tokens: [{token: "${NAME}", caller: …}]`',
+    })
+  if (auth.mode === 'none' && auth.tokens.length > 0)
+    report({
+      code: 'key-without-effect',
+      path: tokens,
+      message: '`tokens` has no effect with `mode: none`',
+      hint: 'Write `mode: bearer`, or remove the tokens',
+    })
+  checkTokens(auth.tokens, tokens, report)
+}
+
+const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
+
+/** Whether what a router serves forwards the `Authorization` of its callers. */
+function forwardsLogin(
+  { servers, tools, mcpServers }: Configuration,
+  router: Pick<Router, 'server'>,
+): boolean {
+  const names = new Set(serverNames(router))
+  const reads = (...values: unknown[]) => LOGIN.test(JSON.stringify(values))
+  if (mcpServers.some(({ name, env, url, headers }) => names.has(name) && reads(env, url, headers)))
+    return true
+  return servers.some(
+    ({ name, allowedTools }) =>
+      names.has(name) &&
+      tools.some(
+        (tool) =>
+          (allowedTools?.includes(tool.name) ?? true) && reads(tool.endpoint, tool.headers, tool.requestBody),
+      ),
+  )
+}
+
+/** Tools are known as `server__tool`, so the names of servers must tell them apart. */
+function checkServerList({ server: names }: Router, report: Reporter, { doubtful, path }: Context) {
+  if (typeof names === 'string' || doubtful([...path, 'server'])) return
+  for (const [i, name] of names.entries()) {
+    const other = names.find((each) => name.startsWith(`${each}__`))
+    if (names.indexOf(name) < i)
+      report({
+        code: 'duplicate-name',
+        path: ['server', i],
+        message: `the router names the server ${quote(name)} twice`,
+        hint: 'Remove one of the two',
+      })
+    else if (other !== undefined)
+      report({
+        code: 'ambiguous-name',
+        path: ['server', i],
+        message: `tools of ${quote(name)} can be taken for tools of ${quote(other)}: both begin with \`${other}__\``,
+        hint: 'Rename one of the two servers',
+      })
+  }
+}

@@ -1,0 +1,133 @@
+import { type Arg, METHODS, type Tool } from '../../config/index.ts'
+import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check.ts'
+import { pointerPath } from '../../config/schema-findings.ts'
+import type { Path, Reporter } from '../../findings/index.ts'
+import { type Json, type JsonObject, toDoubles } from '../../json/index.ts'
+import { quote } from '../../text/index.ts'
+import type { Check } from '../check.ts'
+import { wrongMethod } from './cors.ts'
+import { checkLimits } from './values.ts'
+
+export const TOOL_CHECKS: readonly Check[] = [
+  {
+    codes: ['name-form'],
+    on: 'tool',
+    check: ({ name }, report) => checkName(name, 'tool', report),
+  },
+  {
+    codes: ['name-form'],
+    on: 'prompt',
+    check: ({ name }, report) => checkName(name, 'prompt', report),
+  },
+  {
+    codes: ['unknown-method'],
+    on: 'tool',
+    check({ method }, report) {
+      if (!METHODS.includes(method)) report({ path: ['method'], ...wrongMethod(method) })
+    },
+  },
+  {
+    codes: ['invalid-value'],
+    on: 'tool',
+    check: ({ limits }, report) => checkLimits(limits, ['limits'], report),
+  },
+  {
+    codes: ['key-without-effect'],
+    on: 'tool',
+    check({ name, redirectBody, followRedirects }, report) {
+      if (redirectBody && !followRedirects)
+        report({
+          code: 'key-without-effect',
+          path: ['redirectBody'],
+          message: `\`redirectBody\` has no effect for the tool ${quote(name)}, which does not follow redirects`,
+          hint: 'Write `followRedirects: true`, or remove it',
+        })
+    },
+  },
+  { codes: ['body-with-get', 'form-data-with-body'], on: 'tool', check: checkBody },
+  { codes: ['unsupported-pattern', 'key-without-effect'], on: 'arg', check: checkArg },
+  {
+    codes: ['invalid-schema', 'unsupported-pattern'],
+    on: 'tool',
+    check({ inputSchema, outputSchema }, report) {
+      if (inputSchema) checkSchema(inputSchema, 'inputSchema', report)
+      if (outputSchema) checkSchema(outputSchema, 'outputSchema', report)
+    },
+  },
+]
+
+/** MCP 2025-11-25, Tool Names; model providers refuse others. */
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/
+
+function checkName(name: string, kind: string, report: Reporter) {
+  if (NAME.test(name)) return
+  const odd = /[^A-Za-z0-9_.-]/u.exec(name)
+  const fault = odd
+    ? `contains ${odd[0] === ' ' ? 'a space' : quote(odd[0])}`
+    : 'is longer than 128 characters'
+  const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 128)
+  report({
+    code: 'name-form',
+    path: ['name'],
+    message: `the name of the ${kind} ${quote(name)} ${fault}`,
+    hint: /[A-Za-z0-9]/.test(plain) ? `Write for example ${quote(plain)}` : 'Use only `A-Z a-z 0-9 _ - .`',
+  })
+}
+
+function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) {
+  const inBody = args.findIndex(({ position }) => position === 'body' || position === 'form-data')
+  if ((method === 'GET' || method === 'HEAD') && (inBody !== -1 || requestBody !== undefined))
+    report({
+      code: 'body-with-get',
+      path: inBody === -1 ? ['requestBody'] : ['args', inBody, 'position'],
+      message: `the tool ${quote(name)} sends a body with ${method}`,
+      hint:
+        inBody === -1 ? 'Write `method: POST`, or remove it' : 'Write `method: POST`, or `position: query`',
+    })
+  const form = args.findIndex(({ position }) => position === 'form-data')
+  if (form !== -1 && requestBody !== undefined)
+    report({
+      code: 'form-data-with-body',
+      path: ['requestBody'],
+      message: `the tool ${quote(name)} has both a \`requestBody\` and form-data arguments`,
+      hint: 'Remove `requestBody`, or give the arguments another position',
+      related: { path: ['args', form, 'position'], message: 'a form-data argument' },
+    })
+}
+
+function checkArg(arg: Arg, report: Reporter) {
+  for (const { pointer, ...fault } of unsupportedPatterns(arg as unknown as Json))
+    report({ path: pointerPath(pointer, arg), ...fault })
+  for (const [key, type] of [
+    ['items', 'array'],
+    ['properties', 'object'],
+  ] as const)
+    if (arg[key] && arg.type !== type && Object.keys(arg[key]).length > 0)
+      report({
+        code: 'key-without-effect',
+        path: [key],
+        message: `\`${key}\` has no effect for the argument ${quote(arg.name)} of type \`${arg.type}\``,
+        hint: `Write \`type: ${type}\`, or remove it`,
+      })
+}
+
+function checkSchema(schema: JsonObject, key: string, report: Reporter) {
+  const path: Path = [key]
+  if (schema.type !== 'object') {
+    const bare = schema.type === undefined && Object.values(schema).some((value) => typeof value === 'object')
+    report({
+      code: 'invalid-schema',
+      path,
+      message: `\`${key}\` must be a schema of \`type: object\``,
+      hint: bare ? 'Write the properties under `properties:`, beside `type: object`' : 'Write `type: object`',
+    })
+    if (bare) return
+  }
+  for (const { pointer, ...fault } of metaFaults(toDoubles(schema as Json)))
+    report({
+      ...fault,
+      path: [...path, ...pointerPath(pointer, schema)],
+      message:
+        fault.code === 'invalid-schema' ? `\`${key}\` is not a JSON Schema: ${fault.message}` : fault.message,
+    })
+}

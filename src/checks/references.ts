@@ -1,0 +1,137 @@
+import { type Configuration, serverNames } from '../config/index.ts'
+import { type Finding, type Reporter, type Suggestion, suggest } from '../findings/index.ts'
+import { quote, quoteAll } from '../text/index.ts'
+import type { Check, Context, Read } from './check.ts'
+import { type Claim, take } from './claims.ts'
+import { PREFIX_CHECKS } from './prefixes.ts'
+import { TENANT_CHECKS } from './tenants.ts'
+
+/** Names of one configuration, and what refers to them. */
+export const REFERENCE_CHECKS: readonly Check[] = [
+  { codes: ['dangling-server', 'unrouted-server', 'no-router'], on: 'configuration', check: checkRouters },
+  {
+    codes: ['dangling-tool'],
+    on: 'configuration',
+    check({ servers, tools }, report, context) {
+      if (lacks('tools', context)) return
+      const known = new Set(tools.map(({ name }) => name))
+      const hint = chooser(known, 'Tools here', 'Add it under `tools`')
+      for (const [i, { name, allowedTools = [] }] of servers.entries())
+        for (const [j, tool] of allowedTools.entries())
+          if (!known.has(tool))
+            report({
+              code: 'dangling-tool',
+              path: ['servers', i, 'allowedTools', j],
+              message: `the server ${quote(name)} allows the tool ${quote(tool)}, which does not exist`,
+              ...hint(tool),
+            })
+    },
+  },
+  ...PREFIX_CHECKS,
+  ...TENANT_CHECKS,
+]
+
+/** Two of a kind with the same name. Servers and MCP servers share the names that routers use. */
+export function nameFindings(read: Read): Finding[] {
+  const { tools, prompts, servers, mcpServers } = read.configuration
+  const findings: Finding[] = []
+  const taken = new Map()
+  const unique = (kind: string, owners: readonly { name: string }[], path: readonly (string | number)[]) => {
+    for (const [i, { name }] of owners.entries()) {
+      const claim: Claim = {
+        key: JSON.stringify([kind, name]),
+        value: name,
+        code: 'duplicate-name',
+        path: [...path, i, 'name'],
+        message: () => `two ${kind} have the name ${quote(name)}`,
+        hint: 'Rename or remove one of the two',
+      }
+      if (!read.doubtful(claim.path)) take(taken, [claim], read, findings)
+    }
+  }
+  unique('tools', tools, ['tools'])
+  unique('prompts', prompts, ['prompts'])
+  unique('servers', servers, ['servers'])
+  unique('servers', mcpServers, ['mcpServers'])
+  for (const [i, { name, args }] of tools.entries())
+    unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
+  for (const [i, { name, arguments: args }] of prompts.entries())
+    unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
+  return findings
+}
+
+/** Whether any name may be that of an entry whose name is not known. */
+function lacks(key: 'servers' | 'mcpServers' | 'tools', { configuration, doubtful }: Context): boolean {
+  return doubtful([key]) || configuration[key].some((_, i) => doubtful([key, i, 'name']))
+}
+
+function checkRouters(configuration: Configuration, report: Reporter, context: Context) {
+  const { doubtful } = context
+  const { name, routers, servers, mcpServers } = configuration
+  const known = new Set([...servers, ...mcpServers].map(({ name }) => name))
+  const hint = chooser(known, 'Servers here', 'Add it under `servers` or `mcpServers`')
+  // The server that a dangling reference most likely means is not reported as unrouted: one mistake, one finding.
+  const meant = new Set<string>()
+  let excused = 0
+  const isOpen = lacks('servers', context) || lacks('mcpServers', context)
+  for (const [i, router] of isOpen ? [] : routers.entries()) {
+    if (doubtful(['routers', i, 'server'])) continue
+    for (const [j, server] of serverNames(router).entries()) {
+      const isList = typeof router.server !== 'string'
+      const path = ['routers', i, 'server', ...(isList ? [j] : [])]
+      if (!known.has(server)) {
+        const chosen = hint(server)
+        if (chosen.suggestion === undefined) excused++
+        else meant.add(chosen.suggestion)
+        report({ code: 'dangling-server', path, message: `there is no server ${quote(server)}`, ...chosen })
+      } else if (isList && servers.some(({ name }) => name === server))
+        report({
+          code: 'dangling-server',
+          path,
+          message: `${quote(server)} has HTTP tools, and only MCP servers can share a prefix`,
+          hint: 'Give it a router of its own',
+        })
+    }
+  }
+  if (doubtful(['routers']) || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
+  if (routers.length === 0)
+    // A file without a name may not be a configuration at all: the path is doubtful then.
+    return report({
+      code: 'no-router',
+      path: ['name'],
+      message: `the configuration ${quote(name)} has no router`,
+      hint: 'Add one under `routers`',
+    })
+  const routed = new Set(routers.flatMap(serverNames))
+  for (const key of ['servers', 'mcpServers'] as const)
+    for (const [i, { name }] of configuration[key].entries()) {
+      if (routed.has(name) || meant.has(name) || doubtful([key, i, 'name']) || excused-- > 0) continue
+      report({
+        code: 'unrouted-server',
+        path: [key, i, 'name'],
+        message: `no router names the server ${quote(name)}`,
+        hint: `Add a router with \`server: ${name}\`, or remove it`,
+      })
+    }
+}
+
+/** So many names are listed in a hint. */
+const MAX_LISTED = 12
+/** So many pairs of words are compared for one configuration: beyond that, hints only list the names. */
+const MAX_COMPARED = 100_000
+
+/** Suggestions and hints for words that are none of `names`. */
+function chooser(
+  names: ReadonlySet<string>,
+  what: string,
+  add: string,
+): (word: string) => Suggestion & { hint: string } {
+  if (names.size === 0) return () => ({ hint: add })
+  const rest = names.size > MAX_LISTED ? ` and ${names.size - MAX_LISTED} more` : ''
+  const hint = `${what}: ${quoteAll([...names].slice(0, MAX_LISTED))}${rest}`
+  let compared = 0
+  return (word) => {
+    compared += names.size
+    return { ...(compared <= MAX_COMPARED && suggest(word, names)), hint }
+  }
+}

@@ -1,0 +1,213 @@
+import {
+  type Env,
+  parseAddresses,
+  type ReadSettings,
+  reloadUrl,
+  type SettingsFlags,
+  type Source,
+} from '../config/index.ts'
+import type { Notifier } from '../config/model.ts'
+import { limited } from '../config/read.ts'
+import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
+import { parseDuration } from '../config/units.ts'
+import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
+import { quote, quoteAll } from '../text/index.ts'
+import { checkLimits, checkTokens, MAX_DURATION } from './fields/values.ts'
+import { isBelow } from './prefixes.ts'
+
+/**
+ * Reads and checks settings: flags win over `PLANTGW_…` variables, those over the file, that over the defaults. An
+ * empty variable counts as not set. Never throws.
+ * @param source the settings file; undefined: there is none
+ */
+export function readSettings(source: Source | undefined, env: Env, flags: SettingsFlags = {}): ReadSettings {
+  const { given, settings, findings, place } = readSettingsFile(source, env, flags)
+  const report = reporter(place, findings)
+  checkLimits(settings.limits, ['limits'], report)
+  if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
+  if (given.plants) checkPlants(given.plants, report)
+  if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
+  if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
+  if (given.cluster) checkCluster(given.cluster, settings.host, report)
+  if (settings.reload_interval < 1000 || settings.reload_interval > MAX_DURATION)
+    report({
+      code: 'invalid-value',
+      path: ['reload_interval'],
+      message: '`reload_interval` is out of range',
+      hint: 'Write a duration from 1s to 24d',
+    })
+  return {
+    settings: hasErrors(findings) ? undefined : settings,
+    findings: limited(findings, place.file),
+    locate: place.locate,
+  }
+}
+
+/** Tokens are never shown. */
+function checkTenants(tenants: readonly GivenSettings[], report: Reporter, adminToken?: string) {
+  // A tenant with the admin's token would see and reload everything.
+  const seen = new Map<string, Path>(adminToken === undefined ? [] : [[adminToken, ['admin', 'token']]])
+  for (const [i, { name, prefix, tokens = [] }] of tenants.entries()) {
+    const before = tenants.slice(0, i)
+    const same = before.findIndex((other) => other.name === name)
+    if (same >= 0)
+      report({
+        code: 'duplicate-name',
+        path: ['tenants', i, 'name'],
+        message: `two tenants have the name ${quote(name)}`,
+        hint: 'Write one entry for each tenant',
+        related: { path: ['tenants', same, 'name'], message: 'the first one' },
+      })
+    const near = before.findIndex((other) => isBelow(prefix, other.prefix) || isBelow(other.prefix, prefix))
+    if (near >= 0 && near !== same)
+      report({
+        code: 'duplicate-prefix',
+        path: ['tenants', i, 'prefix'],
+        message: `the prefix ${quote(prefix)} overlaps ${quote(before[near]!.prefix)} of the tenant ${quote(before[near]!.name)}`,
+        hint: 'Give each tenant a prefix that is not at or below another one',
+        related: { path: ['tenants', near, 'prefix'], message: 'the other one' },
+      })
+    checkTokens(tokens, ['tenants', i, 'tokens'], report, seen)
+  }
+}
+
+function checkPlants({ tokens = [], storage, file }: GivenSettings, report: Reporter) {
+  checkTokens(tokens, ['plants', 'tokens'], report)
+  if (!storage) return
+  if (file !== undefined)
+    report({
+      code: 'key-without-effect',
+      path: ['plants', 'file'],
+      message: '`file` has no effect beside `storage`',
+      hint: 'Remove it, or write it into `storage`',
+    })
+  checkStorage(storage, ['plants', 'storage'], report)
+}
+
+const SCHEMES = {
+  postgres: ['postgres:', 'postgresql:'],
+  mysql: ['mysql:', 'mariadb:'],
+}
+
+/** The key that says where a storage of the type is. */
+const KEYS: Record<string, string> = { directory: 'path', lowdb: 'file', postgres: 'url', mysql: 'url' }
+
+/** A URL is never shown: it may hold a password. */
+function checkStorage(storage: GivenSettings, path: Path, report: Reporter) {
+  const { type, url } = storage
+  for (const idle of new Set(Object.values(KEYS)))
+    if (idle !== KEYS[type] && storage[idle] !== undefined)
+      report({
+        code: 'key-without-effect',
+        path: [...path, idle],
+        message: `\`${idle}\` has no effect for a storage of type \`${type}\``,
+        hint: 'Remove it, or change `type`',
+      })
+  if ((type !== 'postgres' && type !== 'mysql') || isDatabase(url, type)) return
+  report({
+    code: 'invalid-value',
+    path: [...path, 'url'],
+    message: `\`url\` is not a ${type} URL that names a database`,
+    hint:
+      `Write for example \`${type}://plantgw:\${DB_PASSWORD}@127.0.0.1/plantgw\`; ` +
+      `percent-encode characters such as ${quoteAll(['@', '/', '#', '%'])} in a password`,
+  })
+}
+
+function isDatabase(text: string, type: keyof typeof SCHEMES): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, pathname } = new URL(text)
+  return SCHEMES[type].includes(protocol) && pathname.length > 1
+}
+
+/** Milliseconds. */
+const SHORTEST_POLL = 100
+
+/** The storage of configurations, which is polled. */
+function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter) {
+  checkStorage(storage, path, report)
+  if (storage.poll === undefined) return
+  if (storage.type === 'directory')
+    report({
+      code: 'key-without-effect',
+      path: [...path, 'poll'],
+      message: '`poll` has no effect for a storage of type `directory`',
+      hint: 'Write `watch: true` beside `storage` to watch its files',
+    })
+  const poll = parseDuration(String(storage.poll)) ?? 0
+  if (poll !== 0 && (poll < SHORTEST_POLL || poll > MAX_DURATION))
+    report({
+      code: 'invalid-value',
+      path: [...path, 'poll'],
+      message: '`poll` is out of range',
+      hint: 'Write a duration from 100ms to 24d, or 0s for never',
+    })
+}
+
+/** Of settings and of configurations. */
+export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) {
+  const { type, api, redis } = notifier
+  for (const idle of ['signal', 'api', 'redis'] as const)
+    if (idle !== type && notifier[idle])
+      report({
+        code: 'key-without-effect',
+        path: [...path, idle],
+        message: `\`${idle}\` has no effect for a notifier of type \`${type}\``,
+        hint: 'Remove it, or change `type`',
+      })
+  if (type === 'api' && api && !reloadUrl(api))
+    report({
+      code: 'invalid-value',
+      path: [...path, 'api', 'target_url'],
+      // The URL may hold a password.
+      message: '`target_url` is not an http or https URL',
+      hint: 'Write for example `http://localhost:5235/_reload`',
+    })
+  if (type !== 'redis' || !redis) return
+  const addresses = parseAddresses(redis.addr)
+  const invalid = (message: string, hint: string) =>
+    report({ code: 'invalid-value', path: [...path, 'redis', 'addr'], message, hint })
+  if (!addresses) invalid(`${quote(redis.addr)} is not \`host:port\``, 'Write for example `localhost:6379`')
+  else if (redis.cluster_type === 'single' && addresses.length > 1)
+    invalid('a single server has one address', 'Name one, or change `cluster_type`')
+}
+
+const SHORTEST_SECRET = 32
+
+/** @param host what the gateway listens on */
+function checkCluster({ secret, advertise }: GivenSettings, host: string, report: Reporter) {
+  // The secret is not shown.
+  if (secret.length < SHORTEST_SECRET)
+    report({
+      code: 'invalid-value',
+      path: ['cluster', 'secret'],
+      message: `\`secret\` has fewer than ${SHORTEST_SECRET} characters`,
+      hint: 'Make one with `openssl rand -base64 32`, and give it to every replica',
+    })
+  const fault = advertiseFault(advertise, host)
+  if (fault !== undefined)
+    report({
+      code: 'invalid-value',
+      path: ['cluster', 'advertise'],
+      message: `\`advertise\` ${fault}`,
+      hint: 'Write scheme, address and port at which the other replicas reach this one, such as `http://10.0.0.7:5235`',
+    })
+}
+
+function advertiseFault(text: string, host: string): string | undefined {
+  if (!URL.canParse(text)) return `is not a URL: ${quote(text)}`
+  const { protocol, username, password, pathname, search, hash, hostname } = new URL(text)
+  if (protocol !== 'http:' && protocol !== 'https:') return 'is neither http nor https'
+  // It is not shown: it may hold a password.
+  if (username || password) return 'holds a user name or password'
+  if (pathname !== '/' || search || hash) return `holds more than scheme, host and port: ${quote(text)}`
+  if (hostname === '0.0.0.0' || hostname === '[::]')
+    return `is an address to listen on, which others cannot connect to: ${quote(text)}`
+  if (isLoopback(host) && !isLoopback(hostname) && protocol === 'http:')
+    return `is ${quote(text)}, but the gateway listens only on ${host} (\`host\`), which no other machine can reach`
+  return undefined
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
