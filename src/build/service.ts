@@ -5,9 +5,11 @@ import { INVALID_PARAMS } from '../mcp/jsonrpc.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
+import type { Outcome } from '../telemetry/outcome.ts'
 import { giveWay } from '../template/turn.ts'
 import { closest, nearest, shorten } from '../text/index.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
+import type { Failure, Outcome as ToolOutcome } from '../tools/types.ts'
 
 export interface ServiceParts {
   configuration: Configuration
@@ -81,7 +83,7 @@ function callTool({ configuration, prefix, tools, log, onCall }: ServiceParts): 
     })
     const { result, upstreamStatus, failure, detail } = outcome
     const ms = performance.now() - started
-    onCall?.({ tenant, prefix, method: 'tools/call', tool: name, ms, outcome: failure ? 'error' : 'ok' })
+    onCall?.({ tenant, prefix, method: 'tools/call', tool: name, ms, outcome: howEnded(outcome) })
     const line = {
       tenant,
       prefix,
@@ -98,6 +100,32 @@ function callTool({ configuration, prefix, tools, log, onCall }: ServiceParts): 
     await giveWay()
     return { result: stringify(result) }
   }
+}
+
+/** How a call of an HTTP tool that failed counts. */
+const OUTCOMES: Record<Failure, Outcome> = {
+  arguments: 'refused',
+  template: 'refused',
+  request: 'refused',
+  'too-large': 'refused',
+  'no-room': 'refused',
+  timeout: 'timeout',
+  cancelled: 'cancelled',
+  status: 'tool_error',
+  connect: 'failed',
+  tls: 'failed',
+  network: 'failed',
+  redirect: 'failed',
+  encoding: 'failed',
+  'output-schema': 'failed',
+  internal: 'failed',
+}
+
+function howEnded({ failure, upstreamStatus }: ToolOutcome): Outcome {
+  if (!failure) return 'ok'
+  const outcome = OUTCOMES[failure]
+  // A limit may also be reached by an answer.
+  return outcome === 'refused' && upstreamStatus !== undefined ? 'failed' : outcome
 }
 
 function getPrompt(prompts: Prompts): Method {

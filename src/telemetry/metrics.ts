@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { createDurations } from './durations.ts'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Outcome } from './outcome.ts'
 import { unexpectedCount } from './unexpected.ts'
 
 /** A call that is over, as metrics count it. */
@@ -11,7 +11,7 @@ export interface CallRecord {
   /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
   tool?: string
   ms: number
-  outcome: 'ok' | 'error' | 'cancelled'
+  outcome: Outcome
 }
 
 /** A value of the moment, read when metrics are asked for. */
@@ -45,7 +45,6 @@ const METHODS = new Set([
   'resources/read',
   'resources/list',
 ])
-let ofProcess: Registry | undefined
 
 /**
  * Metrics of one gateway, and of the process it is in. Names begin with `plantgw_`, `process_` and `nodejs_`.
@@ -57,11 +56,14 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const durations = createDurations(
-    'plantgw_call_duration_seconds',
-    'Time of calls that ended, by prefix and method of MCP',
-  )
-  registry.registerMetric(durations.metric)
+  // An observation costs 1 µs, of a call that costs 80.
+  const durations = new Histogram({
+    name: 'plantgw_call_duration_seconds',
+    help: 'Time of calls that ended, by prefix and method of MCP',
+    labelNames: ['tenant', 'prefix', 'method', 'outcome'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers,
+  })
   const toolCalls = new Counter({
     name: 'plantgw_tool_calls_total',
     help: 'Calls of HTTP tools that ended',
@@ -114,7 +116,7 @@ export function createMetrics(
   return {
     call({ tenant, prefix, method, tool, ms, outcome }) {
       const known = METHODS.has(method) ? method : 'other'
-      durations.observe(tenant, prefix, known, outcome, ms / 1000)
+      durations.observe({ tenant, prefix, method: known, outcome }, ms / 1000)
       if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
     },
     reload(triggers, outcome) {
@@ -122,15 +124,21 @@ export function createMetrics(
     },
     forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
     async text() {
-      if (!ofProcess) {
-        ofProcess = new Registry()
-        collectDefaultMetrics({ register: ofProcess })
-      }
-      const parts = await Promise.all([registry.metrics(), ofProcess.metrics()])
+      const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])
       return parts.join('\n')
     },
     contentType: registry.contentType,
   }
+}
+
+let ofProcess: Registry | undefined
+
+function metricsOfProcess(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
+  return ofProcess
 }
 
 /** Labels that a gauge may have. */

@@ -25,7 +25,7 @@ export function callLog(
     const { method, ms, failure } = call
     // That a client goes away is no fault of a server.
     const cancelled = failure !== undefined && /cancelled/.test(failure)
-    const outcome = cancelled ? 'cancelled' : failure === undefined ? 'ok' : 'error'
+    const outcome = cancelled ? 'cancelled' : failure === undefined ? 'ok' : 'failed'
     onCall?.({ tenant, prefix, method, ms, outcome })
     // Most lines are not printed, and need not be made.
     if (failure || log.isLevelEnabled(method === 'tools/call' ? 'info' : 'debug')) write(call, cancelled)
