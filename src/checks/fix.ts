@@ -1,26 +1,22 @@
-import { readConfiguration } from '../checks/index.ts'
 import type { Env, ReadConfiguration } from '../config/index.ts'
-import { applyFixes, type Finding } from '../findings/index.ts'
+import type { Finding } from '../findings/index.ts'
+import { readConfiguration } from './reader.ts'
 import { lintTemplates } from './templates/index.ts'
 
-/** A mended name can uncover the next one behind it, but not without end. */
+/** A fixed name can uncover the next one behind it, but not without end. */
 const ROUNDS = 10
 
-/** A finding that was mended: what stood there, and what stands there now. */
+/** A finding that was fixed: the text that stood there, and the text that stands there now. */
 export interface Fixed {
   finding: Finding
   was: string
   now: string
 }
 
-function fixable(findings: readonly Finding[]): number {
-  return findings.filter(({ fix }) => fix !== undefined).length
-}
-
 /**
- * Mends what leaves no doubt, and nothing else of the file: comments and layout stay as they are.
- * @param find what is wrong with the file; what has a `fix` is mended. Default: `lintTemplates`
- * @returns the configuration as it reads afterwards, what was mended, and what is left
+ * Applies the fixes of findings, and changes nothing else of the file: comments and layout stay as they are.
+ * @param find the findings of the file; those with a `fix` are fixed. Default: `lintTemplates`
+ * @returns the configuration as it reads afterwards, what was fixed, and what is left
  */
 export function fixFile(
   read: ReadConfiguration,
@@ -37,17 +33,32 @@ export function fixFile(
     const left = find(next)
     // A fix must not break what could be read; an alias shares text between tools that want different names.
     if (!next.configuration || fixable(left) >= fixable(findings)) break
-    for (const one of applied.fixed) fixed.push(change(one, current.text))
+    fixed.push(...applied.fixed)
     current = next
     findings = left
   }
   return { read: current, fixed, findings }
 }
 
-/** With the dot before a name, which shows what kind of name it is. */
-function change(finding: Finding, text: string): Fixed {
-  const { range, text: now } = finding.fix!
-  const { start, end } = range
-  const dot = text[start.offset - 1] === '.' ? '.' : ''
-  return { finding, was: dot + text.slice(start.offset, end.offset), now: dot + now }
+function fixable(findings: readonly Finding[]): number {
+  return findings.filter(({ fix }) => fix !== undefined).length
+}
+
+/** Of two fixes that overlap only the first is applied. */
+function applyFixes(text: string, findings: readonly Finding[]): { text: string; fixed: Fixed[] } {
+  const fixed: Fixed[] = []
+  const pieces: string[] = []
+  let last = 0
+  const fixes = findings.flatMap((finding) => (finding.fix ? [{ finding, ...finding.fix }] : []))
+  fixes.sort((a, b) => a.range.start.offset - b.range.start.offset)
+  for (const { finding, range, text: now } of fixes) {
+    const [start, end] = [range.start.offset, range.end.offset]
+    if (start < last) continue
+    pieces.push(text.slice(last, start), now)
+    last = end
+    // The dot before a name shows what kind of name it is.
+    const dot = text[start - 1] === '.' ? '.' : ''
+    fixed.push({ finding, was: dot + text.slice(start, end), now: dot + now })
+  }
+  return { text: pieces.join('') + text.slice(last), fixed }
 }

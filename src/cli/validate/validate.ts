@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../con
 import { pidFindings } from '../../endpoints/pid.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
 import { settingsSource } from '../settings.ts'
-import { printMended } from './mend.ts'
+import { fixFiles, printFixed } from './fix.ts'
 import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
 
@@ -23,7 +23,7 @@ export function validateCommand(exit: (code: number) => void): Command {
     .description('Find what is wrong with configurations before they are served.')
     .argument('<paths...>', 'configuration files, and folders of them; - for standard input')
     .option('-s, --settings <file>', 'check this settings file too')
-    .option('--fix', 'mend first what leaves no doubt; what came in by - is written to standard output')
+    .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
     .option('--endpoints', 'check too that what is called can be reached, as check-endpoints does')
     .option(
       '--all',
@@ -34,26 +34,47 @@ export function validateCommand(exit: (code: number) => void): Command {
   )
 }
 
-async function validate(paths: readonly string[], flags: ValidateFlags): Promise<number> {
+/** A part of what can be found. */
+export interface Scope {
+  has(code: FindingCode): boolean
+  /** Whether it has a finding of another code. */
+  hasFinding(found: Finding, text: string | undefined): boolean
+}
+
+const EVERYTHING: Scope = { has: () => true, hasFinding: () => true }
+
+/** @returns the exit code */
+export async function validate(
+  paths: readonly string[],
+  flags: ValidateFlags,
+  scope: Scope = EVERYTHING,
+): Promise<number> {
+  const { env } = process
   const policy = readPolicy(paths, flags)
   const source = settingsSource(flags.settings)
-  const read = source && readSettings(source, process.env)
+  const read = source && readSettings(source, env)
   const { settings, findings: ofSettings = [] } = read ?? {}
-  const rules = rulesOf(settings ?? {})
-  // Only where it is asked for: it takes its time to load.
-  const mender = flags.fix ? await import('./validate-fix.ts') : undefined
-  const mended = await mender?.mendFiles(paths, process.env, rules, policy)
-  const stdin = mended?.stdin
+  const within = (found: Finding, text: string | undefined) =>
+    scope.has(found.code) || scope.hasFinding(found, text)
+  const fixed = flags.fix
+    ? await fixFiles(paths, env, rulesOf(settings ?? {}), (findings, { file, text }) => {
+        const inScope = findings.filter((found) => within(found, text))
+        return policy.apply(inScope, new Map([[file, text]]), new Set(), () => false)
+      })
+    : { lines: '', stdin: undefined }
+  const { stdin } = fixed
   const { findings, sources, unread, configurations } = await check(paths, {
-    env: process.env,
+    env,
     ...(stdin !== undefined && { stdin: () => Buffer.from(stdin) }),
     ...(settings && { settings }),
-    practice: { ...policy.config.limits, production: isProduction(settings) },
+    ...(scope.has('file-name') && {
+      practice: { ...policy.config.limits, production: isProduction(settings) },
+    }),
   })
   const asks = asking(flags)
   const placed = source && read && settings && { settings, file: source.file, locate: read.locate }
   const reached = asks('endpoints') ? await endpoints(configurations, settings?.limits) : []
-  // What asks over the network takes longer to load than most configurations to check.
+  // Asking over the network takes longer to load than most configurations take to check.
   const asker = asks('connections') ? await import('../../endpoints/index.ts') : undefined
   const connected = (await asker?.connectionFindings(placed, configurations)) ?? []
   const besides = [source, policy.source].flatMap((one) => one ?? [])
@@ -63,21 +84,24 @@ async function validate(paths: readonly string[], flags: ValidateFlags): Promise
     ...ofSettings,
     ...(source ? secretsIn(source) : []),
     ...(placed ? pidFindings(placed) : []),
-    ...findings,
+    ...findings.filter(
+      (found) =>
+        within(found, sources.get(found.file)) || (found.severity === 'error' && unread.has(found.file)),
+    ),
     ...connected,
     ...reached,
   ]
   const broken = [...(source && !settings ? [source.file] : []), ...policy.findings.map(({ file }) => file)]
-  const ran = (code: FindingCode) => asks(checkOf(code))
-  // Comments silence findings also in files whose text is not shown.
+  const ran = (code: FindingCode) => scope.has(code) && asks(checkOf(code))
+  // Comments also silence findings in files whose text is not shown.
   const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
   const told = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
   const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
-  printMended(text, mended ?? { lines: '', stdin: undefined }, flags.format)
+  printFixed(text, fixed, flags.format)
   return code
 }
 
-/** Which checks are made: those that go over the network only where they are named, or all are. */
+/** Which checks run: those that use the network only where they are named, or with `--all`. */
 function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check: CheckName) => boolean {
   const named = (check: CheckName) =>
     only.some((name) => name === check || (name in CODES && checkOf(name as FindingCode) === check))

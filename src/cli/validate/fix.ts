@@ -1,0 +1,82 @@
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type Fixed, fixFile } from '../../checks/fix.ts'
+import { type CheckOptions, checkTogether, readConfigurations } from '../../checks/index.ts'
+import { lintTemplates } from '../../checks/templates/index.ts'
+import type { Env, ReadConfiguration } from '../../config/index.ts'
+import { type Finding, printableLines } from '../../findings/index.ts'
+import type { ReportFlags } from './report.ts'
+
+/** What `--fix` did. */
+export interface FixedFiles {
+  /** A line for each fix. */
+  lines: string
+  /** The fixed text of standard input, where that was read. */
+  stdin: string | undefined
+}
+
+/**
+ * Fixes files in place where it is unambiguous: names that are one edit away from the only one that can be meant,
+ * slashes of prefixes, quotes of truth values. Comments and layout stay.
+ * @param wanted the findings of a file that may be fixed
+ */
+export async function fixFiles(
+  paths: readonly string[],
+  env: Env,
+  rules: CheckOptions,
+  wanted: (findings: Finding[], read: ReadConfiguration) => Finding[],
+): Promise<FixedFiles> {
+  const find = (read: ReadConfiguration) =>
+    wanted([...read.findings, ...checkTogether([read], rules), ...lintTemplates(read, env)], read)
+  let lines = ''
+  let stdin: string | undefined
+  for (const read of (await readConfigurations(paths, env)).configurations) {
+    const { read: now, fixed } = fixFile(read, env, find)
+    lines += fixed.map(fixedLine).join('')
+    if (read.file === '-') stdin = now.text
+    else if (fixed.length > 0) rewrite(read, now.text)
+  }
+  return { lines, stdin }
+}
+
+/**
+ * Prints the fixes, then the report. Where the fixed text goes to standard output, both go to standard error; a report
+ * for programs stays whole.
+ */
+export function printFixed(
+  report: string,
+  { lines, stdin }: FixedFiles,
+  format: ReportFlags['format'],
+): void {
+  if (stdin !== undefined) process.stdout.write(stdin)
+  const out = stdin === undefined ? process.stdout : process.stderr
+  const ofFixes = format === 'text' ? out : process.stderr
+  ofFixes.write(lines)
+  out.write(report)
+}
+
+/** `a.yaml:3:5: fixed: `/user/` → `/user``, with a line feed. */
+function fixedLine({ finding: { file, fix }, was, now }: Fixed): string {
+  const { line, column } = fix!.range.start
+  const place = `${file === '-' ? '<stdin>' : file}:${line}:${column}`
+  return `${printableLines(`${place}: fixed: \`${was}\` → \`${now}\``)}\n`
+}
+
+/**
+ * Replaces the file in one step; its mode and links stay.
+ * @throws Error when something else changed it meanwhile, or it cannot be written
+ */
+function rewrite({ file, text }: ReadConfiguration, fixed: string): void {
+  const path = realpathSync(file)
+  const before = readFileSync(path, 'utf8')
+  // The reader drops a byte order mark.
+  const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
+  if (before !== mark + text) throw new Error(`${file} has changed meanwhile and was left alone`)
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    writeFileSync(temporary, mark + fixed, { mode: statSync(path).mode, flag: 'wx' })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
