@@ -1,0 +1,99 @@
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { CancelSignal } from './cancel.ts'
+
+/** Counts bytes that are held against a limit; of `access/memory`. */
+export interface ByteHold {
+  /** Holds so many bytes more; false, and nothing is held, when they do not fit. */
+  add(bytes: number): boolean
+  /** Holds so many bytes in place of what was held. */
+  replace(bytes: number): boolean
+  free(): void
+}
+
+/** A request as it goes over the wire. */
+export interface HttpRequest {
+  method: string
+  /** Scheme, host and port. */
+  origin: string
+  /** Path and query, ASCII. */
+  path: string
+  /** Names and values in turn, or by name. */
+  headers: string[] | Record<string, string>
+  body?: string | Buffer
+}
+
+/** Names in lower case. */
+export type AnswerHeaders = Record<string, string | string[] | undefined>
+
+/** An answer that was read to its end. */
+export interface HttpAnswer {
+  status: number
+  reason: string
+  headers: AnswerHeaders
+  body: Buffer
+}
+
+/** An answer as it comes: in one piece when it said how long it is and is short, else its body as a stream. */
+export interface StreamedAnswer {
+  status: number
+  headers: AnswerHeaders
+  whole: Buffer | undefined
+  body: Readable
+}
+
+export interface ProxyAddress {
+  type: 'http' | 'https' | 'socks5'
+  host: string
+  port: number
+}
+
+/** Where the connection of a request comes from. */
+export interface Route {
+  /** Milliseconds. Default: the client's. */
+  connectTimeout?: number | undefined
+  proxy?: ProxyAddress | undefined
+}
+
+export interface FetchOptions extends Route {
+  /** Milliseconds for the whole answer. */
+  timeout: number
+  /** When that time began, of `performance.now()`. Default: now. */
+  begin?: number
+  /** Bytes of the answer's body at most. */
+  maxSize: number
+  signal?: CancelSignal | undefined
+  /** Has the bytes of the answer; absent: they are not counted. */
+  hold?: ByteHold | undefined
+}
+
+export interface OpenOptions extends Route {
+  signal?: CancelSignal | undefined
+  /** Has the bytes of an answer in one piece; absent: one of the client's own, until the answer is there. */
+  hold?: ByteHold | undefined
+  /** Changes what the client reads of the answer. */
+  filter?: AnswerFilter | undefined
+}
+
+/** Takes secrets out of an answer. */
+export interface AnswerFilter {
+  headers(headers: AnswerHeaders): AnswerHeaders
+  /** @returns the bytes that can go on; the rest is held back until more comes, or `end` */
+  push(chunk: Buffer): Buffer
+  end(): Buffer
+}
+
+export interface HttpClientOptions {
+  /** Milliseconds to open a connection, for requests that say nothing else. Default 10 s. */
+  connectTimeout?: number
+  /** Milliseconds until an answer begins. Default 0: none. */
+  headersTimeout?: number
+  /** Connections of one origin; further requests wait for one. Null: no limit. Default 1200. */
+  maxSockets?: number | null
+  /** Origins that connections are kept to; beyond that those of the longest unused one are closed. Default 256. */
+  maxOrigins?: number
+  /** Makes what holds an answer that comes in one piece. */
+  hold?: () => ByteHold
+  /** A connection that exists already, in place of new ones. */
+  socket?: Socket
+}
