@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { schemaFile } from '../src/config/index.ts'
 import { findingsPage } from './findings.ts'
 import { schemaPage } from './schema-page.ts'
+import { typesModule } from './types.ts'
 
 /** Each generated page by its file name. */
 export async function pages(): Promise<Record<string, string>> {
@@ -11,6 +12,11 @@ export async function pages(): Promise<Record<string, string>> {
     'configuration.md': schemaPage(schemaFile('configuration'), 'configuration'),
     'settings.md': schemaPage(schemaFile('settings'), 'settings'),
     'lint.md': schemaPage(schemaFile('lint'), 'lint'),
+    '../src/config/generated.ts': typesModule([
+      schemaFile('configuration'),
+      schemaFile('lint'),
+      schemaFile('settings'),
+    ]),
     'findings.md': findingsPage(),
     ...(await templatesPages()),
   }

@@ -2,7 +2,6 @@ import { checkTogether, readConfiguration, readConfigurations } from '../checks/
 import { lintPractice, type PracticeOptions, secretsIn } from '../checks/practice/index.ts'
 import {
   DEFAULT_LIMITS,
-  DEFAULT_SERVER_LIMITS,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Settings,
@@ -73,7 +72,7 @@ export async function checkReading(
 
 async function examine(
   reading: ReadConfigurationsResult,
-  { env, settings = { limits: { ...DEFAULT_LIMITS, ...DEFAULT_SERVER_LIMITS } } }: CheckOptions,
+  { env, settings = { limits: DEFAULT_LIMITS } }: CheckOptions,
   beside: readonly Source[],
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())

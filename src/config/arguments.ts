@@ -163,12 +163,12 @@ function nestedTexts(schema: JsonObject, path: Path, context: Context): JsonObje
   return out
 }
 
-function nestedProperties(properties: JsonObject, path: Path, context: Context): JsonObject {
+function nestedProperties<T extends JsonObject>(properties: T, path: Path, context: Context): T {
   const entries = Object.entries(properties).map(([name, schema]): [string, Json] => [
     name,
     isObject(schema) ? nestedTexts(schema, [...path, name], context) : schema,
   ])
-  return Object.fromEntries(entries)
+  return Object.fromEntries(entries) as T
 }
 
 type Say = (path: Path, value: unknown) => string

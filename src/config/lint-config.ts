@@ -1,18 +1,12 @@
-import { CHECKS, CODES, type Finding, finding, hasErrors, type Severity } from '../findings/index.ts'
+import { CHECKS, CODES, type Finding, finding, hasErrors } from '../findings/index.ts'
 import { nearest, quote } from '../text/index.ts'
+import { filled } from './build.ts'
+import type { LintConfig } from './model.ts'
 import { limited, readSchemaFile } from './read.ts'
 import type { Env, Source } from './types.ts'
 
 /** The name under which the file is looked for; no folder of configurations takes it for one. */
 export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'
-
-/** What `validate` and `lint-templates` tell, and as what. */
-export interface LintConfig {
-  /** By code or by check. */
-  severity: Record<string, Severity | 'off'>
-  /** Only what is given. */
-  limits: { toolListTokens?: number; descriptionLength?: number }
-}
 
 /**
  * Reads a `plantgw.lint.yaml`. Never throws.
@@ -26,7 +20,7 @@ export function readLintConfig(
   if (!source) return { config: { severity: {}, limits: {} }, findings: [] }
   const { file } = source
   const { findings, locate, sound, value } = readSchemaFile(source, env, 'lint')
-  const { severity = {}, limits = {} } = (sound ? value : {}) as Partial<LintConfig>
+  const { severity, limits } = filled('lint', sound ? value : {}) as unknown as LintConfig
   const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
   for (const name of Object.keys(severity)) {
     if (known.includes(name)) continue

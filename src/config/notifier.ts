@@ -1,33 +1,4 @@
-import { dirname, resolve } from 'node:path'
 import type { Notifier } from './model.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
-type Checked = Record<string, any>
-
-/** A `notifier` with its defaults. */
-export function buildNotifier({ type, signal, api, redis }: Checked): Notifier {
-  return {
-    type,
-    ...(signal && { signal: { signal: signal.signal ?? 'SIGHUP', pid: signal.pid } }),
-    ...(api && { api }),
-    ...(redis && {
-      redis: {
-        ...redis,
-        cluster_type: redis.cluster_type ?? 'single',
-        master_name: redis.master_name ?? 'mymaster',
-        tls: redis.tls ?? false,
-      },
-    }),
-  }
-}
-
-/** That of the settings: its pid file is relative to the settings file. */
-export function buildSettingsNotifier(given: Checked, settingsFile: string): Notifier {
-  const notifier = buildNotifier(given)
-  const { signal } = notifier
-  const folder = settingsFile === '-' ? '.' : dirname(settingsFile)
-  return signal ? { ...notifier, signal: { ...signal, pid: resolve(folder, signal.pid) } } : notifier
-}
 
 export interface Address {
   host: string

@@ -38,7 +38,7 @@ export function* configurationSteps(source: Source, env: Env): Steps<ReadConfigu
   const locate = repaired
     ? read.locateBy(nodes)
     : lateLocator(source, () => locatorOf(source, env), read.locate)
-  const configuration = buildConfiguration(value as Record<string, Json>)
+  const configuration = buildConfiguration(value)
   yield
   const context = { file, text: source.text, nodes, locate, findings, doubtful }
   readArguments(configuration.tools, context)

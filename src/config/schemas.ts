@@ -63,8 +63,8 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
     verbose: true,
   })
   ajv.addFormat('regex', isRegex)
-  // For editors only.
-  ajv.addKeyword('defaultSnippets')
+  // For editors, and for what becomes of the values.
+  for (const keyword of ['defaultSnippets', 'x-model']) ajv.addKeyword(keyword)
   return ajv
 }
 

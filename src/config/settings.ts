@@ -1,16 +1,15 @@
 import { dirname, resolve } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
 import { nearest, quote, quoteAll } from '../text/index.ts'
-import { buildLimits, buildServerLimits } from './build.ts'
-import { buildCluster } from './cluster.ts'
-import { DEFAULT_LIMITS, DEFAULT_SERVER_LIMITS, type Settings } from './model.ts'
-import { buildSettingsNotifier } from './notifier.ts'
-import { buildPlants } from './plants.ts'
+import { filled } from './build.ts'
+import type { Plants, Storage, Settings as Written } from './generated.ts'
+import type { PlantSettings, Settings, StorageSettings } from './model.ts'
 import { readSchemaFile } from './read.ts'
-import { buildConfigurationStorage } from './storage.ts'
-import { buildTenants } from './tenants.ts'
 import type { Env, Locate, Source } from './types.ts'
 import { parseDuration } from './units.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the parsers below have checked every value
+type Checked = Record<string, any>
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {
@@ -115,40 +114,55 @@ function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): Record<
   return values
 }
 
-function buildSettings(given: GivenSettings, outer: GivenSettings, file: string): Settings {
-  // What flags and variables say is seen from the working folder.
-  const pid = outer.pid ?? (given.pid && resolve(folderOf(file), given.pid))
-  const format = outer.logFormat ?? given.logger?.format
+/** @param outer what flags and variables say, by the keys of `SettingsFlags` */
+function buildSettings(given: GivenSettings, outer: Checked, file: string): Settings {
+  const folder = file === '-' ? '.' : dirname(file)
+  const path = (relative: string) => resolve(folder, relative)
+  const { plants, storage, ...settings } = filled('settings', given) as unknown as Written
+  // What flags and variables say is relative to the working folder.
+  const pid = outer.pid ?? (settings.pid && path(settings.pid))
+  const { signal } = settings.notifier ?? {}
+  if (signal) signal.pid = path(signal.pid)
   return {
-    port: outer.port ?? given.port ?? 5235,
-    host: outer.host ?? given.host ?? '127.0.0.1',
+    ...settings,
+    port: outer.port ?? settings.port,
+    host: outer.host ?? settings.host,
     ...(pid !== undefined && { pid }),
-    reload_interval: outer.reloadInterval ?? parseDuration(given.reload_interval ?? '600s') ?? 600_000,
-    reload_switch: outer.reloadSwitch ?? given.reload_switch ?? false,
-    watch: outer.watch ?? given.watch ?? false,
+    reload_interval: outer.reloadInterval ?? settings.reload_interval,
+    reload_switch: outer.reloadSwitch ?? settings.reload_switch,
+    watch: outer.watch ?? settings.watch,
     logger: {
-      level: outer.logLevel ?? given.logger?.level ?? 'info',
-      ...(format && { format }),
+      ...settings.logger,
+      ...(outer.logLevel && { level: outer.logLevel }),
+      ...(outer.logFormat && { format: outer.logFormat }),
     },
-    limits: {
-      ...DEFAULT_LIMITS,
-      ...DEFAULT_SERVER_LIMITS,
-      ...buildLimits(given.limits ?? {}),
-      ...buildServerLimits(given.limits ?? {}),
-    },
-    allowedHosts: given.allowedHosts ?? [],
-    allowedOrigins: given.allowedOrigins ?? [],
-    ...(given.admin && { admin: { token: given.admin.token } }),
-    ...(given.tenants && { tenants: buildTenants(given.tenants) }),
-    ...(given.plants && { plants: buildPlants(given.plants, file) }),
-    ...(given.storage && { storage: buildConfigurationStorage(given.storage, file) }),
-    ...(given.notifier && { notifier: buildSettingsNotifier(given.notifier, file) }),
-    ...(given.cluster && { cluster: buildCluster(given.cluster) }),
+    ...(plants && { plants: buildPlants(plants, path) }),
+    ...(storage && { storage: buildStorage(storage, path) }),
+    ...(settings.cluster && {
+      cluster: { ...settings.cluster, advertise: originOf(settings.cluster.advertise) },
+    }),
   }
 }
 
-function folderOf(file: string): string {
-  return file === '-' ? '.' : dirname(file)
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url
+}
+
+function buildPlants(
+  { file, storage, ...plants }: Plants,
+  path: (relative: string) => string,
+): PlantSettings {
+  if (!storage) return { ...plants, storage: { type: 'lowdb', file: path(file) } }
+  const { type, url = '' } = storage
+  return { ...plants, storage: type === 'lowdb' ? { type, file: path(storage.file) } : { type, url } }
+}
+
+function buildStorage(
+  { type, path: folder, file, url = '', poll }: Storage,
+  path: (relative: string) => string,
+): StorageSettings {
+  if (type === 'directory') return { type, path: path(folder) }
+  return type === 'lowdb' ? { type, file: path(file), poll } : { type, url, poll }
 }
 
 function parsePort(text: string): Parsed {

@@ -15,6 +15,14 @@ export interface SchemaNode {
   enum?: unknown[]
   minLength?: number
   pattern?: string
+  default?: unknown
+  examples?: unknown[]
+  deprecated?: boolean
+  /**
+   * What a value becomes: `duration`: milliseconds. `size`: bytes. `json`: what the file says, without defaults.
+   * `partial`: without defaults, as they depend on what surrounds it. `derived`: never absent, see `build.ts`.
+   */
+  'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
 }
 
 /** What a schema wants at a place, as far as reading YAML scalars needs to know. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Quota } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from '../config/model.ts'
+import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { InFlight } from './in-flight.ts'
@@ -122,7 +122,7 @@ const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
 export function createHub(options: HubOptions = {}): Hub {
   const { idleTimeout = 3_600_000, givesWay = GIVES_WAY, keepAlive = 15_000 } = options
-  const { maxSessions, maxSessionsPerPrefix, maxSessionsPerCaller } = { ...DEFAULT_SERVER_LIMITS, ...options }
+  const { maxSessions, maxSessionsPerPrefix, maxSessionsPerCaller } = { ...DEFAULT_LIMITS, ...options }
   const quota = new Quota({
     total: ['maxSessions', maxSessions],
     prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],

@@ -44,7 +44,7 @@ for (const name of ['configuration', 'settings'] as const) {
 test('both schemas say the same of limits and of variables', () => {
   const [configuration, settings] = [schemaFile('configuration').$defs!, schemaFile('settings').$defs!]
   // Those of the settings have what concerns the process besides.
-  const { properties } = settings.Limits!
+  const { properties } = settings.ProcessLimits!
   assert.deepEqual({ ...properties, ...configuration.Limits!.properties }, properties)
   assert.deepEqual(configuration.env, settings.env)
 })

@@ -82,6 +82,7 @@ test('the defaults are filled in', () => {
       headers: {},
       args: [{ name: 'x', position: 'body', required: false, type: 'string' }],
       followRedirects: false,
+      redirectBody: false,
     },
   ])
   assert.deepEqual(mcpServers, [

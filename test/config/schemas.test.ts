@@ -10,8 +10,8 @@ import { schemaFile } from '../../src/config/index.ts'
 function validator(name: 'configuration' | 'settings') {
   const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
-  // For editors only.
-  ajv.addKeyword('defaultSnippets')
+  // For editors, and for what becomes of the values.
+  for (const keyword of ['defaultSnippets', 'x-model']) ajv.addKeyword(keyword)
   return ajv.compile(schemaFile(name))
 }
 

@@ -114,7 +114,12 @@ describe('what is wrong is told', () => {
     ['plants: {storage: {type: postgres}}', {}, {}, /missing-key: `storage` of `plants` needs `url`/],
     ['plants: {storage: {url: "mysql://db/x"}}', {}, {}, /missing-key: `storage` of `plants` needs `type`/],
     ['plants: {storage: {type: sqlite}}', {}, {}, /`type` is the text `sqlite`, allowed are/],
-    ['plants: {storage: {type: mysql, url: "postgres://db/x"}}', {}, {}, /`url` is not a mysql URL that names/],
+    [
+      'plants: {storage: {type: mysql, url: "postgres://db/x"}}',
+      {},
+      {},
+      /`url` is not a mysql URL that names/,
+    ],
     ['plants: {storage: {type: postgres, url: "postgres://db"}}', {}, {}, /`url` is not a postgres URL that/],
     ['plants: {storage: {type: postgres, url: "host=db"}}', {}, {}, /`url` is not a postgres URL that names/],
     ['[1]', {}, {}, /wrong-type/],

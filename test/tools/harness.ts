@@ -88,7 +88,15 @@ export function arg(name: string, position: Arg['position'], rest: Partial<Arg> 
 type Parts = Partial<Tool> & { endpoint: string }
 
 export function makeTool(parts: Parts): Tool {
-  return { name: 'tool', method: 'GET', headers: {}, args: [], followRedirects: false, ...parts }
+  return {
+    name: 'tool',
+    method: 'GET',
+    headers: {},
+    args: [],
+    followRedirects: false,
+    redirectBody: false,
+    ...parts,
+  }
 }
 
 export interface Setup {
