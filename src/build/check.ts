@@ -1,5 +1,5 @@
 import { checkTogether, readConfiguration, readConfigurations } from '../checks/index.ts'
-import { lintPractice, type PracticeOptions, secretsIn } from '../checks/practice/index.ts'
+import { lintPractice, secretsIn } from '../checks/practice/index.ts'
 import {
   DEFAULT_LIMITS,
   type ReadConfiguration,
@@ -16,6 +16,8 @@ import { type CostOptions, costsOf } from './cost.ts'
 import type { Prepared } from './prepare.ts'
 import { rulesOf } from './rules.ts'
 import type { Loaded } from './types.ts'
+
+type PracticeOptions = Parameters<typeof lintPractice>[1]
 
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>

@@ -1,7 +1,8 @@
 import { BlockList, isIP } from 'node:net'
-import type { Configuration, Path, ReadConfiguration } from '../../config/index.ts'
+import type { Configuration, Path } from '../../config/index.ts'
+import type { Report } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
-import type { Advise } from './report.ts'
+import type { Check } from '../check.ts'
 
 /** Names that no public DNS knows, by convention or by RFC 2606, 6761, 6762, 8375 and 9476. */
 const LOCAL_NAME =
@@ -36,40 +37,52 @@ let lists: ReturnType<typeof makeLists> | undefined
 const ORIGIN = /^\s*(https?):\/\/(?:[^\s/?#@]*@)?(\[[\da-f:.]+\]|[^\s/?#:@{}$[\]]+)(?=[:/?#]|\s*$)/i
 
 /** Where requests go, as far as the file itself says so. */
-export function checkHosts(read: ReadConfiguration, configuration: Configuration, advise: Advise) {
-  for (const [path, url] of urlsOf(configuration)) {
-    const [, scheme, bracketed] = ORIGIN.exec(url) ?? []
-    if (!scheme || !bracketed) continue
-    checkHost(scheme.toLowerCase(), bracketed.replace(/^\[|\]$/g, '').toLowerCase(), path, (...advice) => {
-      // What a variable gives here it may give otherwise elsewhere.
-      const range = read.locate(path)
-      if (range && read.text.slice(range.start.offset, range.end.offset).includes(bracketed))
-        advise(...advice)
-    })
-  }
-}
+export const HOST_CHECKS: readonly Check[] = [
+  {
+    codes: ['private-address', 'plain-http'],
+    on: 'configuration',
+    check(configuration, report, { read }) {
+      for (const [path, url] of urlsOf(configuration)) {
+        const [, scheme, bracketed] = ORIGIN.exec(url) ?? []
+        if (!scheme || !bracketed) continue
+        const found = hostFault(scheme.toLowerCase(), bracketed.replace(/^\[|\]$/g, '').toLowerCase())
+        if (!found) continue
+        // What a variable gives here may differ elsewhere.
+        const range = read.locate(path)
+        if (range && read.text.slice(range.start.offset, range.end.offset).includes(bracketed))
+          report({ path, ...found })
+      }
+    },
+  },
+]
 
-function checkHost(scheme: string, host: string, path: Path, advise: Advise) {
+function hostFault(scheme: string, host: string): Omit<Report, 'path'> | undefined {
   // Node's own test takes longer to load than a file to read.
   const version = /^[\d.]+$|:/.test(host) ? isIP(host) : 0
   const family = version === 6 ? 'ipv6' : 'ipv4'
   if (version) lists ??= makeLists()
   const isIn = (list: keyof ReturnType<typeof makeLists>) =>
     version > 0 && lists?.[list].check(host, family) === true
-  if (isIn('linkLocal')) {
-    const message = `${quote(host)} is a link-local address, where machines in a cloud give out their credentials`
-    const hint = 'Remove it, unless the tool is meant to read them'
-    advise('private-address', path, message, hint, 'warning')
-  } else if (isIn('shared')) {
-    const hint = 'Give it by `${NAME}`, or a name that the network resolves'
-    advise('private-address', path, `${quote(host)} is an address of a private network`, hint)
-  } else if (scheme === 'http' && !(version ? isIn('loopback') : LOCAL_NAME.test(host)))
-    advise(
-      'plain-http',
-      path,
-      `${quote(host)} is called by http, which everybody on the way can read`,
-      'Write `https`',
-    )
+  if (isIn('linkLocal'))
+    return {
+      code: 'private-address',
+      message: `${quote(host)} is a link-local address, at which cloud machines give out their credentials`,
+      hint: 'Remove it, unless the tool is meant to read them',
+      severity: 'warning',
+    }
+  if (isIn('shared'))
+    return {
+      code: 'private-address',
+      message: `${quote(host)} is an address of a private network`,
+      hint: 'Give it by `${NAME}`, or a name that the network resolves',
+    }
+  if (scheme === 'http' && !(version ? isIn('loopback') : LOCAL_NAME.test(host)))
+    return {
+      code: 'plain-http',
+      message: `${quote(host)} is called over http, which everybody on the way can read`,
+      hint: 'Write `https`',
+    }
+  return undefined
 }
 
 function* urlsOf({ tools, servers, mcpServers, notifier }: Configuration): Generator<[Path, string]> {

@@ -1,45 +1,99 @@
-import type { Configuration, ReadConfiguration } from '../../config/index.ts'
-import { type Finding, sortFindings } from '../../findings/index.ts'
+import { basename } from 'node:path'
+import type { Cors, ReadConfiguration } from '../../config/index.ts'
+import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
-import { checkHosts } from './hosts.ts'
-import { checkLists } from './lists.ts'
-import { checkFileName, checkNames } from './names.ts'
-import { adviser } from './report.ts'
-import { checkTools } from './tools.ts'
+import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
+import { HOST_CHECKS } from './hosts.ts'
+import { NAME_CHECKS } from './names.ts'
+import { TOOL_CHECKS } from './tools.ts'
 
 export { secretsIn } from './secrets.ts'
 
-export interface PracticeOptions {
-  /** Characters of a description. Default 1,024. */
-  descriptionLength?: number
-  /** The gateway will listen beyond this machine. Default false. */
-  production?: boolean
+/** What works, and experience advises against; `secretsIn` beside them looks at the text of the file. */
+export const PRACTICE_CHECKS: readonly Check[] = [
+  {
+    // `shop.yaml`, `shop.prod.yaml` and `01-my_shop.yml` are files of `shop`.
+    codes: ['file-name'],
+    on: 'configuration',
+    check({ name }, report, { read: { file } }) {
+      // A file that a store or standard input gives has no name of its own.
+      if (!/\.ya?ml$/i.test(file)) return
+      const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+      const [own, other] = [plain(basename(file).replace(/\.ya?ml$/i, '')), plain(name)]
+      if (own === '' || other === '' || own.includes(other) || other.includes(own)) return
+      report({
+        code: 'file-name',
+        path: ['name'],
+        message: `the file of the configuration ${quote(name)} is named ${quote(basename(file))}`,
+        hint: `Rename it to \`${name}.yaml\`, or rename the configuration`,
+      })
+    },
+  },
+  {
+    codes: ['repeated-entry'],
+    on: 'server',
+    check: ({ allowedTools }, report) => checkList(allowedTools, ['allowedTools'], report),
+  },
+  {
+    codes: ['repeated-entry'],
+    on: 'mcpServer',
+    check({ allowedTools, blockedTools }, report) {
+      checkList(allowedTools, ['allowedTools'], report)
+      checkList(blockedTools, ['blockedTools'], report)
+    },
+  },
+  {
+    codes: ['repeated-entry'],
+    on: 'router',
+    check({ cors }, report) {
+      for (const key of [
+        'allowOrigins',
+        'allowMethods',
+        'allowHeaders',
+        'exposeHeaders',
+      ] satisfies (keyof Cors)[])
+        checkList(
+          cors?.[key].map((text) => text.toLowerCase()),
+          ['cors', key],
+          report,
+        )
+    },
+  },
+  {
+    codes: ['cors-any-origin'],
+    on: 'router',
+    check({ cors, auth, prefix }, report, { options: { production } }) {
+      const at = cors?.allowOrigins.indexOf('*') ?? -1
+      if (!production || at === -1 || auth?.mode === 'bearer') return
+      report({
+        code: 'cors-any-origin',
+        path: ['cors', 'allowOrigins', at],
+        message: `every web site may call the tools of ${quote(prefix)}`,
+        hint: 'List the origins of your own pages, or require a login with `auth`',
+      })
+    },
+  },
+  ...NAME_CHECKS,
+  ...TOOL_CHECKS,
+  ...HOST_CHECKS,
+]
+
+/** Runs the checks of practice; sorted. Never throws. */
+export function lintPractice(read: ReadConfiguration, options: CheckOptions = {}): Finding[] {
+  return read.configuration ? sortFindings(runChecks(PRACTICE_CHECKS, read as Read, options)) : []
 }
 
-/** What works, and experience advises against; sorted. Secrets apart, which `secretsIn` finds. Never throws. */
-export function lintPractice(
-  read: ReadConfiguration,
-  { descriptionLength = 1024, production = false }: PracticeOptions = {},
-): Finding[] {
-  const { configuration } = read
-  if (!configuration) return []
-  const findings: Finding[] = []
-  const advise = adviser(read, findings)
-  checkFileName(read.file, configuration, advise)
-  checkNames(configuration, advise, read.doubtful)
-  checkLists(configuration, advise)
-  checkTools(configuration, advise, descriptionLength)
-  checkHosts(read, configuration, advise)
-  if (production) checkAnyOrigin(configuration, advise)
-  return sortFindings(findings)
-}
-
-function checkAnyOrigin({ routers }: Configuration, advise: ReturnType<typeof adviser>) {
-  for (const [i, { cors, auth, prefix }] of routers.entries()) {
-    const at = cors?.allowOrigins.indexOf('*') ?? -1
-    if (at === -1 || auth?.mode === 'bearer') continue
-    const message = `every web site may call the tools of ${quote(prefix)}`
-    const hint = 'List the origins of your own pages, or ask for a login by `auth`'
-    advise('cors-any-origin', ['routers', i, 'cors', 'allowOrigins', at], message, hint)
+/** An entry that is repeated has no effect, or hides a slip of the pen. */
+function checkList(entries: readonly string[] | undefined, path: Path, report: Reporter) {
+  const seen = new Set<string>()
+  for (const [i, entry] of (entries ?? []).entries()) {
+    if (!seen.has(entry)) seen.add(entry)
+    else
+      report({
+        code: 'repeated-entry',
+        path: [...path, i],
+        message: `\`${path.at(-1)}\` names ${quote(entry)} twice`,
+        hint: 'Remove it, or write the entry that was meant',
+      })
   }
 }
