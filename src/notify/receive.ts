@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { RedisSettings } from '../config/index.ts'
-import { retryPause } from '../durable/retry.ts'
+import { retryPause } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type ReloadMessage, readMessage } from './message.ts'

@@ -1,5 +1,5 @@
 import { type ConfigurationSource, fromStore } from '../build/source.ts'
-import { retryPause } from '../durable/retry.ts'
+import { retryPause } from '../net/index.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'

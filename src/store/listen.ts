@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { type QueryExecutorProvider, sql } from 'kysely'
-import { retryPause } from '../durable/retry.ts'
+import { retryPause } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
 /** The channel of PostgreSQL on which changes are told; channels belong to one database. */

@@ -1,10 +1,10 @@
 import type { Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
+import { Backoff } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Restored } from './backend/session-state.ts'
-import { type Backoff, createBackoff } from './backoff.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { createLink, type Link, type LinkEvents } from './rpc/link.ts'
 import { createToolFilter, type ToolFilter } from './tools.ts'
@@ -59,7 +59,7 @@ export function createUpstream(
     ...limits,
     ...(masked && { mask: streamMaskOf(secrets), maskText: maskOf(secrets) }),
   })
-  const backoff = createBackoff()
+  const backoff = new Backoff()
   const live = new Map<Channel, number | undefined>()
   const ending = new Set<Promise<void>>()
   const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text

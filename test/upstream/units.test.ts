@@ -4,13 +4,11 @@ import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { Fault } from '../../src/mcp/index.ts'
 import { createSeveral } from '../../src/upstream/aggregate/several.ts'
-import { createBackoff } from '../../src/upstream/backoff.ts'
 import { canonical } from '../../src/upstream/bridge/meta.ts'
 import { encodeHeader } from '../../src/upstream/bridge/modern-http.ts'
 import { createPark } from '../../src/upstream/bridge/pending-input.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
 import { oneLine } from '../../src/upstream/transport/channel.ts'
-import { eventParser, type ServerEvent } from '../../src/upstream/transport/events.ts'
 import { idInEnds, lineSplitter } from '../../src/upstream/transport/lines.ts'
 
 /** A text cut into pieces at any places. */
@@ -18,50 +16,6 @@ const pieces = (text: string, cuts: number[]) => {
   const at = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
   return [0, ...at].map((start, i) => text.slice(start, at[i] ?? text.length))
 }
-
-test('server-sent events come out the same however their text is cut', () => {
-  const end = fc.constantFrom('\n', '\r\n', '\r')
-  const line = fc.stringMatching(/^[^\r\n]{0,20}$/)
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(line, fc.array(line, { minLength: 1, maxLength: 3 }))),
-      end,
-      fc.array(fc.nat()),
-      (events, br, cuts) => {
-        const text = events
-          .map(
-            ([event, data]) =>
-              `event: ${event}${br}: a comment${br}${data.map((each) => `data: ${each}${br}`).join('')}${br}`,
-          )
-          .join('')
-        const found: ServerEvent[] = []
-        const parse = eventParser(
-          1000,
-          (event) => found.push(event),
-          () => assert.fail('too large'),
-        )
-        for (const piece of pieces(text, cuts)) parse(piece)
-        assert.deepEqual(
-          found,
-          events.map(([event, data]) => ({ event: event || 'message', data: data.join('\n') })),
-        )
-      },
-    ),
-  )
-})
-
-test('an event that is too large is dropped, and the next one is read', () => {
-  const found: string[] = []
-  let dropped = 0
-  const parse = eventParser(
-    20,
-    ({ data }) => found.push(data),
-    () => dropped++,
-  )
-  for (const piece of [`data: ${'x'.repeat(15)}`, 'y'.repeat(30), '\n\ndata: next\n\n']) parse(piece)
-  parse(`data: 0123456789\ndata: 0123456789\ndata: 0123456789\n\ndata: last\n\n`)
-  assert.deepEqual([found, dropped], [['next', 'last'], 2])
-})
 
 test('lines come out the same however their bytes are cut, and long ones as their ends', () => {
   fc.assert(
@@ -130,24 +84,6 @@ test('header values are ASCII and can be read back', () => {
       )
     }),
   )
-})
-
-test('what fails to start is tried again after ever longer pauses, and at once when it has worked', () => {
-  let now = 0
-  const backoff = createBackoff(() => now)
-  const pauses: number[] = []
-  for (let i = 0; i < 10; i++) {
-    backoff.failed('a', 'It broke')
-    const start = now
-    while (backoff.refusal('a')) now += 250
-    pauses.push(now - start)
-  }
-  assert.deepEqual(pauses, [0, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000])
-  backoff.failed('a', 'It broke')
-  assert.match(backoff.refusal('a') ?? '', /^It broke. It failed 11 times in a row; the next try is in 30 s$/)
-  assert.equal(backoff.refusal('b'), undefined)
-  backoff.worked('a')
-  assert.equal(backoff.refusal('a'), undefined)
 })
 
 test('a parked call is taken once, and expires', () => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, type Message, type RequestId } from '../../mcp/index.ts'
+import type { Backoff } from '../../net/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Restored } from '../backend/session-state.ts'
-import type { Backoff } from '../backoff.ts'
 import type { Channel, ChannelEvents } from '../transport/channel.ts'
 
 export type Request = Extract<Message, { kind: 'request' }>

@@ -1,4 +1,5 @@
-import { eventParser, type ServerEvent } from '../../../src/upstream/transport/events.ts'
+import { memory } from '../../../src/access/memory.ts'
+import { eventParser, type ServerEvent } from '../../../src/net/index.ts'
 import { createRandom } from '../random.ts'
 import { holds, type Target } from '../target.ts'
 
@@ -61,6 +62,7 @@ function collect(pieces: readonly string[], limit: number) {
     limit,
     (event) => void events.push(event),
     () => void tooLarge++,
+    memory.hold(),
   )
   for (const piece of pieces) parser(piece)
   return { events, tooLarge }
