@@ -1,32 +1,39 @@
-import { Socket } from 'node:net'
-import { Kysely, type Migration, Migrator, MysqlDialect, PostgresDialect, sql } from 'kysely'
+import { type Dialect, Kysely, type Migration, Migrator, sql } from 'kysely'
+import { requirePackages } from './packages.ts'
+import { faultOf, messageOf } from './sql-faults.ts'
+import { StoreError } from './store-error.ts'
 
 export type DatabaseType = 'postgres' | 'mysql'
 
-/** Connections that a process keeps to a database at the most. */
-const POOL_SIZE = 4
-/** Milliseconds to connect. */
-const CONNECT_TIMEOUT = 5_000
-/** Milliseconds that the server works at a statement, or waits for a row's lock, at the most. */
-const STATEMENT_TIMEOUT = 10_000
-/** Milliseconds for one call of `run`, after which its connections are given up. */
-const CALL_TIMEOUT = 20_000
-/** Milliseconds that a connection to PostgreSQL is kept without work; MySQL's servers end them themselves. */
-const IDLE_TIMEOUT = 60_000
+/** How a process uses a database. Times are milliseconds. */
+export interface Limits {
+  /** Connections at most. */
+  connections: number
+  /** To connect, or to wait until a connection is free. */
+  connect: number
+  /** That the server works at one statement, or waits for a row's lock. */
+  statement: number
+  /** That the answer to a statement is waited for; then the connection is given up. */
+  answer: number
+  /** For one call of `run`. */
+  call: number
+  /** After which a connection without work is closed. */
+  idle: number
+}
 
-/**
- * `unreachable`: no connection, or it broke, or no answer in time: whether a change was made is not known, and a
- * later call may work; `failed`: the server refused. The message holds no credential.
- */
-export class DatabaseError extends Error {
-  override name = 'DatabaseError'
-  constructor(
-    readonly kind: 'unreachable' | 'failed',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
+export const LIMITS: Limits = {
+  connections: 10,
+  connect: 5_000,
+  statement: 10_000,
+  answer: 15_000,
+  call: 20_000,
+  idle: 30_000,
+}
+
+/** Connections to a server, and how to break all of them off at once. */
+export interface Connections {
+  dialect: Dialect
+  destroy(): void
 }
 
 /** A database of a server; whoever opened it closes it. */
@@ -34,202 +41,176 @@ export interface Database<T> {
   /** Type, host and name, such as `postgres://db.example.com/plantgw`. */
   label: string
   /**
-   * Works on the database, migrated to the latest. Connects at the first call and again after the connection was lost.
-   * @param again the work only reads, so it is done once more where the connection turns out to be broken
-   * @throws DatabaseError
+   * Brings the tables up to date, once. Of processes that start at the same time one does it, under the migrator's
+   * lock, and the others wait. Where there is nothing to do no right to change tables is needed.
+   * @throws StoreError
    */
-  run<R>(work: (db: Kysely<T>) => Promise<R>, again?: boolean): Promise<R>
-  /** Says good-bye to the server; what is under way for longer than a second is broken off. May be called twice. */
-  close(): Promise<void>
+  migrate(): Promise<void>
+  /**
+   * Works on the database, migrated to the latest. Connects at the first call and again after a connection was lost.
+   * A statement that the server undid for another one's sake makes the work start again.
+   * @param reads the work only reads: it is done again where the connection turns out to be broken
+   * @throws StoreError `unreachable`, `refused`, `full`, `closed` or `failed`
+   */
+  run<R>(work: (db: Kysely<T>) => Promise<R>, reads?: boolean): Promise<R>
+  /**
+   * Lets the calls of `run` end, and closes the connections. May be called twice.
+   * @param patience milliseconds after which what is still under way is broken off, default 1,000
+   */
+  close(patience?: number): Promise<void>
 }
 
-/** A pool of connections, and how to break them all off at once. */
-interface Pool<T> {
-  db: Kysely<T>
-  migrated?: Promise<void>
-  abort(): void
+export interface DatabaseOptions {
+  type: DatabaseType
+  /** With the credentials; names a database. */
+  url: string
+  /** Begins the names of the tables that hold which migrations were made. */
+  name: string
+  migrations: Record<string, Migration>
+  limits: Limits
 }
 
-/**
- * @param url of the type, with the credentials, naming a database
- * @param name begins the names of the tables that hold which migrations were made
- */
-export function openDatabase<T>(
-  type: DatabaseType,
-  url: string,
-  name: string,
-  migrations: Record<string, Migration>,
-): Database<T> {
-  const label = labelOf(type, url)
-  let pool: Pool<T> | undefined
-  let closed = false
+/** Milliseconds that a migration may take, be it another process's. */
+const MIGRATION = 300_000
+/** Milliseconds for closing connections in good order, unless the caller has more patience. */
+const END_TIMEOUT = 1_000
+/** How often work is done whose statement the server undid for another one's sake. */
+const ATTEMPTS = 20
 
-  async function attempt<R>(work: (db: Kysely<T>) => Promise<R>): Promise<R> {
-    if (closed) throw new DatabaseError('failed', `${label} is closed`)
-    pool ??= type === 'postgres' ? postgresPool<T>(url) : mysqlPool<T>(url)
-    const own = pool
-    const done = (async () => {
-      own.migrated ??= migrate(own.db, name, migrations)
-      await own.migrated.catch((error) => {
-        delete own.migrated
-        throw error
-      })
-      return work(own.db)
-    })()
-    try {
-      return await inTime(done)
-    } catch (error) {
-      const failure = databaseError(label, error)
-      // What broke may have broken for the other connections too; they are made anew.
-      if (failure.kind === 'unreachable' && pool === own) {
-        pool = undefined
-        own.abort()
-        // Its timers too.
-        own.db.destroy().catch(() => {})
+/** @throws Error when a package for the type is not installed */
+export async function openDatabase<T>(options: DatabaseOptions): Promise<Database<T>> {
+  const { type, url, limits } = options
+  const connect = await connectorOf(type)
+  return new SqlDatabase<T>(connect(url, limits), options, () =>
+    connect(url, { ...limits, connections: 1, statement: MIGRATION, answer: MIGRATION }),
+  )
+}
+
+class SqlDatabase<T> implements Database<T> {
+  readonly label: string
+  readonly #connections: Connections
+  readonly #options: DatabaseOptions
+  readonly #patient: () => Connections
+  readonly #db: Kysely<T>
+  readonly #running = new Set<Promise<unknown>>()
+  #migrated: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(connections: Connections, options: DatabaseOptions, patient: () => Connections) {
+    this.label = labelOf(options.type, options.url)
+    this.#connections = connections
+    this.#options = options
+    this.#patient = patient
+    this.#db = new Kysely<T>({ dialect: connections.dialect })
+  }
+
+  migrate(): Promise<void> {
+    this.#migrated ??= migrate(this.#patient(), this.#options).catch((error) => {
+      this.#migrated = undefined
+      throw storeError(this.label, error)
+    })
+    return this.#migrated
+  }
+
+  async run<R>(work: (db: Kysely<T>) => Promise<R>, reads = false): Promise<R> {
+    for (let attempt = 1; ; attempt++) {
+      if (this.#closing) throw new StoreError('closed', `${this.label} is closed`)
+      const done = inTime(
+        this.migrate().then(() => work(this.#db)),
+        this.#options.limits.call,
+      )
+      this.#running.add(done)
+      try {
+        return await done
+      } catch (error) {
+        const fault = error instanceof StoreError ? error.kind : faultOf(error)
+        const broken = reads && fault === 'unreachable' && attempt === 1 && !(error instanceof TimeOut)
+        if (!broken && (fault !== 'retry' || attempt === ATTEMPTS)) throw storeError(this.label, error)
+      } finally {
+        this.#running.delete(done)
       }
-      throw failure
     }
   }
 
-  return {
-    label,
-    async run(work, again = false) {
-      try {
-        return await attempt(work)
-      } catch (error) {
-        const retry = again && error instanceof DatabaseError && error.kind === 'unreachable'
-        if (!retry || error.cause instanceof TimeOut) throw error
-        return attempt(work)
-      }
-    },
-    async close() {
-      closed = true
-      const own = pool
-      pool = undefined
-      if (own) await end(own)
-    },
+  close(patience?: number): Promise<void> {
+    const end = async () => {
+      await Promise.allSettled(this.#running)
+      await this.#db.destroy()
+    }
+    this.#closing ??= endWith(this.#connections, end, patience)
+    return this.#closing
   }
 }
 
 /**
  * Connects, logs in and asks one harmless question; nothing is made or changed.
- * @throws DatabaseError
+ * @throws StoreError; Error when a package for the type is not installed
  */
 export async function ping(type: DatabaseType, url: string): Promise<void> {
-  const pool = type === 'postgres' ? postgresPool(url) : mysqlPool(url)
+  const connections = (await connectorOf(type))(url, LIMITS)
+  const db = new Kysely<unknown>({ dialect: connections.dialect })
   try {
-    await inTime(sql`select 1`.execute(pool.db))
+    await inTime(sql`select 1`.execute(db), LIMITS.call)
   } catch (error) {
-    throw databaseError(labelOf(type, url), error)
+    throw storeError(labelOf(type, url), error)
   } finally {
-    await end(pool)
+    await endWith(connections, () => db.destroy())
   }
 }
 
-/** Milliseconds for saying good-bye. */
-const END_TIMEOUT = 1_000
+/** Only the driver of the type is loaded. */
+async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Limits) => Connections> {
+  requirePackages(type)
+  return type === 'postgres'
+    ? (await import('./postgres.ts')).postgresServer
+    : (await import('./mysql.ts')).mysqlServer
+}
 
-async function end<T>({ db, abort }: Pool<T>): Promise<void> {
-  const limit = setTimeout(abort, END_TIMEOUT)
-  await db.destroy().catch(() => {})
+async function endWith(
+  connections: Connections,
+  end: () => Promise<void>,
+  patience = END_TIMEOUT,
+): Promise<void> {
+  const limit = setTimeout(() => connections.destroy(), patience)
+  await end().catch(() => {})
   clearTimeout(limit)
-  abort()
+  connections.destroy()
 }
 
-async function migrate<T>(db: Kysely<T>, name: string, migrations: Record<string, Migration>): Promise<void> {
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: async () => migrations },
-    migrationTableName: `${name}_migration`,
-    migrationLockTableName: `${name}_migration_lock`,
-  })
-  const { error } = await migrator.migrateToLatest()
-  if (error instanceof Error && /^corrupted migrations/.test(error.message))
-    throw new Error(`its tables were changed by a newer plantgw (${error.message})`)
-  if (error) throw error
-}
-
-function postgresPool<T>(url: string): Pool<T> {
-  const sockets = new Set<Socket>()
-  const dialect = new PostgresDialect({
-    async pool() {
-      const { default: pg } = await import('pg')
-      const pool = new pg.Pool({
-        connectionString: url,
-        max: POOL_SIZE,
-        connectionTimeoutMillis: CONNECT_TIMEOUT,
-        idleTimeoutMillis: IDLE_TIMEOUT,
-        statement_timeout: STATEMENT_TIMEOUT,
-        keepAlive: true,
-        application_name: 'plantgw',
-        // A command that is done ends although connections are kept.
-        allowExitOnIdle: true,
-        stream: () => tracked(sockets),
-      })
-      // A connection that breaks is taken out of the pool, and who uses it hears of it by that.
-      pool.on('error', () => {})
-      pool.on('connect', (client) => client.on('error', () => {}))
-      return pool
-    },
-  })
-  return {
-    db: new Kysely<T>({ dialect }),
-    abort() {
-      for (const socket of sockets) socket.destroy()
-    },
+async function migrate(connections: Connections, { type, name, migrations }: DatabaseOptions): Promise<void> {
+  const db = new Kysely<unknown>({ dialect: connections.dialect })
+  try {
+    const schema = type === 'postgres' ? await currentSchema(db) : undefined
+    const migrator = new Migrator({
+      db,
+      provider: { getMigrations: async () => migrations },
+      migrationTableName: `${name}_migration`,
+      migrationLockTableName: `${name}_migration_lock`,
+      ...(schema !== undefined && { migrationTableSchema: schema }),
+    })
+    const { error } = await migrator.migrateToLatest()
+    // Kysely names no kind: its message alone says that the table of migrations holds one that is not known here.
+    if (error instanceof Error && /previously executed migration .{0,200} is missing/.test(error.message))
+      throw new StoreError('failed', `the tables were made by a newer release of plantgw (${error.message})`)
+    if (error) throw error
+  } finally {
+    await endWith(connections, () => db.destroy())
   }
 }
 
-function tracked(sockets: Set<Socket>): Socket {
-  const socket = new Socket()
-  sockets.add(socket)
-  return socket.once('close', () => sockets.delete(socket))
-}
-
-function mysqlPool<T>(url: string): Pool<T> {
-  const connections = new Set<{ destroy(): void }>()
-  let aborted = false
-  const dialect = new MysqlDialect({
-    async pool() {
-      const { createPool } = await import('mysql2')
-      const pool = createPool({
-        uri: url.replace(/^mariadb:/i, 'mysql:'),
-        connectionLimit: POOL_SIZE,
-        connectTimeout: CONNECT_TIMEOUT,
-        enableKeepAlive: true,
-        charset: 'utf8mb4_bin',
-        supportBigNumbers: true,
-      })
-      pool.on('connection', (connection) => {
-        if (aborted) connection.destroy()
-        connections.add(connection)
-        connection.on('error', () => {})
-        connection.once('end', () => connections.delete(connection))
-      })
-      return pool
-    },
-    async onCreateConnection(connection) {
-      // Text that is too long is refused rather than cut, whatever the server's default.
-      const settings = `sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = ${STATEMENT_TIMEOUT / 1000}`
-      const { CompiledQuery } = await import('kysely')
-      await connection.executeQuery(CompiledQuery.raw(`set session ${settings}`))
-    },
-  })
-  return {
-    db: new Kysely<T>({ dialect }),
-    abort() {
-      aborted = true
-      for (const connection of connections) connection.destroy()
-    },
-  }
+/** The schema in which tables are made. */
+async function currentSchema(db: Kysely<unknown>): Promise<string | undefined> {
+  const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db)
+  return rows[0]?.schema ?? undefined
 }
 
 class TimeOut extends Error {}
 
-async function inTime<R>(work: Promise<R>): Promise<R> {
+async function inTime<R>(work: Promise<R>, milliseconds: number): Promise<R> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeOut(`no answer in ${CALL_TIMEOUT / 1000} s`)), CALL_TIMEOUT)
+    const late = () => reject(new TimeOut(`no answer in ${milliseconds / 1000} s`))
+    timer = setTimeout(late, milliseconds)
   })
   try {
     return await Promise.race([work, limit])
@@ -239,22 +220,11 @@ async function inTime<R>(work: Promise<R>): Promise<R> {
   }
 }
 
-/** Error codes of a connection that could not be made or broke: of Node, of PostgreSQL's servers, of MySQL's. */
-const UNREACHABLE =
-  /^(?:E(?:CONN\w+|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)|PROTOCOL_\w+|08\w{3}|57P0\d|53300|57014|ER_(?:CON_COUNT_ERROR|SERVER_SHUTDOWN|CONNECTION_KILLED|QUERY_INTERRUPTED|LOCK_WAIT_TIMEOUT))$/
-const BROKEN =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Can't add new command when connection is in closed state|Pool is closed|Cannot use a pool after)/
-
-function databaseError(label: string, error: unknown): DatabaseError {
-  if (error instanceof DatabaseError) return error
-  const cause = (error instanceof AggregateError ? (error.errors[0] ?? error) : error) as Error & {
-    code?: string
-    fatal?: boolean
-  }
-  const unreachable =
-    cause instanceof TimeOut || UNREACHABLE.test(cause.code ?? '') || BROKEN.test(cause.message)
-  const message = `${label}: ${cause.message || cause.code}`
-  return new DatabaseError(unreachable ? 'unreachable' : 'failed', message, { cause })
+function storeError(label: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const fault = faultOf(error)
+  const kind = fault === 'taken' || fault === 'retry' ? 'failed' : fault
+  return new StoreError(kind, `${label}: ${messageOf(error)}`, { cause: error })
 }
 
 function labelOf(type: DatabaseType, text: string): string {

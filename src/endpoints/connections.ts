@@ -1,5 +1,6 @@
 import type { Path, ReadConfiguration, RedisSettings, StorageSettings } from '../config/index.ts'
-import { type DatabaseType, ping } from '../durable/database.ts'
+import type { DatabaseType } from '../durable/database.ts'
+import { requirePackages } from '../durable/packages.ts'
 import type { Finding } from '../findings/index.ts'
 import { askRedis } from '../notify/redis.ts'
 import { openStore } from '../store/index.ts'
@@ -22,7 +23,7 @@ export async function connectionFindings(
   const found: Promise<Finding[]>[] = []
   const database = (place: PlacedSettings, type: DatabaseType, url: string, path: Path) =>
     found.push(
-      once(`${type} ${url}`, () => ping(type, url)).then((fault) =>
+      once(`${type} ${url}`, () => askDatabase(type, url)).then((fault) =>
         fault === undefined ? [] : [at(place, 'database-unreachable', path, fault, hintOf(fault))],
       ),
     )
@@ -55,6 +56,12 @@ export async function connectionFindings(
   return (await Promise.all(found)).flat()
 }
 
+async function askDatabase(type: DatabaseType, url: string): Promise<void> {
+  requirePackages(type)
+  const { ping } = await import('../durable/database.ts')
+  await ping(type, url)
+}
+
 /** Nothing is made where there is no file yet. */
 async function readFileStore(storage: StorageSettings): Promise<void> {
   const store = await openStore(storage, {})
@@ -67,6 +74,7 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
 
 /** What to look at first, by what the system, the servers and their clients say. */
 const HINTS: readonly [RegExp, string][] = [
+  [/npm install/, 'Optional packages are installed beside plantgw'],
   [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
   [/database .{0,200}does not exist|Unknown database/i, 'Create the database, or correct its name'],

@@ -1,5 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis'
 import { parseAddresses, type RedisSettings } from '../config/index.ts'
+import { requirePackages } from '../durable/packages.ts'
 
 /** Milliseconds to connect, and for the answer to a command. */
 const CONNECT_TIMEOUT = 5_000
@@ -19,9 +20,10 @@ export function brokerLabel({ addr, tls }: RedisSettings): string {
  * One connection, which is never made again by itself. In a Redis Cluster a message that one node is told reaches all of
  * them (https://redis.io/docs/latest/develop/pubsub/), so any node will do.
  * @param attempt which of several addresses comes first
- * @throws BrokerError
+ * @throws BrokerError; Error when ioredis is not installed
  */
 export async function connectRedis(settings: RedisSettings, attempt = 0): Promise<Redis> {
+  requirePackages('redis')
   const { Redis } = await import('ioredis')
   const addresses = parseAddresses(settings.addr) ?? []
   const first = addresses[attempt % addresses.length]

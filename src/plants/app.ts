@@ -3,11 +3,12 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
 import type { PlantSettings } from '../config/model.ts'
+import { StoreError } from '../durable/store-error.ts'
 import { Refusal, readNewPlant } from './body.ts'
 import { int64 } from './int64.ts'
 import { bodyOf, jsonArray } from './list.ts'
 import { description } from './openapi.ts'
-import { type Access, type PlantStore, StoreError } from './store.ts'
+import type { Access, PlantStore } from './store.ts'
 
 type Variables = { access: Access }
 type PlantsContext = Context<{ Variables: Variables }>
@@ -16,8 +17,15 @@ const STORE_ERRORS = {
   full: [507, 'The plant store has no space left: the change was not made.'],
   failed: [500, 'The plant store failed: no change was acknowledged.'],
   closed: [503, 'The plant store is shutting down: the change was not made.'],
-  unavailable: [503, 'The plant store cannot be reached at the moment: no change was acknowledged.'],
-} as const
+  unreachable: [503, 'The plant store cannot be reached at the moment: no change was acknowledged.'],
+} as const satisfies Record<string, [ContentfulStatusCode, string]>
+
+function answerOf(error: Error): readonly [ContentfulStatusCode, string] {
+  if (!(error instanceof StoreError)) return STORE_ERRORS.failed
+  // A server may refuse for the time of a failover, or of a change of passwords.
+  if (error.kind === 'refused') return STORE_ERRORS.unreachable
+  return Object.entries(STORE_ERRORS).find(([kind]) => kind === error.kind)?.[1] ?? STORE_ERRORS.failed
+}
 
 /**
  * The HTTP face of a plant store. Paths and methods are judged first, then the credential, then the rest;
@@ -63,7 +71,7 @@ export function plantsApp(
   app.notFound((c) => refuse(c, 404, 'There is nothing at this path.'))
   app.onError((error, c) => {
     onError(error)
-    const [status, message] = error instanceof StoreError ? STORE_ERRORS[error.kind] : STORE_ERRORS.failed
+    const [status, message] = answerOf(error)
     return refuse(c, status, message)
   })
   return app as unknown as Hono

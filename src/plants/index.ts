@@ -1,11 +1,12 @@
 import type { Hono } from 'hono'
 import type { PlantSettings, PlantStorage } from '../config/model.ts'
+import { requirePackages } from '../durable/packages.ts'
 import { plantsApp } from './app.ts'
 import { openFile } from './file.ts'
 import { lowdbStore } from './lowdb.ts'
 import type { PlantStore } from './store.ts'
 
-export { type Access, type NewPlant, type Plant, type PlantStore, PlantsError } from './store.ts'
+export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 
 /** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
 export interface Plants {
@@ -19,7 +20,8 @@ export interface Plants {
  * An absent file is an empty store; its folders are made, as are the tables of a database.
  * @param settings a file's path is used as it is, so it should be absolute
  * @param options `onError` is told of every operation that failed, for the log
- * @throws PlantsError when another process holds the file, or when it or the database is damaged or out of reach
+ * @throws StoreError when another process holds the file, or when it or the database is damaged or out of reach;
+ *   Error when a package for it is not installed
  */
 export async function openPlants(
   settings: PlantSettings,
@@ -31,9 +33,10 @@ export async function openPlants(
 
 async function openStore(storage: PlantStorage): Promise<PlantStore> {
   if (storage.type !== 'lowdb') {
-    // The drivers are loaded only where they are used.
-    const { openDatabase } = await import('./sql/open.ts')
-    return openDatabase(storage.type, storage.url)
+    // Kysely and the drivers are optional packages.
+    requirePackages(storage.type)
+    const { openSqlStore } = await import('./sql.ts')
+    return openSqlStore(storage.type, storage.url)
   }
   const file = await openFile(storage.file)
   const store = lowdbStore(file.adapter, file.snapshot)

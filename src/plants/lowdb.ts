@@ -1,7 +1,8 @@
 import { type Adapter, Low } from 'lowdb'
+import { StoreError } from '../durable/store-error.ts'
 import { giveWay } from '../template/turn.ts'
 import type { Snapshot, StoredPlant } from './format.ts'
-import { type Access, LIST_PIECE, type Plant, type PlantStore, StoreError } from './store.ts'
+import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 
 /** Changes the draft; false when there was nothing to change. */
 type Change = (draft: Map<bigint, StoredPlant>) => boolean

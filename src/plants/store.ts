@@ -35,24 +35,3 @@ export interface PlantStore {
   /** Ends what is under way, then refuses changes. May be called twice. */
   close(): Promise<void>
 }
-
-/**
- * What was not done. `full`: no space or quota left; `closed`: the store is closing; `unavailable`: the database
- * cannot be reached or does not answer in time, so that a change may have been made all the same; `failed`: anything
- * else. The message is for the operator, not for a client.
- */
-export class StoreError extends Error {
-  override name = 'StoreError'
-  constructor(
-    readonly kind: 'full' | 'failed' | 'closed' | 'unavailable',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
-}
-
-/** The store cannot be opened. The message names the file or database, what is wrong and the cure. */
-export class PlantsError extends Error {
-  override name = 'PlantsError'
-}

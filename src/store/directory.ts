@@ -3,6 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readConfigurations } from '../checks/index.ts'
 import { type Env, filesOf, LINT_CONFIG_FILE } from '../config/index.ts'
+import { StoreError, writeError } from '../durable/store-error.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
 import {
   byName,
@@ -14,8 +15,6 @@ import {
   type Snapshot,
   type StoredConfiguration,
   type StoredSummary,
-  StoreError,
-  writeError,
 } from './store.ts'
 import { serial } from './waiting-lock.ts'
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
-import { reachFile, replaceFile, syncFolder } from '../durable/replace.ts'
-import { StoreError, writeError } from './store.ts'
+import { reachFile, replaceFile, syncFolder } from '../durable/file.ts'
+import { StoreError, writeError } from '../durable/store-error.ts'
 import { withLock } from './waiting-lock.ts'
 
 /** Hidden files, which are never read as configurations. */

@@ -1,7 +1,8 @@
-import { open, rm } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { type Adapter, Low } from 'lowdb'
+import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
 import type { Lock } from '../durable/lock.ts'
-import { reachFile, replaceFile } from '../durable/replace.ts'
+import { StoreError, writeError } from '../durable/store-error.ts'
 import { type Entry, type History, read, write } from './format.ts'
 import {
   byName,
@@ -13,8 +14,6 @@ import {
   type Reason,
   type StoredConfiguration,
   type StoredSummary,
-  StoreError,
-  writeError,
 } from './store.ts'
 import { serial, withLock } from './waiting-lock.ts'
 
@@ -143,7 +142,7 @@ async function load(path: string, held: Held): Promise<Held> {
       const { ino, mtimeNs, size } = await file.stat({ bigint: true })
       const stamp = `${ino}-${mtimeNs}-${size}`
       if (stamp === held.stamp) return held
-      return { stamp, history: parse(path, await file.readFile()) }
+      return { stamp, history: decodeStore(`the store ${path}`, await file.readFile(), read) }
     } finally {
       await file.close()
     }
@@ -158,33 +157,10 @@ async function load(path: string, held: Held): Promise<Held> {
   }
 }
 
-function parse(path: string, bytes: Uint8Array): History {
-  try {
-    return read(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (error) {
-    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
-    throw new StoreError(
-      'damaged',
-      `the store ${path} is damaged or another kind of file: ${reason}; it was left as it is: ` +
-        'put a sound copy in its place, or move it away to begin with an empty store',
-    )
-  }
-}
-
 /** Resolves a `write` once it is durable. */
 function adapterOf(path: string, lock: Lock): Adapter<History> {
-  const temporary = `${path}.tmp`
   return {
     read: async () => (await load(path, ABSENT)).history,
-    async write(history) {
-      try {
-        if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)
-        await replaceFile(path, temporary, write(history))
-      } catch (error) {
-        // Whatever is left of a failed write only takes space, which may be what is missing.
-        await rm(temporary, { force: true }).catch(() => {})
-        throw writeError(path, error)
-      }
-    },
+    write: (history) => writeStore(path, lock, write(history)),
   }
 }

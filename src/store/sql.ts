@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { DatabaseError, type DatabaseType, openDatabase } from '../durable/database.ts'
+import { type DatabaseType, LIMITS, openDatabase } from '../durable/database.ts'
+import { StoreError } from '../durable/store-error.ts'
 import { listenForChanges, tellChange } from './listen.ts'
 import { migrations, type Row, type Tables } from './migrations.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type Reason,
   type StoredConfiguration,
   type StoredSummary,
-  StoreError,
 } from './store.ts'
 
 const COLUMNS = ['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'] as const
@@ -25,37 +25,39 @@ class Refused extends Error {
   }
 }
 
+/** A command or gateway needs few connections, and may keep them longer. */
+const OWN_LIMITS = { ...LIMITS, connections: 4, idle: 60_000 }
+
 /**
  * Configurations in a PostgreSQL or MySQL (MariaDB) database, in tables that begin with `plantgw_configuration`.
  * Connects at the first call.
  * @param url with the credentials
+ * @throws Error when a package for the type is not installed
  */
-export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
-  const database = openDatabase<Tables>(type, url, 'plantgw_configuration', migrations(type))
+export async function sqlStore(type: DatabaseType, url: string): Promise<ConfigurationStore> {
+  const name = 'plantgw_configuration'
+  const database = await openDatabase<Tables>({
+    type,
+    url,
+    name,
+    migrations: migrations(type),
+    limits: OWN_LIMITS,
+  })
   const { label } = database
-  let closed = false
-
-  async function run<R>(work: (db: Kysely<Tables>) => Promise<R>, again = true): Promise<R> {
-    if (closed) throw new StoreError('closed', `the store ${label} is closed`)
-    try {
-      return await database.run(work, again)
-    } catch (error) {
-      throw storeError(error, again)
-    }
-  }
+  const read = <R>(work: (db: Kysely<Tables>) => Promise<R>) => database.run(work, true)
 
   return {
     label,
     async list() {
-      const rows = await run((db) => db.selectFrom('plantgw_configuration').select(COLUMNS).execute())
+      const rows = await read((db) => db.selectFrom('plantgw_configuration').select(COLUMNS).execute())
       return rows.map(summary).sort(byName)
     },
     async get(name, version) {
-      const row = await run((db) => find(db, idOf(name), version))
+      const row = await read((db) => find(db, idOf(name), version))
       return row && stored(row, label)
     },
     readAll: () =>
-      run(async (db) => {
+      read(async (db) => {
         // One snapshot for both queries.
         const [revision, rows] = await db
           .transaction()
@@ -70,18 +72,18 @@ export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
     async apply(changes, reason, revision) {
       checkChanges(changes, reason)
       if (changes.length === 0) return { kind: 'applied', versions: [] }
-      return run(
-        (db) =>
-          transact(db, async (trx) => {
-            const outcome = await change(trx, changes, reason, revision)
-            if (type === 'postgres') await tellChange(trx)
-            return outcome
-          }),
-        false,
-      )
+      const write = (db: Kysely<Tables>) =>
+        transact(db, async (trx) => {
+          const outcome = await change(trx, changes, reason, revision)
+          if (type === 'postgres') await tellChange(trx)
+          return outcome
+        })
+      return database.run(write).catch((error) => {
+        throw unsure(error)
+      })
     },
     async history(name) {
-      const rows = await run((db) =>
+      const rows = await read((db) =>
         db
           .selectFrom('plantgw_configuration_version')
           .select(COLUMNS)
@@ -90,23 +92,19 @@ export function sqlStore(type: DatabaseType, url: string): ConfigurationStore {
           .orderBy('version', 'desc')
           .execute(),
       )
-      return rows.map((row) => ({ ...summary(row), deleted: Boolean(row.deleted) }))
+      return rows.map((row) => ({ ...summary(row), deleted: Number(row.deleted) === 1 }))
     },
-    revision: () => run(revisionOf),
+    revision: () => read(revisionOf),
     ...(type === 'postgres' && { listen: (then: () => void) => listenForChanges(url, then) }),
-    async close() {
-      closed = true
-      await database.close()
-    },
+    close: () => database.close(),
   }
 }
 
-function storeError(error: unknown, reading: boolean): unknown {
-  if (!(error instanceof DatabaseError)) return error
-  const { kind, message, cause } = error
-  const unknown = kind === 'unreachable' && !reading
-  const advice = unknown ? '; whether the change was made is not known: look before you repeat it' : ''
-  return new StoreError(kind, `${message}${advice}`, { cause })
+/** A change that broke off may have been made. */
+function unsure(error: unknown): unknown {
+  if (!(error instanceof StoreError) || error.kind !== 'unreachable') return error
+  const advice = 'it is not known whether the change was made: look before you repeat it'
+  return new StoreError(error.kind, `${error.message}; ${advice}`, { cause: error })
 }
 
 async function find(db: Kysely<Tables>, id: string, version: string | undefined) {

@@ -1,3 +1,4 @@
+import { StoreError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
 
 /** A configuration as it is stored, without its text. */
@@ -91,39 +92,6 @@ export interface ConfigurationStore {
   listen?(then: () => void): { close(): Promise<void> }
   /** May be called twice. */
   close(): Promise<void>
-}
-
-/**
- * Why a store did not do what it was asked. `unreachable`: no answer from the server; whether a change was made is
- * not known then; `locked`: another process writes; `damaged`: what is there is no store of this kind;
- * `full`: no space left; `invalid`: a change that cannot be stored; `unsupported`: not by this kind of store;
- * `closed`; `failed`: anything else. The message is for the operator and holds no credential.
- */
-export class StoreError extends Error {
-  override name = 'StoreError'
-  constructor(
-    readonly kind:
-      | 'unreachable'
-      | 'locked'
-      | 'damaged'
-      | 'full'
-      | 'invalid'
-      | 'unsupported'
-      | 'closed'
-      | 'failed',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
-}
-
-/** A fault of the file system as the stores report it. */
-export function writeError(path: string, error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  const { code, message } = error as NodeJS.ErrnoException
-  const kind = code === 'ENOSPC' || code === 'EDQUOT' ? 'full' : 'failed'
-  return new StoreError(kind, `cannot write ${path}: ${message}`, { cause: error })
 }
 
 /** Refuses what not every store could give back as it was. @throws StoreError */

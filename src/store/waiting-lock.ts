@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { acquireLock, type Lock } from '../durable/lock.ts'
-import { StoreError } from './store.ts'
+import { StoreError } from '../durable/store-error.ts'
 
 /** Milliseconds to wait for another writer, which needs a few for each change. */
 const PATIENCE = 15_000

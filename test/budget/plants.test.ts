@@ -7,10 +7,10 @@ import type { Hono } from 'hono'
 import { type CompiledQuery, Kysely } from 'kysely'
 import mysql from 'mysql2/promise'
 import { request } from 'undici'
+import type { Database } from '../../src/durable/database.ts'
+import { mysqlServer } from '../../src/durable/mysql.ts'
 import { lowdbStore } from '../../src/plants/lowdb.ts'
-import { mysqlDialect } from '../../src/plants/sql/mysql.ts'
-import { openDatabase } from '../../src/plants/sql/open.ts'
-import { sqlStore, type Tables } from '../../src/plants/sql/store.ts'
+import { openSqlStore, sqlStore, type Tables } from '../../src/plants/sql.ts'
 import type { PlantStore } from '../../src/plants/store.ts'
 import { appOn, memory, opened } from '../plants/helpers.ts'
 import { fill, PATIENT, SERVERS } from '../plants/servers.ts'
@@ -106,7 +106,7 @@ for (const [what, body] of bodies) {
 for (const { type, server, skip } of SERVERS) {
   test(`${type}: a list of ${COUNT} plants`, { skip }, async (t) => {
     const url = await ownDatabase(t, server)
-    const store = await openDatabase(type, url, PATIENT)
+    const store = await openSqlStore(type, url, PATIENT)
     t.after(() => store.close())
     await fill(type, url, COUNT)
     const address = await served(t, appOn(store))
@@ -117,14 +117,20 @@ for (const { type, server, skip } of SERVERS) {
 const server = SERVERS.find(({ type }) => type === 'mysql')!
 test('mysql: a page of an owner looks at no other entries', { skip: server.skip }, async (t) => {
   const url = await ownDatabase(t, server.server)
-  await (await openDatabase('mysql', url, PATIENT)).close()
+  await (await openSqlStore('mysql', url, PATIENT)).close()
   await fill('mysql', url, 20_000)
   const queries: CompiledQuery[] = []
   const db = new Kysely<Tables>({
-    dialect: mysqlDialect(url, PATIENT),
+    ...mysqlServer(url, PATIENT),
     log: ({ query }) => void queries.push(query),
   })
-  const store = sqlStore(db, 'mysql', url)
+  const database: Database<Tables> = {
+    label: url,
+    migrate: async () => {},
+    run: (work) => work(db),
+    close: () => db.destroy(),
+  }
+  const store = sqlStore(database, 'mysql', PATIENT)
   let count = 0
   for await (const plants of store.list({ caller: 'ann', access: 'own' })) count += plants.length
   await store.close()

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { LIST_PIECE, type Plant, type PlantStore, StoreError } from '../../src/plants/store.ts'
+import { StoreError } from '../../src/durable/store-error.ts'
+import { LIST_PIECE, type Plant, type PlantStore } from '../../src/plants/store.ts'
 import { listed } from './helpers.ts'
 
 export interface Opened {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Pool } from 'undici'
 import type { PlantStorage } from '../../src/config/model.ts'
-import { openPlants, PlantsError } from '../../src/plants/index.ts'
+import { StoreError } from '../../src/durable/store-error.ts'
+import { openPlants } from '../../src/plants/index.ts'
 import { ownDatabase } from '../support/services.ts'
 import { call, folder, TOKENS } from './helpers.ts'
 import { SERVERS } from './servers.ts'
@@ -144,7 +145,7 @@ test('lowdb: a second process is refused while the first one lives, and told whi
   const { child, create } = await served(t, storage)
   assert.equal(await create(1n), 200)
   await assert.rejects(openPlants({ basePath: '/', storage, tokens: TOKENS }), (error) => {
-    assert.ok(error instanceof PlantsError)
+    assert.ok(error instanceof StoreError)
     assert.ok(error.message.includes(file))
     assert.ok(error.message.includes(`process ${child.pid} `))
     return true

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Kysely, sql } from 'kysely'
-import { LIMITS, type Limits } from '../../src/plants/sql/limits.ts'
-import { mysqlDialect } from '../../src/plants/sql/mysql.ts'
-import { openDatabase } from '../../src/plants/sql/open.ts'
-import { postgresDialect } from '../../src/plants/sql/postgres.ts'
-import { type PlantStore, PlantsError, StoreError } from '../../src/plants/store.ts'
+import { LIMITS, type Limits } from '../../src/durable/database.ts'
+import { mysqlServer } from '../../src/durable/mysql.ts'
+import { postgresServer } from '../../src/durable/postgres.ts'
+import { StoreError } from '../../src/durable/store-error.ts'
+import { openSqlStore } from '../../src/plants/sql.ts'
+import type { PlantStore } from '../../src/plants/store.ts'
 import { proxyTo } from '../store/proxy.ts'
 import { ownDatabase, statement } from '../support/services.ts'
 import { appOn, call, listed } from './helpers.ts'
@@ -13,7 +14,7 @@ import { PATIENT, SERVERS } from './servers.ts'
 
 const ann = { caller: 'ann', access: 'own' } as const
 const plant = (id: number) => ({ id: BigInt(id), name: `${id}` })
-const isUnavailable = (error: unknown) => error instanceof StoreError && error.kind === 'unavailable'
+const isUnavailable = (error: unknown) => error instanceof StoreError && error.kind === 'unreachable'
 
 /** Tries again for as long as the store is unavailable: how long it takes to recover is the machine's affair. */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
@@ -21,7 +22,7 @@ async function eventually<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (!isUnavailable(error) && !(error instanceof PlantsError)) throw error
+      if (!isUnavailable(error) && !/^cannot open/.test(String((error as Error).message))) throw error
     }
   }
 }
@@ -31,15 +32,15 @@ for (const { type, server, skip } of SERVERS) {
     test(`${type}: ${name}`, { skip, timeout: 120_000 }, run)
 
   const opened = async (t: TestContext, url: string, limits: Limits = PATIENT): Promise<PlantStore> => {
-    const store = await eventually(() => openDatabase(type, url, limits))
+    const store = await eventually(() => openSqlStore(type, url, limits))
     t.after(() => store.close())
     return store
   }
 
   /** A statement's transaction, open until the function given back is called. */
   const holding = async (url: string, text: string): Promise<() => Promise<void>> => {
-    const dialect = type === 'postgres' ? postgresDialect : mysqlDialect
-    const db = new Kysely<unknown>({ dialect: dialect(url, PATIENT) })
+    const server = type === 'postgres' ? postgresServer : mysqlServer
+    const db = new Kysely<unknown>(server(url, PATIENT))
     const transaction = await db.startTransaction().execute()
     await sql.raw(text).execute(transaction)
     return async () => {
@@ -124,7 +125,7 @@ for (const { type, server, skip } of SERVERS) {
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
       )
     else {
-      const db = new Kysely<unknown>({ dialect: mysqlDialect(server, PATIENT) })
+      const db = new Kysely<unknown>(mysqlServer(server, PATIENT))
       const list = sql<{ id: string }>`select id from information_schema.processlist where db = ${name}`
       for (const { id } of (await list.execute(db)).rows) await statement(server, `kill ${Number(id)}`)
       await db.destroy()
@@ -152,7 +153,7 @@ for (const { type, server, skip } of SERVERS) {
   check('of several that start at once on an empty database each finds the tables', async (t) => {
     for (let round = 0; round < 3; round++) {
       const url = await ownDatabase(t, server)
-      const stores = await Promise.all(Array.from({ length: 6 }, () => openDatabase(type, url, PATIENT)))
+      const stores = await Promise.all(Array.from({ length: 6 }, () => openSqlStore(type, url, PATIENT)))
       for (const store of stores) t.after(() => store.close())
       const outcomes = await Promise.all(stores.map((store) => store.create(ann, plant(1))))
       assert.deepEqual(outcomes.sort(), ['created', ...Array(5).fill('taken')])
@@ -165,9 +166,9 @@ for (const { type, server, skip } of SERVERS) {
     await (await opened(t, url)).create(ann, plant(1))
     const row = `insert into plantgw_plants_migration (name, timestamp) values ('9999_later', 'now')`
     await statement(url, row)
-    await assert.rejects(openDatabase(type, url, PATIENT), (error: Error) => {
-      assert.ok(error instanceof PlantsError)
-      assert.match(error.message, /was made by a later release/)
+    await assert.rejects(openSqlStore(type, url, PATIENT), (error: Error) => {
+      assert.ok(error instanceof StoreError)
+      assert.match(error.message, /were made by a newer release/)
       return true
     })
     await statement(url, `delete from plantgw_plants_migration where name = '9999_later'`)
@@ -179,14 +180,14 @@ for (const { type, server, skip } of SERVERS) {
     const absent = new URL(proxy.url)
     absent.pathname = '/plantgw_test_absent'
     await assert.rejects(
-      openDatabase(type, absent.href, PATIENT),
+      openSqlStore(type, absent.href, PATIENT),
       /cannot open .*plantgw_test_absent.*storage\.url/,
     )
     await proxy.stop()
     absent.username = 'me'
     absent.password = 's3cret'
-    await assert.rejects(openDatabase(type, absent.href, PATIENT), (error: Error) => {
-      assert.ok(error instanceof PlantsError)
+    await assert.rejects(openSqlStore(type, absent.href, PATIENT), (error: Error) => {
+      assert.ok(error instanceof StoreError)
       assert.match(error.message, /ECONNREFUSED/)
       assert.ok(error.message.includes(`${type}://${absent.host}/plantgw_test_absent`))
       assert.ok(!error.message.includes('s3cret'))
@@ -204,7 +205,7 @@ for (const { type, server, skip } of SERVERS) {
     const limited = new URL(url)
     limited.username = user
     limited.password = 'pw'
-    await assert.rejects(openDatabase(type, limited.href, PATIENT), PlantsError)
+    await assert.rejects(openSqlStore(type, limited.href, PATIENT), StoreError)
     await opened(t, url)
     const tables = postgres ? 'all tables in schema public' : `${name}.*`
     await statement(url, `grant select, insert, update, delete on ${tables} to ${user}`)
@@ -226,7 +227,7 @@ test('postgres: a commit is on disk before it is acknowledged, whatever the defa
     ['remote_apply', 'remote_apply'],
   ]) {
     await statement(url, `alter database ${name} set synchronous_commit = ${given}`)
-    const db = new Kysely<unknown>({ dialect: postgresDialect(url, LIMITS) })
+    const db = new Kysely<unknown>(postgresServer(url, LIMITS))
     t.after(() => db.destroy())
     const { rows } = await sql`select current_setting('synchronous_commit') as is,
       current_setting('statement_timeout') as timeout`.execute(db)
@@ -241,11 +242,11 @@ test('postgres: a database that cannot hold every text is refused', { skip: post
   t.after(() => statement(postgres!.server, `drop database ${name} with (force)`))
   const latin = new URL(url)
   latin.pathname = `/${name}`
-  await assert.rejects(openDatabase('postgres', latin.href, PATIENT), /has the encoding LATIN1/)
+  await assert.rejects(openSqlStore('postgres', latin.href, PATIENT), /has the encoding LATIN1/)
 })
 
 test('mysql: a session does not depend on the defaults of the server', { skip: mysql!.skip }, async (t) => {
-  const db = new Kysely<unknown>({ dialect: mysqlDialect(await ownDatabase(t, mysql!.server), LIMITS) })
+  const db = new Kysely<unknown>(mysqlServer(await ownDatabase(t, mysql!.server), LIMITS))
   t.after(() => db.destroy())
   const { rows } = await sql`select @@session.autocommit as autocommit, @@session.sql_mode as mode,
     @@session.innodb_lock_wait_timeout as lock_wait`.execute(db)
@@ -253,7 +254,7 @@ test('mysql: a session does not depend on the defaults of the server', { skip: m
     { autocommit: '1', mode: 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', lock_wait: '10' },
   ])
   const slow = new Kysely<unknown>({
-    dialect: mysqlDialect(await ownDatabase(t, mysql!.server), { ...PATIENT, statement: 200 }),
+    ...mysqlServer(await ownDatabase(t, mysql!.server), { ...PATIENT, statement: 200 }),
   })
   t.after(() => slow.destroy())
   const { rows: slept } = await sql`select sleep(60) as interrupted`.execute(slow).catch((error) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultOf } from '../../src/plants/sql/faults.ts'
-import { openDatabase } from '../../src/plants/sql/open.ts'
-import { messageOf } from '../../src/plants/sql/store.ts'
+import { faultOf, messageOf } from '../../src/durable/sql-faults.ts'
+import { openSqlStore } from '../../src/plants/sql.ts'
 import { ownDatabase } from '../support/services.ts'
 import { PATIENT, SERVERS } from './servers.ts'
 
@@ -11,21 +10,25 @@ test('what a server or a connection says is told apart', () => {
   const mysql = (errno: number, sqlState: string) => ({ errno, sqlState, code: 'ER_SOMETHING' })
   const away = [new Error('Connection terminated unexpectedly'), { code: 'ECONNREFUSED' }, { code: '23505' }]
   const cases: [object, ReturnType<typeof faultOf>][] = [
-    ...away.map((error) => [error, 'unavailable'] as [object, 'unavailable']),
-    [postgres('57P01'), 'unavailable'],
-    [postgres('57014'), 'unavailable'],
-    [postgres('08006'), 'unavailable'],
-    [postgres('25006'), 'unavailable'],
-    [postgres('53300'), 'unavailable'],
+    ...away.map((error) => [error, 'unreachable'] as [object, 'unreachable']),
+    [postgres('57P01'), 'unreachable'],
+    [postgres('57014'), 'unreachable'],
+    [postgres('08006'), 'unreachable'],
+    [postgres('25006'), 'unreachable'],
+    [postgres('53300'), 'unreachable'],
+    [postgres('28P01'), 'refused'],
+    [postgres('3D000'), 'refused'],
+    [mysql(1045, '28000'), 'refused'],
+    [mysql(1049, '42000'), 'refused'],
     [postgres('53100'), 'full'],
     [postgres('40001'), 'retry'],
     [postgres('40P01'), 'retry'],
     [postgres('42P01'), 'failed'],
     [postgres('57000'), 'failed'],
-    [mysql(1040, '08004'), 'unavailable'],
-    [mysql(1053, '08S01'), 'unavailable'],
-    [mysql(1205, 'HY000'), 'unavailable'],
-    [mysql(1290, 'HY000'), 'unavailable'],
+    [mysql(1040, '08004'), 'unreachable'],
+    [mysql(1053, '08S01'), 'unreachable'],
+    [mysql(1205, 'HY000'), 'unreachable'],
+    [mysql(1290, 'HY000'), 'unreachable'],
     [mysql(1114, 'HY000'), 'full'],
     [mysql(1213, '40001'), 'retry'],
     [mysql(1062, '23000'), 'taken'],
@@ -48,7 +51,7 @@ for (const { type, server, skip } of SERVERS)
     const schemes = type === 'postgres' ? ['postgres', 'postgresql'] : ['mysql', 'mariadb']
     const url = await ownDatabase(t, server)
     for (const scheme of schemes) {
-      const store = await openDatabase(type, url.replace(/^\w+/, scheme), PATIENT)
+      const store = await openSqlStore(type, url.replace(/^\w+/, scheme), PATIENT)
       assert.equal(await store.delete({ caller: 'ann', access: 'all' }, 1n), false)
       await store.close()
     }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openFile, storeError } from '../../src/plants/file.ts'
-import { openPlants, PlantsError } from '../../src/plants/index.ts'
+import { StoreError, writeError } from '../../src/durable/store-error.ts'
+import { openFile } from '../../src/plants/file.ts'
+import { openPlants } from '../../src/plants/index.ts'
 import { call, folder, TOKENS } from './helpers.ts'
 
 const ann = { basePath: '/', tokens: TOKENS }
@@ -71,7 +72,7 @@ for (const [what, content, reason] of DAMAGED)
     const file = join(home, 'plants.json')
     await writeFile(file, content)
     await assert.rejects(openPlants({ ...ann, storage: lowdb(file) }), (error) => {
-      assert.ok(error instanceof PlantsError)
+      assert.ok(error instanceof StoreError)
       assert.ok(error.message.includes(file))
       assert.match(error.message, reason)
       assert.match(error.message, /move it away/)
@@ -90,7 +91,7 @@ test('a path that cannot be a file is refused with its name', async (t) => {
   )
   await mkdir(join(home, 'dir'))
   await assert.rejects(openPlants({ ...ann, storage: lowdb(join(home, 'dir')) }), (error: Error) => {
-    return error instanceof PlantsError && error.message.includes(join(home, 'dir'))
+    return error instanceof StoreError && error.message.includes(join(home, 'dir'))
   })
 })
 
@@ -156,6 +157,6 @@ test('a file is fsynced before it gets its name, and the folder after', async (t
 })
 
 test('no space and no quota are told apart from other faults', () => {
-  const kind = (code: string) => storeError('p', Object.assign(new Error(code), { code })).kind
+  const kind = (code: string) => writeError('p', Object.assign(new Error(code), { code })).kind
   assert.deepEqual(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].map(kind), ['full', 'full', 'failed', 'failed'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { StoreError } from '../../src/durable/store-error.ts'
 import { isPlantsPath } from '../../src/plants/index.ts'
-import { StoreError } from '../../src/plants/store.ts'
 import { appOn, type Call, call, failing, memory, opened } from './helpers.ts'
 
 /** Status and the message of the Error body, which must be well formed. */
@@ -283,7 +283,7 @@ test('a store that cannot write is 500, 507 or 503, is logged, and tells a clien
     [new StoreError('full', '/secret is full'), 507],
     [new StoreError('failed', '/secret failed'), 500],
     [new StoreError('closed', '/secret'), 503],
-    [new StoreError('unavailable', '/secret is away'), 503],
+    [new StoreError('unreachable', '/secret is away'), 503],
     [new RangeError('/secret bug'), 500],
   ] as const) {
     const logged: Error[] = []

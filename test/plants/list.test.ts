@@ -6,10 +6,11 @@ import { serve } from '@hono/node-server'
 import fc from 'fast-check'
 import type { Hono } from 'hono'
 import { request } from 'undici'
+import { StoreError } from '../../src/durable/store-error.ts'
 import { jsonArray } from '../../src/plants/list.ts'
 import { lowdbStore } from '../../src/plants/lowdb.ts'
-import { openDatabase } from '../../src/plants/sql/open.ts'
-import { type Plant, type PlantStore, StoreError } from '../../src/plants/store.ts'
+import { openSqlStore } from '../../src/plants/sql.ts'
+import type { Plant, PlantStore } from '../../src/plants/store.ts'
 import { ownDatabase } from '../support/services.ts'
 import { appOn, call, failing, memory } from './helpers.ts'
 import { fill, PATIENT, SERVERS } from './servers.ts'
@@ -59,7 +60,7 @@ const kinds: { type: string; skip: string | false; open: (t: TestContext) => Pro
     skip,
     open: async (t: TestContext) => {
       const url = await ownDatabase(t, server)
-      const store = await openDatabase(type, url, { ...PATIENT, connections: 2, connect: 5_000 })
+      const store = await openSqlStore(type, url, { ...PATIENT, connections: 2, connect: 5_000 })
       t.after(() => store.close())
       await fill(type, url, COUNT)
       return store
@@ -120,7 +121,7 @@ function breaking(count: number, error: Error): PlantStore {
 
 test('a fault in the midst of a list ends the connection before the end of the body, and is logged', async (t) => {
   const printed = t.mock.method(console, 'error', () => {})
-  const error = new StoreError('unavailable', '/secret')
+  const error = new StoreError('unreachable', '/secret')
   const logged: Error[] = []
   const app = appOn(breaking(5, error), (seen) => logged.push(seen))
   const answer = await request(await served(t, app), { headers })
@@ -166,7 +167,7 @@ test('a client that goes away while a piece is read is no fault of the store', a
 
 test('a fault before the second piece of the text is an answer of its own', async () => {
   for (const count of [0, 1]) {
-    const answer = await call(appOn(breaking(count, new StoreError('unavailable', 'away'))), '/plants')
+    const answer = await call(appOn(breaking(count, new StoreError('unreachable', 'away'))), '/plants')
     assert.equal(answer.status, 503)
     assert.equal(((await answer.json()) as { error: number }).error, 503)
   }

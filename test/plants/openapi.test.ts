@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Hono } from 'hono'
-import { StoreError } from '../../src/plants/store.ts'
+import { StoreError } from '../../src/durable/store-error.ts'
 import { appOn, type Call, call, failing, memory } from './helpers.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whether the document has a shape is what is tested here
@@ -125,12 +125,12 @@ test('every answer it describes is given, and every answer given is described', 
     await create({ token, body: fern })
     await remove('1', { token })
   }
-  for (const kind of ['full', 'failed', 'closed', 'unavailable'] as const) {
+  for (const kind of ['full', 'failed', 'closed', 'unreachable'] as const) {
     const on = failingWith(kind)
     await create({ body: fern, on })
     await remove('1', { on })
   }
-  for (const kind of ['failed', 'unavailable'] as const) await list({ on: failingWith(kind) })
+  for (const kind of ['failed', 'unreachable'] as const) await list({ on: failingWith(kind) })
 
   const promised = Object.entries<Node>(document.paths).flatMap(([path, item]) =>
     Object.entries<Node>(item).flatMap(([method, { responses }]) =>

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { LIMITS, type Limits } from '../../src/plants/sql/limits.ts'
-import type { DatabaseType } from '../../src/plants/sql/migrations.ts'
+import { type DatabaseType, LIMITS, type Limits } from '../../src/durable/database.ts'
 import { mysqlUrl, postgresUrl, skipUnless, statement } from '../support/services.ts'
 
 /** The servers of the tests, and why one is left out. */
@@ -10,7 +9,13 @@ export const SERVERS: { type: DatabaseType; server: string; skip: string | false
 ]
 
 /** A slow machine changes no outcome. */
-export const PATIENT: Limits = { ...LIMITS, connect: 60_000, statement: 60_000, answer: 60_000 }
+export const PATIENT: Limits = {
+  ...LIMITS,
+  connect: 60_000,
+  statement: 60_000,
+  answer: 60_000,
+  call: 120_000,
+}
 
 /** Gives `ann` plants with the ids and names 0, 1, … in a database without plants. */
 export async function fill(type: DatabaseType, url: string, count: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { openDatabase } from '../../src/plants/sql/open.ts'
+import { openSqlStore } from '../../src/plants/sql.ts'
 import { ownDatabase } from '../support/services.ts'
 import { contract } from './contract.ts'
 import { PATIENT, SERVERS } from './servers.ts'
@@ -9,13 +9,13 @@ for (const { type, server, skip } of SERVERS) {
   else
     contract(type, async (t) => {
       const url = await ownDatabase(t, server)
-      let store = await openDatabase(type, url, PATIENT)
+      let store = await openSqlStore(type, url, PATIENT)
       t.after(() => store.close())
       return {
         store,
         async reopen() {
           await store.close()
-          store = await openDatabase(type, url, PATIENT)
+          store = await openSqlStore(type, url, PATIENT)
           return store
         },
       }

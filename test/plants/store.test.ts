@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { StoreError } from '../../src/durable/store-error.ts'
 import { openFile } from '../../src/plants/file.ts'
 import { lowdbStore } from '../../src/plants/lowdb.ts'
-import { StoreError } from '../../src/plants/store.ts'
 import { contract } from './contract.ts'
 import { deferred, folder, listed, memory } from './helpers.ts'
 

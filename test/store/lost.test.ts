@@ -31,7 +31,7 @@ for (const { type, make, skip = false } of KINDS) {
       )
       await assert.rejects(
         store.apply([put('b')], { author: 'x' }),
-        unreachable(/not known: look before you/),
+        unreachable(/not known whether the change was made: look before you/),
       )
       await proxy.start()
       assert.deepEqual(
@@ -102,7 +102,7 @@ for (const { type, make, skip = false } of KINDS) {
     await statement(settings.url, migration)
     const older = await another(t, settings)
     await assert.rejects(older.list(), (error: Error) => {
-      return error instanceof StoreError && error.kind === 'failed' && /newer plantgw/.test(error.message)
+      return error instanceof StoreError && error.kind === 'failed' && /newer release/.test(error.message)
     })
   })
 
@@ -115,7 +115,7 @@ for (const { type, make, skip = false } of KINDS) {
     const store = await another(t, { type, url: url.href })
     await assert.rejects(store.list(), (error: Error) => {
       assert.ok(error instanceof StoreError)
-      assert.equal(error.kind, 'failed')
+      assert.equal(error.kind, 'refused')
       assert.match(error.message, /nobody/)
       assert.doesNotMatch(error.message, /s3cret/)
       return true

@@ -1,7 +1,8 @@
+import { Socket } from 'node:net'
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import { faultOf } from './faults.ts'
-import type { Limits } from './limits.ts'
+import type { Connections, Limits } from './database.ts'
+import { faultOf } from './sql-faults.ts'
 
 /** A server may be set to acknowledge before a change is on disk; any other setting is left as it is. */
 const sessionOf = ({ statement }: Limits) =>
@@ -9,11 +10,17 @@ const sessionOf = ({ statement }: Limits) =>
   case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`
 
 /** Kysely on PostgreSQL. Connections are made when they are needed; broken ones are never used again. */
-export function postgresDialect(url: string, limits: Limits): PostgresDialect {
-  return new PostgresDialect({ pool: async () => postgresPool(url, limits) })
+export function postgresServer(url: string, limits: Limits): Connections {
+  const sockets = new Set<Socket>()
+  return {
+    dialect: new PostgresDialect({ pool: async () => poolOf(url, limits, sockets) }),
+    destroy() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
 }
 
-function postgresPool(url: string, limits: Limits): PostgresPool {
+function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'plantgw',
@@ -22,6 +29,13 @@ function postgresPool(url: string, limits: Limits): PostgresPool {
     idleTimeoutMillis: limits.idle,
     query_timeout: limits.answer,
     keepAlive: true,
+    // A command that is done ends although connections are kept.
+    allowExitOnIdle: true,
+    stream() {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
     onConnect: async (client) => {
       // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
       client.on('error', () => {})
@@ -42,7 +56,7 @@ function guarded(client: pg.PoolClient): PostgresPoolClient {
     try {
       return await client.query(text, [...parameters])
     } catch (error) {
-      if (faultOf(error) === 'unavailable') broken = true
+      if (faultOf(error) === 'unreachable') broken = true
       throw error
     }
   }

@@ -1,38 +1,55 @@
 import { MysqlDialect, type MysqlPool, type MysqlPoolConnection } from 'kysely'
 import mysql from 'mysql2'
-import { faultOf } from './faults.ts'
-import type { Limits } from './limits.ts'
+import type { Connections, Limits } from './database.ts'
+import { faultOf } from './sql-faults.ts'
 
 /** Kysely on MySQL and MariaDB. Connections are made when they are needed; broken ones are never used again. */
-export function mysqlDialect(url: string, limits: Limits): MysqlDialect {
-  return new MysqlDialect({ pool: async () => mysqlPool(url, limits) })
+export function mysqlServer(url: string, limits: Limits): Connections {
+  const open = new Set<{ destroy(): void }>()
+  let destroyed = false
+  const opened = (connection: mysql.PoolConnection) => {
+    if (destroyed) connection.destroy()
+    open.add(connection)
+    const gone = () => open.delete(connection)
+    // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
+    connection.on('error', gone).once('end', gone)
+  }
+  return {
+    // A pool has a timer from the beginning, so it is made when it is needed.
+    dialect: new MysqlDialect({ pool: async () => poolOf(url, limits, opened) }),
+    destroy() {
+      destroyed = true
+      for (const connection of open) connection.destroy()
+    },
+  }
 }
 
 type Callback = Parameters<MysqlPool['getConnection']>[0]
 
-function mysqlPool(url: string, limits: Limits): MysqlPool {
-  const pool = mysql.createPool({
-    uri: url,
-    connectionLimit: limits.connections,
-    connectTimeout: limits.connect,
-    maxIdle: 1,
-    idleTimeout: limits.idle,
-    enableKeepAlive: true,
-    // An int64 comes as text, for a double does not hold it.
-    supportBigNumbers: true,
-    bigNumberStrings: true,
-  })
+/** Its connections are set up before their first use, and waited for in time. */
+function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConnection) => void): MysqlPool {
+  const pool = mysql
+    .createPool({
+      uri: url,
+      connectionLimit: limits.connections,
+      connectTimeout: limits.connect,
+      maxIdle: 1,
+      idleTimeout: limits.idle,
+      enableKeepAlive: true,
+      charset: 'utf8mb4_bin',
+      // An int64 comes as text, for a double does not hold it.
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+    })
+    .on('connection', opened)
   const ready = new WeakSet<mysql.PoolConnection>()
 
-  /** A new connection is set up before its first use. */
   function prepare(connection: mysql.PoolConnection, callback: Callback): void {
     const done = () => callback(null, guarded(connection, limits))
     if (ready.has(connection)) {
       done()
       return
     }
-    // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
-    connection.on('error', () => {})
     ask(connection, sessionOf(limits), [], limits, (error) => {
       if (error) {
         connection.destroy()
@@ -82,7 +99,7 @@ function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolCon
   let broken = false
   const query = (text: string, values: readonly unknown[], callback: Answer) =>
     ask(connection, text, values, limits, (error, rows) => {
-      if (error && faultOf(error) === 'unavailable') broken = true
+      if (error && faultOf(error) === 'unreachable') broken = true
       callback(error, rows)
     })
   return {

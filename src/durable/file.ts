@@ -1,5 +1,7 @@
 import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { Lock } from './lock.ts'
+import { StoreError, writeError } from './store-error.ts'
 
 /**
  * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
@@ -45,4 +47,39 @@ export async function reachFile(given: string): Promise<string> {
   const path = resolve(given)
   await mkdir(dirname(path), { recursive: true })
   return realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
+}
+
+/**
+ * Replaces the file of a store, whose lock this process took.
+ * @throws StoreError
+ */
+export async function writeStore(path: string, lock: Lock, pieces: Iterable<string>): Promise<void> {
+  const temporary = `${path}.tmp`
+  try {
+    if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)
+    await replaceFile(path, temporary, pieces)
+  } catch (error) {
+    // Whatever is left of a failed write only takes space, which may be what is missing.
+    await rm(temporary, { force: true }).catch(() => {})
+    throw writeError(path, error)
+  }
+}
+
+/**
+ * What a store's file holds.
+ * @param name of the store, in the message
+ * @param read throws an Error that says what is wrong with the text
+ * @throws StoreError `damaged`
+ */
+export function decodeStore<T>(name: string, bytes: Uint8Array, read: (text: string) => T): T {
+  try {
+    return read(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
+    throw new StoreError(
+      'damaged',
+      `${name} is damaged or another kind of file: ${reason}; it was left as it is: ` +
+        'put a sound copy in its place, or move it away to begin with an empty store',
+    )
+  }
 }
