@@ -1,5 +1,15 @@
-import { branching, type Callable, calling, printing, type Run, ranging, sequence } from './exec.ts'
-import { compilePipe, compilePipeline, failing } from './expression.ts'
+import {
+  branching,
+  type Callable,
+  calling,
+  declaring,
+  printing,
+  type Run,
+  ranging,
+  sequence,
+  writing,
+} from './exec.ts'
+import { compilePipe, compilePipeline, mistake } from './expression.ts'
 import { ANYTHING, CONSTANT, type Flow, flowKey, someItem, TAINTED } from './flow.ts'
 import {
   type ActionNode,
@@ -40,23 +50,47 @@ export function compileTree(tree: Tree, compilation: Compilation, rules: PlaceRu
   const { changes } = compilation
   for (;;) {
     const { tainted, built } = changes
-    const run = compileOnce(tree, compilation, rules)
+    const run = new Compiler(tree, compilation, rules).compile()
     // What changes a map counts from the start, also for what was compiled before it was met.
     if (changes.tainted === tainted && changes.built === built) return run
   }
 }
 
-function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): Run {
-  const instances = new Map<string, Instance>()
+/** Compiles the tree once, with what is known so far of the changes of maps. */
+class Compiler {
+  private readonly instances = new Map<string, Instance>()
   /** Definitions that are being compiled. */
-  const running: string[] = []
-  let room = [tree.root, ...tree.definitions.values()].reduce((sum, list) => sum + lengthOf(list), COPIES)
+  private readonly running: string[] = []
+  /** Contexts at `break` and `continue`, for each range that is open. */
+  private readonly exits: { context: Context; span: Span }[][] = []
+  private room: number
 
-  const compileDefinition = (list: readonly Node[], dot: Flow, isRoot: boolean, start: Context): Instance => {
+  constructor(
+    private readonly tree: Tree,
+    private readonly compilation: Compilation,
+    private readonly rules: PlaceRules,
+  ) {
+    this.room = [tree.root, ...tree.definitions.values()].reduce((sum, list) => sum + lengthOf(list), COPIES)
+  }
+
+  compile(): Run {
+    const { rules, tree } = this
+    const dot: Flow = { tainted: true, form: 'text', path: [] }
+    const main = this.definition(tree.root, dot, true, rules.start)
+    rules.finish(main.end, tree.root)
+    return (state) => {
+      state.charge(main.cost)
+      state.vars = new Array(main.slots)
+      state.vars[0] = state.root
+      return main.run(state, state.root)
+    }
+  }
+
+  private definition(list: readonly Node[], dot: Flow, isRoot: boolean, start: Context): Instance {
     const flows: Flow[] = []
     for (let pass = 1; ; pass++) {
       const unit: Unit = {
-        ...compilation,
+        ...this.compilation,
         scope: ['$'],
         slotsOf: new Map([['$', [0]]]),
         slots: 1,
@@ -67,63 +101,59 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
         dollarIsRoot: isRoot,
       }
       flows[0] = flows[0] ?? dot
-      const body = compileList(list, unit, start)
-      compilation.dynamic ||= unit.dynamic
+      const body = this.list(list, unit, start)
+      this.compilation.dynamic ||= unit.dynamic
       if (!unit.unstable) return { run: body.run, slots: unit.slots, cost: body.cost, end: body.end }
       if (pass >= MAX_PASSES) flows.fill(ANYTHING, 1)
     }
   }
 
-  const instanceOf = (name: string, flow: Flow, atRoot: boolean, start: Context): Instance | undefined => {
-    const list = tree.definitions.get(name)
+  /** The definition as one call needs it; undefined when there is none of this name. */
+  private instanceOf(name: string, flow: Flow, atRoot: boolean, start: Context): Instance | undefined {
+    const list = this.tree.definitions.get(name)
     if (!list) return undefined
     let [dot, isRoot] = [flow, atRoot]
-    if (running.includes(name) || room < 0) {
+    if (this.running.includes(name) || this.room < 0) {
       // Paths that grow with each call would never end.
       dot = { ...someItem(dot), form: dot.form === 'raw' ? 'text' : dot.form }
       isRoot = false
     }
     const key = `${name}\n${isRoot} ${start}\n${flowKey(dot)}`
-    const known = instances.get(key)
+    const known = this.instances.get(key)
     if (known) return known
     // A recursive call is taken to end where it starts, which is checked below.
     const instance: Instance = { run: () => 0, slots: 1, cost: 1, end: start }
-    instances.set(key, instance)
-    room -= lengthOf(list) + 32
-    running.push(name)
-    const compiled = compileDefinition(list, dot, isRoot, start)
-    running.pop()
-    if (compiled.end !== start && compiled.end !== rules.dead && callsTemplates(list)) {
+    this.instances.set(key, instance)
+    this.room -= lengthOf(list) + 32
+    this.running.push(name)
+    const compiled = this.definition(list, dot, isRoot, start)
+    this.running.pop()
+    if (compiled.end !== start && compiled.end !== this.rules.dead && callsTemplates(list)) {
       const span = list[0] ?? { start: 0, end: 0 }
       const message = `template "${name}" calls itself and ends in a different context`
-      compilation.sink.add('context', span, message, 'let it begin and end in the same place')
+      this.contextError(span, message, 'let it begin and end in the same place')
     }
     return Object.assign(instance, compiled)
   }
 
-  function compileList(list: readonly Node[], unit: Unit, start: Context): Block {
+  private list(list: readonly Node[], unit: Unit, start: Context): Block {
     const runs: Run[] = []
     let context = start
     let cost = 0
     let text = ''
     const flush = () => {
-      if (text === '') return
-      const written = text
-      runs.push((state) => {
-        state.out += written
-        return 0
-      })
+      if (text !== '') runs.push(writing(text))
       text = ''
     }
     for (const node of list) {
       switch (node.type) {
         case 'text':
           text += node.text
-          context = rules.text(context, node.text, node)
+          context = this.rules.text(context, node.text, node)
           break
         case 'action': {
           cost++
-          const action = compileAction(node, unit, context, text)
+          const action = this.action(node, unit, context, text)
           text = ''
           runs.push(action.run)
           context = action.end
@@ -133,17 +163,14 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
         case 'continue': {
           flush()
           const signal = node.type === 'break' ? 1 : 2
-          exits[exits.length - 1]?.push({ context, span: node })
+          this.exits.at(-1)?.push({ context, span: node })
           runs.push(() => signal)
-          context = rules.dead
+          context = this.rules.dead
           break
         }
         default: {
           flush()
-          const block =
-            node.type === 'template'
-              ? compileTemplate(node, unit, context)
-              : compileBranch(node, unit, context)
+          const block = this.block(node, unit, context)
           runs.push(block.run)
           cost += 1 + (node.type === 'if' || node.type === 'with' ? block.cost : 0)
           context = block.end
@@ -154,71 +181,37 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
     return { run: sequence(runs), cost, end: context }
   }
 
-  /** Contexts at `break` and `continue`, for each range that is open. */
-  const exits: { context: Context; span: Span }[][] = []
-
-  function compileAction(
-    node: ActionNode,
-    unit: Unit,
-    context: Context,
-    before: string,
-  ): { run: Run; end: Context } {
+  private action(node: ActionNode, unit: Unit, context: Context, before: string): { run: Run; end: Context } {
     const { run, flow } = compilePipe(node.pipe, unit)
-    if (node.pipe.declarations.length > 0) {
-      return {
-        run: (state, dot) => {
-          state.out += before
-          state.at = node
-          run(state, dot)
-          return state.steps < state.look ? state.pause() : 0
-        },
-        end: context,
-      }
-    }
-    const { sink, end } = rules.value(context, flow, node)
+    if (node.pipe.declarations.length > 0) return { run: declaring(run, node, before), end: context }
+    const { sink, end } = this.rules.value(context, flow, node)
     return { run: printing(run, sink, node, before), end }
   }
 
-  function scoped<T>(unit: Unit, body: () => T): T {
-    const mark = unit.scope.length
-    const { dot, dotIsRoot } = unit
-    const result = body()
-    leaveScope(unit, mark)
-    unit.dot = dot
-    unit.dotIsRoot = dotIsRoot
-    return result
-  }
-
-  function compileBranch(node: BranchNode, unit: Unit, start: Context): Block {
+  private block(node: BranchNode | TemplateNode, unit: Unit, start: Context): Block {
+    if (node.type === 'template') return this.template(node, unit, start)
     return scoped(unit, () =>
-      node.type === 'range' ? compileRange(node, unit, start) : compileIf(node, unit, start),
+      node.type === 'range' ? this.range(node, unit, start) : this.branch(node, unit, start),
     )
   }
 
-  function compileIf(node: BranchNode, unit: Unit, start: Context): Block {
+  /** `if` and `with`. */
+  private branch(node: BranchNode, unit: Unit, start: Context): Block {
     const { run: test, flow } = compilePipe(node.pipe, unit)
     const inner = scoped(unit, () => {
       if (node.type === 'with') {
         unit.dot = flow
         unit.dotIsRoot = false
       }
-      return compileList(node.list, unit, start)
+      return this.list(node.list, unit, start)
     })
-    const other = node.elseList && scoped(unit, () => compileList(node.elseList!, unit, start))
-    const end = merge(inner.end, other?.end ?? start, node)
+    const other = node.elseList && scoped(unit, () => this.list(node.elseList!, unit, start))
+    const end = this.join(inner.end, other?.end ?? start, node)
     const cost = inner.cost + (other?.cost ?? 0)
     return { run: branching(test, inner.run, other?.run, node), cost, end }
   }
 
-  function merge(a: Context, b: Context, node: BranchNode): Context {
-    const joined = rules.join(a, b)
-    if (joined !== undefined) return joined
-    const message = `the branches of {{${node.type}}} end in different contexts: ${rules.name(a)} and ${rules.name(b)}`
-    compilation.sink.add('context', node, message, 'let all branches end in the same place')
-    return a
-  }
-
-  function compileRange(node: BranchNode, unit: Unit, start: Context): Block {
+  private range(node: BranchNode, unit: Unit, start: Context): Block {
     const { run: list, flow } = compilePipeline(node.pipe, unit)
     const item = someItem(flow)
     const variables = node.pipe.declarations.map(({ name }, at, all) => {
@@ -228,64 +221,69 @@ function compileOnce(tree: Tree, compilation: Compilation, rules: PlaceRules): R
       if (slot !== undefined) widen(unit, slot, of)
       return slot
     })
-    // Where rounds can follow one another, the body starts where it may have ended.
+    const { body, end: loopEnd } = this.loop(node, item, unit, start)
+    const other = node.elseList && scoped(unit, () => this.list(node.elseList!, unit, start))
+    const end = this.join(loopEnd, other?.end ?? start, node)
+    const run = ranging(list, body.run, other?.run, variables, 1 + body.cost, node, unit.go)
+    return { run, cost: 1 + (other?.cost ?? 0), end }
+  }
+
+  /** Where rounds can follow one another, the body starts where it may have ended. */
+  private loop(node: BranchNode, item: Flow, unit: Unit, start: Context): { body: Block; end: Context } {
     let from = start
-    let body = { run: (() => 0) as Run, cost: 0, end: start }
-    for (let round = 0; round < 3; round++) {
-      const loop = from
-      exits.push([])
-      body = scoped(unit, () => {
+    for (let round = 1; ; round++) {
+      this.exits.push([])
+      const body = scoped(unit, () => {
         unit.dot = item
         unit.dotIsRoot = false
-        return compileList(node.list, unit, loop)
+        return this.list(node.list, unit, from)
       })
-      let end = merge(body.end, from, node)
-      for (const exit of exits.pop()!) {
-        const joined = rules.join(end, exit.context)
-        if (joined === undefined) {
-          compilation.sink.add('context', exit.span, 'the range is left in a different context', CONTEXT_HINT)
-        } else end = joined
+      let end = this.join(body.end, from, node)
+      for (const exit of this.exits.pop()!) {
+        const joined = this.rules.join(end, exit.context)
+        if (joined !== undefined) end = joined
+        else this.contextError(exit.span, 'the range is left in a different context', CONTEXT_HINT)
       }
-      if (end === from || end === rules.dead) break
+      if (end === from || end === this.rules.dead) return { body, end: from }
       from = end
-    }
-    const other = node.elseList && scoped(unit, () => compileList(node.elseList!, unit, start))
-    const end = merge(from, other?.end ?? start, node)
-    const [first, second] = variables
-    const missing = variables.some((slot) => slot === undefined)
-    return {
-      run: ranging(list, body.run, other?.run, first, second, 1 + body.cost, node, unit.go, missing),
-      cost: 1 + (other?.cost ?? 0),
-      end,
+      if (round === 3) return { body, end: from }
     }
   }
 
-  function compileTemplate(node: TemplateNode, unit: Unit, start: Context): Block {
+  private template(node: TemplateNode, unit: Unit, start: Context): Block {
     const argument = node.pipe && scoped(unit, () => compilePipe(node.pipe!, unit))
     const flow = argument?.flow ?? CONSTANT
-    const isRoot = flow.path?.length === 0
-    const instance = instanceOf(node.name, flow, isRoot && compilation.roots === undefined, start)
-    if (!instance) {
-      const message = `template "${node.name}" not defined`
-      if (!unit.go) compilation.sink.add('parse', node, message, 'add a {{define}} with this name')
-      return { run: failing(node, message).run as Run, cost: 1, end: start }
-    }
-    return {
-      run: calling(instance, argument?.run, node),
-      cost: 1,
-      end: instance.end,
-    }
+    const isRoot = flow.path?.length === 0 && this.compilation.roots === undefined
+    const instance = this.instanceOf(node.name, flow, isRoot, start)
+    if (instance) return { run: calling(instance, argument?.run, node), cost: 1, end: instance.end }
+    const message = `template "${node.name}" not defined`
+    const { run } = mistake(unit, node, message, 'add a {{define}} with this name')
+    return { run: run as Run, cost: 1, end: start }
   }
 
-  const dot: Flow = { tainted: true, form: 'text', path: [] }
-  const main = compileDefinition(tree.root, dot, true, rules.start)
-  rules.finish(main.end, tree.root)
-  return (state) => {
-    state.charge(main.cost)
-    state.vars = new Array(main.slots)
-    state.vars[0] = state.root
-    return main.run(state, state.root)
+  private join(a: Context, b: Context, node: BranchNode): Context {
+    const joined = this.rules.join(a, b)
+    if (joined !== undefined) return joined
+    const { rules } = this
+    const message = `the branches of {{${node.type}}} end in different contexts: ${rules.name(a)} and ${rules.name(b)}`
+    this.contextError(node, message, 'let all branches end in the same place')
+    return a
   }
+
+  private contextError(span: Span, message: string, hint: string): void {
+    this.compilation.sink.add('context', span, message, hint)
+  }
+}
+
+/** Compiles what sees its own variables, and a dot of its own. */
+function scoped<T>(unit: Unit, body: () => T): T {
+  const mark = unit.scope.length
+  const { dot, dotIsRoot } = unit
+  const result = body()
+  leaveScope(unit, mark)
+  unit.dot = dot
+  unit.dotIsRoot = dotIsRoot
+  return result
 }
 
 const CONTEXT_HINT = 'let the loop begin, end and be left in the same place'

@@ -158,6 +158,24 @@ export function printing(run: Eval, sink: Sink, node: ActionNode, before: string
   }
 }
 
+/** An action that declares or assigns, behind the text that precedes it. */
+export function declaring(run: Eval, node: ActionNode, before: string): Run {
+  return (state, dot) => {
+    state.out += before
+    state.at = node
+    run(state, dot)
+    return state.steps < state.look ? state.pause() : 0
+  }
+}
+
+/** Text of the template itself. */
+export function writing(text: string): Run {
+  return (state) => {
+    state.out += text
+    return 0
+  }
+}
+
 export function sequence(runs: readonly Run[]): Run {
   const [first, second] = runs
   if (first === undefined) return () => 0
@@ -182,18 +200,23 @@ function runFrom(runs: readonly Run[], from: number, state: State, dot: unknown)
   return 0
 }
 
+/**
+ * `range`.
+ * @param variables slots of its variables; undefined for one that is assigned and nowhere declared
+ * @param cost steps of one round
+ */
 export function ranging(
   list: Eval,
   body: Run,
   otherwise: Run | undefined,
-  first: number | undefined,
-  second: number | undefined,
+  variables: readonly (number | undefined)[],
   cost: number,
   node: BranchNode,
   go: boolean,
-  missing: boolean,
 ): Run {
-  const two = node.pipe.declarations.length > 1
+  const [first, second] = variables
+  const two = variables.length > 1
+  const missing = variables.includes(undefined)
 
   /** The rounds from one on. */
   function rounds(items: Items, from: number, state: State): ReturnType<Run> {

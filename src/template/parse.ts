@@ -1,9 +1,10 @@
 import { nearest } from '../text/index.ts'
 import type { ErrorSink } from './errors.ts'
 import { parseNumber, unquote, unquoteChar } from './fmt/strconv.ts'
-import { type ActionPiece, lex, type Token } from './lex.ts'
+import { type ActionPiece, lex, type Token, type TokenType } from './lex.ts'
+import { nearest } from '../text/index.ts'
 import {
-  type ChainNode,
+  type BranchNode,
   type CommandNode,
   isEmpty,
   type Node,
@@ -23,11 +24,11 @@ interface Frame {
   list: Node[]
   /** Opened by `else if` or `else with`: ends with the block it belongs to. */
   chained: boolean
-  inElse: boolean
   /** How many variables were known before the block. */
   mark: number
-  name?: string
-  startElse?: () => Node[]
+  /** Of a definition. */
+  name: string
+  branch?: BranchNode
 }
 
 export interface ParseOptions {
@@ -44,192 +45,217 @@ export interface ParseOptions {
  * next action, so that one run finds all of them.
  */
 export function parseTree(source: string, options: ParseOptions, sink: ErrorSink): Tree {
-  const root: Frame = frame('root', { start: 0, end: source.length }, [], 0)
-  const stack = [root]
-  const definitions = new Map<string, Node[]>()
+  return new Parser(source, options, sink).parse()
+}
+
+class Parser {
+  private readonly root: Frame
+  private readonly stack: Frame[]
+  private readonly definitions = new Map<string, Node[]>()
   /** One stack of variables for the template and for each definition inside of it. */
-  const scopes: Variables[] = [new Variables()]
-  const scope = () => scopes[scopes.length - 1]!
-  const top = () => stack[stack.length - 1]!
+  private readonly scopes: Variables[] = [new Variables()]
 
-  const define = (name: string, list: Node[], span: Span) => {
-    const known = definitions.get(name)
-    if (known && !isEmpty(known) && !isEmpty(list)) {
-      sink.add('parse', span, `multiple definition of template "${name}"`, 'give each template its own name')
-    } else if (!known || isEmpty(known)) definitions.set(name, list)
+  constructor(
+    private readonly source: string,
+    private readonly options: ParseOptions,
+    private readonly sink: ErrorSink,
+  ) {
+    this.root = frame('root', { start: 0, end: source.length }, [], 0)
+    this.stack = [this.root]
   }
 
-  const open = (kind: Frame['kind'], span: Span, list: Node[]): Frame => {
-    const opened = frame(kind, span, list, scope().length)
-    if (stack.length > options.depth) {
-      throw new ParseFail(span, `blocks are nested deeper than ${options.depth}`, undefined, true)
-    }
-    stack.push(opened)
-    return opened
-  }
-
-  const openDefinition = (kind: 'define' | 'block', span: Span, name: string) => {
-    const list: Node[] = []
-    open(kind, span, list).name = name
-    scopes.push(new Variables())
-  }
-
-  const close = (span: Span) => {
-    for (;;) {
-      const closed = top()
-      if (closed.kind === 'root') {
-        throw new ParseFail(span, 'unexpected {{end}}', 'no block is open here: remove it')
+  parse(): Tree {
+    const { definitions, options, root, sink, stack } = this
+    for (const piece of lex(this.source)) {
+      if (piece.type === 'text') {
+        this.top.list.push(piece)
+        continue
       }
-      stack.pop()
-      if (closed.kind === 'define' || closed.kind === 'block') {
-        scopes.pop()
-        define(closed.name!, closed.list, closed.span)
-        return
+      try {
+        this.action(piece)
+      } catch (error) {
+        if (!(error instanceof ParseFail)) throw error
+        sink.add('parse', error.span, error.message, error.hint)
+        if (error.fatal || sink.full()) return { root: root.list, definitions }
       }
-      scope().shrink(closed.mark)
-      if (!closed.chained) return
+    }
+    while (stack.length > 1) {
+      const { kind, chained, span } = stack.pop()!
+      if (!chained) sink.add('parse', span, `unexpected EOF: {{${kind}}} is never closed`, 'add {{end}}')
+    }
+    this.define(options.name, root.list, { start: 0, end: 0 })
+    return { root: definitions.get(options.name)!, definitions }
+  }
+
+  private get top(): Frame {
+    return this.stack[this.stack.length - 1]!
+  }
+
+  private get scope(): Variables {
+    return this.scopes[this.scopes.length - 1]!
+  }
+
+  private action(piece: ActionPiece): void {
+    const reader = new TokenReader(piece.tokens)
+    const first = reader.peekNonSpace()
+    const word = first.type === 'keyword' ? first.text : ''
+    if (word !== '') reader.nextNonSpace()
+    const { list } = this.top
+    const span = { start: piece.start, end: piece.end }
+    switch (word) {
+      case 'if':
+      case 'with':
+      case 'range':
+        this.control(word, reader, span, false)
+        break
+      case 'else':
+        this.otherwise(reader, span)
+        break
+      case 'end':
+        reader.expectEnd('end')
+        this.close(span)
+        break
+      case 'define':
+        this.definition(reader, first, span)
+        break
+      case 'template':
+      case 'block':
+        list.push(this.call(word, reader, span))
+        break
+      case 'break':
+      case 'continue':
+        reader.expectEnd(`{{${word}}}`)
+        if (!this.inRange()) {
+          throw new ParseFail(span, `{{${word}}} outside {{range}}`, 'it is valid only inside a range')
+        }
+        list.push({ type: word, ...span })
+        break
+      default:
+        list.push({ type: 'action', pipe: this.pipe(reader, 'command'), ...span })
     }
   }
 
-  const control = (kind: 'if' | 'with' | 'range', reader: TokenReader, span: Span, chained: boolean) => {
-    const opened = open(kind, span, [])
+  private control(kind: 'if' | 'with' | 'range', reader: TokenReader, span: Span, chained: boolean): void {
+    const parent = this.top
+    const opened = this.open(kind, span)
     opened.chained = chained
-    const parent = stack[stack.length - 2]!
-    const node: Node = {
+    const node: BranchNode = {
       type: kind,
-      pipe: emptyPipe(span),
+      pipe: { type: 'pipe', declarations: [], assign: false, commands: [], ...span },
       list: opened.list,
       elseList: undefined,
-      start: span.start,
-      end: span.end,
+      ...span,
     }
+    opened.branch = node
     parent.list.push(node)
-    opened.startElse = () => {
-      node.elseList = []
-      return node.elseList
-    }
-    node.pipe = pipe(reader, kind)
+    node.pipe = this.pipe(reader, kind)
   }
 
-  const pipe = (reader: TokenReader, context: PipeContext) =>
-    pipeParser(reader, { vars: scope(), functions: options.functions, depth: options.depth })(context)
-
-  const otherwise = (reader: TokenReader, span: Span) => {
-    const current = top()
-    if (!current.startElse) {
+  private otherwise(reader: TokenReader, span: Span): void {
+    const current = this.top
+    if (!current.branch) {
       throw new ParseFail(span, 'unexpected {{else}}', 'it belongs inside if, with or range')
     }
-    if (current.inElse) throw new ParseFail(span, 'expected end; found {{else}}', 'a block has one {{else}}')
-    current.inElse = true
-    current.list = current.startElse()
+    if (current.branch.elseList)
+      throw new ParseFail(span, 'expected end; found {{else}}', 'a block has one {{else}}')
+    current.branch.elseList = []
+    current.list = current.branch.elseList
     const next = reader.peekNonSpace()
     if (next.type === 'keyword' && (next.text === 'if' || next.text === 'with')) {
       if (next.text !== current.kind) {
         throw new ParseFail(next, `unexpected <${next.text}> in input`, `close with {{end}} or nest a block`)
       }
       reader.nextNonSpace()
-      control(next.text, reader, span, true)
+      this.control(next.text, reader, span, true)
     } else reader.expectEnd('else')
   }
 
-  const inRange = () => {
+  private close(span: Span): void {
+    for (;;) {
+      const closed = this.top
+      if (closed.kind === 'root') {
+        throw new ParseFail(span, 'unexpected {{end}}', 'no block is open here: remove it')
+      }
+      this.stack.pop()
+      if (closed.kind === 'define' || closed.kind === 'block') {
+        this.scopes.pop()
+        this.define(closed.name, closed.list, closed.span)
+        return
+      }
+      this.scope.shrink(closed.mark)
+      if (!closed.chained) return
+    }
+  }
+
+  private definition(reader: TokenReader, first: Token, span: Span): void {
+    const outside = this.stack.length === 1
+    const opened = this.openDefinition('define', span)
+    if (!outside) {
+      throw new ParseFail(first, 'unexpected {{define}}', 'definitions stand outside of all blocks')
+    }
+    opened.name = reader.templateName('define clause')
+    reader.expectEnd('define clause')
+  }
+
+  /** `template`, and `block`, which is also a definition. */
+  private call(word: 'template' | 'block', reader: TokenReader, span: Span): TemplateNode {
+    const context = `${word} clause` as const
+    const node: TemplateNode = { type: 'template', name: '', pipe: undefined, ...span }
+    if (word === 'template') {
+      node.name = reader.templateName(context)
+      if (reader.peekNonSpace().type !== 'end') node.pipe = this.pipe(reader, context)
+      return node
+    }
+    // The pipeline sees the variables of outside, the body none.
+    const outside = this.scope
+    const opened = this.openDefinition('block', span)
+    node.name = reader.templateName(context)
+    opened.name = node.name
+    node.pipe = this.pipe(reader, context, outside)
+    return node
+  }
+
+  private open(kind: Frame['kind'], span: Span): Frame {
+    const { depth } = this.options
+    if (this.stack.length > depth) {
+      throw new ParseFail(span, `blocks are nested deeper than ${depth}`, undefined, true)
+    }
+    const opened = frame(kind, span, [], this.scope.length)
+    this.stack.push(opened)
+    return opened
+  }
+
+  private openDefinition(kind: 'define' | 'block', span: Span): Frame {
+    const opened = this.open(kind, span)
+    this.scopes.push(new Variables())
+    return opened
+  }
+
+  private define(name: string, list: Node[], span: Span): void {
+    const known = this.definitions.get(name)
+    if (known && !isEmpty(known) && !isEmpty(list)) {
+      const hint = 'give each template its own name'
+      this.sink.add('parse', span, `multiple definition of template "${name}"`, hint)
+    } else if (!known || isEmpty(known)) this.definitions.set(name, list)
+  }
+
+  private pipe(reader: TokenReader, context: PipeContext, variables = this.scope): PipeNode {
+    return new PipeParser(reader, variables, this.options).pipeline(context)
+  }
+
+  private inRange(): boolean {
+    const { stack } = this
     for (let at = stack.length - 1; at >= 0; at--) {
-      const { kind, inElse } = stack[at]!
-      if (kind === 'range' && !inElse) return true
+      const { kind, branch } = stack[at]!
+      if (kind === 'range' && !branch?.elseList) return true
       if (kind === 'define' || kind === 'block') return false
     }
     return false
   }
-
-  const action = (piece: ActionPiece) => {
-    const reader = new TokenReader(piece.tokens)
-    const first = reader.peekNonSpace()
-    const word = first.type === 'keyword' ? first.text : ''
-    if (word !== '') reader.nextNonSpace()
-    const list = top().list
-    const span = { start: piece.start, end: piece.end }
-    switch (word) {
-      case 'if':
-      case 'with':
-      case 'range':
-        return control(word, reader, span, false)
-      case 'else':
-        return otherwise(reader, span)
-      case 'end':
-        reader.expectEnd('end')
-        return close(span)
-      case 'define': {
-        if (stack.length > 1) {
-          openDefinition('define', span, '')
-          throw new ParseFail(first, 'unexpected {{define}}', 'definitions stand outside of all blocks')
-        }
-        openDefinition('define', span, '')
-        top().name = reader.templateName('define clause')
-        return reader.expectEnd('define clause')
-      }
-      case 'template':
-      case 'block': {
-        const context = `${word} clause` as const
-        const node: TemplateNode = { type: 'template', name: '', pipe: undefined, ...span }
-        if (word === 'block') {
-          // The pipeline sees the variables of outside, the body none.
-          const outside = scope()
-          openDefinition('block', span, '')
-          node.name = reader.templateName(context)
-          top().name = node.name
-          scopes.push(outside)
-          try {
-            node.pipe = pipe(reader, context)
-          } finally {
-            scopes.pop()
-          }
-        } else {
-          node.name = reader.templateName(context)
-          if (reader.peekNonSpace().type !== 'end') node.pipe = pipe(reader, context)
-        }
-        list.push(node)
-        return
-      }
-      case 'break':
-      case 'continue':
-        reader.expectEnd(`{{${word}}}`)
-        if (!inRange()) {
-          throw new ParseFail(span, `{{${word}}} outside {{range}}`, 'it works only inside a range')
-        }
-        list.push({ type: word, ...span })
-        return
-      default:
-        list.push({ type: 'action', pipe: pipe(reader, 'command'), ...span })
-    }
-  }
-
-  for (const piece of lex(source)) {
-    if (piece.type === 'text') {
-      top().list.push(piece)
-      continue
-    }
-    try {
-      action(piece)
-    } catch (error) {
-      if (!(error instanceof ParseFail)) throw error
-      sink.add('parse', error.span, error.message, error.hint)
-      if (error.fatal || sink.full()) return { root: root.list, definitions }
-    }
-  }
-  while (stack.length > 1) {
-    const { kind, chained, span } = stack.pop()!
-    if (!chained) sink.add('parse', span, `unexpected EOF: {{${kind}}} is never closed`, 'add {{end}}')
-  }
-  define(options.name, root.list, { start: 0, end: 0 })
-  return { root: definitions.get(options.name)!, definitions }
 }
 
 function frame(kind: Frame['kind'], span: Span, list: Node[], mark: number): Frame {
-  return { kind, span, list, chained: false, inElse: false, mark }
-}
-
-function emptyPipe(span: Span): PipeNode {
-  return { type: 'pipe', declarations: [], assign: false, commands: [], ...span }
+  return { kind, span, list, chained: false, mark, name: '' }
 }
 
 /** What stops the parsing of one action; `fatal` of the whole template. */
@@ -362,62 +388,53 @@ export type PipeContext =
   | 'template clause'
   | 'block clause'
 
-export interface PipeOptions {
-  /** The variables known here; declarations are added. */
-  vars: Variables
-  functions: ReadonlyMap<string, unknown>
-  depth: number
-}
+const OPERAND_START: ReadonlySet<TokenType> = new Set<TokenType>(
+  '( bool char dot field identifier number nil rawString string variable'.split(' ') as TokenType[],
+)
 
-const OPERAND_START = new Set([
-  'bool',
-  'char',
-  'dot',
-  'field',
-  'identifier',
-  'number',
-  'nil',
-  'rawString',
-  'string',
-])
-OPERAND_START.add('variable').add('(')
+/** Reads pipelines, up to and with the end of the action or the closing parenthesis. */
+class PipeParser {
+  private depth = 0
 
-/** A parser of pipelines; it reads up to and with the end of the action or the closing parenthesis. */
-export function pipeParser(reader: TokenReader, options: PipeOptions): (context: PipeContext) => PipeNode {
-  let depth = 0
+  constructor(
+    private readonly reader: TokenReader,
+    /** The variables known here; declarations are added. */
+    private readonly variables: Variables,
+    private readonly options: ParseOptions,
+  ) {}
 
-  function pipeline(context: PipeContext): PipeNode {
-    const { start } = reader.peekNonSpace()
+  pipeline(context: PipeContext): PipeNode {
+    const { start } = this.reader.peekNonSpace()
     const pipe: PipeNode = { type: 'pipe', declarations: [], assign: false, commands: [], start, end: start }
-    declarations(pipe, context)
+    this.declarations(pipe, context)
     const last = context === 'parenthesized pipeline' ? ')' : 'end'
     for (;;) {
-      const token = reader.peekNonSpace()
+      const token = this.reader.peekNonSpace()
       if (token.type === last) {
-        reader.next()
+        this.reader.next()
         check(pipe, context, token)
         pipe.end = pipe.commands[pipe.commands.length - 1]!.end
         return pipe
       }
       if (!OPERAND_START.has(token.type)) throw unexpected(token, context)
-      pipe.commands.push(command())
+      pipe.commands.push(this.command())
     }
   }
 
-  function declarations(pipe: PipeNode, context: PipeContext): void {
-    while (reader.peekNonSpace().type === 'variable') {
-      const back = reader.at
-      const token = reader.next()
-      const next = reader.peekNonSpace()
+  private declarations(pipe: PipeNode, context: PipeContext): void {
+    while (this.reader.peekNonSpace().type === 'variable') {
+      const back = this.reader.at
+      const token = this.reader.next()
+      const next = this.reader.peekNonSpace()
       const comma = next.type === 'symbol' && next.text === ','
       if (next.type !== 'assign' && next.type !== 'declare' && !comma) {
-        reader.at = back
+        this.reader.at = back
         return
       }
-      reader.next()
+      this.reader.next()
       const { start, end, text } = token
       pipe.declarations.push({ type: 'variable', name: text, path: [], start, end })
-      options.vars.add(text)
+      this.variables.add(text)
       if (!comma) {
         pipe.assign = next.type === 'assign'
         return
@@ -425,26 +442,26 @@ export function pipeParser(reader: TokenReader, options: PipeOptions): (context:
       if (context !== 'range' || pipe.declarations.length > 1) {
         throw new ParseFail(token, `too many declarations in ${context}`)
       }
-      const following = reader.peekNonSpace()
+      const following = this.reader.peekNonSpace()
       if (following.type !== 'variable' && following.type !== 'end' && following.type !== ')') {
         throw new ParseFail(following, 'range can only initialize variables')
       }
     }
   }
 
-  function command(): CommandNode {
-    const { start } = reader.peekNonSpace()
+  private command(): CommandNode {
+    const { start } = this.reader.peekNonSpace()
     const node: CommandNode = { operands: [], start, end: start }
     for (;;) {
-      reader.peekNonSpace()
-      const value = operand()
+      this.reader.peekNonSpace()
+      const value = this.operand()
       if (value) {
         node.operands.push(value)
         node.end = value.end
       }
-      const token = reader.next()
+      const token = this.reader.next()
       if (token.type === 'space') continue
-      if (token.type === 'end' || token.type === ')') reader.at--
+      if (token.type === 'end' || token.type === ')') this.reader.at--
       else if (token.type !== 'pipe') throw unexpected(token, 'operand')
       break
     }
@@ -452,13 +469,13 @@ export function pipeParser(reader: TokenReader, options: PipeOptions): (context:
     return node
   }
 
-  function operand(): Operand | undefined {
-    const node = term()
-    if (!node || reader.peek().type !== 'field') return node
+  private operand(): Operand | undefined {
+    const node = this.term()
+    if (!node || this.reader.peek().type !== 'field') return node
     const path: string[] = []
     let end = node.end
-    while (reader.peek().type === 'field') {
-      const token = reader.next()
+    while (this.reader.peek().type === 'field') {
+      const token = this.reader.next()
       path.push(token.text.slice(1))
       end = token.end
     }
@@ -472,27 +489,25 @@ export function pipeParser(reader: TokenReader, options: PipeOptions): (context:
       case 'nil':
       case 'dot':
         throw new ParseFail(node, `unexpected . after term "${node.type}"`)
-      default: {
-        const chain: ChainNode = { type: 'chain', node, path, start: node.start, end }
-        return chain
-      }
+      default:
+        return { type: 'chain', node, path, start: node.start, end }
     }
   }
 
-  function term(): Operand | undefined {
-    const token = reader.peekNonSpace()
+  private term(): Operand | undefined {
+    const token = this.reader.peekNonSpace()
     const { start, end, text } = token
-    reader.at++
+    this.reader.at++
     switch (token.type) {
       case 'identifier':
-        if (!options.functions.has(text)) throw undefinedFunction(token, options.functions.keys())
+        if (!this.options.functions.has(text)) throw undefinedFunction(token, this.options.functions.keys())
         return { type: 'identifier', name: text, start, end }
       case 'dot':
         return { type: 'dot', start, end }
       case 'nil':
         return { type: 'nil', start, end }
       case 'variable':
-        return variable(token)
+        return this.variable(token)
       case 'field':
         return { type: 'field', path: [text.slice(1)], start, end }
       case 'bool':
@@ -517,31 +532,29 @@ export function pipeParser(reader: TokenReader, options: PipeOptions): (context:
       case 'rawString':
         return { type: 'string', value: textOf(token), start, end }
       case '(':
-        if (++depth > options.depth) {
-          throw new ParseFail(token, `parentheses are nested deeper than ${options.depth}`)
+        if (++this.depth > this.options.depth) {
+          throw new ParseFail(token, `parentheses are nested deeper than ${this.options.depth}`)
         }
         try {
-          const pipe = pipeline('parenthesized pipeline')
-          return { ...pipe, start, end: reader.lastEnd }
+          const pipe = this.pipeline('parenthesized pipeline')
+          return { ...pipe, start, end: this.reader.lastEnd }
         } finally {
-          depth--
+          this.depth--
         }
       default:
-        reader.at--
+        this.reader.at--
         return undefined
     }
   }
 
-  function variable({ text, start, end }: Token): VariableNode {
-    if (!options.vars.has(text)) {
-      const close = nearest(text, options.vars.names.slice(1))
+  private variable({ text, start, end }: Token): VariableNode {
+    if (!this.variables.has(text)) {
+      const close = nearest(text, this.variables.names.slice(1))
       const hint = close ? `did you mean ${close}?` : `declare it first with {{${text} := …}}`
       throw new ParseFail({ start, end }, `undefined variable "${text}"`, hint)
     }
     return { type: 'variable', name: text, path: [], start, end }
   }
-
-  return pipeline
 }
 
 function check(pipe: PipeNode, context: PipeContext, end: Token): void {
@@ -550,7 +563,7 @@ function check(pipe: PipeNode, context: PipeContext, end: Token): void {
   pipe.commands.forEach((command, index) => {
     const { type } = command.operands[0]!
     if (index > 0 && ['bool', 'dot', 'nil', 'number', 'string'].includes(type)) {
-      const hint = 'what stands behind | must be a function'
+      const hint = 'each stage after | must be a function'
       throw new ParseFail(command, `non executable command in pipeline stage ${index + 1}`, hint)
     }
   })
