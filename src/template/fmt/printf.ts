@@ -1,5 +1,6 @@
 import { ExactNumber } from '../../json/index.ts'
 import { Fault } from '../errors.ts'
+import type { Host } from '../funcs/define.ts'
 import type { Complex } from '../node.ts'
 import { asMap, type Byte, kindOf, type Struct, typeName } from '../values.ts'
 import { sortedKeys, toBytes } from './bytes.ts'
@@ -20,123 +21,106 @@ import { GoTime } from './time.ts'
 /** Widths and precisions beyond this are `%!(BADWIDTH)` and `%!(BADPREC)` in Go. */
 const MAX_WIDTH = 1e6
 
-export interface PrintfOptions {
-  /** Go's own printing; else the gateway's dialect. */
-  go: boolean
-  /** Longest result in UTF-16 units. */
-  max: number
-  /** Counts work done, in steps. */
-  charge(steps: number): void
-}
+type Options = Pick<Host, 'go' | 'max' | 'charge'>
 
 /** Formats as Go's fmt.Sprintf does, faults of the format included as Go shows them. */
-export function sprintf(format: string, args: readonly unknown[], options: PrintfOptions): string {
+export function sprintf(format: string, args: readonly unknown[], options: Options): string {
   options.charge(format.length >> 3)
-  let out = ''
-  let argument = 0
-  let reordered = false
-  let anyReordered = false
-  let at = 0
-  let good = true
+  return new Printer(format, args, options).print()
+}
 
-  /** Reads `[n]`. */
-  const index = () => {
-    if (format[at] !== '[') return false
-    reordered = true
-    const close = format.indexOf(']', at)
-    if (close < 0) {
-      good = false
-      at++
-      return false
-    }
-    const text = format.slice(at + 1, close)
-    at = close + 1
-    if (!/^\d+$/.test(text)) {
-      good = false
-      return false
-    }
-    const number = Number(text)
-    if (number < 1 || number > args.length) good = false
-    else argument = number - 1
-    return true
-  }
-  const digits = () => {
-    let end = at
-    while (end < format.length && format[end]! >= '0' && format[end]! <= '9') end++
-    const text = format.slice(at, end)
-    const number = text === '' ? undefined : Number(text)
-    if (number !== undefined && number > MAX_WIDTH * 10) {
-      at = format.length
-      return undefined
-    }
-    at = end
-    return number
-  }
-  const star = (): number | undefined => {
-    if (argument >= args.length) return undefined
-    const value = args[argument++]
-    if (typeof value === 'bigint' && value <= BigInt(MAX_WIDTH) && value >= BigInt(-MAX_WIDTH))
-      return Number(value)
-    if (!options.go && Number.isInteger(value) && Math.abs(value as number) <= MAX_WIDTH)
-      return value as number
-    return undefined
-  }
+class Printer {
+  private out = ''
+  private at = 0
+  /** The argument that comes next. */
+  private argument = 0
+  /** The indexes of this verb are sound. */
+  private good = true
+  /** Some verb has an index: arguments that are left over are none too many. */
+  private reordered = false
 
-  while (at < format.length) {
-    const percent = format.indexOf('%', at)
-    if (percent < 0) {
-      out += format.slice(at)
-      break
-    }
-    out += format.slice(at, percent)
-    at = percent + 1
-    good = true
-    reordered = false
-    const flags: Flags = newFlags()
-    at = readFlags(format, at, flags)
-    let afterIndex = index()
-    anyReordered ||= reordered
-    if (format[at] === '*') {
-      at++
-      const width = star()
-      if (width === undefined) out += '%!(BADWIDTH)'
-      else {
-        flags.width = Math.abs(width)
-        if (width < 0) {
-          flags.minus = true
-          flags.zero = false
-        }
+  constructor(
+    private readonly format: string,
+    private readonly args: readonly unknown[],
+    private readonly options: Options,
+  ) {}
+
+  print(): string {
+    const { format, options } = this
+    while (this.at < format.length) {
+      const percent = format.indexOf('%', this.at)
+      this.out += format.slice(this.at, percent < 0 ? undefined : percent)
+      if (percent < 0) break
+      this.at = percent + 1
+      this.good = true
+      const flags = this.flags()
+      let afterIndex = this.width(flags, this.index())
+      afterIndex = this.precision(flags, afterIndex)
+      if (!afterIndex) this.index()
+      if (this.at >= format.length) {
+        this.out += '%!(NOVERB)'
+        break
       }
-      afterIndex = false
-    } else {
-      flags.width = digits()
-      if (afterIndex && flags.width !== undefined) good = false
+      this.verb(flags)
+      if (this.out.length > options.max) throw new Fault('limit', `the string is longer than ${options.max}`)
     }
+    if (!this.reordered && this.argument < this.args.length) this.out += this.extra()
+    return this.out
+  }
+
+  private flags(): Flags {
+    const flags = newFlags()
+    for (; ; this.at++) {
+      const name = FLAGS[this.format[this.at]!]
+      if (name === undefined) return flags
+      flags[name] = true
+    }
+  }
+
+  /** Whether an index stands right before what follows. */
+  private width(flags: Flags, afterIndex: boolean): boolean {
+    if (this.format[this.at] !== '*') {
+      flags.width = this.digits()
+      if (afterIndex && flags.width !== undefined) this.good = false
+      return afterIndex
+    }
+    this.at++
+    const width = this.star()
+    if (width === undefined) this.out += '%!(BADWIDTH)'
+    else {
+      flags.width = Math.abs(width)
+      if (width < 0) {
+        flags.minus = true
+        flags.zero = false
+      }
+    }
+    return false
+  }
+
+  private precision(flags: Flags, afterIndex: boolean): boolean {
     // A point at the very end is the verb.
-    if (format[at] === '.' && at + 1 < format.length) {
-      at++
-      if (afterIndex) good = false
-      afterIndex = index()
-      if (format[at] === '*') {
-        at++
-        const precision = star()
-        if (precision === undefined) out += '%!(BADPREC)'
-        else if (precision >= 0) flags.precision = precision
-        else out += '%!(BADPREC)'
-        afterIndex = false
-      } else flags.precision = digits() ?? 0
+    if (this.format[this.at] !== '.' || this.at + 1 >= this.format.length) return afterIndex
+    this.at++
+    if (afterIndex) this.good = false
+    const again = this.index()
+    if (this.format[this.at] !== '*') {
+      flags.precision = this.digits() ?? 0
+      return again
     }
-    if (!afterIndex) afterIndex = index()
-    anyReordered ||= reordered
-    if (at >= format.length) {
-      out += '%!(NOVERB)'
-      break
-    }
-    const verb = String.fromCodePoint(format.codePointAt(at)!)
-    at += verb.length
-    if (verb === '%') out += '%'
-    else if (!good) out += `%!${verb}(BADINDEX)`
-    else if (argument >= args.length) out += `%!${verb}(MISSING)`
+    this.at++
+    const precision = this.star()
+    if (precision !== undefined && precision >= 0) flags.precision = precision
+    else this.out += '%!(BADPREC)'
+    return false
+  }
+
+  private verb(flags: Flags): void {
+    const { args, options } = this
+    const verb = String.fromCodePoint(this.format.codePointAt(this.at)!)
+    this.at += verb.length
+    if (verb === '%') this.out += '%'
+    else if (!this.good) this.out += `%!${verb}(BADINDEX)`
+    else if (this.argument >= args.length) this.out += `%!${verb}(MISSING)`
     else {
       if (verb === 'v' || verb === 'w') {
         flags.sharpV = flags.sharp
@@ -144,49 +128,67 @@ export function sprintf(format: string, args: readonly unknown[], options: Print
         flags.sharp = false
         flags.plus = false
       }
-      const value = args[argument++]
+      const value = args[this.argument++]
       const text = formatArgument(value, verb, flags, options.go)
-      out += text
+      this.out += text
       // What is quoted or written as JSON takes time for each character.
       if (typeof value !== 'string' || !'sv'.includes(verb)) options.charge(text.length >> 3)
     }
-    if (out.length > options.max) throw new Fault('limit', `the text is longer than ${options.max}`)
   }
-  if (!anyReordered && argument < args.length) {
-    const extra = args
-      .slice(argument)
-      .map((arg) =>
-        arg === null || arg === undefined
-          ? '<nil>'
-          : `${typeName(arg)}=${formatArgument(arg, 'v', newFlags(), options.go)}`,
-      )
-    out += `%!(EXTRA ${extra.join(', ')})`
+
+  private extra(): string {
+    const extra = this.args.slice(this.argument).map((arg) => {
+      if (arg === null || arg === undefined) return '<nil>'
+      return `${typeName(arg)}=${formatArgument(arg, 'v', newFlags(), this.options.go)}`
+    })
+    return `%!(EXTRA ${extra.join(', ')})`
   }
-  return out
+
+  /** Reads `[n]`. */
+  private index(): boolean {
+    const { format } = this
+    if (format[this.at] !== '[') return false
+    this.reordered = true
+    const close = format.indexOf(']', this.at)
+    const text = format.slice(this.at + 1, close)
+    this.at = close < 0 ? this.at + 1 : close + 1
+    if (close < 0 || !/^\d+$/.test(text)) {
+      this.good = false
+      return false
+    }
+    const number = Number(text)
+    if (number < 1 || number > this.args.length) this.good = false
+    else this.argument = number - 1
+    return true
+  }
+
+  private digits(): number | undefined {
+    const { format } = this
+    let end = this.at
+    while (end < format.length && format[end]! >= '0' && format[end]! <= '9') end++
+    const text = format.slice(this.at, end)
+    const number = text === '' ? undefined : Number(text)
+    const tooLarge = number !== undefined && number > MAX_WIDTH * 10
+    this.at = tooLarge ? format.length : end
+    return tooLarge ? undefined : number
+  }
+
+  /** `*`: the argument that is a width or a precision. */
+  private star(): number | undefined {
+    if (this.argument >= this.args.length) return undefined
+    const value = this.args[this.argument++]
+    const whole = typeof value === 'bigint' || (!this.options.go && Number.isInteger(value))
+    const number = whole ? Number(value) : Number.NaN
+    return Math.abs(number) <= MAX_WIDTH ? number : undefined
+  }
 }
 
-function readFlags(format: string, from: number, flags: Flags): number {
-  for (let at = from; ; at++) {
-    switch (format[at]) {
-      case '#':
-        flags.sharp = true
-        break
-      case '0':
-        flags.zero = true
-        break
-      case '+':
-        flags.plus = true
-        break
-      case '-':
-        flags.minus = true
-        break
-      case ' ':
-        flags.space = true
-        break
-      default:
-        return at
-    }
-  }
+const FLAGS: Partial<Record<string, 'sharp' | 'zero' | 'plus' | 'minus' | 'space'>> = {
+  '#': 'sharp',
+  '0': 'zero',
+  '+': 'plus',
+  '-': 'minus',
+  ' ': 'space',
 }
 
 /** One argument by one verb. */

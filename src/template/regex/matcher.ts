@@ -1,8 +1,8 @@
 import { Fault } from '../errors.ts'
 import type { Host } from '../funcs/define.ts'
-import type { CharTest } from './classes.ts'
-import { type Assertion, parseRegex, RegexError } from './parse.ts'
-import { assemble, type Instruction, MAX_PROGRAM } from './program.ts'
+import { type Assertion, RegexError } from './parse.ts'
+import { assemble, type Instruction } from './program.ts'
+import { type CharTest, parseRe2 } from './re2.ts'
 
 /**
  * Regular expressions in RE2's syntax, run in time linear to the text by following all ways at once, so that
@@ -18,8 +18,7 @@ export interface Matcher {
 
 export function matcher(source: string): Matcher | { error: string } {
   try {
-    if (source.length > MAX_PROGRAM) throw new RegexError('expression too large')
-    const { node, groups, names } = parseRegex(source)
+    const { node, groups, names } = parseRe2(source)
     const program = assemble(node)
     const slots = 2 * (groups + 1)
     return { names, size: program.length, match: (text, from, host) => run(program, slots, text, from, host) }

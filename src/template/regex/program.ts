@@ -1,4 +1,4 @@
-import { type Assertion, RegexError, type RegexNode } from './parse.ts'
+import { type Assertion, MAX_PROGRAM, RegexError, type RegexNode } from './parse.ts'
 
 export type Instruction<Test> =
   | { op: 'set'; test: Test }
@@ -8,26 +8,23 @@ export type Instruction<Test> =
   | { op: 'assert'; kind: Assertion }
   | { op: 'match' }
 
-/** Most characters of an expression, and most instructions: counted repetitions of counted repetitions multiply. */
-export const MAX_PROGRAM = 10_000
+const LOOK = 'it looks ahead or behind at another place than right after `^` or right before `$`'
 
 /**
  * The instructions of an expression, ended by `match`.
- * @throws RegexError when there are more than MAX_PROGRAM of them
+ * @throws RegexError for more than MAX_PROGRAM of them, and for what no program can hold
  */
 export function assemble<Test>(root: RegexNode<Test>): Instruction<Test>[] {
   const program: Instruction<Test>[] = []
   const push = (instruction: Instruction<Test>) => {
-    if (program.length >= MAX_PROGRAM) throw new RegexError('expression too large')
+    if (program.length >= MAX_PROGRAM) throw new RegexError('size', 'expression too large')
     return program.push(instruction) - 1
   }
   /** Repetitions of nothing make no instructions, but take time. */
   let visited = 0
   function emit(node: RegexNode<Test>): void {
-    if (++visited > 4 * MAX_PROGRAM) throw new RegexError('expression too large')
+    if (++visited > 4 * MAX_PROGRAM) throw new RegexError('size', 'expression too large')
     switch (node.type) {
-      case 'empty':
-        return
       case 'set':
         push({ op: 'set', test: node.test })
         return
@@ -57,6 +54,8 @@ export function assemble<Test>(root: RegexNode<Test>): Instruction<Test>[] {
         for (const jump of jumps) program[jump] = { op: 'jump', to: program.length }
         return
       }
+      case 'look':
+        throw new RegexError('look-around', LOOK)
       case 'repeat':
         repeat(node)
     }

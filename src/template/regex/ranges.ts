@@ -2,6 +2,8 @@
 export type Ranges = readonly number[]
 
 export const LAST = 0x10ffff
+/** `\w`. */
+export const WORD: Ranges = [48, 57, 65, 90, 95, 95, 97, 122]
 
 /** The same code points as ascending pairs that neither touch nor overlap. */
 export function normalized(pairs: Ranges): Ranges {
