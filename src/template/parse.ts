@@ -2,7 +2,6 @@ import { nearest } from '../text/index.ts'
 import type { ErrorSink } from './errors.ts'
 import { parseNumber, unquote, unquoteChar } from './fmt/strconv.ts'
 import { type ActionPiece, lex, type Token, type TokenType } from './lex.ts'
-import { nearest } from '../text/index.ts'
 import {
   type BranchNode,
   type CommandNode,

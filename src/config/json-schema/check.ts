@@ -127,20 +127,16 @@ function patternFault(pointer: string, pattern: string): SchemaFault[] {
   const compiled = compilePattern(pattern)
   if (!('error' in compiled)) return []
   const message = `the pattern ${quote(pattern)} cannot be checked in linear time: ${compiled.error}`
-  const hint = UNSUPPORTED_HINTS.find(([part]) => compiled.error.includes(part))?.[1] ?? TOO_LARGE_HINT
+  const hint = UNSUPPORTED_HINTS[compiled.kind === 'syntax' ? 'size' : compiled.kind]
   return [{ code: 'unsupported-pattern', pointer, message, hint }]
 }
 
-/** By a part of what the engine says. */
-const UNSUPPORTED_HINTS: readonly [string, string][] = [
-  [
-    'looks',
+const UNSUPPORTED_HINTS = {
+  'look-around':
     'Move a look-ahead to right after a leading `^` and a look-behind to right before a final `$`, or split the pattern with `allOf` and `not`',
-  ],
-  ['refers back', 'Write out the texts that the group can match'],
-]
-const TOO_LARGE_HINT =
-  'Use `minLength` and `maxLength` in place of large repetition counts, or split the pattern with `allOf`'
+  'back-reference': 'Write out the strings that the group can match',
+  size: 'Use `minLength` and `maxLength` in place of large repetition counts, or split the pattern with `allOf`',
+}
 
 const PATTERN_HINT = 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash'
 /** What other engines, and this one without its flag for Unicode, let pass. */
