@@ -1,5 +1,4 @@
-import { isOneEdit } from '../template/edits.ts'
-import { nearest } from '../text/index.ts'
+import { isOneEdit, nearest } from '../text/index.ts'
 import type { Finding, Fix, Range, Severity } from './finding.ts'
 import { finding } from './list.ts'
 

@@ -1,4 +1,4 @@
-import { giveWay } from '../template/turn.ts'
+import { giveWay } from '../text/index.ts'
 import type { Plant } from './store.ts'
 
 /** UTF-16 units after which a piece of a list's text is handed on. */

@@ -1,6 +1,6 @@
 import { type Adapter, Low } from 'lowdb'
 import { StoreError } from '../durable/store-error.ts'
-import { giveWay } from '../template/turn.ts'
+import { giveWay } from '../text/index.ts'
 import type { Snapshot, StoredPlant } from './format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 

@@ -1,7 +1,7 @@
+import { nextTurn, turnIsOver } from '../text/index.ts'
 import { execFault, Fault } from './errors.ts'
 import type { Host } from './funcs/define.ts'
 import { type ActionNode, type BranchNode, callsAny, type Span, type TemplateNode } from './node.ts'
-import { nextTurn, turnIsOver } from './turn.ts'
 import type { Limits, Place } from './types.ts'
 import { type Items, itemsOf, truth } from './values.ts'
 

@@ -1,5 +1,6 @@
-/** What sentences are made of; knows nothing of the gateway. */
-export { closest, nearest } from './nearest.ts'
+/** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
+export { closest, isOneEdit, nearest, oneEditAway } from './nearest.ts'
+export { percentEncode, percentTable } from './percent.ts'
 export {
   isCertainSecret,
   isSecretHeader,
@@ -7,4 +8,5 @@ export {
   isSecretParameter,
   SECRET_KEY_END,
 } from './secrets.ts'
+export { giveWay, nextTurn, turnIsOver } from './turns.ts'
 export { capital, cut, quote, quoteAll, shorten, sizeText, timeText, wellFormed } from './words.ts'

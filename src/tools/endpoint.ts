@@ -1,7 +1,7 @@
 import type { Arg } from '../config/model.ts'
 import type { Json } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
-import { percentEncode, percentTable } from '../template/percent.ts'
+import { percentEncode, percentTable } from '../text/index.ts'
 import { CallError } from './failure.ts'
 import type { Root } from './root.ts'
 import { isFixed, renderInTurns } from './templates.ts'

@@ -1,6 +1,6 @@
 import type { Json } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay } from '../template/turn.ts'
+import { giveWay } from '../text/index.ts'
 import type { Answer } from './exchange.ts'
 import { CallError } from './failure.ts'
 import { canonicalHeader, define, type Root } from './root.ts'

@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject, parse } from '../json/index.ts'
-import { giveWay } from '../template/turn.ts'
-import { cut } from '../text/index.ts'
+import { cut, giveWay } from '../text/index.ts'
 import { describeErrors } from './args.ts'
 import type { Typed } from './decode.ts'
 import { CallError } from './failure.ts'

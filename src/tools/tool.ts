@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
-import { giveWay } from '../template/turn.ts'
+import { giveWay } from '../text/index.ts'
 import { argsReader } from './args.ts'
 import { checkSize, compileBody } from './body.ts'
 import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { fixFile } from '../../src/checks/fix.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
-import { oneEditAway } from '../../src/template/edits.ts'
+import { oneEditAway } from '../../src/text/index.ts'
 
 function fix(text: string) {
   const { read, fixed, findings } = fixFile(readConfiguration({ file: 'a.yaml', text }, {}), {})

@@ -1,5 +1,4 @@
-import { oneEditAway } from '../../template/edits.ts'
-import { nearest } from '../../text/index.ts'
+import { nearest, oneEditAway } from '../../text/index.ts'
 
 /** Keywords that stand alone in their action, and those that something follows. */
 const ALONE = ['end', 'else', 'break', 'continue']

@@ -1,9 +1,7 @@
 import type { Finding } from '../../findings/index.ts'
-import type { JsonObject } from '../../json/index.ts'
-import { isObject } from '../../json/index.ts'
-import { oneEditAway } from '../../template/edits.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
-import { nearest } from '../../text/index.ts'
+import { nearest, oneEditAway } from '../../text/index.ts'
 import { REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
 import type { Ref } from './walk.ts'
 

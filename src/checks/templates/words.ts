@@ -1,6 +1,5 @@
-import { oneEditAway } from '../../template/edits.ts'
 import { functionNames, type Span } from '../../template/index.ts'
-import { nearest } from '../../text/index.ts'
+import { nearest, oneEditAway } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { KEYWORDS } from './keywords.ts'
 import { meantBy, type Report } from './names.ts'

@@ -1,10 +1,10 @@
 import { ExactNumber } from '../../json/index.ts'
+import { percentEncode, percentTable } from '../../text/index.ts'
 import { execFault, Fault } from '../errors.ts'
 import { byteLength, byteSlice, compareBytes, toBytes } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { sprintf } from '../fmt/printf.ts'
 import { Complex } from '../node.ts'
-import { percentEncode, percentTable } from '../percent.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
 import { define, type FunctionEntry, type Host, paid } from './define.ts'
 

@@ -1,8 +1,8 @@
+import { percentEncode, percentTable } from '../../text/index.ts'
 import { execFault, Fault } from '../errors.ts'
 import type { Sink, State } from '../exec.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import type { Node, Tree } from '../node.ts'
-import { percentEncode, percentTable } from '../percent.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
 
 /** Go's own printing, without escaping. */
