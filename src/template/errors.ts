@@ -30,7 +30,13 @@ export interface ErrorSink {
   readonly errors: TemplateError[]
   /** More errors are not taken. */
   full(): boolean
-  add(kind: TemplateError['kind'], span: Span, message: string, hint?: string): void
+  add(
+    kind: TemplateError['kind'],
+    span: Span,
+    message: string,
+    hint?: string,
+    more?: { unclosed: true },
+  ): void
 }
 
 /** More than this many errors of one template help nobody. */
@@ -42,12 +48,12 @@ export function errorSink(locate: Locate): ErrorSink {
   return {
     errors,
     full: () => errors.length >= MAX_ERRORS,
-    add(kind, span, message, hint) {
+    add(kind, span, message, hint, more) {
       const key = `${span.start} ${message}`
       if (errors.length >= MAX_ERRORS || seen.has(key)) return
       seen.add(key)
       const place = { start: span.start, end: span.end, ...locate(span.start) }
-      errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place })
+      errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place, ...more })
     },
   }
 }
@@ -59,6 +65,7 @@ export class Fault extends Error {
     message: string,
     readonly span?: Span,
     readonly hint?: string,
+    readonly ofType = false,
   ) {
     super(message)
   }
@@ -66,6 +73,11 @@ export class Fault extends Error {
 
 export function execFault(message: string, span?: Span, hint?: string): Fault {
   return new Fault('exec', message, span, hint)
+}
+
+/** A value is of the wrong type, whatever it holds. */
+export function typeFault(message: string, span?: Span, hint?: string): Fault {
+  return new Fault('exec', message, span, hint, true)
 }
 
 /** Longest expression that a message quotes. */
@@ -77,5 +89,5 @@ export function renderError(fault: Fault, source: string, locate: Locate): Rende
   const { line, column } = locate(start)
   const expression = source.slice(start, Math.min(end, start + MAX_QUOTED)).replace(/\s+/g, ' ')
   const message = expression === '' ? fault.message : `${fault.message}, at ${expression}`
-  return new RenderError(fault.kind, message, start, end, line, column, fault.hint)
+  return new RenderError(fault.kind, message, start, end, line, column, fault.hint, fault.ofType)
 }

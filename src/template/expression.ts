@@ -1,4 +1,4 @@
-import { execFault, Fault } from './errors.ts'
+import { execFault, Fault, typeFault } from './errors.ts'
 import type { Eval, State } from './exec.ts'
 import { CONSTANT, constantText, type Flow, join, member, someItem, TAINTED } from './flow.ts'
 import { printDialect } from './fmt/print.ts'
@@ -485,5 +485,5 @@ function coerce(value: unknown, type: ParamType, span: Span, go: boolean, state:
       break
   }
   if (missing) throw execFault(`invalid value; expected ${type}`, span)
-  throw execFault(`wrong type for value; expected ${type}; found ${typeName(value)}`, span)
+  throw typeFault(`wrong type for value; expected ${type}; found ${typeName(value)}`, span)
 }

@@ -80,7 +80,10 @@ class Parser {
     }
     while (stack.length > 1) {
       const { kind, chained, span } = stack.pop()!
-      if (!chained) sink.add('parse', span, `unexpected EOF: {{${kind}}} is never closed`, 'add {{end}}')
+      if (!chained)
+        sink.add('parse', span, `unexpected EOF: {{${kind}}} is never closed`, 'add {{end}}', {
+          unclosed: true,
+        })
     }
     this.define(options.name, root.list, { start: 0, end: 0 })
     return { root: definitions.get(options.name)!, definitions }

@@ -193,6 +193,6 @@ function asRenderError(error: unknown, state: State, source: string, locate: Loc
   if (error instanceof RangeError)
     return renderError(new Fault('limit', 'nested too deep or too long', state.at), source, locate)
   if (!(error instanceof Fault)) return error
-  const fault = error.span ? error : new Fault(error.kind, error.message, state.at, error.hint)
+  const fault = error.span ? error : new Fault(error.kind, error.message, state.at, error.hint, error.ofType)
   return renderError(fault, source, locate) satisfies RenderError
 }

@@ -55,6 +55,8 @@ export interface Roots {
 /** What is wrong with a template. Offsets are UTF-16 units into the source, `line` and `column` count from 1. */
 export interface TemplateError {
   kind: 'parse' | 'context' | 'env'
+  /** The block that begins here has no end. */
+  unclosed?: true
   message: string
   hint?: string
   start: number
@@ -101,6 +103,8 @@ export class RenderError extends Error {
     readonly line: number,
     readonly column: number,
     readonly hint?: string,
+    /** A value is of the wrong type, whatever it holds. */
+    readonly ofType = false,
   ) {
     super(message)
   }

@@ -1,5 +1,5 @@
 import { ExactNumber } from '../json/index.ts'
-import { execFault, Fault } from './errors.ts'
+import { execFault, typeFault } from './errors.ts'
 import { sortKeys } from './fmt/bytes.ts'
 import { GoTime } from './fmt/time.ts'
 import type { Host } from './funcs/define.ts'
@@ -194,13 +194,13 @@ export function field(receiver: unknown, name: string, hasArgs: boolean, go: boo
   }
   if (receiver instanceof Struct) {
     const found = receiver.get(name)
-    if (!found) throw execFault(`can't evaluate field ${name} in type ${typeName(receiver)}`, span)
+    if (!found) throw typeFault(`can't evaluate field ${name} in type ${typeName(receiver)}`, span)
     if (hasArgs) throw execFault(`${name} has arguments but cannot be invoked as function`, span)
     return found.value
   }
   const map = asMap(receiver)
   if (!map) {
-    throw execFault(
+    throw typeFault(
       `can't evaluate field ${name} in type ${typeName(receiver)}`,
       span,
       fieldHint(receiver, name),
@@ -248,7 +248,7 @@ export function itemsOf(value: unknown, go: boolean, host: Host): Items {
     return { size: names.length, key: (at) => names[at], item: (at) => map[names[at]!] ?? null }
   }
   const count = countOf(value, go)
-  if (count === undefined) throw new Fault('exec', `range can't iterate over a ${typeName(value)}`)
+  if (count === undefined) throw typeFault(`range can't iterate over a ${typeName(value)}`)
   return { size: Number(count), key: smallInt, item: smallInt }
 }
 

@@ -3,16 +3,12 @@ import type { Args } from '../subjects.ts'
 import { schemaAt } from './body.ts'
 import type { Ref } from './walk.ts'
 
-/** What the engine says when a value is of the wrong type, whatever it holds. */
-const OF_TYPE =
-  /^(?:len of type|can't index item of type|cannot index slice\/array with type|value has type|can't slice item of type|incompatible types|non-comparable type|invalid type for comparison|wrong type for value|can't evaluate field|range can't iterate over)/
-
 /**
  * Whether a rendering that failed with samples fails with every value that a call may give: it was the type of a
  * value that did not fit, and that type is declared. What a function made of a value may be of any type.
  */
 export function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: Args): boolean {
-  if (error.kind !== 'exec' || !OF_TYPE.test(error.message)) return false
+  if (!error.ofType) return false
   const commands = commandsAt(tree, error)
   if (!commands) return false
   const operands = commands.flatMap((command, i) => inputs(command, i === commands.length - 1))

@@ -35,7 +35,7 @@ export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recover
     for (const error of errors) {
       const action = actions.findLast(({ start }) => start <= error.start)
       if (!action) continue
-      if (isUnclosed(error, action)) {
+      if (error.unclosed) {
         if (action.start < source.length) unclosed.push(error)
         ends += '{{end}}'
         continue
@@ -55,10 +55,6 @@ export function recover(source: string, { parse }: Pick<Memo, 'parse'>): Recover
   }
   const list = [...broken.values()].sort((a, b) => a.start - b.start)
   return { source: text, tree, broken: withoutEchoes(source, list), unclosed }
-}
-
-function isUnclosed(error: TemplateError, action: ActionPiece): boolean {
-  return error.start === action.start && error.end === action.end && error.message.includes('never closed')
 }
 
 function isEnd(source: string, { start, end }: { start: number; end: number }): boolean {

@@ -1,6 +1,6 @@
 import { ExactNumber } from '../../json/index.ts'
 import { percentEncode, percentTable } from '../../text/index.ts'
-import { execFault, Fault } from '../errors.ts'
+import { execFault, Fault, typeFault } from '../errors.ts'
 import { byteLength, byteSlice, compareBytes, toBytes } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import { sprintf } from '../fmt/printf.ts'
@@ -84,7 +84,7 @@ function length(value: unknown, host: Host): bigint {
   }
   if (value === undefined || value === null)
     throw new Fault('exec', 'len of a missing value', undefined, GUARD)
-  throw execFault(`len of type ${typeName(value)}`)
+  throw typeFault(`len of type ${typeName(value)}`)
 }
 
 const GUARD = 'guard it with {{if …}}, or give a default'
@@ -100,9 +100,9 @@ export function item(value: unknown, key: unknown, go: boolean): unknown {
     return bytes ? new Byte(bytes[at]!) : ((value as unknown[])[at] ?? null)
   }
   const map = asMap(value)
-  if (!map) throw execFault(`can't index item of type ${typeName(value)}`)
+  if (!map) throw typeFault(`can't index item of type ${typeName(value)}`)
   if (key === null || key === undefined) throw execFault('value is nil; should be string')
-  if (typeof key !== 'string') throw execFault(`value has type ${typeName(key)}; should be string`)
+  if (typeof key !== 'string') throw typeFault(`value has type ${typeName(key)}; should be string`)
   return own(map, key) ?? (value instanceof StringMap ? '' : null)
 }
 
@@ -117,7 +117,7 @@ function position(key: unknown, size: number, go: boolean): number {
   else if (key instanceof Byte) at = key.value
   else if (!go && typeof key === 'number' && Number.isInteger(key)) at = key
   else if (key === null || key === undefined) throw execFault('cannot index slice/array with nil')
-  else throw execFault(`cannot index slice/array with type ${typeName(key)}`)
+  else throw typeFault(`cannot index slice/array with type ${typeName(key)}`)
   if (at < 0 || at > size) throw execFault('index out of range')
   return at
 }
@@ -127,7 +127,7 @@ function slice([value, ...keys]: unknown[], host: Host): unknown {
   if (keys.length > 3) throw execFault(`too many slice indexes: ${keys.length}`)
   const text = typeof value === 'string'
   if (text && keys.length === 3) throw execFault('cannot 3-index slice a string')
-  if (!text && !Array.isArray(value)) throw execFault(`can't slice item of type ${typeName(value)}`)
+  if (!text && !Array.isArray(value)) throw typeFault(`can't slice item of type ${typeName(value)}`)
   const size = text ? byteLength(value) : value.length
   const [from = 0, to = size, cap] = keys.map((key) => position(key, size, host.go))
   if (from > to) throw execFault('invalid slice index')
@@ -233,11 +233,11 @@ export function equal(a: unknown, b: unknown, go: boolean): boolean {
   if (kind !== other) {
     if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === 0
     if (nil) return false
-    throw execFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
+    throw typeFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
   }
   if (nil) return (a ?? null) === (b ?? null)
   if (kind === 'other') {
-    throw execFault(`non-comparable type ${typeName(a)}`, undefined, 'compare their parts, or their toJSON')
+    throw typeFault(`non-comparable type ${typeName(a)}`, undefined, 'compare their parts, or their toJSON')
   }
   if (a instanceof Complex && b instanceof Complex) return a.re === b.re && a.im === b.im
   return kind === 'int' || kind === 'float' ? compareNumbers(a, b) === 0 : a === b
@@ -248,12 +248,12 @@ export function less(a: unknown, b: unknown, go: boolean): boolean {
   const kind = basicKind(a)
   const other = basicKind(b)
   const basic = kind !== 'other' && other !== 'other'
-  if (!basic) throw execFault('invalid type for comparison')
+  if (!basic) throw typeFault('invalid type for comparison')
   if (kind !== other) {
     if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === -1
-    throw execFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
+    throw typeFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))
   }
-  if (kind === 'bool' || kind === 'complex') throw execFault('invalid type for comparison')
+  if (kind === 'bool' || kind === 'complex') throw typeFault('invalid type for comparison')
   if (kind === 'string') return compareBytes(a as string, b as string) < 0
   return compareNumbers(a, b) === -1
 }

@@ -1,5 +1,5 @@
 import { parse } from '../../json/index.ts'
-import { execFault } from '../errors.ts'
+import { execFault, typeFault } from '../errors.ts'
 import { toJson } from '../fmt/print.ts'
 import { asMap, own, Struct, typeName } from '../values.ts'
 import { define, type FunctionEntry, type Host, paid } from './define.ts'
@@ -52,7 +52,7 @@ function fromJson(value: unknown, host: Host): unknown {
       return {}
     }
   }
-  if (host.go) throw execFault(`wrong type for value; expected string; found ${typeName(value)}`)
+  if (host.go) throw typeFault(`wrong type for value; expected string; found ${typeName(value)}`)
   if (value !== null && value !== undefined) return value
   host.missing()
   return {}
