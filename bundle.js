@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 const INLINED = ['yaml', 'commander', 'chalk']
 const FOLDER = 'dist/bin'
 
-const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
 await build({
   entryPoints: ['dist/cli/main.js'],
@@ -17,7 +17,7 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.18',
-  external: Object.keys(dependencies).filter((name) => !INLINED.includes(name)),
+  external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !INLINED.includes(name)),
   // Whether there is a terminal is asked by src/cli; to find it out by chalk loads half of what Node has for it.
   alias: { '#supports-color': './node_modules/chalk/source/vendor/supports-color/browser.js' },
   // What is CommonJS asks for modules of Node by it.

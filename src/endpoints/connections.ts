@@ -1,6 +1,6 @@
 import type { Path, ReadConfiguration, RedisSettings, StorageSettings } from '../config/index.ts'
 import type { DatabaseType } from '../durable/database.ts'
-import { requirePackages } from '../durable/packages.ts'
+import { installCommand } from '../durable/packages.ts'
 import type { Finding } from '../findings/index.ts'
 import { askRedis } from '../notify/redis.ts'
 import { openStore } from '../store/index.ts'
@@ -29,7 +29,9 @@ export async function connectionFindings(
     )
   const broker = (place: Pick<PlacedSettings, 'file' | 'locate'>, redis: RedisSettings) =>
     found.push(
-      once(JSON.stringify(redis), () => askRedis(redis)).then((fault) =>
+      once(JSON.stringify(redis), async () => {
+        if (installCommand('redis') === undefined) await askRedis(redis)
+      }).then((fault) =>
         fault === undefined
           ? []
           : [at(place, 'broker-unreachable', ['notifier', 'redis', 'addr'], fault, hintOf(fault))],
@@ -57,7 +59,8 @@ export async function connectionFindings(
 }
 
 async function askDatabase(type: DatabaseType, url: string): Promise<void> {
-  requirePackages(type)
+  // Reported as `missing-package`.
+  if (installCommand(type) !== undefined) return
   const { ping } = await import('../durable/database.ts')
   await ping(type, url)
 }
@@ -74,7 +77,6 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
 
 /** What to look at first, by what the system, the servers and their clients say. */
 const HINTS: readonly [RegExp, string][] = [
-  [/npm install/, 'Optional packages are installed beside plantgw'],
   [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
   [/database .{0,200}does not exist|Unknown database/i, 'Create the database, or correct its name'],

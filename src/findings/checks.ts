@@ -31,6 +31,7 @@ export function checkOf(code: FindingCode): CheckName {
   if (code in NAMES) return 'references'
   if (code in TEMPLATES) return 'templates'
   if (code === 'pid-not-writable') return 'pid'
+  if (code === 'missing-package') return 'fields'
   if (code in CONNECTIONS) return 'connections'
   if (code in ENDPOINTS) return 'endpoints'
   if (code in PRACTICE) return 'practice'

@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { prettyStream } from './pretty.ts'
 
 export type { Logger } from 'pino'
 
@@ -26,7 +27,7 @@ export async function createLog({
     formatters: { level: (label: string) => ({ level: label }) },
   }
   if (format === 'json') return pino(options, to ?? destination({ dest: 2, sync: false }))
-  const { default: pretty } = await import('pino-pretty')
-  const stream = pretty({ destination: to ?? 2, sync: true, translateTime: 'SYS:HH:MM:ss.l' })
-  return pino(options, stream)
+  const { NO_COLOR, FORCE_COLOR } = process.env
+  const color = !NO_COLOR && (FORCE_COLOR === undefined ? process.stderr.isTTY === true : FORCE_COLOR !== '0')
+  return pino(options, prettyStream(to ?? destination({ dest: 2, sync: true }), color))
 }

@@ -4,6 +4,7 @@ import { rulesOf } from '../../build/rules.ts'
 import { readSettings } from '../../checks/index.ts'
 import { secretsIn } from '../../checks/practice/index.ts'
 import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'
+import { packageFindings } from '../../endpoints/packages.ts'
 import { pidFindings } from '../../endpoints/pid.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
 import { settingsSource } from '../settings.ts'
@@ -84,6 +85,7 @@ export async function validate(
     ...ofSettings,
     ...(source ? secretsIn(source) : []),
     ...(placed ? pidFindings(placed) : []),
+    ...packageFindings(placed, configurations),
     ...findings.filter(
       (found) =>
         within(found, sources.get(found.file)) || (found.severity === 'error' && unread.has(found.file)),

@@ -9,6 +9,13 @@ export const CONNECTIONS = {
       'The folder of the `pid` file is no folder, or this user may not write into it: `serve` would not start.',
     cure: 'Choose another path, such as one below `/run/plantgw`, or give the user of the gateway the right to write there.',
   },
+  'missing-package': {
+    severity: 'error',
+    title: 'A package that is not installed',
+    cause:
+      'The settings or a configuration name PostgreSQL, MySQL or Redis, whose packages are optional and not installed beside plantgw: `serve` could not connect.',
+    cure: 'Run the `npm install` command of the hint where plantgw is installed, with `--global` for a global install.',
+  },
   'database-unreachable': {
     severity: 'error',
     title: 'A database that cannot be used',

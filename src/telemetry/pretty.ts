@@ -1,0 +1,42 @@
+import type { DestinationStream } from 'pino'
+
+/** ANSI colours of the levels: foreground, except for `fatal`. */
+const LEVELS: Record<string, number> = { trace: 90, debug: 34, info: 32, warn: 33, error: 31, fatal: 41 }
+const CYAN = 36
+const MAGENTA = 35
+
+/**
+ * Writes JSON records as lines for people: time of day, level and message, and below them each other field.
+ * Ours rather than `pino-pretty`, whose 13 packages do the same here.
+ */
+export function prettyStream(to: DestinationStream, color: boolean): DestinationStream {
+  const paint = (code: number, text: string) =>
+    color ? `\x1b[${code}m${text}\x1b[${code < 40 || code >= 90 ? 39 : 49}m` : text
+  return {
+    write(record) {
+      const { time, level, msg, ...fields } = JSON.parse(record) as Record<string, unknown>
+      const label = paint(LEVELS[String(level)] ?? 39, String(level).toUpperCase())
+      const message = msg === undefined ? '' : ` ${paint(CYAN, String(msg))}`
+      const lines = Object.entries(fields).map(([name, value]) => {
+        return `    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`
+      })
+      to.write(`${[`[${timeOfDay(String(time))}] ${label}:${message}`, ...lines].join('\n')}\n`)
+    },
+  }
+}
+
+/** Indented JSON, with the lines of a stack each on its own. */
+function valueText(value: unknown): string {
+  const { stack, ...error } = (value ?? {}) as { stack?: unknown }
+  if (typeof stack !== 'string') return JSON.stringify(value, null, 2)
+  const lines = stack.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, '').replaceAll('\n', '\n      ')
+  return `${JSON.stringify(error, null, 2).slice(0, -2)},\n  "stack":\n      ${lines}\n}`
+}
+
+/** `HH:MM:ss.l` of this machine's time zone. */
+function timeOfDay(time: string): string {
+  const at = new Date(time)
+  const two = (number: number) => String(number).padStart(2, '0')
+  const milliseconds = String(at.getMilliseconds()).padStart(3, '0')
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`
+}
