@@ -2,14 +2,14 @@ import { resolve } from 'node:path'
 import { type ReadConfiguration, takeTurns } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
-import { inspect } from './inspect.ts'
-import type { PrepareContext, Prepared } from './prepare.ts'
+import { inspect, type PrepareContext } from './prepare.ts'
+import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
 export interface Assembly {
   /**
-   * By configuration name: the sound ones, and the last good version of those that are not. The very map that is
-   * served where nothing changes.
+   * By configuration name: the valid ones, and the last good version of the others. The very map that is served where
+   * nothing changes.
    */
   prepared: ReadonlyMap<string, Prepared>
   findings: Finding[]
@@ -20,19 +20,27 @@ export interface Assembly {
 export interface Reading {
   configurations: readonly ReadConfiguration[]
   findings: readonly Finding[]
-  /** By configuration name, where they come from a store that has versions. */
-  versions?: ReadonlyMap<string, string>
 }
 
+/** What may become of one configuration that was read. */
+type Verdict =
+  /** As it is served. */
+  | { kind: 'unchanged'; old: Prepared }
+  /** Not as it is; `old` is kept, where there is one. */
+  | { kind: 'refused'; name: string; old: Prepared | undefined }
+  /** Unless another one has its prefixes or name. `old` is replaced by it. */
+  | Candidate
+
 interface Candidate {
+  kind: 'candidate'
   fresh: Prepared
   old: Prepared | undefined
 }
 
 /**
  * Decides what to serve: a configuration without errors in its new version, one with errors in its last good
- * one, and of two that want the same prefix the one that has it.
- * @param only what these names stand for may change, all else is served on; absent: all of it
+ * version, and of two that want the same prefix the one that has it.
+ * @param only what these names stand for may change, all else is kept; absent: everything may
  */
 export async function assemble(
   reading: Reading,
@@ -40,97 +48,42 @@ export async function assemble(
   context: PrepareContext,
   only?: ReadonlySet<string>,
 ): Promise<Assembly> {
+  const scope = scopeOf(reading, served, only)
   const memo = templateMemo(context.env)
   try {
-    return await assembleWith(reading, served, { ...context, memo }, only)
+    return await assembleIn(scope, reading, served, { ...context, memo })
   } finally {
-    // What is served may hold it.
+    // A configuration that is served may hold it.
     memo.clear()
   }
 }
 
-async function assembleWith(
+async function assembleIn(
+  scope: Scope,
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
   context: PrepareContext,
-  only?: ReadonlySet<string>,
 ): Promise<Assembly> {
-  let files: Map<string, Prepared> | undefined
-  const byFile = (file: string) => {
-    files ??= new Map([...served.values()].map((prepared) => [prepared.file, prepared]))
-    return files.get(file)
-  }
-  // Who has what two of them want is decided below, by what is served.
+  // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
   const texts = new Map(
     reading.findings.length ? reading.configurations.map(({ file, text }) => [file, text]) : [],
   )
-  const [clashes, others] = split(reading.findings, (found) => isClash(found, texts))
+  const isAbout = ({ file }: Finding) => !scope.passed.has(file)
+  const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
-  const kept = new Set<Prepared>()
-  const candidates: Candidate[] = []
-  const refused: string[] = []
-  const turn = takeTurns()
-  const refuse = (name: string, old: Prepared | undefined) => {
-    refused.push(name)
-    if (old) kept.add(old)
+  const { verdicts, findings } = await classify(broken, scope, context)
+  const { prepared, refused, clashes, live } = decide(verdicts, served, scope.kept)
+  findings.push(...others.filter(isAbout))
+
+  const known = reading.findings.filter((found) => isClash(found, texts))
+  const reported = new Set(known.map(({ file }) => file))
+  findings.push(...clashes.filter(({ file }) => !reported.has(file)))
+  if (known.length) {
+    const versions = new Set(live.map(({ file, text }) => JSON.stringify([file, text])))
+    const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
+    findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
-
-  const passed = only ? passedOver(reading, byFile, only) : NONE
-  const findings = others.filter(({ file }) => !passed.has(file))
-  for (const old of served.values()) if (only && !only.has(old.name)) kept.add(old)
-
-  for (const read of reading.configurations) {
-    const pause = turn()
-    if (pause) await pause
-    const { configuration, file, text } = read
-    if (passed.has(file)) continue
-    const old = (configuration && served.get(configuration.name)) ?? byFile(file)
-    if (old && only && !only.has(old.name)) continue
-    if (old?.text === text && old.file === file) kept.add(old)
-    else if (!configuration) refuse(old?.name ?? file, old)
-    else {
-      // A broken one too, so that one run shows everything.
-      const made = await inspect({ ...read, configuration }, context, turn)
-      findings.push(...made.findings)
-      if (broken.has(file) || hasErrors(made.findings)) refuse(old?.name ?? configuration.name, old)
-      else candidates.push({ fresh: made.prepared, old })
-    }
-  }
-  await turn()
-  const lost = unreadable(reading, served)
-  for (const old of lost) kept.add(old)
-  const [unsure, open] = split(candidates, ({ old }) => old !== undefined && lost.has(old))
-  for (const { fresh, old } of unsure) refuse(fresh.name, old)
-  // Those that are served already go before the new ones, and from the same file before from another one.
-  open.sort((a, b) => rankOf(a) - rankOf(b))
-  const heirs = new Map(open.toReversed().map((candidate) => [candidate.old, candidate]))
-  for (const candidate of open) if (heirs.get(candidate.old) !== candidate) candidate.old = undefined
-  const told = new Set(clashes.map(({ file }) => file))
-  const taken = settle(kept, open, ({ fresh, old }, holder) => {
-    refuse(fresh.name, old)
-    if (!told.has(fresh.file)) findings.push(clash(fresh, holder))
-  })
-  const live = new Set(
-    clashes.length ? [...kept, ...taken].map(({ file, text }) => JSON.stringify([file, text])) : [],
-  )
-  for (const found of clashes)
-    if (!passed.has(found.file) && !live.has(JSON.stringify([found.file, texts.get(found.file)])))
-      findings.push(found)
-  return { prepared: successor(served, kept, taken), findings: sortFindings(unique(findings)), refused }
-}
-
-/**
- * What was found before anything is served, with the clashes of which one side is broken by something else: who
- * mends that would only then learn of them.
- */
-export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
-  return sortFindings(unique([...findings, ...made]))
-}
-
-function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
-  const parts: [T[], T[]] = [[], []]
-  for (const one of all) parts[isFirst(one) ? 0 : 1].push(one)
-  return parts
+  return { prepared, findings: sortFindings(unique(findings)), refused }
 }
 
 /** Whether two configurations that were read want the same; which of them is at fault is not known yet. */
@@ -139,11 +92,127 @@ function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string
   return both && related.some((other) => other.file !== file && read.has(other.file))
 }
 
-function rankOf({ fresh, old }: Candidate): number {
-  return !old ? 2 : old.file === fresh.file ? 0 : 1
+interface Scope {
+  /** Configurations of which something may change. */
+  reads: readonly ReadConfiguration[]
+  /** What is served of each of them, by its name, else by its file. */
+  oldOf(read: ReadConfiguration): Prepared | undefined
+  /** Files that the reload is not about: nothing is reported of them. */
+  passed: ReadonlySet<string>
+  /** What is kept whatever was read. */
+  kept: ReadonlySet<Prepared>
+  /** Those of it that cannot be read now. */
+  lost: ReadonlySet<Prepared>
 }
 
-/** What is served, with what was taken in place of what was not kept; each stays where it is in the order. */
+function scopeOf(
+  reading: Reading,
+  served: ReadonlyMap<string, Prepared>,
+  only: ReadonlySet<string> | undefined,
+): Scope {
+  let files: Map<string, Prepared> | undefined
+  const byFile = (file: string) => {
+    files ??= new Map([...served.values()].map((prepared) => [prepared.file, prepared]))
+    return files.get(file)
+  }
+  const oldOf = ({ configuration, file }: ReadConfiguration) =>
+    (configuration && served.get(configuration.name)) ?? byFile(file)
+  const lost = unreadable(reading, served)
+  const { configurations } = reading
+  if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost }
+  const isAsked = (name: string | undefined) => name !== undefined && only.has(name)
+  const passed = new Set(
+    configurations
+      .filter(({ configuration, file }) => !isAsked(configuration?.name) && !isAsked(byFile(file)?.name))
+      .map(({ file }) => file),
+  )
+  const reads = configurations.filter((read) => {
+    const old = oldOf(read)
+    return !passed.has(read.file) && (!old || only.has(old.name))
+  })
+  const others = [...served.values()].filter(({ name }) => !only.has(name))
+  return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost }
+}
+
+/** Compiles and checks what is new, each configuration by itself. */
+async function classify(
+  broken: ReadonlySet<string>,
+  { reads, oldOf, lost }: Scope,
+  context: PrepareContext,
+): Promise<{ verdicts: Verdict[]; findings: Finding[] }> {
+  const verdicts: Verdict[] = []
+  const findings: Finding[] = []
+  const turn = takeTurns()
+  for (const read of reads) {
+    const pause = turn()
+    if (pause) await pause
+    const { configuration, file, text } = read
+    const old = oldOf(read)
+    if (old?.text === text && old.file === file) verdicts.push({ kind: 'unchanged', old })
+    else if (!configuration) verdicts.push({ kind: 'refused', name: old?.name ?? file, old })
+    else {
+      // A broken one too, so that one run shows everything.
+      const made = await inspect({ ...read, configuration }, context, turn)
+      findings.push(...made.findings)
+      const isBroken = broken.has(file) || hasErrors(made.findings)
+      if (isBroken) verdicts.push({ kind: 'refused', name: old?.name ?? configuration.name, old })
+      // Whether it is gone from its old place is not known.
+      else if (old && lost.has(old)) verdicts.push({ kind: 'refused', name: configuration.name, old })
+      else verdicts.push({ kind: 'candidate', fresh: made.prepared, old })
+    }
+  }
+  await turn()
+  return { verdicts, findings }
+}
+
+/** Decides between configurations that want the same, and puts together what is served then. */
+function decide(
+  verdicts: readonly Verdict[],
+  served: ReadonlyMap<string, Prepared>,
+  before: ReadonlySet<Prepared>,
+): { prepared: ReadonlyMap<string, Prepared>; refused: string[]; clashes: Finding[]; live: Prepared[] } {
+  const kept = new Set(before)
+  const refused: string[] = []
+  const clashes: Finding[] = []
+  const candidates: Candidate[] = []
+  for (const verdict of verdicts) {
+    if (verdict.kind === 'candidate') candidates.push(verdict)
+    else if (verdict.old) kept.add(verdict.old)
+    if (verdict.kind === 'refused') refused.push(verdict.name)
+  }
+  const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
+    refused.push(fresh.name)
+    if (old) kept.add(old)
+    clashes.push(clash(fresh, holder))
+  })
+  return { prepared: successor(served, kept, taken), refused, clashes, live: [...kept, ...taken] }
+}
+
+/** Those that are served already go before new ones, and those from the same file first; one is replaced by one. */
+function ranked(candidates: readonly Candidate[]): Candidate[] {
+  const rank = ({ fresh, old }: Candidate) => (!old ? 2 : old.file === fresh.file ? 0 : 1)
+  const replaced = new Set<Prepared>()
+  return candidates
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map((candidate) => {
+      const { old } = candidate
+      if (!old || !replaced.has(old)) {
+        if (old) replaced.add(old)
+        return candidate
+      }
+      return { ...candidate, old: undefined }
+    })
+}
+
+/**
+ * What was found before anything is served, with the clashes of which one side is broken otherwise: whoever fixes that
+ * would only then learn of them.
+ */
+export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
+  return sortFindings(unique([...findings, ...made]))
+}
+
+/** What is served next: the very map that is served, where nothing changes. */
 function successor(
   served: ReadonlyMap<string, Prepared>,
   kept: ReadonlySet<Prepared>,
@@ -155,21 +224,6 @@ function successor(
   for (const old of served.values())
     if (!kept.has(old) && prepared.get(old.name) === old) prepared.delete(old.name)
   return prepared
-}
-
-const NONE: ReadonlySet<string> = new Set()
-
-/** Files that none of the names stands for. */
-function passedOver(
-  { configurations }: Reading,
-  byFile: (file: string) => Prepared | undefined,
-  only: ReadonlySet<string>,
-): ReadonlySet<string> {
-  const isAsked = (name: string | undefined) => name !== undefined && only.has(name)
-  const passed = configurations.filter(
-    ({ configuration, file }) => !isAsked(configuration?.name) && !isAsked(byFile(file)?.name),
-  )
-  return new Set(passed.map(({ file }) => file))
 }
 
 const UNREADABLE = new Set<Finding['code']>(['unreadable-file', 'unreadable-store'])

@@ -1,21 +1,23 @@
-import { checkTogether, readConfiguration, readConfigurations } from '../checks/index.ts'
+import {
+  checkTogether,
+  type CheckOptions as Rules,
+  readConfiguration,
+  readConfigurations,
+} from '../checks/index.ts'
 import { lintPractice, secretsIn } from '../checks/practice/index.ts'
 import {
+  type Configuration,
   DEFAULT_LIMITS,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Settings,
   type Source,
 } from '../config/index.ts'
-import { sortFindings } from '../findings/index.ts'
+import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { createPools } from '../tools/index.ts'
 import { assemble, everything } from './assemble.ts'
-import { mayClash } from './beside.ts'
-import { type CostOptions, costsOf } from './cost.ts'
-import type { Prepared } from './prepare.ts'
-import { rulesOf } from './rules.ts'
-import type { Loaded } from './types.ts'
+import type { Loaded, Prepared } from './types.ts'
 
 type PracticeOptions = Parameters<typeof lintPractice>[1]
 
@@ -96,4 +98,85 @@ async function examine(
   const made = await assemble(told, new Map(), context)
   const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
   return { findings: everything(told, made.findings), sources, prepared: made.prepared }
+}
+
+/** Paths that the gateway keeps for itself. */
+export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
+  const own = ['/_reload', '/_diff', '/_status', '/_health', '/metrics']
+  return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
+}
+
+/** What the settings demand of all configurations together. */
+export function rulesOf(settings: Pick<Settings, 'plants' | 'tenants'>): Rules {
+  const { tenants } = settings
+  return { reserved: ownPaths(settings), ...(tenants && { tenants }) }
+}
+
+/** With more prefixes than these, reading all is no slower than looking for each. */
+const MOST = 50
+
+/**
+ * Of configurations that are there already those that may claim a prefix of the new ones: whose text holds the last
+ * segment of one, or writes a prefix in a way that text does not show. Reading ten thousand takes long.
+ */
+export function mayClash<T extends Source>(
+  configurations: readonly Configuration[],
+  beside: readonly T[],
+): readonly T[] {
+  const prefixes = configurations.flatMap(({ routers }) =>
+    routers.flatMap(({ prefix, ssePrefix }) => (ssePrefix === undefined ? [prefix] : [prefix, ssePrefix])),
+  )
+  const segments = [...new Set(prefixes.map(lastSegment))]
+  if (segments.length > MOST || segments.includes('')) return beside
+  return beside.filter(({ text }) => {
+    const lower = text.toLowerCase()
+    return segments.some((segment) => lower.includes(segment)) || isHidden(lower)
+  })
+}
+
+/** Prefixes are compared without regard to case and slashes. */
+function lastSegment(prefix: string): string {
+  return prefix.toLowerCase().split('/').filter(Boolean).at(-1) ?? ''
+}
+
+/** Variables, escapes and aliases may give any prefix, and an escape any key. */
+function isHidden(text: string): boolean {
+  return /prefix\W{0,20}(?:(?!prefix)[^\n])*[\\$*]/.test(text) || /"[^"\\\n]*\\[^"\n]*"\s*:/.test(text)
+}
+
+export interface CostOptions {
+  /** Tokens of a prefix's `tools/list`. Default 10,000; 0 tells the cost of every prefix. */
+  toolListTokens?: number
+}
+
+/** English and JSON come to about this many characters for each token of the models of today. */
+const CHARACTERS_PER_TOKEN = 4
+
+/**
+ * What the `tools/list` of each prefix costs a model, where that is more than the limit. Of proxied servers it is
+ * known only when they run.
+ */
+export function costsOf(
+  read: ReadConfiguration,
+  prepared: ReadonlyMap<string, Prepared>,
+  { toolListTokens = 10_000 }: CostOptions,
+): Finding[] {
+  const { configuration, file } = read
+  const own = configuration && prepared.get(configuration.name)
+  if (!own || own.file !== file) return []
+  return configuration.routers.flatMap(({ prefix }, i) => {
+    const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
+    const characters = route && !route.proxy ? route.lists.tools.length : 0
+    const tokens = Math.ceil(characters / CHARACTERS_PER_TOKEN)
+    if (!route || tokens <= toolListTokens) return []
+    const range = read.locate(['routers', i, 'prefix'])
+    const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
+    const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
+    const hint = `Split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
+    return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
+  })
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString('en-US')
 }

@@ -1,15 +1,15 @@
 import { bearerAuthentication } from '../access/bearer.ts'
 import { createCors } from '../access/cors.ts'
+import { lintTemplates } from '../checks/templates/index.ts'
 import {
   type Configuration,
   type Limits,
-  type Notifier,
   type ReadConfiguration,
   type Router,
   serverNames,
   type TenantSettings,
 } from '../config/index.ts'
-import { type Finding, finding } from '../findings/index.ts'
+import { type Finding, finding, type Range } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
@@ -18,21 +18,7 @@ import { compilePrompts, compileTools, type Pools, type Problem } from '../tools
 import type { createProxy } from '../upstream/index.ts'
 import { proxyOf } from './proxies.ts'
 import { createService } from './service.ts'
-import type { Route, Served } from './table.ts'
-
-/** A configuration that is ready to serve. */
-export interface Prepared {
-  name: string
-  tenant: string
-  file: string
-  /** The text it was made from: the same text is the same configuration. */
-  text: string
-  /** When it was made: ISO 8601, UTC. */
-  since: string
-  routes: Route[]
-  /** How its changes are told. */
-  notifier?: Notifier
-}
+import type { Prepared, Route, Served } from './types.ts'
 
 export interface PrepareContext {
   env: Readonly<Record<string, string | undefined>>
@@ -52,18 +38,24 @@ export interface PrepareContext {
   proxies: ReadonlyMap<string, Served>
 }
 
+interface Found {
+  finding: Finding
+  ofTemplate: boolean
+}
+
 /** Compiles all that one configuration serves. Never throws: what is wrong comes back as findings. */
-export function prepare(
+function prepare(
   read: ReadConfiguration & { configuration: Configuration },
   context: PrepareContext,
-): { prepared: Prepared; findings: Finding[] } {
+): { prepared: Prepared; found: Found[] } {
   const { configuration, file, text } = read
-  const findings = new Map<string, Finding>()
+  const found = new Map<string, Found>()
   const report = (problems: readonly Problem[]) => {
     for (const problem of problems) {
       const made = toFinding(problem, read)
       // Tools that several servers share are compiled for each, and complain once.
-      findings.set(JSON.stringify([made.code, made.range?.start.offset, made.message]), made)
+      const key = JSON.stringify([made.code, made.range?.start.offset, made.message])
+      found.set(key, { finding: made, ofTemplate: problem.ofTemplate ?? false })
     }
   }
   const { prompts, problems } = compilePrompts(configuration, context)
@@ -111,7 +103,7 @@ export function prepare(
   const { name, tenant, notifier } = configuration
   const since = new Date().toISOString()
   const prepared = { name, tenant, file, text, since, routes, ...(notifier && { notifier }) }
-  return { prepared, findings: [...findings.values()] }
+  return { prepared, found: [...found.values()] }
 }
 
 /** Who may use a router: those that it names, and its tenant's; undefined: everyone. */
@@ -154,6 +146,42 @@ function makeRoute(
     ...(tokens && { authenticate: bearerAuthentication(tokens) }),
     maxRequestSize: own?.maxRequestSize ?? context.limits.maxRequestSize,
   }
+}
+
+/**
+ * Compiles and checks one configuration: what it would serve, and all that is wrong, each mistake reported once.
+ * @param turn lets calls have their turn in between
+ */
+export async function inspect(
+  read: ReadConfiguration & { configuration: Configuration },
+  context: PrepareContext,
+  turn: () => Promise<void> | undefined,
+): Promise<{ prepared: Prepared; findings: Finding[] }> {
+  const { prepared, found } = prepare(read, context)
+  await turn()
+  const linted = lintTemplates(read, context.env, context.memo)
+  const unset = [...read.findings, ...linted].filter(({ code }) => code === 'env-unset')
+  const errors = linted.filter(({ severity }) => severity === 'error')
+  const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
+  return { prepared, findings: [...own.map(({ finding }) => finding), ...linted] }
+}
+
+/** Whether the checks of templates report more exactly what compiling complains of. */
+function isReported({ finding: { code, range }, ofTemplate }: Found, errors: readonly Finding[]): boolean {
+  // They compile every template too, and leave out what is only an echo of another error.
+  if (code === 'template-syntax' || code === 'template-context') return errors.length > 0
+  return (ofTemplate || code === 'env-unset') && overlaps(range, errors)
+}
+
+/** Whether a finding stands where one of the others does, and so is their echo. */
+function overlaps(range: Range | undefined, others: readonly Finding[]): boolean {
+  return others.some(
+    (one) =>
+      range !== undefined &&
+      one.range !== undefined &&
+      one.range.start.offset < range.end.offset &&
+      range.start.offset < one.range.end.offset,
+  )
 }
 
 /** A finding at its place in the file. */

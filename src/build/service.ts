@@ -9,6 +9,7 @@ import type { Outcome } from '../telemetry/outcome.ts'
 import { closest, giveWay, nearest, shorten } from '../text/index.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 import type { Failure, Outcome as ToolOutcome } from '../tools/types.ts'
+import type { Lists } from './types.ts'
 
 export interface ServiceParts {
   configuration: Configuration
@@ -22,12 +23,6 @@ export interface ServiceParts {
   /** Whether callers are told apart, so that a list may not be kept for others. */
   authenticated: boolean
   version: string
-}
-
-/** JSON text of what `tools/list` and `prompts/list` show: written once, and compared at a reload. */
-export interface Lists {
-  tools: string
-  prompts: string
 }
 
 /** What MCP clients see of one server's HTTP tools and prompts. */

@@ -1,49 +1,4 @@
-import type { RoutePolicy } from '../access/steps.ts'
-import type { Service } from '../mcp/index.ts'
-import type { McpProxy } from '../upstream/index.ts'
-import type { Prepared } from './prepare.ts'
-import type { Lists } from './service.ts'
-
-/** A proxy and what it was made of: the same key is the same proxy. */
-export interface Served {
-  key: string
-  proxy: McpProxy
-  /** Names of the servers behind it. */
-  servers: readonly string[]
-}
-
-/** One prefix and what answers there. */
-export interface Route extends RoutePolicy {
-  /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
-  ssePrefix: string
-  /** What answers there: HTTP tools, or proxied MCP servers. */
-  service?: Service
-  proxy?: Served
-  /** Names of its tools, in order. */
-  tools: readonly string[]
-  lists: Lists
-  /** The configuration it comes from. */
-  configuration: string
-  tenant: string
-  /** JSON documents about the prefix that everyone may read, by name: `/.well-known/{name}{prefix}/mcp`. */
-  documents?: ReadonlyMap<string, string>
-}
-
-/** Everything that is served, as a value: built beside the old one and swapped in one assignment. */
-export interface Table {
-  /** Counts up by one for each table that differs from the one before. */
-  generation: number
-  /** When it was made: ISO 8601, UTC. */
-  at: string
-  /** By prefix, for `/mcp`. */
-  routes: ReadonlyMap<string, Route>
-  /** By `ssePrefix`, for `/sse` and `/message`. */
-  sseRoutes: ReadonlyMap<string, Route>
-  /** Every proxy, by key. */
-  proxies: ReadonlyMap<string, Served>
-  /** By configuration name. */
-  prepared: ReadonlyMap<string, Prepared>
-}
+import type { Changes, ConfigurationChange, PrefixChange, Prepared, Route, Table } from './types.ts'
 
 export const EMPTY_TABLE: Table = {
   generation: 0,
@@ -90,4 +45,59 @@ export function changed(
   if (one !== other)
     for (const [name, prepared] of one) if (other.get(name) !== prepared) found.push([name, prepared])
   return found
+}
+
+/** Names of the configurations in which two tables differ. */
+export function changesOf(before: Table['prepared'], after: Table['prepared']): Changes {
+  const changes: Changes = { added: [], changed: [], removed: [] }
+  for (const [name] of changed(after, before)) changes[before.has(name) ? 'changed' : 'added'].push(name)
+  for (const [name] of changed(before, after)) if (!after.has(name)) changes.removed.push(name)
+  return changes
+}
+
+/** The same, with what changes at each prefix. */
+export function differenceOf(
+  before: Table['prepared'],
+  after: Table['prepared'],
+  changes: Changes,
+): ConfigurationChange[] {
+  return (['added', 'changed', 'removed'] as const).flatMap((change) =>
+    changes[change].map((name) => {
+      const [old, fresh] = [before.get(name), after.get(name)]
+      return { name, tenant: (fresh ?? old)!.tenant, change, prefixes: prefixesOf(old, fresh) }
+    }),
+  )
+}
+
+function prefixesOf(old: Prepared | undefined, fresh: Prepared | undefined): PrefixChange[] {
+  const [before, after] = [byPrefix(old), byPrefix(fresh)]
+  return [...new Set([...after.keys(), ...before.keys()])].flatMap((prefix): PrefixChange[] => {
+    const [from, to] = [before.get(prefix), after.get(prefix)]
+    const change = !from ? 'added' : !to ? 'removed' : 'changed'
+    const tools = toolsOf(from, to)
+    const servers = from?.proxy?.key === to?.proxy?.key ? undefined : (to ?? from)?.proxy?.servers
+    const same = change === 'changed' && !servers && !Object.values(tools).some((names) => names.length)
+    return same ? [] : [{ prefix: prefix || '/', change, tools, ...(servers && { servers: [...servers] }) }]
+  })
+}
+
+function byPrefix(prepared: Prepared | undefined): Map<string, Route> {
+  return new Map(prepared?.routes.map((route) => [route.prefix, route]))
+}
+
+function toolsOf(from: Route | undefined, to: Route | undefined): PrefixChange['tools'] {
+  const [before, after] = [listed(from), listed(to)]
+  return {
+    added: [...after.keys()].filter((name) => !before.has(name)),
+    changed: [...after].flatMap(([name, text]) =>
+      before.has(name) && before.get(name) !== text ? [name] : [],
+    ),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+  }
+}
+
+/** Each tool as clients see it. */
+function listed(route: Route | undefined): Map<string, string> {
+  const list = JSON.parse(route?.lists.tools ?? '[]') as { name: string }[]
+  return new Map(list.map((tool) => [tool.name, JSON.stringify(tool)]))
 }

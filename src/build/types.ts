@@ -1,22 +1,122 @@
-import type { Settings } from '../config/index.ts'
+import type { RoutePolicy } from '../access/steps.ts'
+import type { Notifier, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
+import type { Service } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { McpProxy } from '../upstream/index.ts'
 import type { ConfigurationSource } from './source.ts'
 
 /** What a table is built of. */
 export interface BuildOptions {
-  /** Configuration files and folders, or what else reads configurations. */
+  /** Configuration files and folders, or another source of configurations. */
   paths: readonly string[] | ConfigurationSource
   settings: Settings
   env: Readonly<Record<string, string | undefined>>
   log: Logger
   version: string
-  /** Serve the sound configurations although others have errors. */
+  /** Serve the valid configurations although others have errors. */
   skipInvalid?: boolean
+}
+
+/** JSON text of what `tools/list` and `prompts/list` show: written once, and compared at a reload. */
+export interface Lists {
+  tools: string
+  prompts: string
+}
+
+/** A proxy and what it was made of: the same key is the same proxy. */
+export interface Served {
+  key: string
+  proxy: McpProxy
+  /** Names of the servers behind it. */
+  servers: readonly string[]
+}
+
+/** One prefix and what answers there. */
+export interface Route extends RoutePolicy {
+  /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
+  ssePrefix: string
+  /** What answers there: HTTP tools, or proxied MCP servers. */
+  service?: Service
+  proxy?: Served
+  /** Names of its tools, in order. */
+  tools: readonly string[]
+  lists: Lists
+  /** The configuration it comes from. */
+  configuration: string
+  tenant: string
+  /** JSON documents about the prefix that everyone may read, by name: `/.well-known/{name}{prefix}/mcp`. */
+  documents?: ReadonlyMap<string, string>
+}
+
+/** A configuration that is ready to serve. */
+export interface Prepared {
+  name: string
+  tenant: string
+  file: string
+  /** The text it was made from: the same text is the same configuration. */
+  text: string
+  /** When it was made: ISO 8601, UTC. */
+  since: string
+  routes: Route[]
+  /** How its changes are announced. */
+  notifier?: Notifier
+}
+
+/** Everything that is served, as a value: built beside the old one and swapped in one assignment. */
+export interface Table {
+  /** Counts up by one for each table that differs from the one before. */
+  generation: number
+  /** When it was made: ISO 8601, UTC. */
+  at: string
+  /** By prefix, for `/mcp`. */
+  routes: ReadonlyMap<string, Route>
+  /** By `ssePrefix`, for `/sse` and `/message`. */
+  sseRoutes: ReadonlyMap<string, Route>
+  /** Every proxy, by key. */
+  proxies: ReadonlyMap<string, Served>
+  /** By configuration name. */
+  prepared: ReadonlyMap<string, Prepared>
 }
 
 export interface Loaded {
   findings: Finding[]
   /** Text of the files read, for code frames. */
   sources: ReadonlyMap<string, string>
+}
+
+/** Names of the configurations in which two tables differ. */
+export interface Changes {
+  added: string[]
+  changed: string[]
+  removed: string[]
+}
+
+/** The result of a reload. */
+export interface Reload extends Loaded, Changes {
+  generation: number
+  /** Configurations whose new version has errors; the last good version, if any, is kept in service. */
+  refused: string[]
+}
+
+/** What a reload would change. */
+export interface Difference extends Reload {
+  configurations: ConfigurationChange[]
+}
+
+export interface ConfigurationChange {
+  name: string
+  tenant: string
+  change: keyof Changes
+  prefixes: PrefixChange[]
+}
+
+/** What changes at one prefix. */
+export interface PrefixChange {
+  prefix: string
+  change: keyof Changes
+  /** Names of tools; those of a proxied server are not known here. */
+  tools: Changes
+  /** The MCP servers behind it, where there are any and they change. */
+  servers?: string[]
 }

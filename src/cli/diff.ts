@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { request } from 'undici'
-import type { ConfigurationChange, PrefixChange } from '../build/difference.ts'
+import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import type { Settings } from '../config/index.ts'
 import { printableJson } from '../findings/frame.ts'
 import { originOf } from './origin.ts'

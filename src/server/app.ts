@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { hostStep, originStep } from '../access/host.ts'
 import { type Refusal, runSteps } from '../access/steps.ts'
-import type { Table } from '../build/table.ts'
+import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
 import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'

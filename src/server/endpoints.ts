@@ -1,4 +1,4 @@
-import type { Route, Table } from '../build/table.ts'
+import type { Route, Table } from '../build/types.ts'
 import { type Hub, methodNotAllowed, type Service, serveMcp, serveMessage, serveSse } from '../mcp/index.ts'
 import type { HttpExchange } from './exchange.ts'
 

@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { peerOf } from '../access/peer.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Arrival, StepRequest } from '../access/steps.ts'
-import type { Route } from '../build/table.ts'
+import type { Route } from '../build/types.ts'
 import {
   departureOf,
   type Exchange,

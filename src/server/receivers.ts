@@ -1,4 +1,4 @@
-import type { Table } from '../build/table.ts'
+import type { Table } from '../build/types.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
 import { type Receiver, receiveReloads } from '../notify/receive.ts'
 import { notifierKey } from '../notify/send.ts'

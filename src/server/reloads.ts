@@ -1,6 +1,7 @@
+import type { Reload } from '../build/types.ts'
 import { type Finding, hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { Reload } from './gateway.ts'
+import type { ReloadOutcome } from '../telemetry/metrics.ts'
 
 /** A reload that is over; findings without the texts they are about. */
 export interface PastReload extends Omit<Reload, 'sources'> {
@@ -37,14 +38,14 @@ interface Waiting {
 }
 
 /**
- * Folds requests into reloads that never overlap, and tells of each in the log.
+ * Folds requests into reloads that never overlap, and logs each of them.
  * @param reload reads these configurations again, or all
- * @param onReload hears of each reload that is over
+ * @param onReload is called after each reload
  */
 export function createReloads(
   reload: (names?: ReadonlySet<string>) => Promise<Reload>,
   log: Logger,
-  onReload: (past: PastReload) => void = () => {},
+  onReload: (triggers: readonly string[], outcome: ReloadOutcome) => void = () => {},
 ): Reloads {
   const past: PastReload[] = []
   let last: Promise<unknown> = Promise.resolve()
@@ -65,10 +66,11 @@ export function createReloads(
       past.unshift(made)
       past.length = Math.min(past.length, REMEMBERED)
       report(made, log)
-      onReload(made)
+      onReload(triggers, outcomeOf(made))
       return result
     } catch (err) {
-      log.error({ err, trigger: triggers.join() }, 'reload failed; what was served is served on')
+      log.error({ err, trigger: triggers.join() }, 'reload failed; keeping the current configuration')
+      onReload(triggers, 'failed')
       throw err
     }
   }
@@ -97,11 +99,17 @@ export function createReloads(
   }
 }
 
+function outcomeOf({ refused, added, changed, removed }: PastReload): ReloadOutcome {
+  if (refused.length) return 'refused'
+  return added.length + changed.length + removed.length > 0 ? 'applied' : 'unchanged'
+}
+
 function report({ findings, triggers, at: _, ...summary }: PastReload, log: Logger): void {
   for (const found of findings) if (found.severity === 'error') log.error(lineOf(found), found.message)
   const line = { trigger: triggers.join(), ...summary }
-  if (hasErrors(findings)) log.error(line, 'reload with errors: what they concern is served as before')
-  else log.info(line, 'reload')
+  if (hasErrors(findings))
+    log.error(line, 'reloaded with errors; invalid configurations keep their previous version')
+  else log.info(line, 'reloaded')
 }
 
 function lineOf({ code, file, range, hint }: Finding) {

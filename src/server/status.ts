@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
-import type { Table } from '../build/table.ts'
 import type { Hub } from '../mcp/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
+import type { LiveTable } from './live.ts'
 import type { PastReload } from './reloads.ts'
 
 /** What is live, as `GET /_status` answers it. Times are ISO 8601 in UTC, ages whole seconds. */
@@ -58,20 +58,19 @@ export type ReloadStatus = Pick<
 > & { findings: ReturnType<typeof shownFinding>[] }
 
 export interface StatusParts {
-  table: Table
+  live: LiveTable
   hub: Hub
   history: readonly PastReload[]
-  /** Those that are served, by configuration name, where the store has versions. */
-  versions: ReadonlyMap<string, string>
-  /** Names of configurations whose newest version has errors. */
-  refused: ReadonlySet<string>
   version: string
   startedAt: string
 }
 
 /** What an overseer may see of what is live. */
-export function statusOf(parts: StatusParts, { tenant }: Overseer): Status {
-  const { table, hub, history, versions, refused: refusedNow, version, startedAt } = parts
+export function statusOf(
+  { live, hub, history, version, startedAt }: StatusParts,
+  { tenant }: Overseer,
+): Status {
+  const { table, versions } = live
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
   const names = new Set(prepared.map(({ name }) => name))
@@ -94,7 +93,7 @@ export function statusOf(parts: StatusParts, { tenant }: Overseer): Status {
       since: one.since,
       ageSeconds: Math.round((now - Date.parse(one.since)) / 1000),
       place: one.file,
-      refused: refusedNow.has(one.name),
+      refused: live.refused.has(one.name),
     })),
     prefixes: routes.map(({ prefix, ssePrefix, configuration, tenant, tools, proxy }) => ({
       prefix: prefix || '/',

@@ -1,9 +1,9 @@
 import { type ConfigurationSource, fromStore } from '../build/source.ts'
+import type { Reload } from '../build/types.ts'
 import { retryPause } from '../net/index.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Reload } from './gateway.ts'
 import type { Watch } from './watch.ts'
 
 /** Milliseconds until a store that cannot be reached or read is asked again, at the most. */

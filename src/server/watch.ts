@@ -1,4 +1,4 @@
-import type { Reload } from './gateway.ts'
+import type { Reload } from '../build/types.ts'
 
 /** What sees by itself that configurations changed; whoever made it closes it. */
 export interface Watch {

@@ -14,6 +14,9 @@ export interface CallRecord {
   outcome: Outcome
 }
 
+/** What came of a reload: `refused` when a configuration was. */
+export type ReloadOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
+
 /** A value of the moment, read when metrics are asked for. */
 export interface Sample {
   labels: Record<string, string>
@@ -28,7 +31,7 @@ export interface GaugeDefinition {
 
 export interface Metrics {
   call(record: CallRecord): void
-  reload(triggers: readonly string[], outcome: 'applied' | 'unchanged' | 'refused' | 'failed'): void
+  reload(triggers: readonly string[], outcome: ReloadOutcome): void
   /** A request that was sent to the replica that holds its session. */
   forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
   /** All of it in the text format of Prometheus 0.0.4. */

@@ -30,9 +30,9 @@ export function compileEndpoint(
   template: Template,
   args: Arg[],
   config: Root['Config'],
-): { endpoint: Endpoint; fault?: string } {
-  const { intent, fault, target } = foresee(template, args, config)
-  if (fault !== undefined) return { endpoint: () => fail(fault), fault }
+): { endpoint: Endpoint; fault?: string; ofTemplate?: boolean } {
+  const { intent, fault, target, ofTemplate = false } = foresee(template, args, config)
+  if (fault !== undefined) return { endpoint: () => fail(fault), fault, ofTemplate }
   if (target) return { endpoint: () => target }
   let known = ''
   let origin = ''
@@ -121,16 +121,15 @@ function foresee(
   template: Template,
   args: Arg[],
   config: Root['Config'],
-): { intent?: Intent; fault?: string; target?: Target } {
+): { intent?: Intent; fault?: string; ofTemplate?: boolean; target?: Target } {
   const fixed = isFixed(template)
   if (!fixed && BRANCHING.test(template.source)) return {}
   let url: string
   try {
     url = template.render(sampleRoot(template, args, config)) ?? ''
   } catch (error) {
-    return fixed
-      ? { fault: error instanceof Error ? `cannot be made: ${error.message}` : 'cannot be made' }
-      : {}
+    const reason = error instanceof Error ? `: ${error.message}` : ''
+    return fixed ? { fault: `cannot be made${reason}`, ofTemplate: true } : {}
   }
   try {
     const end = originEnd(url)

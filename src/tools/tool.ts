@@ -55,6 +55,7 @@ export function compileTool(
       code: 'invalid-value',
       severity: 'error',
       message: `The endpoint ${target.fault}`,
+      ofTemplate: target.ofTemplate ?? false,
       hint: 'Write a URL such as https://api.example.com/users/{{.Args.id}}',
     })
   const headers = compileHeaders(tool, path, config, compile, problems)

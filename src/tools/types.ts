@@ -18,6 +18,8 @@ export interface Problem {
   severity: Severity
   message: string
   hint?: string
+  /** The template itself fails, of which the checks of templates report more. */
+  ofTemplate?: boolean
 }
 
 /** What MCP's `tools/list` shows of a tool. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mayClash } from '../../src/build/beside.ts'
-import { checkReading } from '../../src/build/check.ts'
+import { checkReading, mayClash } from '../../src/build/check.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { sound } from './files.ts'
 

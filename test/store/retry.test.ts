@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Reload } from '../../src/server/gateway.ts'
+import type { Reload } from '../../src/build/types.ts'
 import { watchStore } from '../../src/server/watch-store.ts'
 import type { ConfigurationStore, Snapshot } from '../../src/store/index.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'

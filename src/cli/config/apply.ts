@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { checkReading } from '../../build/check.ts'
-import { rulesOf } from '../../build/rules.ts'
+import { checkReading, rulesOf } from '../../build/check.ts'
 import { readConfiguration, readConfigurations } from '../../checks/index.ts'
 import type { ReadConfigurationsResult } from '../../config/index.ts'
 import { type Finding, hasErrors } from '../../findings/index.ts'

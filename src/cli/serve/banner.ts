@@ -1,4 +1,4 @@
-import type { Table } from '../../build/table.ts'
+import type { Table } from '../../build/types.ts'
 import type { Settings } from '../../config/index.ts'
 
 /** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */

@@ -1,4 +1,4 @@
-import type { Table } from '../../build/table.ts'
+import type { Table } from '../../build/types.ts'
 import { table } from '../columns.ts'
 
 /** What a table serves, for people: a line for each prefix. */

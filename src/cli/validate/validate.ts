@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import { check } from '../../build/check.ts'
-import { rulesOf } from '../../build/rules.ts'
+import { check, rulesOf } from '../../build/check.ts'
 import { readSettings } from '../../checks/index.ts'
 import { secretsIn } from '../../checks/practice/index.ts'
 import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'

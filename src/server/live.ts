@@ -1,0 +1,209 @@
+import { type Assembly, assemble, claimsOf, everything, type Reading } from '../build/assemble.ts'
+import { rulesOf } from '../build/check.ts'
+import type { PrepareContext } from '../build/prepare.ts'
+import { type ConfigurationSource, fromPaths } from '../build/source.ts'
+import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
+import type { BuildOptions, Difference, Loaded, Prepared, Reload, Served, Table } from '../build/types.ts'
+import { type Finding, finding } from '../findings/index.ts'
+import type { Hub } from '../mcp/index.ts'
+import type { CallRecord } from '../telemetry/metrics.ts'
+import { createPools } from '../tools/index.ts'
+import { createProxy, type McpProxy } from '../upstream/index.ts'
+
+export interface LiveOptions extends BuildOptions {
+  /** Is called with every table that is swapped in. */
+  onTable?: (table: Table) => void
+}
+
+/** The table that is served, and how it changes. It holds connections and processes: close it. */
+export class LiveTable {
+  table: Table = EMPTY_TABLE
+  /** Of the configurations that are served, by name, where the store has versions. */
+  versions: ReadonlyMap<string, string> = new Map()
+  /** Names of configurations whose newest version was refused. */
+  refused: ReadonlySet<string> = new Set()
+  private readonly source: ConfigurationSource
+  private readonly pools = createPools()
+  /** Proxies that were replaced, until their calls have ended. */
+  private readonly retiring = new Map<McpProxy, Promise<void>>()
+
+  constructor(
+    private readonly options: LiveOptions,
+    private readonly hub: Hub,
+    private readonly onCall: (call: CallRecord) => void,
+  ) {
+    this.source = sourceOf(options)
+  }
+
+  /**
+   * Reads the configurations and swaps the table, for the first time.
+   * @returns also what is wrong with configurations of which others are served
+   */
+  load(): Promise<Reload> {
+    return this.swap(undefined, !this.options.skipInvalid)
+  }
+
+  /** Reads the configurations again and swaps the table; `names` may change, or everything. */
+  async reload(names?: ReadonlySet<string>): Promise<Reload> {
+    const before = this.table
+    const result = await this.swap(names, false)
+    if (this.table === before) return result
+    notifyClients(this.hub, before, this.table)
+    this.options.onTable?.(this.table)
+    for (const { proxy } of without(before.proxies, this.table.proxies)) {
+      const retired = proxy.retire().finally(() => this.retiring.delete(proxy))
+      this.retiring.set(proxy, retired)
+    }
+    return result
+  }
+
+  /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
+  async diff(): Promise<Difference> {
+    const reading = await this.read()
+    const { prepared: before, generation } = this.table
+    const context = { ...contextOf(this.options), pools: this.pools, proxies: this.table.proxies }
+    const { prepared, findings, refused } = await assemble(reading, before, context)
+    const changes = changesOf(before, prepared)
+    const configurations = differenceOf(before, prepared, changes)
+    return { ...changes, generation, refused, findings, sources: reading.sources, configurations }
+  }
+
+  async close(): Promise<void> {
+    const proxies = [...this.table.proxies.values()].map(({ proxy }) => proxy)
+    await Promise.all([...proxies, ...this.retiring.keys()].map((proxy) => proxy.close()))
+    await Promise.all(this.retiring.values())
+    await this.pools.close()
+  }
+
+  private read() {
+    return this.source(this.options.env, rulesOf(this.options.settings))
+  }
+
+  private async swap(only: ReadonlySet<string> | undefined, strict: boolean): Promise<Reload> {
+    const reading = await this.read()
+    const before = this.table
+    const context: PrepareContext = {
+      ...contextOf(this.options),
+      pools: this.pools,
+      onCall: this.onCall,
+      createProxy,
+      proxies: before.proxies,
+    }
+    const made = await assemble(reading, before.prepared, context, only)
+    const { prepared, ...started } = await startProxies(made, before)
+    const changes = changesOf(before.prepared, prepared)
+    const isSame = Object.values(changes).every((names) => names.length === 0)
+    if (!isSame) this.table = buildTable(before.generation + 1, prepared, before)
+    this.versions = versionsOf(reading, prepared, this.versions)
+    const refused = [...made.refused, ...started.refused]
+    // Of those that were not read again it stays so.
+    const others = only ? [...this.refused].filter((name) => !only.has(name)) : []
+    this.refused = new Set([...refused, ...others])
+    const found = strict ? everything(reading, made.findings) : made.findings
+    const { generation } = this.table
+    return {
+      ...changes,
+      generation,
+      refused,
+      findings: [...found, ...started.findings],
+      sources: reading.sources,
+    }
+  }
+}
+
+/** The table that a gateway would serve, made of the valid configurations; nothing is started or called. */
+export async function previewTable(options: BuildOptions): Promise<Loaded & { table: Table }> {
+  const reading = await sourceOf(options)(options.env, rulesOf(options.settings))
+  const context = { ...contextOf(options), pools: createPools(), proxies: new Map() }
+  const { prepared, findings } = await assemble(reading, new Map(), context)
+  const found = options.skipInvalid ? findings : everything(reading, findings)
+  return { table: buildTable(1, prepared), findings: found, sources: reading.sources }
+}
+
+function sourceOf({ paths }: BuildOptions): ConfigurationSource {
+  return typeof paths === 'function' ? paths : fromPaths(paths)
+}
+
+function contextOf({ settings: { limits, tenants }, env, log, version }: BuildOptions) {
+  return { env, limits, log, version, ...(tenants && { tenants }) }
+}
+
+/** Those of `after` that `before` does not have. */
+function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string, Served>): Served[] {
+  return [...after.values()].filter(({ key }) => !before.has(key))
+}
+
+/**
+ * Starts what is new as its policy says; a server that does not start is a finding. A configuration that is served
+ * already keeps its version then, unless another one took its prefixes.
+ */
+async function startProxies(
+  { prepared }: Assembly,
+  before: Table,
+): Promise<Pick<Assembly, 'prepared' | 'findings' | 'refused'>> {
+  const findings: Finding[] = []
+  const kept = new Map<string, Prepared>()
+  const starting = [...changed(prepared, before.prepared)].map(async ([, fresh]) => {
+    const made = fresh.routes.flatMap(({ proxy }) => (proxy && !before.proxies.has(proxy.key) ? [proxy] : []))
+    const faults = (await Promise.all(made.map(({ proxy }) => proxy.start()))).flat()
+    if (faults.length === 0) return
+    const old = before.prepared.get(fresh.name)
+    const isKept = old !== undefined && !isTaken(old, prepared)
+    const severity = isKept ? 'error' : 'warning'
+    for (const fault of faults) findings.push(finding('upstream-start', fresh.file, fault, { severity }))
+    if (!isKept) return
+    kept.set(fresh.name, old)
+    await Promise.all(made.map(({ proxy }) => proxy.close()))
+  })
+  await Promise.all(starting)
+  const served = kept.size ? new Map([...prepared, ...kept]) : prepared
+  return { prepared: served, findings, refused: [...kept.keys()] }
+}
+
+/** Whether another configuration now has a prefix of this one. */
+function isTaken(old: Prepared, prepared: ReadonlyMap<string, Prepared>): boolean {
+  const wanted = new Set(claimsOf(old))
+  return [...prepared.values()].some(
+    (one) => one.name !== old.name && claimsOf(one).some((each) => wanted.has(each)),
+  )
+}
+
+/** Of what is served, by name: the newest version may have been refused, or not read. */
+function versionsOf(
+  { configurations, versions }: Reading & { versions?: ReadonlyMap<string, string> },
+  prepared: Table['prepared'],
+  before: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  if (!versions) return before
+  const found = new Map([...before].filter(([name]) => prepared.has(name)))
+  for (const { configuration, text } of configurations) {
+    const name = configuration?.name
+    const version = name !== undefined && prepared.get(name)?.text === text ? versions.get(name) : undefined
+    if (name !== undefined && version !== undefined) found.set(name, version)
+  }
+  return found
+}
+
+const LISTS = ['tools', 'prompts', 'resources'] as const
+
+/** Sessions outlive a reload: they are notified which of their lists changed, and end where nothing is served now. */
+function notifyClients(hub: Hub, before: Table, after: Table): void {
+  const routes = changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)
+  for (const old of routes) {
+    const { prefix } = old
+    const route = after.routes.get(prefix)
+    if (!route) hub.endPrefix(prefix)
+    else if (route.proxy || old.proxy) {
+      // Sessions of a proxy go on with the next one; those of a service know no proxy.
+      if (old.service && route.proxy) hub.endPrefix(prefix)
+      else if (old.proxy !== route.proxy) {
+        for (const list of LISTS) hub.listChanged(prefix, list)
+        // What was subscribed to is the old server's.
+        hub.endListeners(prefix)
+      }
+    } else if (route !== old) {
+      if (route.lists.tools !== old.lists.tools) hub.listChanged(prefix, 'tools')
+      if (route.lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')
+    }
+  }
+}
