@@ -1,13 +1,11 @@
 import type { JsonObject } from '../json/index.ts'
-import type { Draft } from './draft.ts'
-import { addForm } from './form.ts'
-import { flatten } from './merge.ts'
-import { addMultipart } from './multipart.ts'
+import { flatten } from './flatten.ts'
+import { addForm, addMultipart } from './form.ts'
 import { isArgumentName } from './names.ts'
-import { withFittingDefault } from './narrow.ts'
 import type { Body, Operation } from './operations.ts'
 import { toSchema } from './schema.ts'
-import { access } from './style.ts'
+import { access, withFittingDefault } from './style.ts'
+import type { Draft } from './tool-draft.ts'
 import { isMap, mapOf, Unfit } from './values.ts'
 
 /** Without its body a call that brings something would bring nothing. */

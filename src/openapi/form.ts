@@ -1,8 +1,9 @@
-import type { JsonObject } from '../json/index.ts'
-import type { Draft, Pair } from './draft.ts'
-import { kindsOf } from './narrow.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { flatten } from './flatten.ts'
+import { isArgumentName } from './names.ts'
 import { toSchema } from './schema.ts'
-import { asPairs, type Style, type Writable, writable } from './style.ts'
+import { asPairs, kindsOf, type Style, type Writable, writable } from './style.ts'
+import type { Draft, Pair } from './tool-draft.ts'
 import { isMap, mapOf, textOf, Unfit } from './values.ts'
 
 /** The fields of a form, as one schema says them. @throws Unfit when it names none */
@@ -81,4 +82,101 @@ function styleOf(encoding: JsonObject): Style {
   if (type !== undefined && /\bjson$/i.test(type)) return { style: 'json', explode: false }
   const style = textOf(encoding.style) ?? 'form'
   return { style, explode: typeof encoding.explode === 'boolean' ? encoding.explode : style === 'form' }
+}
+
+/** What the gateway takes for a part: a text, or a file in two forms. */
+const FILE: JsonObject[] = [
+  { type: 'string', description: 'Text, or a file as a data: URI' },
+  {
+    type: 'object',
+    description: 'A file: base64 data with its name and media type',
+    properties: { filename: { type: 'string' }, contentType: { type: 'string' }, data: { type: 'string' } },
+    required: ['data'],
+    additionalProperties: false,
+  },
+]
+
+/** Adds the fields of a body of the type `multipart/form-data`. @throws Unfit */
+export function addMultipart(draft: Draft, media: JsonObject): void {
+  const { fields, required } = fieldsOf(draft, media)
+  const files = fileFields(media.schema, draft)
+  const encodings = mapOf(media.encoding)
+  let added = 0
+  for (const [name, schema] of fields) {
+    try {
+      if (!isArgumentName(name)) throw new Unfit('its name cannot be that of an argument')
+      const file = files.get(name)
+      checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
+      draft.args.push({
+        name: nameOf(draft, name),
+        position: 'form-data',
+        required: required.has(name),
+        schema: file ? asFile(schema, file) : joined(schema, mapOf(encodings[name])),
+        description: '',
+      })
+      added++
+    } catch (error) {
+      if (!(error instanceof Unfit)) throw error
+      if (required.has(name)) throw new Unfit(`the field ${name}: ${error.message}`)
+      draft.leaveOut(`the field ${name}`, error.message)
+    }
+  }
+  if (added === 0) throw new Unfit('nothing of its body can be written as a form')
+}
+
+function nameOf(draft: Draft, name: string): string {
+  const given = draft.nameFor(name, 'form')
+  if (given !== name) throw new Unfit('its name is that of another argument')
+  return given
+}
+
+/** Parts are texts, JSON or files; the gateway writes no other. */
+function checkType({ type }: JsonObject, contentType: string | undefined, file: boolean): void {
+  if (contentType === undefined || file) return
+  const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
+  if (type === 'object' ? !/\bjson$|\*/.test(wanted) : !/^text\/plain$|\*/.test(wanted))
+    throw new Unfit(`a part of the type ${wanted} cannot be made`)
+}
+
+const SEPARATORS: Record<string, string> = {
+  form: 'commas',
+  spaceDelimited: 'spaces',
+  tabDelimited: 'tabs',
+  pipeDelimited: '`|`',
+}
+
+/** An array is a part for each item; one that is to be a single part is a text. */
+function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
+  const between = SEPARATORS[textOf(style) ?? 'form']
+  if (schema.type !== 'array' || explode !== false || between === undefined) return schema
+  const said = textOf(schema.description)?.trimEnd().replace(/\.?$/, '. ') ?? ''
+  return { type: 'string', description: `${said}Several are separated by ${between}` }
+}
+
+function asFile(schema: JsonObject, kind: 'file' | 'files'): JsonObject {
+  const described = schema.description === undefined ? {} : { description: schema.description }
+  const one: JsonObject = { ...described, anyOf: FILE }
+  return kind === 'file' ? one : { ...described, type: 'array', items: { anyOf: FILE } }
+}
+
+/** The fields that hold bytes, by their formats. */
+function fileFields(schema: Json | undefined, { schemas: { refs } }: Draft): Map<string, 'file' | 'files'> {
+  const files = new Map<string, 'file' | 'files'>()
+  if (!isMap(schema)) return files
+  for (const [name, property] of flatten(schema, refs).properties) {
+    if (!isMap(property)) continue
+    const { schema: one } = flatten(property, refs)
+    if (isFile(one)) files.set(name, 'file')
+    else if (isMap(one.items) && isFile(flatten(one.items, refs).schema)) files.set(name, 'files')
+  }
+  return files
+}
+
+function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject): boolean {
+  if (type === 'file' || format === 'binary') return true
+  return (
+    contentMediaType !== undefined &&
+    contentEncoding === undefined &&
+    (type === undefined || type === 'string')
+  )
 }

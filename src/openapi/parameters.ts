@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/index.ts'
-import type { Draft, DraftArg } from './draft.ts'
 import { toSchema } from './schema.ts'
 import { access, inPlace, type Style, type Writable, writable } from './style.ts'
+import type { Draft, DraftArg } from './tool-draft.ts'
 import { mapOf, textOf, Unfit } from './values.ts'
 
 /** OpenAPI gives these other places. */

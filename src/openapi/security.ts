@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { configKey, upper } from './names.ts'
-import type { Refs } from './refs.ts'
+import type { Refs } from './references.ts'
 import { listOf, mapOf, textOf, Unfit } from './values.ts'
 
 /** How calls log in, with values of the environment. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Refs } from './refs.ts'
+import type { Refs } from './references.ts'
 import { isMap, listOf, mapOf, Unfit } from './values.ts'
 
 /** A schema with its references followed and its `allOf` merged into it. */
