@@ -90,8 +90,8 @@ async function talk(client: Client, signal: Cancellation): Promise<{ steps: Step
   const hello = await client.handshake({ signal })
   if (!hello) return { fault: 'cancelled' }
   if (hello instanceof Fault) return { fault: hello.message }
-  const { era, revision, server = 'a server without a name' } = hello
-  const kind = era === 'modern' ? 'stateless' : 'sessions'
+  const { protocol, revision, server = 'a server without a name' } = hello
+  const kind = protocol === 'stateless' ? 'stateless' : 'sessions'
   const steps: Step[] = [{ name: 'handshake', status: 'ok', detail: `${server}, ${revision} (${kind})` }]
   let count = 0
   let cursor: unknown

@@ -9,16 +9,16 @@ import {
   PROTOCOL_VERSION,
   SERVER_INFO,
 } from './bridge/meta.ts'
-import type { Era } from './bridge/probe.ts'
+import type { Protocol } from './bridge/probe.ts'
 import { compileDefinition, type Resolved } from './definition.ts'
-import { createMember } from './pool/server.ts'
-import { type Request, refusalOf } from './rpc/link.ts'
+import { UpstreamServer } from './pool/server.ts'
+import { handshakeRefused, type Request } from './rpc/link.ts'
 import type { UpstreamContext } from './upstream.ts'
 
 /** A client of one MCP server, of whatever revision. It holds connections and processes: close it. */
 export interface Client {
-  /** `modern` for 2026-07-28, else `session`; or why the server cannot be asked. */
-  era(): Promise<Era | Fault>
+  /** Which protocol the server speaks, or why it cannot be asked. */
+  protocol(): Promise<Protocol | Fault>
   /** Who the server says it is, in the newest revision that both speak; undefined when it was cancelled. */
   handshake(options: RequestOptions): Promise<Handshake | Fault | undefined>
   /**
@@ -34,7 +34,7 @@ export interface Client {
 }
 
 export interface Handshake {
-  era: Era
+  protocol: Protocol
   /** Such as `2025-11-25`. */
   revision: string
   /** Name and version; absent when it does not say. */
@@ -85,32 +85,32 @@ export function openClient(
   const made = compiled.resolve({ headers: {}, query: () => ({}) })
   if (made instanceof Fault) throw new Error(made.message)
   const resolved: Resolved = made
-  const member = createMember(compiled, context, () => [])
+  const upstream = new UpstreamServer(compiled, context, () => [])
   let ids = 0
 
   return {
-    era: async () => member.eras.of(resolved),
+    protocol: async () => upstream.probe.of(resolved, { _meta: ownMeta() }),
     async handshake(options) {
-      const era = await member.eras.of(resolved)
-      if (typeof era !== 'string') return era
       const call = callOf('server/discover', {}, options)
-      if (era === 'session') {
-        const result = await member.handshake(call)
+      const protocol = await upstream.probe.of(resolved, call.message.params)
+      if (protocol instanceof Fault) return protocol
+      if (protocol === 'session') {
+        const result = await upstream.handshake(call)
         if (result instanceof Fault) return result
-        return { era, revision: String(result.protocolVersion), ...named(result.serverInfo) }
+        return { protocol, revision: String(result.protocolVersion), ...named(result.serverInfo) }
       }
-      const answer = await member.bridge(era).request(call)
+      const answer = await upstream.bridge(protocol).request(call)
       if (!answer || answer instanceof Fault) return answer as Fault | undefined
       const { error, result } = answer
-      if (isObject(error)) return new Fault('unreachable', refusalOf(server.name, answer))
-      return { era, revision: STATELESS_REVISIONS[0], ...named(metaOf(result)[SERVER_INFO]) }
+      if (isObject(error)) return handshakeRefused(server.name, answer)
+      return { protocol, revision: STATELESS_REVISIONS[0], ...named(metaOf(result)[SERVER_INFO]) }
     },
     async request(method, given, options) {
       const call = callOf(method, given, options)
-      const stateless = await member.stateless(resolved)
+      const stateless = await upstream.stateless(resolved, call.message.params)
       return stateless instanceof Fault ? stateless : stateless.request(call)
     },
-    close: () => member.close(),
+    close: () => upstream.close(),
   }
 
   function callOf(method: string, given: JsonObject, { onMessage = () => {}, signal }: RequestOptions) {

@@ -2,13 +2,11 @@ import type { Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Backoff } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { unexpected } from '../telemetry/unexpected.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
-import type { Restored } from './backend/session-state.ts'
 import type { Definition, Resolved } from './definition.ts'
-import { createLink, type Link, type LinkEvents } from './rpc/link.ts'
+import { RpcClient, type RpcEvents } from './rpc/client.ts'
 import { createToolFilter, type ToolFilter } from './tools.ts'
-import { type Channel, type ChannelEvents, FAILED } from './transport/channel.ts'
+import type { Channel, ChannelEvents } from './transport/channel.ts'
 import { createHttp, type Http } from './transport/http.ts'
 import { openSseChannel } from './transport/sse.ts'
 import { openStdio } from './transport/stdio.ts'
@@ -17,133 +15,155 @@ import { openStreamable } from './transport/streamable.ts'
 export interface UpstreamContext {
   /** The gateway's environment. */
   env: Readonly<Record<string, string | undefined>>
-  /** Of the process; the server's own go before them. */
+  /** Of the process; the server's own take precedence. */
   limits: Limits
   log: Logger
 }
 
-/** Milliseconds of silence after which a call is given up, unless `limits.timeout` of the server says otherwise. */
+/** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
 const SILENCE = 300_000
 
-/** One MCP server that is proxied, with all its connections. */
-export interface Upstream {
+/** One proxied MCP server with all its connections. */
+export class Upstream {
   readonly name: string
-  readonly definition: Definition
   readonly filter: ToolFilter | undefined
   readonly http: Http
   readonly limits: Limits
-  readonly backoff: Backoff
-  /** Live sessions with the server. */
-  size(): number
-  /** @param sharer whose session it is; undefined: it is kept for whoever comes */
-  open(resolved: Resolved, events: ChannelEvents, sharer: string | undefined): Channel | Fault
-  link(resolved: Resolved, events: LinkEvents, restore: () => Restored[], sharer: string | undefined): Link
-  /** Process ids of its children. */
-  pids(): number[]
-  /** Ends every connection and child; resolves when nothing is left. */
-  close(): Promise<void>
-}
+  readonly backoff = new Backoff()
+  /** Process ids of children, by their connections. */
+  readonly #live = new Map<RpcClient, number | undefined>()
+  readonly #ending = new Set<Promise<void>>()
+  /** A connection that was opened to probe the server, for its first session. */
+  #probed: { client: RpcClient; key: string; since: number } | undefined
+  readonly #options: { env: UpstreamContext['env']; maxMessage: number; log: Logger; mask: Mask }
 
-/** @param makeRoom ends a session that nobody uses, if there is one that makes room for somebody's */
-export function createUpstream(
-  definition: Definition,
-  { env, limits: processLimits, log }: UpstreamContext,
-  makeRoom: (sharer: string | undefined) => boolean,
-): Upstream {
-  const { server } = definition
-  const limits: Limits = { ...processLimits, timeout: SILENCE, ...server.limits }
-  const { secrets } = definition
-  // The stream of SSE names an address, which stays as it is: its messages are masked one by one.
-  const masked = secrets.length > 0 && server.type === 'streamable-http'
-  const http = createHttp({
-    ...limits,
-    ...(masked && { mask: streamMaskOf(secrets), maskText: maskOf(secrets) }),
-  })
-  const backoff = new Backoff()
-  const live = new Map<Channel, number | undefined>()
-  const ending = new Set<Promise<void>>()
-  const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
-  const options = { env, maxMessage: limits.maxResponseSize, log, mask }
+  /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
+  constructor(
+    readonly definition: Definition,
+    { env, limits, log }: UpstreamContext,
+    private readonly makeRoom: (sharer: string | undefined) => boolean,
+  ) {
+    const { server, secrets } = definition
+    this.name = server.name
+    this.filter = createToolFilter(server)
+    this.limits = { ...limits, timeout: SILENCE, ...server.limits }
+    const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
+    this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
+    // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
+    const masked = secrets.length > 0 && server.type === 'streamable-http'
+    this.http = createHttp({
+      ...this.limits,
+      ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
+    })
+  }
 
-  function open(resolved: Resolved, events: ChannelEvents, sharer: string | undefined): Channel | Fault {
-    if (live.size >= server.maxSessions && !makeRoom(sharer))
+  /** Live connections. */
+  size(): number {
+    return this.#live.size
+  }
+
+  /** Process ids of children. */
+  pids(): number[] {
+    return [...this.#live.values()].filter((pid) => pid !== undefined)
+  }
+
+  /**
+   * Opens a connection, or takes the one that was probed.
+   * @param sharer whose session it is; undefined: it is kept for whoever comes
+   * @param by for whom a handshake that the probe made must have been; absent: there must have been none
+   */
+  connect(resolved: Resolved, events: RpcEvents, sharer: string | undefined, by?: string): RpcClient | Fault {
+    const probed = this.takeProbed(resolved.key)
+    if (probed && (!probed.handshake || probed.handshake.by === by)) {
+      probed.events = events
+      return probed
+    }
+    probed?.close()
+    const refusal = this.backoff.refusal(resolved.key)
+    if (refusal) return new Fault('unreachable', refusal)
+    const { maxSessions } = this.definition.server
+    if (this.#live.size >= maxSessions && !this.#dropProbed() && !this.makeRoom(sharer))
       return new Fault(
         'busy',
-        `All ${server.maxSessions} sessions with the server ${server.name} are in use (maxSessions): try again later`,
+        `All ${maxSessions} sessions with the server ${this.name} are in use (maxSessions): try again later`,
       )
-    const forget = () => live.delete(channel)
-    const failed = unexpected(`a message of the server ${server.name}`, () => {
-      channel.close()
-      events.closed(new Fault('internal', `${FAILED} in the session with the server ${server.name}`))
-    })
-    const watched: ChannelEvents = {
-      message: (message, text) => attempt(failed, () => events.message(message, text)),
-      rejected: (id, fault) => attempt(failed, () => events.rejected(id, fault)),
-      closed(fault) {
-        forget()
-        attempt(failed, () => events.closed(fault))
-      },
+    const client = this.#open(resolved)
+    client.events = events
+    return client
+  }
+
+  /** Keeps the connection of a probe for the first session with the same values. */
+  keepProbed(client: RpcClient, key: string): void {
+    this.#dropProbed()
+    if (client.ended) return
+    const closed = () => {
+      if (this.#probed?.client === client) this.#probed = undefined
     }
-    const inner = connect(resolved, watched)
-    const channel: Channel = {
-      ...inner,
-      close() {
+    client.events = { message() {}, rejected() {}, closed }
+    this.#probed = { client, key, since: Date.now() }
+  }
+
+  takeProbed(key: string): RpcClient | undefined {
+    if (this.#probed?.key !== key) return undefined
+    const { client } = this.#probed
+    this.#probed = undefined
+    return client
+  }
+
+  /** Ends the connection of a probe that nobody has wanted for so many milliseconds. */
+  sweep(idle: number): void {
+    if (this.#probed && this.#probed.since <= Date.now() - idle) this.#dropProbed()
+  }
+
+  /** Ends every connection and child; resolves when nothing is left. */
+  async close(): Promise<void> {
+    for (const client of [...this.#live.keys()]) client.close()
+    await Promise.all(this.#ending)
+    await this.http.close()
+  }
+
+  #dropProbed(): boolean {
+    const probed = this.#probed
+    this.#probed = undefined
+    probed?.client.close()
+    return probed !== undefined
+  }
+
+  #open(resolved: Resolved): RpcClient {
+    let channel: Channel | undefined
+    const forget = () => this.#live.delete(client)
+    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, (events) => {
+      const inner = this.#transport(resolved, {
+        ...events,
+        closed(fault) {
+          forget()
+          events.closed(fault)
+        },
+      })
+      channel = inner
+      const close = () => {
         forget()
         inner.close()
-      },
-    }
-    live.set(channel, 'pid' in inner ? (inner.pid as number | undefined) : undefined)
-    const ended = inner.ended.catch(failed).finally(() => {
-      forget()
-      ending.delete(ended)
+      }
+      return { ...inner, close }
     })
-    ending.add(ended)
-    return channel
+    this.#live.set(client, channel?.pid)
+    const ended = channel?.ended
+      .catch((error) => client.fail(error))
+      .finally(() => {
+        forget()
+        if (ended) this.#ending.delete(ended)
+      })
+    if (ended) this.#ending.add(ended)
+    return client
   }
 
-  function connect(resolved: Resolved, events: ChannelEvents): Channel {
-    if (server.type === 'stdio') return openStdio(definition, resolved, events, options)
-    if (server.type === 'sse') return openSseChannel(definition, resolved, events, { http, ...options })
-    return openStreamable(definition, resolved, events, { http, ...options })
-  }
-
-  return {
-    name: server.name,
-    definition,
-    filter: createToolFilter(server),
-    http,
-    limits,
-    backoff,
-    size: () => live.size,
-    open,
-    link(resolved, events, restore, sharer) {
-      const { startupTimeout, name } = server
-      return createLink(
-        {
-          open: (inner) => open(resolved, inner, sharer),
-          restore,
-          startupTimeout,
-          name,
-          backoff,
-          key: resolved.key,
-        },
-        events,
-      )
-    },
-    pids: () => [...live.values()].filter((pid) => pid !== undefined),
-    async close() {
-      for (const channel of [...live.keys()]) channel.close()
-      await Promise.all(ending)
-      await http.close()
-    },
-  }
-}
-
-/** Runs a handler of what comes from outside; what it throws ends the session, and nothing else. */
-function attempt(failed: (error: unknown) => void, handler: () => void): void {
-  try {
-    handler()
-  } catch (error) {
-    failed(error)
+  #transport(resolved: Resolved, events: ChannelEvents): Channel {
+    const { definition, http } = this
+    const { type } = definition.server
+    if (type === 'stdio') return openStdio(definition, resolved, events, this.#options)
+    const options = { http, ...this.#options }
+    if (type === 'sse') return openSseChannel(definition, resolved, events, options)
+    return openStreamable(definition, resolved, events, options)
   }
 }

@@ -23,7 +23,7 @@ interface Fault {
   check?(answer: Answer): void
 }
 
-const SILENCE = /said nothing|did not begin to answer/
+const SILENCE = /said nothing|No response from the server|did not begin to answer/
 
 const FAULTS: Fault[] = [
   { tool: 'die', kinds: STDIO, error: /SIGKILL/ },
@@ -35,7 +35,7 @@ const FAULTS: Fault[] = [
   },
   { tool: 'exit', args: { code: 7 }, kinds: STDIO, error: /exit code 7/ },
   { tool: 'silent', kinds: KINDS, error: SILENCE },
-  { tool: 'silent-streaming', kinds: KINDS, error: /said nothing/ },
+  { tool: 'silent-streaming', kinds: KINDS, error: /said nothing|No response from the server/ },
   { tool: 'slow', args: { ms: 60_000 }, kinds: KINDS, error: SILENCE },
   { tool: 'close', kinds: KINDS, error: /closed|ended/ },
   { tool: 'close-streaming', kinds: KINDS, error: /closed|ended/ },

@@ -6,7 +6,7 @@ import { Fault } from '../../src/mcp/index.ts'
 import { createSeveral } from '../../src/upstream/aggregate/several.ts'
 import { canonical } from '../../src/upstream/bridge/meta.ts'
 import { encodeHeader } from '../../src/upstream/bridge/modern-http.ts'
-import { createPark } from '../../src/upstream/bridge/pending-input.ts'
+import { PendingInput } from '../../src/upstream/bridge/pending-input.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
 import { oneLine } from '../../src/upstream/transport/channel.ts'
 import { idInEnds, lineSplitter } from '../../src/upstream/transport/lines.ts'
@@ -90,15 +90,18 @@ test('a parked call is taken once, and expires', () => {
   const resolved = { env: {}, origin: '', path: '', headers: {}, key: 'k' }
   const call = (params: object, caller?: string) =>
     ({ message: { method: 'tools/call', params }, caller, resolved }) as never
-  const park = createPark<string>()
+  const pending = new PendingInput<string>()
   let expired = 0
-  const handle = park.put('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), () => expired++)
-  assert.equal(park.take(handle, call({ name: 'a' })), undefined)
-  assert.equal(park.take(handle, call({ name: 'b' }, 'me')), undefined)
-  assert.equal(park.take(handle, call({ name: 'a', requestState: handle, inputResponses: {} }, 'me')), 'one')
-  assert.equal(park.take(handle, call({ name: 'a' }, 'me')), undefined)
-  park.put('two', call({}), () => expired++)
-  park.close()
+  const handle = pending.add('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), () => expired++)
+  assert.equal(pending.take(handle, call({ name: 'a' })), undefined)
+  assert.equal(pending.take(handle, call({ name: 'b' }, 'me')), undefined)
+  assert.equal(
+    pending.take(handle, call({ name: 'a', requestState: handle, inputResponses: {} }, 'me')),
+    'one',
+  )
+  assert.equal(pending.take(handle, call({ name: 'a' }, 'me')), undefined)
+  pending.add('two', call({}), () => expired++)
+  pending.close()
   assert.equal(expired, 1)
 })
 

@@ -81,7 +81,7 @@ function asker(client: Client, url: URL, signal: CancelSignal): Target['ask'] {
 
 function unbridged(client: Client): Target['asGiven'] {
   return async (result) => {
-    if ((await client.era()) !== 'session') return result
+    if ((await client.protocol()) !== 'session') return result
     const { resultType: _, _meta, ...own } = result
     const { [SERVER_INFO]: __, ...meta } = isObject(_meta) ? _meta : {}
     return { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) }

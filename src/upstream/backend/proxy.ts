@@ -12,8 +12,7 @@ import {
 } from '../../mcp/index.ts'
 import { createSeveralLink } from '../aggregate/session.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import { createMember } from '../pool/server.ts'
-import { startMember } from '../start.ts'
+import { UpstreamServer } from '../pool/server.ts'
 import type { McpProxy, ProxyContext } from '../types.ts'
 import { type BytesSession, createBytes } from './bytes.ts'
 import { type Call, callLog } from './call-log.ts'
@@ -43,7 +42,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   const onCall: (call: Call) => void = callLog(log, { tenant, prefix }, context.onCall)
   const underWay = createUnderWay(onCall)
   const sessions = createSessions(Math.min(...definitions.map(({ server }) => server.idleTimeout)), sweep)
-  const members = definitions.map((definition) => createMember(definition, context, sessions.occupants))
+  const members = definitions.map((definition) => new UpstreamServer(definition, context, sessions.occupants))
   const [only] = named ? [] : members
   const info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
   const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
@@ -169,7 +168,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
       // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
       const unfit = opened.ok
         ? !passes(session.revision)
-        : (await only?.eras.of(values[0] as Resolved)) === 'modern'
+        : (await only?.probe.of(values[0] as Resolved)) === 'stateless'
       if (!unfit) return opened
       current.leave?.()
       current = relaySession(door, session, values)
@@ -267,7 +266,7 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
         ...(faults.length && { faults }),
       }
     },
-    start: async () => (await Promise.all(members.map(startMember))).flat(),
+    start: async () => (await Promise.all(members.map((member) => member.start()))).flat(),
     async retire() {
       retired = true
       await Promise.all([sessions.drain(), underWay.over(DRAIN)])

@@ -2,15 +2,15 @@ import { type Exchange, Fault, httpStatusOf, INTERNAL_ERROR, rpcError } from '..
 import { severalStateless } from '../aggregate/stateless.ts'
 import { resumed, withStates } from '../bridge/states.ts'
 import type { Resolved } from '../definition.ts'
-import type { Member } from '../pool/server.ts'
+import type { UpstreamServer } from '../pool/server.ts'
 import type { Backend } from './front.ts'
 import { forwardStateless } from './modern-bytes.ts'
 import { type Stateless, type StatelessOptions, serveStateless } from './stateless.ts'
 
 export interface StandAloneParts {
-  members: readonly Member[]
+  members: readonly UpstreamServer[]
   /** The only one, unless clients know several by their names. */
-  only: Member | undefined
+  only: UpstreamServer | undefined
   info: { name: string; version: string }
   resolve(exchange: Exchange): Resolved[] | Fault
   begin: StatelessOptions['begin']
@@ -33,7 +33,7 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
     const [first] = resolved as [Resolved]
     const { replicas } = exchange
 
-    async function serve(server: Stateless, filter: Member['upstream']['filter']): Promise<Response> {
+    async function serve(server: Stateless, filter: UpstreamServer['upstream']['filter']): Promise<Response> {
       if (!replicas) return serveStateless(exchange, given, door, form, first, server, { filter, begin })
       const request = await resumed(exchange, replicas, given, text)
       if (request instanceof Response) return request
@@ -43,23 +43,24 @@ export function createStandAlone(parts: StandAloneParts): Backend['stateless'] {
 
     if (!only) {
       const branches = await Promise.all(
-        members.map(async ({ upstream: { name, filter }, stateless }, i) => {
-          const server = await stateless(resolved[i] as Resolved)
+        members.map(async (member, i) => {
+          const { name, filter } = member.upstream
+          const server = await member.stateless(resolved[i] as Resolved, given.params)
           if (server instanceof Fault) onDown(name, server.message)
           return { name, filter, resolved: resolved[i] as Resolved, server }
         }),
       )
       return serve(severalStateless(branches, info, onClash), undefined)
     }
-    const { upstream, eras } = only
-    const asked = eras.of(first)
+    const { upstream, probe } = only
+    const asked = probe.of(first, given.params)
     // A promise costs each call a turn, so what is known is not awaited.
-    const era = asked instanceof Promise ? await asked : asked
+    const protocol = asked instanceof Promise ? await asked : asked
     // A subscription is one that the gateway tells of reloads and ends, so it needs messages.
     const listens = given.method === 'subscriptions/listen'
-    if (era === 'modern' && upstream.definition.server.type === 'streamable-http' && !listens)
+    if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !listens)
       return forwardStateless(exchange, given, text, first, upstream, { begin })
-    if (typeof era !== 'string') return refuse(era)
-    return serve(only.bridge(era), upstream.filter)
+    if (protocol instanceof Fault) return refuse(protocol)
+    return serve(only.bridge(protocol), upstream.filter)
   }
 }

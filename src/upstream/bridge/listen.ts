@@ -3,8 +3,8 @@ import { Fault, INVALID_PARAMS, isObject, type ListKind } from '../../mcp/index.
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
-import type { Held } from '../pool/pool.ts'
-import type { Seat } from '../pool/session.ts'
+import type { Lease } from '../pool/pool.ts'
+import type { PooledSession } from '../pool/session.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 
 const LISTS = {
@@ -22,25 +22,25 @@ export function grantedKinds({ params }: JsonObject): ReadonlySet<ListKind> {
 }
 
 /** How many streams want to hear of a resource, by the session that is subscribed to it. */
-const subscribers = new WeakMap<Seat, Map<string, number>>()
+const subscribers = new WeakMap<PooledSession, Map<string, number>>()
 
 /** `subscriptions/listen` in front of a session: acknowledged first, everything on it tagged with its id. */
 export async function listenInSession(
   { message, onMessage, signal }: StatelessCall,
-  held: Held,
+  lease: Lease,
 ): Promise<JsonObject | Fault | undefined> {
   const { id, params } = message
-  const { seat } = held
-  const ready = await seat.ready
+  const { session } = lease
+  const ready = await session.ready
   if (ready instanceof Fault) {
-    held.release()
+    lease.release()
     return ready
   }
   const { notifications } = params
   const named = isObject(notifications) ? notifications.resourceSubscriptions : undefined
   const tooMany = Array.isArray(named) && named.length > MAX_SUBSCRIPTIONS
   if (!isObject(notifications) || tooMany) {
-    held.release()
+    lease.release()
     const text = tooMany
       ? `params.notifications.resourceSubscriptions has more than ${MAX_SUBSCRIPTIONS} URIs`
       : 'params.notifications must be an object such as {"toolsListChanged": true}'
@@ -69,18 +69,18 @@ export async function listenInSession(
     if (updated || methods.has(method)) send(method, body)
   }
   send(ACKNOWLEDGED, { notifications: granted })
-  seat.listeners.add(listener)
-  for (const uri of uris) subscribe(seat, uri)
+  session.listeners.add(listener)
+  for (const uri of uris) subscribe(session, uri)
   return new Promise((resolve) => {
     const end = () => {
-      seat.listeners.delete(listener)
-      for (const uri of uris) unsubscribe(seat, uri)
-      held.release()
+      session.listeners.delete(listener)
+      for (const uri of uris) unsubscribe(session, uri)
+      lease.release()
       resolve(undefined)
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end)
-    seat.onEnd.add(end)
+    session.onEnd.add(end)
   })
 }
 
@@ -92,19 +92,19 @@ function isBelow(updated: Json | undefined, uri: string): boolean {
   )
 }
 
-function subscribe(seat: Seat, uri: string): void {
-  const counts = subscribers.get(seat) ?? new Map<string, number>()
-  subscribers.set(seat, counts)
+function subscribe(session: PooledSession, uri: string): void {
+  const counts = subscribers.get(session) ?? new Map<string, number>()
+  subscribers.set(session, counts)
   const count = counts.get(uri) ?? 0
   counts.set(uri, count + 1)
   if (count === 0)
-    seat.request('resources/subscribe', { uri }).answer.catch(unexpected('resources/subscribe'))
+    session.request('resources/subscribe', { uri }).answer.catch(unexpected('resources/subscribe'))
 }
 
-function unsubscribe(seat: Seat, uri: string): void {
-  const counts = subscribers.get(seat)
+function unsubscribe(session: PooledSession, uri: string): void {
+  const counts = subscribers.get(session)
   const count = counts?.get(uri) ?? 0
   if (count > 1) counts?.set(uri, count - 1)
   else if (counts?.delete(uri))
-    seat.request('resources/unsubscribe', { uri }).answer.catch(unexpected('resources/unsubscribe'))
+    session.request('resources/unsubscribe', { uri }).answer.catch(unexpected('resources/unsubscribe'))
 }

@@ -29,11 +29,11 @@ export async function requestHttp(
   resolved: Resolved,
   { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
   declared: readonly ParamHeader[],
-): Promise<JsonObject | Fault | undefined> {
+): Promise<JsonObject | Fault> {
   const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
   const body = stringify(message.raw)
   const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
-  if (answer instanceof Fault) return signal.aborted ? undefined : answer
+  if (answer instanceof Fault) return answer
   let response: JsonObject | undefined
   let rejected: Fault | undefined
   const unfinished = memory.hold()
@@ -73,7 +73,7 @@ export async function requestHttp(
     // What is missing tells that the answer ended early.
   }
   unfinished.free()
-  if (signal.aborted) return undefined
+  if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
   if (response) return { ...response, id: message.id }
   if (rejected) return rejected
   const { statusCode: status } = answer

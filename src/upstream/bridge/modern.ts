@@ -3,149 +3,150 @@ import { Cancellation, Fault, HEADER_MISMATCH, isObject, STATELESS_REVISIONS } f
 import type { Logger } from '../../telemetry/log.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
+import { NOBODY, type RpcClient, timedOut } from '../rpc/client.ts'
 import type { Request } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 import { LOG_LEVEL, metaOf, ownMeta } from './meta.ts'
 import { requestHttp } from './modern-http.ts'
-import { openSharedChild, type SharedChild } from './modern-stdio.ts'
+import { SharedChild } from './modern-stdio.ts'
 import { createParamHeaders, withoutFaulty } from './param-headers.ts'
 
-/** A server that speaks 2026-07-28 itself, over stdio or streamable HTTP. */
-export interface Modern extends Stateless {
-  /** Asks with a request of the gateway's own. */
-  ask(resolved: Resolved, method: string, params?: JsonObject, timeout?: number): Promise<JsonObject | Fault>
-  /** Ends children that nobody has used for so many milliseconds. */
-  sweep(idle: number): void
-  close(): void
-}
-
-interface Entry {
-  child: SharedChild
-  key: string
-  used: number
-}
+type Sent = Promise<JsonObject | Fault | undefined>
 
 /** Tools that are named in the log, each once. */
 const MAX_LOGGED = 1000
 
-export function createModern(upstream: Upstream, version: string, log: Logger): Modern {
-  const stdio = upstream.definition.server.type === 'stdio'
-  const headers = createParamHeaders()
-  const children = new Set<Entry>()
+/** A server that speaks 2026-07-28 itself, over stdio or streamable HTTP. */
+export class Modern implements Stateless {
+  readonly #stdio: boolean
+  readonly #headers = createParamHeaders()
+  readonly #children = new Set<SharedChild>()
   /** Tools that were left out of a list and logged. */
-  const excluded = new Set<string>()
+  readonly #excluded = new Set<string>()
 
-  /** A child for these values; log messages name no request, so one that asks for them gets no company of its kind. */
-  function childFor(resolved: Resolved, logs: boolean): Entry | Fault {
-    const { key } = resolved
-    for (const entry of children)
-      if (entry.key === key && !(logs && entry.child.logging())) {
-        entry.used = Date.now()
-        return entry
-      }
-    const refusal = upstream.backoff.refusal(key)
-    if (refusal) return new Fault('unreachable', refusal)
-    const child = openSharedChild(upstream, resolved, {
-      listChanged: headers.forget,
-      closed(proven, fault) {
-        children.delete(entry)
-        if (!proven) upstream.backoff.failed(key, fault.message)
-      },
-    })
-    if (child instanceof Fault) return child
-    const entry: Entry = { child, key, used: Date.now() }
-    children.add(entry)
-    return entry
+  constructor(
+    private readonly upstream: Upstream,
+    readonly version: string,
+    private readonly log: Logger,
+  ) {
+    this.#stdio = upstream.definition.server.type === 'stdio'
   }
 
-  type Sent = Promise<JsonObject | Fault | undefined>
-
-  async function sendHttp(call: Omit<StatelessCall, 'caller'>): Sent {
-    const { message, resolved } = call
-    const { params, method } = message
-    const named = method === 'tools/call' && typeof params.name === 'string'
-    const declared = named ? await headers.of(params.name as string, list(resolved)) : []
-    const answer = await requestHttp(upstream, resolved, call, declared)
-    if (!named || !answer || answer instanceof Fault || !isMismatch(answer)) return answer
-    // The server's schemas have changed (2026-07-28, Client Behavior).
-    headers.forget()
-    const fresh = await headers.of(params.name as string, list(resolved))
-    return requestHttp(upstream, resolved, call, fresh)
+  async request(call: StatelessCall): Sent {
+    const answer = await this.#send(call)
+    if (call.signal.aborted || (answer instanceof Fault && answer.kind === 'cancelled')) return undefined
+    if (call.message.method !== 'tools/list' || answer instanceof Fault || !('result' in answer))
+      return answer
+    const result = answer.result as Json
+    this.#headers.learn(result)
+    return this.#stdio ? answer : { ...answer, result: withoutFaulty(result, this.#exclude) }
   }
 
-  async function sendStdio(call: Omit<StatelessCall, 'caller'>): Sent {
-    const { message, resolved } = call
-    const entry = childFor(resolved, LOG_LEVEL in metaOf(message.params))
-    if (entry instanceof Fault) return entry
-    const answer = await entry.child.request(call)
-    entry.used = Date.now()
-    if (answer && !(answer instanceof Fault)) upstream.backoff.worked(resolved.key)
-    return answer
-  }
-
-  const send = stdio ? sendStdio : sendHttp
-
-  const list = (resolved: Resolved) => async (cursor: string | undefined) => {
-    const answer = await ask(resolved, 'tools/list', cursor === undefined ? {} : { cursor })
-    return 'result' in answer ? (answer.result as Json) : undefined
-  }
-
-  async function ask(
-    resolved: Resolved,
-    method: string,
-    own: JsonObject = {},
-    timeout = upstream.definition.server.startupTimeout,
-  ): Promise<JsonObject | Fault> {
-    const params = { ...own, _meta: ownMeta(version) }
+  /** Sends a request of the gateway's own. */
+  async ask(resolved: Resolved, method: string, own: JsonObject = {}): Promise<JsonObject | Fault> {
+    const timeout = this.upstream.definition.server.startupTimeout
+    const params = { ...own, _meta: ownMeta(this.version) }
     const raw = { jsonrpc: '2.0', id: 'plantgw', method, params }
     const message: Request = { kind: 'request', id: 'plantgw', method, params, raw }
     const abort = new Cancellation()
-    const timer = setTimeout(() => abort.abort(), timeout)
-    const answer = await send({ message, resolved, headers: {}, signal: abort, onMessage: () => {} })
+    const timer = setTimeout(abort.abort, timeout)
+    const answer = await this.#send({ message, resolved, headers: {}, signal: abort, onMessage: () => {} })
     clearTimeout(timer)
-    return (
-      answer ??
-      new Fault('timeout', `The server ${upstream.name} did not answer ${method} within ${timeout} ms`)
+    return abort.aborted ? timedOut(this.upstream.name, timeout) : answer
+  }
+
+  async versions(resolved: Resolved): Promise<string[]> {
+    const answer = await this.ask(resolved, 'server/discover')
+    const result = 'result' in answer && isObject(answer.result) ? answer.result : {}
+    return Array.isArray(result.supportedVersions)
+      ? result.supportedVersions.map(String)
+      : [...STATELESS_REVISIONS]
+  }
+
+  paramHeaders(tool: string, { resolved }: StatelessCall) {
+    return this.#headers.of(tool, this.#lists(resolved))
+  }
+
+  /** Takes the child that was probed, for the callers with the same values. */
+  adopt(client: RpcClient, { key }: Resolved): SharedChild {
+    const { name, backoff } = this.upstream
+    const child: SharedChild = new SharedChild(client, key, name, {
+      listChanged: this.#headers.forget,
+      closed: ({ message }) => {
+        this.#children.delete(child)
+        if (!child.proven) backoff.failed(key, message)
+      },
+    })
+    this.#children.add(child)
+    return child
+  }
+
+  /** Ends children that nobody has used for so many milliseconds. */
+  sweep(idle: number): void {
+    for (const child of [...this.#children])
+      if (child.used <= Date.now() - idle && !child.size()) {
+        this.#children.delete(child)
+        child.close()
+      }
+  }
+
+  close(): void {
+    for (const child of [...this.#children]) child.close()
+    this.#children.clear()
+  }
+
+  #send(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    return this.#stdio ? this.#sendStdio(call) : this.#sendHttp(call)
+  }
+
+  async #sendStdio(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    const { message, resolved } = call
+    const child = this.#childFor(resolved, LOG_LEVEL in metaOf(message.params))
+    if (child instanceof Fault) return child
+    const answer = await child.request(call)
+    if (!(answer instanceof Fault)) this.upstream.backoff.worked(resolved.key)
+    return answer
+  }
+
+  /** A child for these values; log messages name no request, so that only one request at a time may want them. */
+  #childFor(resolved: Resolved, logs: boolean): SharedChild | Fault {
+    for (const child of this.#children)
+      if (child.key === resolved.key && !(logs && child.logging())) {
+        child.used = Date.now()
+        return child
+      }
+    const client = this.upstream.connect(resolved, NOBODY, undefined)
+    return client instanceof Fault ? client : this.adopt(client, resolved)
+  }
+
+  async #sendHttp(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    const { message, resolved } = call
+    const { params, method } = message
+    const tool = method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
+    const declared = async () =>
+      tool === undefined ? [] : await this.#headers.of(tool, this.#lists(resolved))
+    const answer = await requestHttp(this.upstream, resolved, call, await declared())
+    if (tool === undefined || answer instanceof Fault || !isMismatch(answer)) return answer
+    // The server's schemas have changed (2026-07-28, Client Behavior).
+    this.#headers.forget()
+    return requestHttp(this.upstream, resolved, call, await declared())
+  }
+
+  /** Fetches a page of the server's tools. */
+  #lists(resolved: Resolved): (cursor: string | undefined) => Promise<Json | undefined> {
+    return async (cursor) => {
+      const answer = await this.ask(resolved, 'tools/list', cursor === undefined ? {} : { cursor })
+      return 'result' in answer ? (answer.result as Json) : undefined
+    }
+  }
+
+  readonly #exclude = (tool: string, reason: string): void => {
+    if (this.#excluded.has(tool) || this.#excluded.size >= MAX_LOGGED) return
+    this.#excluded.add(tool)
+    this.log.warn(
+      { server: this.upstream.name, tool, fault: reason },
+      'tool left out: its x-mcp-header is not valid',
     )
-  }
-
-  async function listTools(call: StatelessCall): Sent {
-    const answer = await send(call)
-    if (!answer || !('result' in answer)) return answer
-    const result = answer.result as Json
-    headers.learn(result)
-    return stdio ? answer : { ...answer, result: withoutFaulty(result, exclude) }
-  }
-
-  function exclude(tool: string, fault: string): void {
-    if (excluded.has(tool) || excluded.size >= MAX_LOGGED) return
-    excluded.add(tool)
-    log.warn({ server: upstream.name, tool, fault }, 'a tool is left out: its x-mcp-header is not valid')
-  }
-
-  return {
-    ask,
-    request: (call) => (call.message.method === 'tools/list' ? listTools(call) : send(call)),
-    async versions(resolved) {
-      const answer = await ask(resolved, 'server/discover')
-      const result = 'result' in answer && isObject(answer.result) ? answer.result : {}
-      return Array.isArray(result.supportedVersions)
-        ? result.supportedVersions.map(String)
-        : [...STATELESS_REVISIONS]
-    },
-    // Over HTTP the server checks its headers itself, when they are passed on.
-    paramHeaders: (tool, { resolved }) => headers.of(tool, list(resolved)),
-    sweep(idle) {
-      for (const entry of [...children])
-        if (entry.used <= Date.now() - idle && !entry.child.size()) {
-          children.delete(entry)
-          entry.child.close()
-        }
-    },
-    close() {
-      for (const entry of [...children]) entry.child.close()
-      children.clear()
-    },
   }
 }
 

@@ -3,46 +3,53 @@ import { stringify } from '../../json/index.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import { canonical, omit } from './meta.ts'
 
-/** Calls that wait for the client's input, each under a handle that is good for one retry of the same request. */
-export interface Park<Call> {
-  /** Puts a call aside; `onExpired` runs when nobody came for it. */
-  put(call: Call, request: StatelessCall, onExpired: () => void): string
-  /** Takes a call out: only the same caller with the same request gets it. */
-  take(handle: string, request: StatelessCall): Call | undefined
-  /** Expires all. */
-  close(): void
-}
-
 /** Milliseconds that a user has to answer. */
 const LIFE = 300_000
-/** Calls that wait at the most; the oldest gives way. */
-const MAX_PARKED = 10_000
+/** Calls that may wait; the oldest gives way. */
+const MAX_WAITING = 10_000
 
-export function createPark<Call>(life = LIFE): Park<Call> {
-  const parked = new Map<string, { call: Call; bound: string; expire: () => void; timer: NodeJS.Timeout }>()
-  return {
-    put(call, request, onExpired) {
-      const handle = randomBytes(32).toString('base64url')
-      const expire = () => {
-        if (parked.delete(handle)) onExpired()
-      }
-      parked.set(handle, { call, bound: boundTo(request), expire, timer: setTimeout(expire, life).unref() })
-      if (parked.size > MAX_PARKED) parked.values().next().value?.expire()
-      return handle
-    },
-    take(handle, request) {
-      const found = parked.get(handle)
-      if (found?.bound !== boundTo(request)) return undefined
-      parked.delete(handle)
-      clearTimeout(found.timer)
-      return found.call
-    },
-    close() {
-      for (const { expire, timer } of [...parked.values()]) {
-        clearTimeout(timer)
-        expire()
-      }
-    },
+interface Waiting<Call> {
+  call: Call
+  bound: string
+  expire(): void
+  timer: NodeJS.Timeout
+}
+
+/** Calls that wait for the client's input, each under a handle that is good for one retry of the same request. */
+export class PendingInput<Call> {
+  readonly #waiting = new Map<string, Waiting<Call>>()
+
+  /**
+   * Puts a call aside.
+   * @param onExpired runs when nobody came for it
+   * @returns the handle
+   */
+  add(call: Call, request: StatelessCall, onExpired: () => void): string {
+    const handle = randomBytes(32).toString('base64url')
+    const expire = () => {
+      if (this.#waiting.delete(handle)) onExpired()
+    }
+    const timer = setTimeout(expire, LIFE).unref()
+    this.#waiting.set(handle, { call, bound: boundTo(request), expire, timer })
+    if (this.#waiting.size > MAX_WAITING) this.#waiting.values().next().value?.expire()
+    return handle
+  }
+
+  /** Takes a call out: only the same caller with the same request gets it. */
+  take(handle: string, request: StatelessCall): Call | undefined {
+    const found = this.#waiting.get(handle)
+    if (found?.bound !== boundTo(request)) return undefined
+    this.#waiting.delete(handle)
+    clearTimeout(found.timer)
+    return found.call
+  }
+
+  /** Expires all. */
+  close(): void {
+    for (const { expire, timer } of [...this.#waiting.values()]) {
+      clearTimeout(timer)
+      expire()
+    }
   }
 }
 

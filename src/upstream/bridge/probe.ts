@@ -1,89 +1,161 @@
 import type { JsonObject } from '../../json/index.ts'
-import { Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
+import { Cancellation, Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
+import { type Hello, helloOf, keyOfHello } from '../pool/session.ts'
+import { NOBODY, type RpcClient } from '../rpc/client.ts'
 import type { Upstream } from '../upstream.ts'
+import { ownMeta } from './meta.ts'
 import type { Modern } from './modern.ts'
 
-/** Whether a server speaks 2026-07-28, or only revisions with sessions. */
-export type Era = 'modern' | 'session'
+/** Whether a server speaks 2026-07-28 (`stateless`), or only revisions with sessions. */
+export type Protocol = 'stateless' | 'session'
 
-/** Milliseconds after which a server that speaks only sessions is asked again: it may have been updated. */
+/** Milliseconds after which a server that speaks only sessions is probed again: it may have been updated. */
 const SESSION_TTL = 300_000
-/** Milliseconds of silence after which the probe goes on; servers of old need not answer it (2026-07-28, stdio). */
+/** Milliseconds of silence after which the probe goes on; old servers need not answer it (2026-07-28, stdio). */
 const SILENCE = 2_000
-const INITIALIZE = {
-  protocolVersion: SESSION_REVISIONS[0],
-  capabilities: {},
-  clientInfo: { name: 'plantgw', version: '' },
-}
 /** Addresses may come from templates over what callers send, so their number is bounded. */
 const MAX_KNOWN = 1_000
 /** Errors that only a server of 2026-07-28 gives. */
-const MODERN_CODES = new Set<unknown>([-32020, -32021, -32022])
+const STATELESS_CODES = new Set<unknown>([-32020, -32021, -32022])
 
-export interface Eras {
-  /** At once when it is known, so that calls need not wait. */
-  of(resolved: Resolved): Era | Promise<Era | Fault>
-}
+/** Finds out by `server/discover` which protocol a server speaks, and remembers it. */
+export class Probe {
+  readonly #known = new Map<string, { protocol: Protocol; at: number }>()
+  readonly #probing = new Map<string, Promise<Protocol | Fault>>()
 
-/** Finds out by `server/discover`, and remembers. */
-export function createEras(upstream: Upstream, modern: Modern, now: () => number = Date.now): Eras {
-  const known = new Map<string, { era: Era; at: number }>()
-  const asking = new Map<string, Promise<Era | Fault>>()
-  const { type } = upstream.definition.server
-  const stdio = type === 'stdio'
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly modern: Modern,
+  ) {}
 
-  async function probe(resolved: Resolved, key: string): Promise<Era | Fault> {
-    const era = await (stdio ? probeStdio(resolved) : modern.ask(resolved, 'server/discover').then(eraOf))
-    // A server that cannot be reached has no era.
-    if (typeof era !== 'string') return era
-    if (era === 'session') modern.close()
-    known.set(key, { era, at: now() })
-    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value as string)
-    return era
+  /**
+   * At once when it is known, so that calls need not wait.
+   * @param params of the request for which a session may be opened; absent: a handshake was tried already
+   */
+  of(resolved: Resolved, params?: JsonObject): Protocol | Promise<Protocol | Fault> {
+    const { type } = this.upstream.definition.server
+    if (type === 'sse') return 'session'
+    const key = type === 'stdio' ? '' : `${resolved.origin}${resolved.path}`
+    const found = this.#known.get(key)
+    if (found && (found.protocol === 'stateless' || Date.now() - found.at < SESSION_TTL))
+      return found.protocol
+    let probing = this.#probing.get(key)
+    if (!probing) {
+      const probe = type === 'stdio' ? this.#probeChild(resolved, params) : this.#probeHttp(resolved)
+      probing = probe
+        .then((protocol) => this.#remember(key, protocol))
+        .finally(() => this.#probing.delete(key))
+      this.#probing.set(key, probing)
+    }
+    return probing
   }
 
-  /** A server that stays silent is asked a second thing, which one of old answers; a slow one answers the first. */
-  async function probeStdio(resolved: Resolved): Promise<Era | Fault> {
-    let silent: NodeJS.Timeout | undefined
-    const discovered = modern.ask(resolved, 'server/discover').then(eraOf)
-    const initialized = new Promise<Era>((resolve) => {
-      silent = setTimeout(() => {
-        const begun = (answer: JsonObject | Fault) => {
-          if ('result' in answer && isObject(answer.result))
-            silent = setTimeout(() => resolve('session'), SILENCE)
-        }
-        modern.ask(resolved, 'initialize', INITIALIZE).then(begun).catch(unexpected('initialize'))
-      }, SILENCE)
-    })
-    const era = await Promise.race([discovered, initialized])
-    clearTimeout(silent)
-    return era
+  #remember(key: string, protocol: Protocol | Fault): Protocol | Fault {
+    // Of a server that cannot be reached nothing is known.
+    if (protocol instanceof Fault) return protocol
+    this.#known.set(key, { protocol, at: Date.now() })
+    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
+    return protocol
   }
 
-  return {
-    of(resolved) {
-      if (type === 'sse') return 'session'
-      const key = stdio ? '' : `${resolved.origin}${resolved.path}`
-      const found = known.get(key)
-      if (found && (found.era === 'modern' || now() - found.at < SESSION_TTL)) return found.era
-      let probing = asking.get(key)
-      if (!probing) {
-        probing = probe(resolved, key).finally(() => asking.delete(key))
-        asking.set(key, probing)
-      }
-      return probing
-    },
-  }
-}
-
-function eraOf(answer: Awaited<ReturnType<Modern['ask']>>): Era | Fault {
-  if (answer instanceof Fault) {
+  async #probeHttp(resolved: Resolved): Promise<Protocol | Fault> {
+    const answer = await this.modern.ask(resolved, 'server/discover')
+    if (!(answer instanceof Fault)) return protocolOf(answer)
     const { kind, status = 0 } = answer
     return kind === 'timeout' || (kind === 'status' && status >= 400 && status < 500) ? 'session' : answer
   }
-  const { error, result } = answer
-  if (isObject(result) && Array.isArray(result.supportedVersions)) return 'modern'
-  return isObject(error) && MODERN_CODES.has(error.code) ? 'modern' : 'session'
+
+  /** Probes a child, which then serves the first session or all calls. */
+  async #probeChild(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
+    const { upstream, modern } = this
+    const client = upstream.connect(resolved, NOBODY, undefined)
+    if (client instanceof Fault) return client
+    const hello = helloOf(params ?? {})
+    const { answer, begun } = await this.#discover(client, hello)
+    if (answer instanceof Fault) {
+      client.close()
+      // A server may end, or worse, at a method that it does not know: another child gets a handshake.
+      const misbehaved = answer.kind === 'lost' || answer.kind === 'invalid'
+      if (misbehaved && params && !begun && (await this.#handshake(resolved, hello))) return 'session'
+      upstream.backoff.failed(resolved.key, answer.message)
+      return answer
+    }
+    const protocol = protocolOf(answer)
+    if (protocol === 'stateless') modern.adopt(client, resolved)
+    else {
+      // The server may have been replaced by one of old.
+      modern.close()
+      await this.#keep(client, resolved, hello, begun)
+    }
+    return protocol
+  }
+
+  /**
+   * Asks a child what it speaks. One that stays silent gets a handshake too, which an old server answers; a slow one
+   * answers the first request.
+   */
+  async #discover(client: RpcClient, hello: Hello): Promise<{ answer: Answer; begun?: Promise<Answer> }> {
+    const { startupTimeout } = this.upstream.definition.server
+    const silence = Math.min(SILENCE, startupTimeout / 2)
+    const stop = new Cancellation()
+    const params = { _meta: ownMeta(this.modern.version) }
+    const options = { timeout: startupTimeout, signal: stop }
+    const discovered = client.request('server/discover', params, options).answer
+    let timer: NodeJS.Timeout | undefined
+    let begun: Promise<Answer> | undefined
+    const greeted = new Promise<Answer>((resolve) => {
+      timer = setTimeout(() => {
+        begun = initialize(client, hello, this.modern.version, startupTimeout - silence)
+        const wait = (answer: Answer) => {
+          if (isResult(answer)) timer = setTimeout(() => resolve(answer), silence)
+        }
+        begun.then(wait).catch(unexpected('initialize'))
+      }, silence)
+    })
+    const answer = await Promise.race([discovered, greeted])
+    clearTimeout(timer)
+    stop.abort()
+    return { answer, ...(begun && { begun }) }
+  }
+
+  async #handshake(resolved: Resolved, hello: Hello): Promise<boolean> {
+    const client = this.upstream.connect(resolved, NOBODY, undefined)
+    if (client instanceof Fault) return false
+    const { startupTimeout } = this.upstream.definition.server
+    const begun = initialize(client, hello, this.modern.version, startupTimeout)
+    return this.#keep(client, resolved, hello, begun)
+  }
+
+  /** Keeps a child for the first session; false: it refused the handshake that it was sent. */
+  async #keep(client: RpcClient, { key }: Resolved, hello: Hello, begun?: Promise<Answer>): Promise<boolean> {
+    const answer = await begun
+    if (answer && !isResult(answer)) {
+      client.close()
+      return false
+    }
+    if (answer) client.handshake = { by: keyOfHello(hello), result: answer.result }
+    this.upstream.keepProbed(client, key)
+    return true
+  }
+}
+
+type Answer = JsonObject | Fault
+
+/** The claim of 2026-07-28 keeps a server of both kinds from opening a session; one of old does not read it. */
+function initialize(client: RpcClient, hello: Hello, version: string, timeout: number): Promise<Answer> {
+  const params = { protocolVersion: SESSION_REVISIONS[0], ...hello, _meta: ownMeta(version) }
+  return client.request('initialize', params, { timeout }).answer
+}
+
+function isResult(answer: Answer): answer is JsonObject & { result: JsonObject } {
+  return !(answer instanceof Fault) && isObject(answer.result)
+}
+
+function protocolOf({ result, error }: JsonObject): Protocol {
+  const isStateless = isObject(result)
+    ? Array.isArray(result.supportedVersions)
+    : isObject(error) && STATELESS_CODES.has(error.code)
+  return isStateless ? 'stateless' : 'session'
 }

@@ -10,9 +10,9 @@ import {
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import { ASKING, ASKS, capabilitiesOf, partyOf, useOf } from '../pool/caller.ts'
-import { createSeats, type Held, type Seats } from '../pool/pool.ts'
-import type { Ask } from '../pool/session.ts'
+import { type Lease, type SessionOwner, SessionPool, type Use } from '../pool/pool.ts'
+import { helloOf } from '../pool/session.ts'
+import type { ServerRequest } from '../rpc/client.ts'
 import type { Upstream } from '../upstream.ts'
 import { listenInSession } from './listen.ts'
 import {
@@ -25,22 +25,12 @@ import {
   SERVER_INFO,
 } from './meta.ts'
 import { createParamHeaders } from './param-headers.ts'
-import { createPark } from './pending-input.ts'
+import { PendingInput } from './pending-input.ts'
 import { MAX_QUESTIONS } from './questions.ts'
 import { UNKNOWN_STATE } from './states.ts'
 
-/**
- * Clients of 2026-07-28 in front of a server that speaks only revisions with sessions. What the server asks its
- * client becomes `input_required`; the call waits in the server meanwhile.
- */
-export interface ToSession extends Stateless {
-  seats: Seats
-  /** The server's result of `initialize`, in the session that calls of the same client use. */
-  handshake(call: StatelessCall): Promise<JsonObject | Fault>
-  close(): void
-}
-
 const CACHEABLE = new Set([
+  'server/discover',
   'tools/list',
   'prompts/list',
   'resources/list',
@@ -49,110 +39,91 @@ const CACHEABLE = new Set([
 ])
 /** Methods that 2026-07-28 does not have (its changelog, 2 to 6). */
 const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
+/** Requests during which a client may be asked (Multi Round-Trip Requests, Supported Requests). */
+const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** Which capability of a client answers which request of a server. */
+const NEEDS: Record<string, string> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+}
 /** `MissingRequiredClientCapabilityError`. */
 const MISSING_CAPABILITY = -32021
-/** A call that is under way in the server, over all the requests of the client that it takes. */
-interface Bridged {
-  held: Held
-  /** Asked and not answered. */
-  asks: Map<string, Ask>
-  answer: Promise<JsonObject | Fault>
-  cancel(reason: string): void
-  /** Where messages go, while a request of the client is open. */
-  onMessage: ((raw: JsonObject) => void) | undefined
-  onAsk: (() => void) | undefined
-  /** A capability that the server wanted and the client did not declare. */
-  missing: string | undefined
-}
+const TIMED_OUT = { code: -32000, message: 'The client did not answer in time' }
 
-export function createToSession(upstream: Upstream): ToSession {
-  const seats = createSeats(upstream)
-  const park = createPark<Bridged>()
-  const headers = createParamHeaders()
+type Sent = Promise<JsonObject | Fault | undefined>
 
-  async function request(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
-    const { message } = call
-    const { id, method, params } = message
-    if (REMOVED.test(method))
-      return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
-    if (method === 'server/discover') return discover(call)
-    const party = partyOf(call)
-    if (method === 'subscriptions/listen') return listenInSession(call, seats.hold(party, 'plain'))
-    const { requestState } = params
-    if (ASKING.has(method) && requestState !== undefined) return resume(call, String(requestState))
-    const use = useOf(method, party, params)
-    const held = seats.hold(party, use)
-    const ready = await held.seat.ready
-    if (ready instanceof Fault) return released(held, ready)
-    const level = metaOf(params)[LOG_LEVEL]
-    if (level !== undefined && isObject(ready.capabilities) && ready.capabilities.logging)
-      await held.seat.request('logging/setLevel', { level }).answer
-    return begin(call, held, level !== undefined, ready)
+/**
+ * Clients of 2026-07-28 in front of a server that speaks only revisions with sessions. What the server asks its
+ * client becomes `input_required`; the call waits in the server meanwhile.
+ */
+export class ToSession implements Stateless {
+  readonly pool: SessionPool
+  readonly #pendingInput = new PendingInput<BridgedCall>()
+  readonly #headers = createParamHeaders()
+
+  constructor(upstream: Upstream) {
+    this.pool = new SessionPool(upstream)
   }
 
-  function begin(call: StatelessCall, held: Held, logs: boolean, ready: JsonObject) {
-    const { method, params } = call.message
-    // A call that is parked must not keep its request.
-    const capabilities = capabilitiesOf(call)
-    let count = 0
-    const asked = memory.queue()
-    const bridged: Bridged = {
-      held,
-      asks: new Map(),
-      answer: Promise.resolve({}),
-      cancel: () => {},
-      onMessage: undefined,
-      onAsk: undefined,
-      missing: undefined,
+  async request(call: StatelessCall): Sent {
+    const { id, method, params } = call.message
+    if (REMOVED.test(method))
+      return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+    if (method === 'server/discover') return this.#discover(call)
+    const owner = ownerOf(call)
+    if (method === 'subscriptions/listen') return listenInSession(call, this.pool.lease(owner, 'plain'))
+    const { requestState } = params
+    if (ASKING.has(method) && requestState !== undefined) return this.#resume(call, String(requestState))
+    const lease = this.pool.lease(owner, useOf(method, owner, params))
+    const ready = await lease.session.ready
+    if (ready instanceof Fault) {
+      lease.release()
+      return ready
     }
-    const sent = held.seat.request(method, forSession(params), {
-      logs,
-      onMessage: (raw) => bridged.onMessage?.(raw),
-      ...(ASKING.has(method) && {
-        onAsk(ask: Ask) {
-          const needs = Object.hasOwn(ASKS, ask.method) ? ASKS[ask.method] : undefined
-          const full = bridged.asks.size >= MAX_QUESTIONS || !asked.add(stringify(ask.raw).length)
-          if (needs && capabilities[needs] && !full)
-            bridged.asks.set(`${ask.method.split('/')[0]}-${++count}`, ask)
-          else {
-            held.seat.respond(ask, {
-              error: { code: METHOD_NOT_FOUND, message: 'The client cannot do that' },
-            })
-            if (!needs || full) return
-            bridged.missing = needs
-          }
-          bridged.onAsk?.()
-        },
-      }),
-    })
-    bridged.answer = sent.answer
-    bridged.cancel = sent.cancel
-    const over = () => {
-      asked.free()
-      held.release()
-    }
-    sent.answer.finally(over).catch(unexpected(method))
-    return follow(call, bridged, ready)
+    const level = metaOf(params)[LOG_LEVEL]
+    if (level !== undefined && isObject(ready.capabilities) && ready.capabilities.logging)
+      await lease.session.request('logging/setLevel', { level }).answer
+    const { capabilities } = owner
+    const bridged = new BridgedCall(
+      lease,
+      ready,
+      method,
+      forSession(params),
+      capabilities,
+      level !== undefined,
+    )
+    return this.#follow(call, bridged)
+  }
+
+  /** The server's result of `initialize`, in the session that calls of the same client use. */
+  async handshake(call: StatelessCall): Promise<JsonObject | Fault> {
+    const lease = this.pool.lease(ownerOf(call), 'plain')
+    const ready = await lease.session.ready
+    lease.release()
+    return ready
+  }
+
+  versions(): Promise<string[]> {
+    return Promise.resolve([...REVISIONS])
+  }
+
+  paramHeaders(tool: string, call: StatelessCall) {
+    return this.#headers.of(tool, (cursor) => this.#listTools(call, cursor))
+  }
+
+  close(): void {
+    this.#pendingInput.close()
+    this.pool.close()
   }
 
   /** Waits for the answer, or until the server asks. */
-  async function follow(call: StatelessCall, bridged: Bridged, ready: JsonObject) {
+  async #follow(call: StatelessCall, bridged: BridgedCall): Sent {
     const { message, signal } = call
-    bridged.onMessage = call.onMessage
-    const cancel = () => {
-      bridged.cancel('The client went away')
-      bridged.held.release()
-    }
+    const cancel = () => bridged.cancel('The client went away')
     if (signal.aborted) cancel()
     signal.addEventListener('abort', cancel)
-    const asked = new Promise<'asked'>((resolve) => {
-      // Several questions at once are one round for the client.
-      bridged.onAsk = () => setImmediate(resolve, 'asked')
-      if (bridged.asks.size || bridged.missing) bridged.onAsk()
-    })
-    const outcome = await Promise.race([bridged.answer, asked])
-    bridged.onMessage = undefined
-    bridged.onAsk = undefined
+    const outcome = await bridged.next(call.onMessage)
     signal.removeEventListener('abort', cancel)
     if (signal.aborted) return undefined
     if (bridged.missing) {
@@ -163,56 +134,44 @@ export function createToSession(upstream: Upstream): ToSession {
         data: { requiredCapabilities: { [bridged.missing]: {} } },
       })
     }
-    if (outcome === 'asked') return inputRequired(call, bridged)
-    if (outcome instanceof Fault) return outcome as Fault
-    return { ...answered(outcome, call, ready), id: message.id }
+    if (outcome === 'asked') return this.#inputRequired(call, bridged)
+    if (outcome instanceof Fault) return outcome
+    return { ...this.#answered(outcome, call, bridged.ready), id: message.id }
   }
 
-  function inputRequired(call: StatelessCall, bridged: Bridged): JsonObject {
-    const requestState = park.put(bridged, call, () => {
-      for (const ask of bridged.asks.values())
-        bridged.held.seat.respond(ask, {
-          error: { code: -32000, message: 'The client did not answer in time' },
-        })
-      bridged.cancel('The client did not answer in time')
-      bridged.held.release()
+  #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
+    const requestState = this.#pendingInput.add(bridged, call, () => {
+      for (const question of bridged.questions.values())
+        bridged.lease.session.respond(question, { error: TIMED_OUT })
+      bridged.cancel(TIMED_OUT.message)
     })
     const inputRequests = Object.fromEntries(
-      [...bridged.asks].map(([key, { method, params, raw }]) => {
-        const { params: given } = raw
-        return [key, { method, ...(given !== undefined && { params: omit(params, 'elicitationId') }) }]
+      [...bridged.questions].map(([key, { method, params, raw }]) => {
+        const given = raw.params !== undefined && { params: omit(params, 'elicitationId') }
+        return [key, { method, ...given }]
       }),
     )
     const result = { resultType: 'input_required', inputRequests, requestState }
-    return { jsonrpc: '2.0', id: call.message.id as Json, result }
+    return { jsonrpc: '2.0', id: call.message.id, result }
   }
 
-  async function resume(call: StatelessCall, handle: string): Promise<JsonObject | Fault | undefined> {
+  async #resume(call: StatelessCall, handle: string): Sent {
     const { message } = call
-    const bridged = park.take(handle, call)
+    const bridged = this.#pendingInput.take(handle, call)
     if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
     const given = isObject(message.params.inputResponses) ? message.params.inputResponses : {}
-    for (const [key, ask] of bridged.asks) {
+    for (const [key, question] of bridged.questions) {
       const result = Object.hasOwn(given, key) ? given[key] : undefined
       if (!isObject(result)) continue
-      bridged.asks.delete(key)
-      bridged.held.seat.respond(ask, { result: omit(result, 'resultType') })
+      bridged.questions.delete(key)
+      bridged.lease.session.respond(question, { result: omit(result, 'resultType') })
     }
     // What is missing is asked for again (Error Handling).
-    if (bridged.asks.size) return inputRequired(call, bridged)
-    const ready = await bridged.held.seat.ready
-    return ready instanceof Fault ? ready : follow(call, bridged, ready)
+    return bridged.questions.size ? this.#inputRequired(call, bridged) : this.#follow(call, bridged)
   }
 
-  async function handshake(call: StatelessCall): Promise<JsonObject | Fault> {
-    const held = seats.hold(partyOf(call), 'plain')
-    const ready = await held.seat.ready
-    held.release()
-    return ready
-  }
-
-  async function discover(call: StatelessCall): Promise<JsonObject | Fault> {
-    const ready = await handshake(call)
+  async #discover(call: StatelessCall): Promise<JsonObject | Fault> {
+    const ready = await this.handshake(call)
     if (ready instanceof Fault) return ready
     const { capabilities, instructions } = ready
     const result = {
@@ -220,54 +179,124 @@ export function createToSession(upstream: Upstream): ToSession {
       capabilities: isObject(capabilities) ? omit(capabilities, 'tasks') : {},
       ...(typeof instructions === 'string' && { instructions }),
     }
-    return { ...answered({ jsonrpc: '2.0', result }, call, ready), id: call.message.id as Json }
+    return { ...this.#answered({ jsonrpc: '2.0', result }, call, ready), id: call.message.id }
   }
 
-  function answered(raw: JsonObject, { message, ofSession }: StatelessCall, { serverInfo }: JsonObject) {
+  /** A response as 2026-07-28 has it. */
+  #answered(raw: JsonObject, { message, ofSession }: StatelessCall, { serverInfo }: JsonObject): JsonObject {
     const { method } = message
     const { result, error } = raw
     // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
     if (isObject(error))
       return error.code === -32002 && !ofSession ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
     if (!isObject(result)) return raw
-    if (method === 'tools/list') headers.learn(result)
-    const cacheable = CACHEABLE.has(method) || method === 'server/discover'
+    if (method === 'tools/list') this.#headers.learn(result)
     return {
       ...raw,
       result: {
         resultType: 'complete',
         // The server says nothing of how long its lists hold.
-        ...(cacheable && { ttlMs: 0, cacheScope: 'private' }),
+        ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
         ...result,
         _meta: { ...(serverInfo !== undefined && { [SERVER_INFO]: serverInfo }), ...metaOf(result) },
       },
     }
   }
 
-  function list(call: StatelessCall) {
-    return async (cursor: string | undefined): Promise<Json | undefined> => {
-      const held = seats.hold(partyOf(call), 'plain')
-      const ready = await held.seat.ready
-      const raw =
-        ready instanceof Fault
-          ? ready
-          : await held.seat.request('tools/list', cursor ? { cursor } : {}).answer
-      held.release()
-      return 'result' in raw ? (raw.result as Json) : undefined
+  async #listTools(call: StatelessCall, cursor: string | undefined): Promise<Json | undefined> {
+    const lease = this.pool.lease(ownerOf(call), 'plain')
+    const ready = await lease.session.ready
+    const raw =
+      ready instanceof Fault
+        ? ready
+        : await lease.session.request('tools/list', cursor ? { cursor } : {}).answer
+    lease.release()
+    return 'result' in raw ? (raw.result as Json) : undefined
+  }
+}
+
+/** A call that is under way in the server, over all the requests of the client that it takes. */
+class BridgedCall {
+  /** Requests of the server that the client has not answered. */
+  readonly questions = new Map<string, ServerRequest>()
+  /** A capability that the server wanted and the client did not declare. */
+  missing: string | undefined
+  readonly #answer: Promise<JsonObject | Fault>
+  readonly #cancel: (reason: string) => void
+  readonly #asked = memory.queue()
+  #count = 0
+  /** Where messages go, while a request of the client is open. */
+  #onMessage: ((raw: JsonObject) => void) | undefined
+  #onAsked: (() => void) | undefined
+
+  constructor(
+    readonly lease: Lease,
+    readonly ready: JsonObject,
+    method: string,
+    params: JsonObject,
+    private readonly capabilities: JsonObject,
+    logs: boolean,
+  ) {
+    const { answer, cancel } = lease.session.request(method, params, {
+      logs,
+      onMessage: (raw) => this.#onMessage?.(raw),
+      ...(ASKING.has(method) && { onRequest: (question: ServerRequest) => this.#ask(question) }),
+    })
+    this.#answer = answer
+    this.#cancel = cancel
+    const over = () => {
+      this.#asked.free()
+      lease.release()
     }
+    answer.finally(over).catch(unexpected(method))
   }
 
-  return {
-    seats,
-    handshake,
-    request,
-    versions: () => Promise.resolve([...REVISIONS]),
-    paramHeaders: (tool, call) => headers.of(tool, list(call)),
-    close() {
-      park.close()
-      seats.close()
-    },
+  /** The answer, or that the server has asked something. */
+  async next(onMessage: (raw: JsonObject) => void): Promise<JsonObject | Fault | 'asked'> {
+    this.#onMessage = onMessage
+    const asked = new Promise<'asked'>((resolve) => {
+      // Several questions at once are one round for the client.
+      this.#onAsked = () => setImmediate(resolve, 'asked')
+      if (this.questions.size || this.missing) this.#onAsked()
+    })
+    const outcome = await Promise.race([this.#answer, asked])
+    this.#onMessage = undefined
+    this.#onAsked = undefined
+    return outcome
   }
+
+  cancel(reason: string): void {
+    this.#cancel(reason)
+    this.lease.release()
+  }
+
+  #ask(question: ServerRequest): void {
+    const { method, raw } = question
+    const needs = Object.hasOwn(NEEDS, method) ? NEEDS[method] : undefined
+    const full = this.questions.size >= MAX_QUESTIONS || !this.#asked.add(stringify(raw).length)
+    if (needs && this.capabilities[needs] && !full)
+      this.questions.set(`${method.split('/')[0]}-${++this.#count}`, question)
+    else {
+      const error = { code: METHOD_NOT_FOUND, message: 'The client cannot do that' }
+      this.lease.session.respond(question, { error })
+      if (!needs || full) return
+      this.missing = needs
+    }
+    this.#onAsked?.()
+  }
+}
+
+/** For whom a call's session is. */
+function ownerOf({ message, resolved, caller, sharer, peer }: StatelessCall): SessionOwner {
+  return { resolved, caller, sharer, peer, ...helloOf(message.params) }
+}
+
+/** How a request uses its session. */
+function useOf(method: string, { capabilities }: SessionOwner, params: JsonObject): Use {
+  if (/\/list$|^completion\//.test(method)) return 'plain'
+  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'alone'
+  const asks = ASKING.has(method) && Object.values(NEEDS).some((needs) => capabilities[needs])
+  return asks ? 'alone' : 'open'
 }
 
 /** Parameters without what only 2026-07-28 has. */
@@ -277,11 +306,6 @@ function forSession(params: JsonObject): JsonObject {
   return Object.keys(meta).length ? { ...rest, _meta: meta } : rest
 }
 
-function released(held: Held, fault: Fault): Fault {
-  held.release()
-  return fault
-}
-
 function errorOf(id: StatelessCall['message']['id'], error: RpcError): JsonObject {
-  return { jsonrpc: '2.0', id: id as Json, error: { ...error } as JsonObject }
+  return { jsonrpc: '2.0', id, error: { ...error } as JsonObject }
 }

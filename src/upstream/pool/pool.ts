@@ -7,53 +7,41 @@ import { canonical } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Occupant } from './evict.ts'
-import { openSeat, type Seat } from './session.ts'
+import { type Hello, PooledSession } from './session.ts'
 
-/** For whom a session is, so that nobody gets what is another's. */
-export interface Party {
+/** For whom a session is, so that nobody gets another's. */
+export interface SessionOwner extends Hello {
   resolved: Resolved
   caller: string | undefined
   /** Who calls where no caller is known; undefined: the gateway's own user. */
   peer: Peer | undefined
   /** Whose share of the limits it is; undefined: the gateway's own user. */
   sharer: string | undefined
-  capabilities: JsonObject
-  clientInfo: JsonObject
 }
 
 /**
  * How a call uses a session. `open`: beside others. `alone`: without other calls, since the server may ask or
- * say things that name no call. `plain`: lists and the like, during which a server neither asks nor tells.
+ * send what names no call. `plain`: lists and the like, during which a server does neither.
  */
 export type Use = 'open' | 'alone' | 'plain'
 
-export interface Held {
-  seat: Seat
+export interface Lease {
+  session: PooledSession
   release(): void
 }
 
-/** Sessions that the gateway holds for callers without sessions of their own; used again by the same party. */
-export interface Seats {
-  hold(party: Party, use: Use): Held
-  /** Ends those that nobody has used for so many milliseconds. */
-  sweep(idle: number): void
-  /** All of them, of which one may have to make room. */
-  occupants(): Occupant[]
-  close(): void
-}
-
 interface Entry {
-  seat: Seat
+  session: PooledSession
   key: string
   /** The templates' values, where callers are not known: what belongs together although it is not shared. */
   strangers: string | undefined
-  alone: boolean
-  open: number
-  /** Who holds it, also those that do not count as open. */
-  holders: number
-  sharer: string | undefined
   /** The only one that may use it, who can go. */
   peer: Peer | undefined
+  sharer: string | undefined
+  alone: boolean
+  open: number
+  /** Leases, also those that do not count as open. */
+  leases: number
   used: number
 }
 
@@ -64,127 +52,155 @@ const SPARE = 2
 const MAX_KEPT = 32
 /** The same of those that are kept for whoever comes. */
 const MAX_KEPT_FOR_ALL = 8
-/** Milliseconds that a session is kept for the next call, at the most. */
+/** Milliseconds that an unused session is kept for the next call. */
 const KEEP = 300_000
 
-export function createSeats(upstream: Upstream): Seats {
-  const entries = new Set<Entry>()
-  const { isolation, maxSessions } = upstream.definition.server
-  let closed = false
+/** Sessions that the gateway holds for callers without sessions of their own; used again by the same owner. */
+export class SessionPool {
+  readonly #entries = new Set<Entry>()
+  readonly #upstream: Upstream
+  #closed = false
 
-  function fits(entry: Entry, key: string, use: Use): boolean {
-    if (entry.key !== key) return false
-    if (use === 'plain') return true
-    return !entry.alone && (use === 'open' || entry.open === 0)
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream
   }
 
-  function drop(entry: Entry): void {
-    entries.delete(entry)
-    entry.seat.close()
+  lease(owner: SessionOwner, use: Use): Lease {
+    const entry = this.#find(owner, use)
+    entry.used = Date.now()
+    entry.leases++
+    if (use === 'alone') entry.alone = true
+    if (use !== 'plain') entry.open++
+    let released = false
+    const release = () => {
+      if (released) return
+      released = true
+      entry.used = Date.now()
+      if (use === 'alone') entry.alone = false
+      if (use !== 'plain') entry.open--
+      entry.leases--
+      this.#dropIfLeft(entry)
+    }
+    return { session: entry.session, release }
+  }
+
+  /** Ends sessions that nobody has used for so many milliseconds. */
+  sweep(idle: number): void {
+    const since = Date.now() - Math.min(idle, KEEP)
+    for (const entry of [...this.#entries])
+      if (entry.used <= since && !entry.open && !entry.session.size()) this.#drop(entry)
+  }
+
+  /** All sessions, of which one may have to make room. */
+  occupants(): Occupant[] {
+    return [...this.#entries].map((entry) => ({
+      sharer: entry.sharer,
+      used: entry.used,
+      idle: isIdle(entry),
+      end: () => this.#drop(entry),
+    }))
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const entry of [...this.#entries]) this.#drop(entry)
+  }
+
+  /** The session for an owner, which is opened when there is none. */
+  #find(owner: SessionOwner, use: Use): Entry {
+    const { caller, sharer } = owner
+    const isolated = this.#upstream.definition.server.isolation === 'session'
+    const peer = isolated && caller === undefined ? owner.peer : undefined
+    const key = keyFor(owner, isolated ? (caller ?? peer?.key ?? null) : null)
+    const found = this.#fitting(key, use)
+    if (found) return found
+    if (!peer) return this.#open(owner, { key, strangers: undefined, peer: undefined, sharer })
+    const strangers = owner.resolved.key
+    if (use !== 'plain') return this.#takeIn(owner, key, peer)
+    // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
+    const lists = keyFor(owner, [LISTS])
+    const shared = { key: lists, strangers, peer: undefined, sharer: undefined }
+    return this.#fitting(lists, use) ?? this.#open(owner, shared)
+  }
+
+  #fitting(key: string, use: Use): Entry | undefined {
+    return [...this.#entries].find((entry) => {
+      if (entry.key !== key) return false
+      return use === 'plain' || (!entry.alone && (use === 'open' || entry.open === 0))
+    })
+  }
+
+  /** The session of a stranger: the spare one, or one that begins now. */
+  #takeIn(owner: SessionOwner, key: string, peer: Peer): Entry {
+    const { sharer, clientInfo } = owner
+    const spare = {
+      key: keyFor(owner, [SPARE, stringify(clientInfo)]),
+      strangers: owner.resolved.key,
+      peer: undefined,
+      sharer: undefined,
+    }
+    const findSpare = () => [...this.#entries].find((each) => each.key === spare.key)
+    const entry = findSpare() ?? this.#open(owner, { ...spare, key, peer, sharer })
+    Object.assign(entry, { key, peer, sharer })
+    peer.onGone(() => this.#dropIfLeft(entry))
+    const keepSpare = (ready: JsonObject | Fault) => {
+      const full = this.#upstream.size() >= this.#upstream.definition.server.maxSessions
+      if (!(ready instanceof Fault) && !full && !findSpare() && !this.#closed) this.#open(owner, spare)
+    }
+    entry.session.ready.then(keepSpare).catch(unexpected('a spare session'))
+    return entry
+  }
+
+  #open(owner: SessionOwner, given: Pick<Entry, 'key' | 'strangers' | 'peer' | 'sharer'>): Entry {
+    const { resolved, capabilities, clientInfo } = owner
+    const events = {
+      closed: () => this.#entries.delete(entry),
+      listChanged: (method: string) => this.#announce(entry, method),
+    }
+    const hello = { capabilities, clientInfo }
+    const session = new PooledSession(this.#upstream, resolved, hello, events, given.sharer)
+    const entry: Entry = { ...given, session, alone: false, open: 0, leases: 0, used: Date.now() }
+    this.#entries.add(entry)
+    this.#trim(given.sharer)
+    return entry
+  }
+
+  #drop(entry: Entry): void {
+    this.#entries.delete(entry)
+    entry.session.close()
   }
 
   /** Ends the idle sessions of one share beyond what it may keep, the longest unused first. */
-  function trim(sharer: string | undefined): void {
-    const idle = [...entries].filter(
-      (entry) => entry.sharer === sharer && !entry.holders && !entry.seat.size() && entry.used < Date.now(),
+  #trim(sharer: string | undefined): void {
+    const now = Date.now()
+    const idle = [...this.#entries].filter(
+      (entry) => entry.sharer === sharer && isIdle(entry) && entry.used < now,
     )
     const most = sharer === undefined ? MAX_KEPT_FOR_ALL : MAX_KEPT
     idle.sort((a, b) => a.used - b.used)
-    for (const entry of idle.slice(0, Math.max(0, idle.length - most))) drop(entry)
+    for (const entry of idle.slice(0, Math.max(0, idle.length - most))) this.#drop(entry)
   }
 
-  /** Who calls without being known subscribes in another session than it calls: that a list changed says nothing else. */
-  function announce({ strangers, seat }: Entry, method: string): void {
+  /** Unknown callers subscribe in another session than they call in; that a list changed reveals nothing else. */
+  #announce({ strangers, session }: Entry, method: string): void {
     if (strangers === undefined) return
-    for (const other of entries)
-      if (other.seat !== seat && other.strangers === strangers)
-        for (const listener of other.seat.listeners) listener(method, {})
+    for (const other of this.#entries)
+      if (other.session !== session && other.strangers === strangers)
+        for (const listener of other.session.listeners) listener(method, {})
   }
 
-  /** Nobody comes back for what was a peer's that has gone. */
-  function dropIfLeft(entry: Entry): void {
-    if (entry.peer?.gone && !entry.holders && !entry.seat.size() && entries.has(entry)) drop(entry)
+  /** Nobody comes back for the session of a peer that has gone. */
+  #dropIfLeft(entry: Entry): void {
+    if (entry.peer?.gone && isIdle(entry) && this.#entries.has(entry)) this.#drop(entry)
   }
+}
 
-  return {
-    hold({ resolved, caller, peer: from, sharer, capabilities, clientInfo }, use) {
-      const peer = isolation === 'session' && caller === undefined ? from : undefined
-      const keyFor = (whose: Json) => {
-        const text = stringify([resolved.key, whose, canonical(capabilities)])
-        return createHash('sha256').update(text).digest('base64url')
-      }
-      const make = (key: string, only: Peer | undefined, of = only && sharer): Entry => {
-        const seat = openSeat(
-          upstream,
-          resolved,
-          capabilities,
-          clientInfo,
-          () => entries.delete(made),
-          (method) => announce(made, method),
-          of,
-        )
-        const strangers = peer && resolved.key
-        const made: Entry = {
-          ...{ key, seat, strangers, peer: only, sharer: of },
-          ...{ alone: false, open: 0, holders: 0, used: Date.now() },
-        }
-        entries.add(made)
-        trim(of)
-        return made
-      }
-      /** The session of a stranger, which was ready for the next one, or begins now. */
-      const takeIn = (key: string, only: Peer): Entry => {
-        const spareKey = keyFor([SPARE, stringify(clientInfo)])
-        const taken = [...entries].find((each) => each.key === spareKey) ?? make(key, only)
-        Object.assign(taken, { key, peer: only, sharer })
-        only.onGone(() => dropIfLeft(taken))
-        const keepSpare = (ready: JsonObject | Fault) => {
-          const full = upstream.size() >= maxSessions || [...entries].some((each) => each.key === spareKey)
-          if (!(ready instanceof Fault) && !full && !closed) make(spareKey, undefined)
-        }
-        taken.seat.ready.then(keepSpare).catch(unexpected('a spare session'))
-        return taken
-      }
-      const find = (key: string) => [...entries].find((each) => fits(each, key, use))
-      const key = keyFor(isolation === 'session' ? (caller ?? peer?.key ?? null) : null)
-      let entry = find(key)
-      // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
-      if (!entry && peer && use === 'plain') entry = find(keyFor([LISTS])) ?? make(keyFor([LISTS]), undefined)
-      else if (!entry) entry = peer ? takeIn(key, peer) : make(key, undefined, sharer)
-      const held = entry
-      held.used = Date.now()
-      held.holders++
-      if (use === 'alone') held.alone = true
-      if (use !== 'plain') held.open++
-      let released = false
-      return {
-        seat: held.seat,
-        release() {
-          if (released) return
-          released = true
-          held.used = Date.now()
-          if (use === 'alone') held.alone = false
-          if (use !== 'plain') held.open--
-          held.holders--
-          dropIfLeft(held)
-        },
-      }
-    },
-    sweep(idle) {
-      const since = Date.now() - Math.min(idle, KEEP)
-      for (const entry of [...entries])
-        if (entry.used <= since && !entry.open && !entry.seat.size()) drop(entry)
-    },
-    occupants: () =>
-      [...entries].map((entry) => ({
-        sharer: entry.sharer,
-        used: entry.used,
-        idle: !entry.holders && !entry.seat.size(),
-        end: () => drop(entry),
-      })),
-    close() {
-      closed = true
-      for (const entry of [...entries]) drop(entry)
-    },
-  }
+function isIdle({ leases, session }: Entry): boolean {
+  return !leases && !session.size()
+}
+
+/** @param whose a caller, or what stands for one */
+function keyFor({ resolved, capabilities }: SessionOwner, whose: Json): string {
+  const text = stringify([resolved.key, whose, canonical(capabilities)])
+  return createHash('sha256').update(text).digest('base64url')
 }

@@ -1,107 +1,173 @@
-import { Fault, type Session } from '../../mcp/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
+import { Fault, isObject, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import { createModern, type Modern } from '../bridge/modern.ts'
-import { createEras, type Era, type Eras } from '../bridge/probe.ts'
+import { Modern } from '../bridge/modern.ts'
+import { Probe, type Protocol } from '../bridge/probe.ts'
 import { createToModern } from '../bridge/to-modern.ts'
-import { createToSession, type ToSession } from '../bridge/to-session.ts'
+import { ToSession } from '../bridge/to-session.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import type { Link, LinkEvents } from '../rpc/link.ts'
-import { createUpstream, type Upstream, type UpstreamContext } from '../upstream.ts'
+import {
+  handshakeRefused,
+  type Link,
+  type LinkEvents,
+  type Request,
+  SessionLink,
+  type Started,
+} from '../rpc/link.ts'
+import { Upstream, type UpstreamContext } from '../upstream.ts'
 import { makeRoom, type Occupant } from './evict.ts'
+import { helloOf } from './session.ts'
+
+export type Restore = () => Restored[]
 
 /** A proxied server with what bridges it to clients of every revision. */
-export interface Member {
+export class UpstreamServer {
   readonly upstream: Upstream
-  readonly eras: Eras
+  readonly probe: Probe
+  readonly #modern: Modern
+  readonly #toSession: ToSession
+  /** Whether the server has refused a handshake that session-based servers take. */
+  #refusesSessions = false
+
+  constructor(
+    definition: Definition,
+    context: UpstreamContext & { version: string },
+    occupants: () => Occupant[],
+  ) {
+    this.upstream = new Upstream(definition, context, (sharer) =>
+      makeRoom([...occupants(), ...this.#toSession.pool.occupants()], sharer),
+    )
+    this.#modern = new Modern(this.upstream, context.version, context.log)
+    this.#toSession = new ToSession(this.upstream)
+    this.probe = new Probe(this.upstream, this.#modern)
+  }
+
   /** A session for a client, bridged when the server has no sessions. */
   link(
     resolved: Resolved,
     session: Pick<Session, 'caller' | 'sharer'>,
     events: LinkEvents,
     restore: Restore,
-  ): Link
-  /** The server for requests that stand alone, bridged when it has sessions. */
-  stateless(resolved: Resolved): Promise<Stateless | Fault>
-  /** The same for a server of which it is known. */
-  bridge(era: Era): Stateless
-  /** What a server with sessions answers to `initialize`. */
-  handshake: ToSession['handshake']
-  /** Ends connections that nobody has used for so many milliseconds. */
-  sweep(idle: number): void
-  close(): Promise<void>
-}
-
-export type Restore = () => Restored[]
-
-export function createMember(
-  definition: Definition,
-  context: UpstreamContext & { version: string },
-  occupants: () => Occupant[],
-): Member {
-  const upstream = createUpstream(definition, context, (sharer) =>
-    makeRoom([...occupants(), ...toSession.seats.occupants()], sharer),
-  )
-  const modern: Modern = createModern(upstream, context.version, context.log)
-  const eras = createEras(upstream, modern)
-  const toSession: ToSession = createToSession(upstream)
-  /** Whether the server has refused a handshake that servers with sessions take. */
-  let modernOnly = false
-
-  const shared = definition.server.isolation !== 'session'
-  const bridge = (era: Era) => (era === 'modern' ? modern : toSession)
-  async function choose({ resolved }: StatelessCall): Promise<Stateless> {
-    const era = await eras.of(resolved)
-    return era === 'modern' ? modern : toSession
+  ): Link {
+    const { name, definition } = this.upstream
+    const { caller, sharer } = session
+    if (definition.server.isolation !== 'session') {
+      // One session of the server for many clients is what clients without sessions have, so they go that way.
+      const request = async (call: StatelessCall) => {
+        const server = await this.stateless(resolved, call.message.params)
+        return server instanceof Fault ? server : server.request(call)
+      }
+      const server: Stateless = {
+        request,
+        versions: () => this.#toSession.versions(),
+        paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
+      }
+      return createToModern({ server, resolved, caller: undefined, sharer, name }, events)
+    }
+    const bridged = () => createToModern({ server: this.#modern, resolved, caller, sharer, name }, events)
+    const direct = () => new SessionLink({ upstream: this.upstream, resolved, sharer, restore }, events)
+    let current: Link = this.#refusesSessions ? bridged() : direct()
+    return {
+      start: async (request, text) => {
+        const answer = await current.start(request, text)
+        if (!(current instanceof SessionLink) || !(await this.#refused(current, answer, resolved)))
+          return answer
+        this.#refusesSessions = true
+        current.close()
+        current = bridged()
+        return current.start(request, text)
+      },
+      send: (message, text) => current.send(message, text),
+      close: () => current.close(),
+    }
   }
 
-  return {
-    upstream,
-    eras,
-    link(resolved, { caller, sharer }, events, restore) {
-      const { name } = upstream
-      if (shared) {
-        // One session of the server for many clients is what clients without sessions have, so they go that way.
-        const server = {
-          ...toSession,
-          request: async (call: StatelessCall) => (await choose(call)).request(call),
-        }
-        return createToModern({ server, resolved, caller: undefined, sharer, name }, events)
-      }
-      const options = { server: modern, resolved, caller, sharer, name }
-      const open = () =>
-        modernOnly ? createToModern(options, events) : upstream.link(resolved, events, restore, sharer)
-      let current = open()
-      return {
-        async start(request, text) {
-          const answer = await current.start(request, text)
-          const refused =
-            answer instanceof Fault ? answer.kind !== 'busy' : answer.response.raw.error !== undefined
-          if (!refused || modernOnly || (await eras.of(resolved)) !== 'modern') return answer
-          // A server of 2026-07-28 alone refuses every handshake.
-          modernOnly = true
-          current.close()
-          current = open()
-          return current.start(request, text)
-        },
-        send: (message, text) => current.send(message, text),
-        close: () => current.close(),
-      }
-    },
-    async stateless(resolved) {
-      const era = await eras.of(resolved)
-      return typeof era === 'string' ? bridge(era) : era
-    },
-    bridge,
-    handshake: toSession.handshake,
-    sweep(idle) {
-      modern.sweep(idle)
-      toSession.seats.sweep(idle)
-    },
-    async close() {
-      modern.close()
-      toSession.close()
-      await upstream.close()
-    },
+  /** Whether a server refused a handshake because it knows none: 2026-07-28 has no sessions. */
+  async #refused(link: SessionLink, answer: Started, resolved: Resolved): Promise<boolean> {
+    if (answer instanceof Fault) {
+      if (answer.kind === 'busy') return false
+    } else {
+      if (answer.response.raw.error === undefined) return false
+      const { upstream } = this
+      // The same child is asked what it speaks.
+      const client = upstream.definition.server.type === 'stdio' ? link.release() : undefined
+      if (client) upstream.keepProbed(client, resolved.key)
+    }
+    const protocol = await this.probe.of(resolved)
+    this.upstream.takeProbed(resolved.key)?.close()
+    return protocol === 'stateless'
+  }
+
+  /**
+   * The server for requests that stand alone, bridged when it has sessions.
+   * @param params of the request for which a session may be opened
+   */
+  async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
+    const protocol = await this.probe.of(resolved, params)
+    return protocol instanceof Fault ? protocol : this.bridge(protocol)
+  }
+
+  /** The same for a server of which the protocol is known. */
+  bridge(protocol: Protocol): Stateless {
+    return protocol === 'stateless' ? this.#modern : this.#toSession
+  }
+
+  /** What a session-based server answers to `initialize`. */
+  handshake(call: StatelessCall): ReturnType<ToSession['handshake']> {
+    return this.#toSession.handshake(call)
+  }
+
+  /**
+   * Starts the server at load, as its configuration says: `preinstalled` starts and ends it once, so that its first
+   * call finds it installed; with `onStart` its child serves the first calls. What depends on a request cannot
+   * be started before there is one.
+   * @returns what went wrong
+   */
+  async start(): Promise<string[]> {
+    const { server, varies, resolve } = this.upstream.definition
+    if (server.policy !== 'onStart' && !server.preinstalled) return []
+    if (varies)
+      return [`The server ${server.name} cannot be started before a request: its templates read the request`]
+    const resolved = resolve({ headers: {}, query: () => ({}) })
+    if (resolved instanceof Fault) return [resolved.message]
+    const fault = server.policy === 'onStart' ? await this.#warm(resolved) : await this.#try(resolved)
+    return fault ? [fault.message] : []
+  }
+
+  /** The child that is probed serves the first calls; over HTTP there is nothing to keep. */
+  async #warm(resolved: Resolved): Promise<Fault | undefined> {
+    const protocol = await this.probe.of(resolved, {})
+    if (protocol instanceof Fault) return protocol
+    const kept = protocol === 'stateless' || this.upstream.definition.server.type === 'stdio'
+    return kept ? undefined : this.#try(resolved)
+  }
+
+  /** Opens and ends a session. */
+  async #try(resolved: Resolved): Promise<Fault | undefined> {
+    const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
+    const raw = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+    const request: Request = { kind: 'request', id: 1, method: 'initialize', params, raw }
+    const events = { message() {}, lost() {}, rejected() {} }
+    const link = this.link(resolved, { caller: undefined, sharer: '' }, events, () => [])
+    const answer = await link.start(request, stringify(raw))
+    link.close()
+    if (answer instanceof Fault) return answer
+    return isObject(answer.response.raw.result)
+      ? undefined
+      : handshakeRefused(this.upstream.name, answer.response.raw)
+  }
+
+  /** Ends connections that nobody has used for so many milliseconds. */
+  sweep(idle: number): void {
+    this.upstream.sweep(idle)
+    this.#modern.sweep(idle)
+    this.#toSession.pool.sweep(idle)
+  }
+
+  async close(): Promise<void> {
+    this.#modern.close()
+    this.#toSession.close()
+    await this.upstream.close()
   }
 }

@@ -1,222 +1,158 @@
-import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import {
-  Fault,
-  InFlight,
-  isObject,
-  METHOD_NOT_FOUND,
-  type Message,
-  SESSION_REVISIONS,
-} from '../../mcp/index.ts'
-import { omit } from '../bridge/meta.ts'
+import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
-import { type Request, refusalOf } from '../rpc/link.ts'
-import type { Channel, ChannelEvents } from '../transport/channel.ts'
+import type {
+  Notification,
+  PendingRequest,
+  RequestOptions,
+  RpcClient,
+  SentRequest,
+  ServerRequest,
+} from '../rpc/client.ts'
+import { handshakeRefused } from '../rpc/link.ts'
 import type { Upstream } from '../upstream.ts'
 
-/** A request of a server to its client. */
-export type Ask = Request
-
-/** What a call in a seat hears. */
-export interface SeatCall {
-  onMessage(raw: JsonObject): void
-  /** The server asks the client something; without it the server is told that nobody answers. */
-  onAsk?(ask: Ask): void
-  /** Whether log messages are of interest. */
-  logs: boolean
+/** For whom a session of the gateway's own is opened. */
+export interface Hello {
+  capabilities: JsonObject
+  clientInfo: JsonObject
 }
 
-/** A session with a server that the gateway holds itself, with ids of its own, for callers without sessions. */
-export interface Seat {
+export interface SessionEvents {
+  closed(): void
+  /** A list of the server's changed; subscriptions of this session have been notified. */
+  listChanged(method: string): void
+}
+
+/** Whom a request of 2026-07-28 is from. */
+export function helloOf(params: JsonObject): Hello {
+  const { [CLIENT_CAPABILITIES]: capabilities, [CLIENT_INFO]: clientInfo } = metaOf(params)
+  return {
+    capabilities: isObject(capabilities) ? capabilities : {},
+    clientInfo: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
+  }
+}
+
+/** Equal for handshakes that a server cannot tell apart. */
+export function keyOfHello({ capabilities, clientInfo }: Hello): string {
+  return stringify([canonical(capabilities), canonical(clientInfo)])
+}
+
+/** A session with a server that the gateway holds itself, for callers without sessions. */
+export class PooledSession {
   /** `initialize`'s result, or why there is none. */
   readonly ready: Promise<JsonObject | Fault>
-  /** Sends a request; the promise gives the response with `id` to be replaced, or a fault. */
-  request(
-    method: string,
-    params: JsonObject,
-    call?: SeatCall,
-  ): { answer: Promise<JsonObject | Fault>; cancel(reason: string): void }
-  /** Answers a request of the server. */
-  respond(ask: Ask, answer: { result: Json } | { error: Json }): void
-  /** Hears list changes and resource updates. */
-  readonly listeners: Set<(method: string, params: JsonObject) => void>
+  /** Hear list changes and resource updates. */
+  readonly listeners = new Set<(method: string, params: JsonObject) => void>()
   /** Run when the session has ended. */
-  readonly onEnd: Set<() => void>
-  /** Requests under way. */
-  size(): number
-  close(): void
-}
+  readonly onEnd = new Set<() => void>()
+  #client: RpcClient | undefined
+  #lost: Fault | undefined
 
-interface Pending {
-  token: Json | undefined
-  call: SeatCall | undefined
-  settle(answer: JsonObject | Fault): void
-  timer: NodeJS.Timeout
-}
-
-/** Opens a session with the capabilities of the callers it is for. */
-export function openSeat(
-  upstream: Upstream,
-  resolved: Resolved,
-  capabilities: JsonObject,
-  clientInfo: JsonObject,
-  onClosed: () => void,
-  onListChanged: (method: string) => void,
-  sharer: string | undefined,
-): Seat {
-  const pending = new InFlight<string, Pending>()
-  const listeners: Seat['listeners'] = new Set()
-  const onEnd: Seat['onEnd'] = new Set()
-  /** Ids of seats differ, so that what comes late from one can't be taken for another's. */
-  const own = randomUUID().slice(0, 8)
-  const { timeout } = upstream.limits
-  const { startupTimeout } = upstream.definition.server
-  let count = 0
-  let channel: Channel | undefined
-  let lost: Fault | undefined
-
-  function end(fault: Fault): void {
-    if (lost) return
-    lost = fault
-    onClosed()
-    for (const call of pending.values()) call.settle(fault)
-    listeners.clear()
-    for (const listener of [...onEnd]) listener()
-    onEnd.clear()
+  /** @param sharer whose share of the limits it is; undefined: it is kept for whoever comes */
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly resolved: Resolved,
+    private readonly hello: Hello,
+    private readonly events: SessionEvents,
+    sharer: string | undefined,
+  ) {
+    // Not before the caller holds the session.
+    this.ready = Promise.resolve().then(() => this.#start(sharer))
   }
 
-  function take(message: Message): void {
-    if (message.kind === 'response') pending.get(String(message.id))?.settle(message.raw)
-    else if (message.kind === 'request') ask(message)
-    else if (message.kind === 'notification') notify(message)
+  /** Requests and subscriptions. */
+  size(): number {
+    return (this.#client?.size ?? 0) + this.listeners.size
   }
 
-  /** The one call that hears what names no call; seats are given out so that there is one at the most. */
-  function hearer(wants: (call: SeatCall) => boolean): Pending | undefined {
-    const calls = pending.values().filter(({ call }) => call && wants(call))
-    return calls.length === 1 ? calls[0] : undefined
+  request(method: string, params: JsonObject, options?: RequestOptions): SentRequest {
+    if (this.#client && !this.#lost) return this.#client.request(method, params, options)
+    const fault = this.#lost ?? new Fault('lost', `The server ${this.upstream.name} is not connected`)
+    return { answer: Promise.resolve(fault), cancel() {} }
   }
 
-  function ask(message: Ask): void {
-    if (message.method === 'ping') {
-      respond(message, { result: {} })
-      return
-    }
-    const found = hearer(({ onAsk }) => onAsk !== undefined)
-    found?.timer.refresh()
-    if (found?.call?.onAsk) found.call.onAsk(message)
-    else respond(message, { error: { code: METHOD_NOT_FOUND, message: 'No client can answer this now' } })
+  /** Answers a request of the server. */
+  respond(request: ServerRequest, answer: { result: Json } | { error: Json }): void {
+    this.#client?.respond(request, answer)
   }
 
-  function notify({ method, params, raw }: Extract<Message, { kind: 'notification' }>): void {
-    if (method === 'notifications/progress') {
-      const found = pending.get(String(params.progressToken))
-      found?.timer.refresh()
-      if (found?.token !== undefined)
-        found.call?.onMessage({ ...raw, params: { ...params, progressToken: found.token } })
-    } else if (/\/(?:list_changed|updated)$/.test(method)) {
-      for (const listener of listeners) listener(method, params)
-      if (method.endsWith('/list_changed')) onListChanged(method)
-    } else if (method === 'notifications/message') hearer(({ logs }) => logs)?.call?.onMessage(raw)
-    else if (!/^notifications\/(?:cancelled|elicitation\/complete)$/.test(method))
-      hearer(() => true)?.call?.onMessage(raw)
+  close(): void {
+    this.#end(new Fault('lost', `The session with the server ${this.upstream.name} has ended`))
   }
 
-  function respond({ id }: Ask, answer: { result: Json } | { error: Json }): void {
-    channel?.send(stringify({ jsonrpc: '2.0', id, ...answer }))
-  }
-
-  const request: Seat['request'] = (method, params, call) => {
-    const id = `${own}-${++count}`
-    const meta = isObject(params._meta) ? params._meta : {}
-    const token = meta.progressToken
-    const tell = (reason: string) => {
-      const about = { requestId: id, reason }
-      channel?.send(stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: about }))
-    }
-    const answer = new Promise<JsonObject | Fault>((resolve) => {
-      const settle = (given: JsonObject | Fault) => {
-        if (!pending.delete(id)) return
-        clearTimeout(timer)
-        resolve(given)
-      }
-      const begins = method === 'initialize'
-      const expire = () => {
-        const late = `The server ${upstream.name} did not answer the handshake within ${startupTimeout} ms`
-        // A handshake cannot be cancelled (2025-11-25, Cancellation).
-        if (begins) return settle(new Fault('timeout', late))
-        tell('timed out')
-        settle(
-          new Fault(
-            'timeout',
-            `The server said nothing of this call for ${timeout / 1000} s; it was cancelled`,
-          ),
-        )
-      }
-      const timer = setTimeout(expire, begins ? startupTimeout : timeout)
-      pending.set(id, { token, call, settle, timer })
-    })
-    // Outside of what is kept until the answer: parameters may be large.
-    const sent = { ...omit(params, '_meta'), ...withToken(meta, token === undefined ? undefined : id) }
-    const fault = lost ?? channel?.send(stringify({ jsonrpc: '2.0', id, method, params: sent }))
-    if (fault) pending.get(id)?.settle(fault)
-    const cancel = (reason: string) => {
-      tell(reason)
-      pending.get(id)?.settle(new Fault('cancelled', 'The call was cancelled'))
-    }
-    return { answer, cancel }
-  }
-
-  async function start(): Promise<JsonObject | Fault> {
-    const refusal = upstream.backoff.refusal(resolved.key)
-    if (refusal) return failed(new Fault('unreachable', refusal))
-    const events: ChannelEvents = {
-      message: take,
-      rejected(id, fault) {
-        const known = id === undefined ? pending.values() : [pending.get(String(id))]
-        for (const call of known) call?.settle(fault)
+  async #start(sharer: string | undefined): Promise<JsonObject | Fault> {
+    const { upstream, resolved, hello } = this
+    const client = upstream.connect(
+      resolved,
+      {
+        message: (message) => this.#take(message),
+        rejected() {},
+        closed: (fault) => this.#end(fault),
       },
-      closed: ({ kind, message }) => end(new Fault(kind, `${message}; the call was not repeated`)),
-    }
-    const opened = upstream.open(resolved, events, sharer)
-    if (opened instanceof Fault) return failed(opened)
-    channel = opened
-    const params = { protocolVersion: SESSION_REVISIONS[0], capabilities, clientInfo }
-    const raw = await request('initialize', params).answer
-    const result = 'result' in raw ? raw.result : undefined
-    if (!isObject(result)) {
-      const fault = raw instanceof Fault ? raw : new Fault('unreachable', refusalOf(upstream.name, raw))
-      upstream.backoff.failed(resolved.key, fault.message)
-      return failed(fault)
+      sharer,
+      keyOfHello(hello),
+    )
+    if (client instanceof Fault) return this.#end(client)
+    this.#client = client
+    const result = client.handshake?.result ?? (await this.#initialize(client))
+    if (result instanceof Fault) {
+      if (!this.#lost) upstream.backoff.failed(resolved.key, result.message)
+      return this.#end(result)
     }
     upstream.backoff.worked(resolved.key)
-    channel.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    client.notify('notifications/initialized')
     return result
   }
 
-  function failed(fault: Fault): Fault {
-    end(fault)
-    channel?.close()
+  async #initialize(client: RpcClient): Promise<JsonObject | Fault> {
+    const { name, definition } = this.upstream
+    const params = { protocolVersion: SESSION_REVISIONS[0], ...this.hello }
+    const timeout = definition.server.startupTimeout
+    const raw = await client.request('initialize', params, { timeout }).answer
+    if (raw instanceof Fault) return raw
+    return isObject(raw.result) ? raw.result : handshakeRefused(name, raw)
+  }
+
+  #take(message: Message): void {
+    if (message.kind === 'request') this.#ask(message)
+    else if (message.kind === 'notification') this.#notify(message)
+  }
+
+  #ask(request: ServerRequest): void {
+    if (request.method === 'ping') {
+      this.respond(request, { result: {} })
+      return
+    }
+    const asked = this.#client?.only(({ onRequest }) => onRequest !== undefined)
+    asked?.timer?.refresh()
+    if (asked?.onRequest) asked.onRequest(request)
+    else
+      this.respond(request, { error: { code: METHOD_NOT_FOUND, message: 'No client can answer this now' } })
+  }
+
+  #notify({ method, params, raw }: Notification): void {
+    if (/\/(?:list_changed|updated)$/.test(method)) {
+      for (const listener of this.listeners) listener(method, params)
+      if (method.endsWith('/list_changed')) this.events.listChanged(method)
+      return
+    }
+    if (/^notifications\/(?:cancelled|progress|elicitation\/complete)$/.test(method)) return
+    // Sessions are given out so that at most one call can have such messages.
+    const hears = ({ onMessage, logs }: PendingRequest) =>
+      onMessage !== undefined && (method !== 'notifications/message' || logs === true)
+    this.#client?.only(hears)?.onMessage?.(raw)
+  }
+
+  #end(fault: Fault): Fault {
+    if (this.#lost) return this.#lost
+    this.#lost = fault
+    this.#client?.close(fault)
+    this.events.closed()
+    this.listeners.clear()
+    for (const listener of [...this.onEnd]) listener()
+    this.onEnd.clear()
     return fault
   }
-
-  return {
-    // Not before the caller holds the seat.
-    ready: Promise.resolve().then(start),
-    request,
-    respond,
-    listeners,
-    onEnd,
-    size: () => pending.size + listeners.size,
-    close() {
-      channel?.close()
-      end(new Fault('lost', `The session with the server ${upstream.name} has ended`))
-    },
-  }
-}
-
-function withToken(meta: JsonObject, token: Json | undefined): JsonObject {
-  const rest = omit(meta, 'progressToken')
-  const sent = token === undefined ? rest : { ...rest, progressToken: token }
-  return Object.keys(sent).length ? { _meta: sent } : {}
 }

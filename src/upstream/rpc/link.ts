@@ -1,169 +1,149 @@
-import { randomUUID } from 'node:crypto'
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { Fault, isObject, type Message, type RequestId } from '../../mcp/index.ts'
-import type { Backoff } from '../../net/index.ts'
+import { Fault, isObject, type Message, type RequestId, readMessage } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Restored } from '../backend/session-state.ts'
-import type { Channel, ChannelEvents } from '../transport/channel.ts'
+import type { Resolved } from '../definition.ts'
+import type { Upstream } from '../upstream.ts'
+import { NOBODY, type RpcClient } from './client.ts'
 
 export type Request = Extract<Message, { kind: 'request' }>
 export type Response = Extract<Message, { kind: 'response' }>
+/** The response to a client's `initialize`, or why there is none. */
+export type Started = { response: Response; text: string } | Fault
 
-/**
- * A client's session with a server, as long as the client wants it: when the server dies or forgets the
- * session, the next message opens another one with the same handshake.
- */
+/** A client's session with a server, whatever revision the server speaks. */
 export interface Link {
-  /** Opens the session with the client's `initialize`; resolves with the server's answer. */
-  start(request: Request, text: string): Promise<{ response: Response; text: string } | Fault>
-  /** Sends a message of the client; a promise only while the server is started anew. */
+  /** Opens the session with the client's `initialize`. */
+  start(request: Request, text: string): Promise<Started>
+  /** Sends a message of the client; a promise only while the session with the server is opened again. */
   send(message: Message, text: string): Fault | undefined | Promise<Fault | undefined>
   close(): void
 }
 
 export interface LinkEvents {
   message(message: Message, text: string): void
-  /** These requests of the client, or all of them, get no answer any more. */
+  /** These requests of the client, or all of them, will get no answer. */
   lost(fault: Fault, ids?: Iterable<RequestId>): void
   /** A message was not accepted; the request that it answers when that could be found. */
   rejected(id: RequestId | undefined, fault: Fault): void
 }
 
-export interface LinkOptions {
-  /** Opens a channel, or says why not. */
-  open(events: ChannelEvents): Channel | Fault
-  /** Requests that bring a new session into the state of the lost one; their answers go nowhere. */
-  restore(): Restored[]
-  startupTimeout: number
-  name: string
-  backoff: Backoff
-  key: string
-}
-
-/** What ends a handshake. */
+/** Completes a handshake. */
 export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-export function createLink(options: LinkOptions, events: LinkEvents): Link {
-  const { startupTimeout, name, backoff, key } = options
-  /** Ids of the gateway's own requests begin with this; no client can guess it. */
-  const own = `plantgw-${randomUUID()}-`
-  let count = 0
-  let channel: Channel | undefined
-  let opening: Promise<Fault | undefined> | undefined
-  let handshake: { id: RequestId; settle: (answer: Answer) => void } | undefined
-  let initialize: Request | undefined
-  let closed = false
+export interface SessionLinkOptions {
+  upstream: Upstream
+  resolved: Resolved
+  /** Whose share of the limits the session is. */
+  sharer: string
+  /** Requests that bring a new session into the state of a lost one; their answers go nowhere. */
+  restore(): Restored[]
+}
 
-  type Answer = { response: Response; text: string } | Fault
+/**
+ * A client's session with a session-based server, with the ids of the client. When the server dies or forgets the
+ * session, the client's next request opens another one with the same handshake.
+ */
+export class SessionLink implements Link {
+  readonly #options: SessionLinkOptions
+  readonly #events: LinkEvents
+  #client: RpcClient | undefined
+  #reopening: Promise<Fault | undefined> | undefined
+  #initialize: Request | undefined
+  #closed = false
 
-  function open(id: RequestId, text: string): Promise<Answer> {
-    const refusal = backoff.refusal(key)
-    if (refusal) return Promise.resolve(new Fault('unreachable', refusal))
-    return new Promise((resolve) => {
-      const timer = setTimeout(
-        () =>
-          settle(
-            new Fault(
-              'timeout',
-              `The server ${name} did not answer the handshake within ${startupTimeout} ms`,
-            ),
-          ),
-        startupTimeout,
-      )
-      const settle = (answer: Answer) => {
-        if (!handshake) return
-        handshake = undefined
-        clearTimeout(timer)
-        if (answer instanceof Fault) {
-          if (answer.kind !== 'busy') backoff.failed(key, answer.message)
-          channel?.close()
-          channel = undefined
-        }
-        resolve(answer)
-      }
-      handshake = { id, settle }
-      const made = options.open(channelEvents())
-      if (made instanceof Fault) return settle(made)
-      channel = made
-      const fault = made.send(text)
-      if (fault) settle(fault)
+  constructor(options: SessionLinkOptions, events: LinkEvents) {
+    this.#options = options
+    this.#events = events
+  }
+
+  start(request: Request): Promise<Started> {
+    this.#initialize = request
+    return this.#open(request)
+  }
+
+  send(message: Message, text: string): Fault | undefined | Promise<Fault | undefined> {
+    if (this.#client && !this.#reopening) return this.#client.forward(text)
+    if (this.#closed || !this.#initialize) return this.#ended()
+    // Only the lost session could make sense of anything but a request.
+    if (message.kind !== 'request' && !this.#reopening) return undefined
+    this.#reopening ??= this.#reopen(this.#initialize).finally(() => {
+      this.#reopening = undefined
     })
+    return this.#reopening.then((fault) => fault ?? this.#client?.forward(text) ?? undefined)
   }
 
-  function channelEvents(): ChannelEvents {
-    let live = true
-    return {
-      message(message, text) {
-        if (!live || closed) return
-        if (message.kind === 'response') {
-          if (handshake && message.id === handshake.id) {
-            backoff.worked(key)
-            return handshake.settle({ response: message, text })
-          }
-          if (typeof message.id === 'string' && message.id.startsWith(own)) return
-        }
-        events.message(message, text)
-      },
-      rejected(id, fault) {
-        if (!live || closed) return
-        if (handshake && id === handshake.id) handshake.settle(fault)
-        else events.rejected(id, fault)
-      },
-      closed(fault) {
-        if (!live || closed) return
-        live = false
-        channel = undefined
-        if (handshake) return handshake.settle(fault)
-        events.lost(fault)
-      },
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#client?.close()
+    this.#client = undefined
+  }
+
+  /** Ends the link, and leaves its connection to a probe. */
+  release(): RpcClient | undefined {
+    const client = this.#client
+    if (client) client.events = NOBODY
+    this.#client = undefined
+    this.#closed = true
+    return client
+  }
+
+  async #open({ id, params }: Request): Promise<Started> {
+    const { upstream, resolved, sharer } = this.#options
+    const { backoff, definition } = upstream
+    const { message, lost, rejected } = this.#events
+    let ready = false
+    const closed = (fault: Fault) => {
+      this.#client = undefined
+      if (ready) lost(fault)
     }
+    const client = upstream.connect(resolved, { message, rejected, closed }, sharer)
+    if (client instanceof Fault) return client
+    this.#client = client
+    const onMessage = (raw: JsonObject) => message(readMessage(raw), stringify(raw))
+    const options = { timeout: definition.server.startupTimeout, onMessage }
+    const answer = await client.request('initialize', params, options).answer
+    ready = true
+    if (answer instanceof Fault) {
+      if (this.#closed) return this.#ended()
+      backoff.failed(resolved.key, answer.message)
+      client.close()
+      this.#client = undefined
+      return answer
+    }
+    backoff.worked(resolved.key)
+    const raw = { ...answer, id }
+    return { response: { kind: 'response', id, raw }, text: stringify(raw) }
   }
 
-  async function reopen(): Promise<Fault | undefined> {
-    const id = `${own}${++count}`
-    const answer = await open(id, stringify({ ...initialize!.raw, id }))
+  async #reopen(initialize: Request): Promise<Fault | undefined> {
+    const answer = await this.#open(initialize)
     if (answer instanceof Fault) return answer
     if (answer.response.raw.error !== undefined)
-      return new Fault('lost', `The server ${name} was restarted, but refused the handshake`)
-    channel?.send(INITIALIZED)
-    for (const { method, params } of options.restore())
-      channel?.send(stringify({ jsonrpc: '2.0', id: `${own}${++count}`, method, params }))
+      return new Fault(
+        'lost',
+        `The server ${this.#options.upstream.name} was restarted, but refused the handshake`,
+      )
+    this.#client?.forward(INITIALIZED)
+    for (const { method, params } of this.#options.restore())
+      this.#client?.request(method, params).answer.catch(unexpected(method))
     return undefined
   }
 
-  return {
-    async start(request, text) {
-      initialize = request
-      return open(request.id, text)
-    },
-    send(message, text) {
-      if (channel && !opening) return channel.send(text)
-      if (closed || !initialize) return new Fault('lost', `The session with the server ${name} has ended`)
-      // What only the lost session could make sense of is not worth a new one.
-      if (message.kind !== 'request' && !opening) return undefined
-      opening ??= reopen().finally(() => {
-        opening = undefined
-      })
-      return opening.then((fault) => fault ?? channel?.send(text) ?? undefined)
-    },
-    close() {
-      if (closed) return
-      handshake?.settle(new Fault('lost', `The session with the server ${name} has ended`))
-      closed = true
-      channel?.close()
-      channel = undefined
-    },
+  #ended(): Fault {
+    return new Fault('lost', `The session with the server ${this.#options.upstream.name} has ended`)
   }
 }
 
-/** Sends what is not answered. */
+/** Sends a message that gets no response. */
 export function pass(link: Link | undefined, message: Message, text: string): void {
   const outcome = link?.send(message, text)
   if (outcome instanceof Promise) outcome.catch(unexpected('a notification'))
 }
 
-/** Why a server gave no handshake, with what it says itself. */
-export function refusalOf(name: string, { error }: JsonObject): string {
+/** The fault of a server that answered a handshake with an error. */
+export function handshakeRefused(name: string, { error }: JsonObject): Fault {
   const said = isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : ''
-  return `The server ${name} refused the handshake${said && `: ${said}`}`
+  return new Fault('unreachable', `The server ${name} refused the handshake${said && `: ${said}`}`)
 }

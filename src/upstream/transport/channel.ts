@@ -11,6 +11,8 @@ export interface Channel {
   close(): void
   /** Resolves when nothing of it is left. */
   readonly ended: Promise<void>
+  /** Of the child, where there is one. */
+  readonly pid?: number | undefined
 }
 
 export interface ChannelEvents {

@@ -1,6 +1,6 @@
 import { createTickets } from '../../../src/cluster/tickets.ts'
 import type { StatelessCall } from '../../../src/upstream/backend/stateless.ts'
-import { createPark } from '../../../src/upstream/bridge/pending-input.ts'
+import { PendingInput } from '../../../src/upstream/bridge/pending-input.ts'
 import { post, rpc, wire } from '../../support/wire.ts'
 import { holds, type Target } from '../target.ts'
 
@@ -32,13 +32,13 @@ export const ids: Target = {
     const ticket = { kind: 'session', id: 'a', revision: '2025-11-25' } as const
     const issued = tickets.issue({ ...ticket, key: 'k', upstream: 'u' }, BOUND)
     const sealed = tickets.seal('waiting', BOUND)
-    const park = createPark<string>()
+    const pending = new PendingInput<string>()
     const request = {
       message: { kind: 'request', id: 1, method: 'tools/call', params: { name: 'x' }, raw: {} },
       caller: 'me',
       resolved: { key: 'k' },
     } as unknown as StatelessCall
-    const handle = park.put('parked', request, () => {})
+    const handle = pending.add('parked', request, () => {})
     const { app, hub } = await wire()
     const opened = hub.openSession('/one', undefined, '2025-11-25', 'a sharer')
     if (typeof opened === 'string') throw new Error(opened)
@@ -61,13 +61,13 @@ export const ids: Target = {
           'a session id opens at another prefix',
         )
         if (input !== handle)
-          holds(park.take(input, request) === undefined, 'a handle that was not given takes a call')
+          holds(pending.take(input, request) === undefined, 'a handle that was not given takes a call')
         const text = headerText(input)
         if (text !== undefined) await ofHeader(text)
         await ofQuery(input)
       },
       close() {
-        park.close()
+        pending.close()
         hub.close()
       },
     }

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto'
+import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import { type CancelSignal, Fault, InFlight, type Message, type RequestId } from '../../mcp/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import { metaOf } from '../bridge/meta.ts'
+import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.ts'
+
+/** A request of a server to its client. */
+export type ServerRequest = Extract<Message, { kind: 'request' }>
+export type Notification = Extract<Message, { kind: 'notification' }>
+
+/** Hears everything but the responses to the gateway's own requests, and their progress. */
+export interface RpcEvents {
+  message(message: Message, text: string): void
+  /** A message was not accepted. `id`: the client's request that it answers, when that could be found. */
+  rejected(id: RequestId | undefined, fault: Fault): void
+  /** The server or the connection ended by itself; the gateway's own requests have been answered. */
+  closed(fault: Fault): void
+}
+
+export interface RequestOptions {
+  /** Takes progress, and whatever else the owner of the connection attributes to the request. */
+  onMessage?(raw: JsonObject): void
+  /** Takes what the server asks the client during the request. */
+  onRequest?(request: ServerRequest): void
+  /** Whether log messages are of interest. */
+  logs?: boolean
+  /** Cancels the request; the server is notified. */
+  signal?: CancelSignal
+  /** Milliseconds without progress after which the request times out; default: the server's `limits.timeout`. */
+  timeout?: number
+}
+
+/** A request of the gateway's own that has no response yet. */
+export interface PendingRequest extends RequestOptions {
+  readonly id: string
+  readonly method: string
+  /** The progress token of whoever asked for the request. */
+  readonly token: Json | undefined
+  timer: NodeJS.Timeout | undefined
+  resolve(answer: JsonObject | Fault): void
+  /** Cancels it when `signal` is aborted. */
+  onAbort?(): void
+}
+
+export interface SentRequest {
+  /** The response, whose id is the gateway's own, or why there is none. */
+  answer: Promise<JsonObject | Fault>
+  /** Cancels the request; the server is notified. */
+  cancel(reason: string): void
+}
+
+/** For a connection that nobody uses yet. */
+export const NOBODY: RpcEvents = { message() {}, rejected() {}, closed() {} }
+
+/** The fault of a request to which a server said nothing for so many milliseconds. */
+export function timedOut(server: string, ms: number, what = 'call'): Fault {
+  return new Fault(
+    'timeout',
+    `No response from the server ${server} for ${ms / 1000} s; the ${what} timed out`,
+  )
+}
+
+/**
+ * JSON-RPC over one connection to a server. Requests of the gateway's own get ids, progress tokens, a deadline and
+ * cancellation here and nowhere else; messages of a client with a session pass with ids of its own (`forward`).
+ */
+export class RpcClient {
+  /** Who uses the connection: it changes hands after a probe. */
+  events: RpcEvents = NOBODY
+  /** The handshake that a probe had to make: for whom, and the server's result. */
+  handshake?: { by: string; result: JsonObject }
+  /** Whether the server has ever answered. */
+  answered = false
+  readonly #server: string
+  readonly #timeout: number
+  readonly #pending = new InFlight<RequestId, PendingRequest>()
+  /** Ids of connections differ, so that nobody can guess one, nor a late answer be taken for another's. */
+  readonly #prefix = `plantgw-${randomUUID()}-`
+  #count = 0
+  readonly #channel: Channel
+  #ended: Fault | undefined
+
+  /** @param timeout milliseconds of silence after which a request times out */
+  constructor(server: string, timeout: number, open: (events: ChannelEvents) => Channel) {
+    this.#server = server
+    this.#timeout = timeout
+    this.#channel = open({
+      message: (message, text) => this.#guarded(() => this.#take(message, text)),
+      rejected: (id, fault) => this.#guarded(() => this.#reject(id, fault)),
+      closed: (fault) => this.#guarded(() => this.#lost(fault)),
+    })
+  }
+
+  get ended(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** Requests of the gateway's own without a response. */
+  get size(): number {
+    return this.#pending.size
+  }
+
+  /** Sends a request of the gateway's own. */
+  request(method: string, params: JsonObject, options: RequestOptions = {}): SentRequest {
+    const meta = metaOf(params)
+    const { progressToken: token } = meta
+    const id = `${this.#prefix}${++this.#count}`
+    const sent = this.#expect(id, method, token, options)
+    const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: id } }
+    const fault = this.#ended ?? (options.signal?.aborted ? cancelled() : undefined)
+    const refused = fault ?? this.#channel.send(stringify({ jsonrpc: '2.0', id, method, params: own }))
+    if (refused) this.#settle(id, refused)
+    return sent
+  }
+
+  /** Waits for a response. Apart from `request`, so that the parameters, which may be large, are not kept until then. */
+  #expect(id: string, method: string, token: Json | undefined, options: RequestOptions): SentRequest {
+    const { signal, timeout = this.#timeout } = options
+    const cancel = (reason: string) => {
+      if (!this.#pending.has(id)) return
+      this.#cancelled(id, reason)
+      this.#settle(id, cancelled())
+    }
+    const answer = new Promise<JsonObject | Fault>((resolve) => {
+      const timer = timeout === Infinity ? undefined : setTimeout(() => this.#expire(id, timeout), timeout)
+      const onAbort = signal && (() => cancel('The client went away'))
+      this.#pending.set(id, { ...options, id, method, token, timer, resolve, ...(onAbort && { onAbort }) })
+      if (onAbort) signal.addEventListener('abort', onAbort)
+    })
+    return { answer, cancel }
+  }
+
+  /** Sends a message of a client as it is; its answer comes as an event. */
+  forward(text: string): Fault | undefined {
+    return this.#ended ?? this.#channel.send(text)
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    this.forward(stringify({ jsonrpc: '2.0', method, ...(params && { params }) }))
+  }
+
+  respond({ id }: ServerRequest, answer: { result: Json } | { error: Json }): void {
+    this.forward(stringify({ jsonrpc: '2.0', id, ...answer }))
+  }
+
+  pending(id: unknown): PendingRequest | undefined {
+    return this.#pending.get(id as RequestId)
+  }
+
+  /** The request that a message without a reference to one belongs to: the only one that can have such messages. */
+  only(can: (request: PendingRequest) => boolean): PendingRequest | undefined {
+    const found = this.#pending.values().filter(can)
+    return found.length === 1 ? found[0] : undefined
+  }
+
+  any(holds: (request: PendingRequest) => boolean): boolean {
+    return this.#pending.values().some(holds)
+  }
+
+  /** Ends a request in the server's place. */
+  settle({ id }: PendingRequest, fault: Fault): void {
+    this.#settle(id, fault)
+  }
+
+  close(fault = new Fault('lost', `The session with the server ${this.#server} has ended`)): void {
+    this.#channel.close()
+    this.#end(fault)
+  }
+
+  /** Ends the connection because of a fault of the gateway's own. */
+  fail(error: unknown): void {
+    const end = () => {
+      this.#channel.close()
+      this.#lost(new Fault('internal', `${FAILED} in the session with the server ${this.#server}`))
+    }
+    unexpected(`a connection to the server ${this.#server}`, end)(error)
+  }
+
+  #take(message: Message, text: string): void {
+    if (this.#ended) return
+    if (message.kind === 'response') {
+      this.answered = true
+      const { id, raw } = message
+      if (id !== null && this.#settle(id, raw)) return
+      // Nobody waits for a late answer.
+      if (typeof id === 'string' && id.startsWith(this.#prefix)) return
+    } else if (message.kind === 'notification' && message.method === 'notifications/progress') {
+      const { params, raw } = message
+      const request = this.pending(params.progressToken)
+      if (request) {
+        request.timer?.refresh()
+        if (request.token !== undefined)
+          request.onMessage?.({ ...raw, params: { ...params, progressToken: request.token } })
+        return
+      }
+    }
+    this.events.message(message, text)
+  }
+
+  #reject(id: RequestId | undefined, fault: Fault): void {
+    if (this.#ended) return
+    if (id !== undefined && this.#settle(id, fault)) return
+    // Without an id it may be the answer to any request.
+    if (id === undefined) for (const request of this.#pending.values()) this.#settle(request.id, fault)
+    this.events.rejected(id, fault)
+  }
+
+  #lost(fault: Fault): void {
+    if (this.#ended) return
+    const sent = fault.kind !== 'unreachable'
+    this.#end(sent ? new Fault(fault.kind, `${fault.message}; the call was not repeated`) : fault)
+    this.events.closed(fault)
+  }
+
+  #expire(id: string, timeout: number): void {
+    const { method = '' } = this.#pending.get(id) ?? {}
+    // A handshake cannot be cancelled (2025-11-25, Cancellation).
+    if (method !== 'initialize') this.#cancelled(id, 'timed out')
+    const what = method === 'initialize' || method === 'server/discover' ? 'handshake' : 'call'
+    this.#settle(id, timedOut(this.#server, timeout, what))
+  }
+
+  #cancelled(requestId: string, reason: string): void {
+    this.notify('notifications/cancelled', { requestId, reason })
+  }
+
+  /** The end of every request of the gateway's own; false: there is none with this id. */
+  #settle(id: RequestId, answer: JsonObject | Fault): boolean {
+    const request = this.#pending.get(id)
+    if (!request) return false
+    this.#pending.delete(id)
+    clearTimeout(request.timer)
+    if (request.onAbort) request.signal?.removeEventListener('abort', request.onAbort)
+    request.resolve(answer)
+    return true
+  }
+
+  #end(fault: Fault): void {
+    if (this.#ended) return
+    this.#ended = fault
+    for (const { id } of this.#pending.values()) this.#settle(id, fault)
+  }
+
+  /** Runs a handler of what comes from outside; what it throws ends the connection, and nothing else. */
+  #guarded(handler: () => void): void {
+    try {
+      handler()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+}
+
+function cancelled(): Fault {
+  return new Fault('cancelled', 'The call was cancelled')
+}
