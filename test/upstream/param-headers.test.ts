@@ -59,7 +59,7 @@ test('tools whose headers cannot be sent are left out for clients with sessions,
     const answers = await messages(await send(at, { jsonrpc: '2.0', id: 2, method: 'tools/list' }, headers))
     assert.deepEqual(answers.at(-1)?.result, { tools: tools.slice(0, 1) })
   }
-  const lines = logged.filter(({ msg }) => msg === 'a tool is left out: its x-mcp-header is not valid')
+  const lines = logged.filter(({ msg }) => msg === 'tool left out: its x-mcp-header is not valid')
   assert.equal(lines.length, 1)
   assert.equal(lines[0]?.tool, 'bad')
 })

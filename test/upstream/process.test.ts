@@ -85,7 +85,7 @@ for (const start of ['exit', 'silent'] as const)
     assert.equal(first.headers['mcp-session-id'], undefined)
     let { message } = (await open(url)).initialized.error
     // A first failure is tried again at once, further ones are not; the pause grows beyond what a test takes.
-    while (!message.includes('next try')) message = (await open(url)).initialized.error.message
+    while (!message.includes('next attempt')) message = (await open(url)).initialized.error.message
     assert.match(message, /It failed \d+ times in a row; the next attempt is in \d+ s/)
     await until(() => proxy.status().connections === 0)
   })
