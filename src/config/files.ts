@@ -1,15 +1,11 @@
-import { type Dirent, readFileSync } from 'node:fs'
+import { type Dirent, readFileSync, realpathSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
-import { readBytes } from './bytes.ts'
-import type { FileReader } from './known-files.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
-import { leadsOutside, outsideFinding } from './outside.ts'
+import { createFileReader, decode, type FileReader, unreadable } from './loader.ts'
 import { takeTurns } from './turns.ts'
 import type { ReadConfiguration, Source } from './types.ts'
-import { MAX_FILE_SIZE } from './yaml/document.ts'
-import { expectFiles } from './yaml/late.ts'
 
 /** Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing. */
 export interface Reader {
@@ -22,7 +18,7 @@ export interface Reader {
 export interface ReadFilesOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Reads what are many files; absent: they are read as few are. */
+  /** Default: a new one, which knows of no earlier run. */
   files?: FileReader
 }
 
@@ -58,17 +54,18 @@ export async function readFiles(
     }
   }
   for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
-  expectFiles(files.size)
   const configurations: ReadConfiguration[] = []
-  const open = (file: string) => (file === '-' ? readStdin(options, findings) : readSource(file, findings))
-  const names = [...files.values()]
-  const isMany = names.length >= MANY && !files.has('-')
-  const read = options.files && isMany ? options.files(names, findings) : inTurn(names, open)
+  const { files: fileReader = createFileReader() } = options
   const turn = takeTurns()
-  for await (const source of read) {
+  const read = async (source: Source | undefined) => {
     if (source) configurations.push(shown(await reader.read(source), outside))
     await turn()
   }
+  const names = [...files.values()]
+  const stdin = names.indexOf('-')
+  for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
+    if (part[0] === '-') await read(readStdin(options, findings))
+    else for await (const source of fileReader(part, findings)) await read(source)
   for (const read of configurations) findings.push(...read.findings)
   findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
   const sources = new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
@@ -83,21 +80,6 @@ function shown(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfi
 
 function isHidden({ findings }: ReadConfiguration): boolean {
   return findings[0]?.code === 'linked-file'
-}
-
-/** Fewer files than these are read before a thread has begun. */
-const MANY = 100
-/** So many files are opened at once: more are no faster. */
-const AT_ONCE = 16
-
-/** What `work` makes of each item, in their order; the next ones are under way meanwhile. */
-async function* inTurn<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): AsyncGenerator<R> {
-  const ahead: (R | Promise<R>)[] = []
-  for (const [i, item] of items.entries()) {
-    ahead.push(work(item))
-    if (i >= AT_ONCE - 1) yield await ahead.shift()!
-  }
-  for (const each of ahead) yield await each
 }
 
 /**
@@ -164,16 +146,6 @@ async function isReadable(entry: Dirent, path: string): Promise<boolean> {
   return target === undefined || target.isFile()
 }
 
-/** The same of a file that is not read yet. */
-export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
-  try {
-    return await readBytes(file, (bytes) => decode(file, bytes, findings))
-  } catch (error) {
-    findings.push(unreadable(file, error))
-    return undefined
-  }
-}
-
 function readStdin(
   { stdin = () => readFileSync(0) }: ReadFilesOptions,
   findings: Finding[],
@@ -186,38 +158,27 @@ function readStdin(
   }
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
-
-/** The text of a file, or undefined with a finding of why there is none. */
-export function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
-  if (bytes.byteLength > MAX_FILE_SIZE) {
-    findings.push(tooLarge(file))
-    return undefined
-  }
+/** Whether a link of the folder leads to a file that is not in or below it; one that leads nowhere does not. */
+export function leadsOutside(link: string, folder: string): boolean {
   try {
-    return { file, text: UTF8.decode(bytes) }
+    const way = relative(realpathSync(folder), realpathSync(link))
+    return way === '..' || way.startsWith(`..${sep}`)
   } catch {
-    const hint = 'Save the file as UTF-8'
-    findings.push(finding('unreadable-file', file, 'the file is not UTF-8 text', { hint }))
-    return undefined
+    return false
   }
 }
 
-function tooLarge(file: string): Finding {
-  return finding('file-too-large', file, 'the file is larger than 4 MiB', { hint: 'Split it' })
-}
-
-const REASONS: Record<string, [string, string]> = {
-  ENOENT: ['there is no such file or folder', 'Check the path and its spelling'],
-  EACCES: ['the file may not be read', 'Give this user permission to read it'],
-  EPERM: ['the file may not be read', 'Give this user permission to read it'],
-  EISDIR: ['this is a folder, not a file', 'Name a file'],
-  ENOTDIR: ['a part of the path is not a folder', 'Check the path and its spelling'],
-  ELOOP: ['the links of this path lead in a circle', 'Mend the link'],
-}
-
-export function unreadable(file: string, error: unknown): Finding {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
-  return finding('unreadable-file', file, reason, { hint })
+/**
+ * Stands for all that is wrong with such a file. Whoever may write to the folder may not be allowed to read what the
+ * link leads to, so nothing of it is shown: no line, no key, no place.
+ */
+export function outsideFinding(file: string): Finding {
+  return finding(
+    'linked-file',
+    file,
+    'the link leads out of the folder, to a file that is not a valid configuration',
+    {
+      hint: 'Check the target file by its own path',
+    },
+  )
 }

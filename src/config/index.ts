@@ -1,17 +1,17 @@
 export {
   filesOf,
+  leadsOutside,
+  outsideFinding,
   type ReadConfigurationsResult,
   type Reader,
   type ReadFilesOptions,
   readFiles,
-  readSource,
 } from './files.ts'
-export { createFileReader } from './known-files.ts'
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
+export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
 export { DEFAULT_LIMITS, DEFAULT_TENANT, METHODS, serverNames } from './model.ts'
 export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
-export { leadsOutside, outsideFinding } from './outside.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
 export type { SchemaNode } from './shape.ts'

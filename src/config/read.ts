@@ -14,8 +14,8 @@ import type { Env, Locate, ReadConfiguration, Source } from './types.ts'
 import { schemaErrorsOf } from './validate.ts'
 import { sayer } from './words.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
-import { lateLocator } from './yaml/late.ts'
-import { locator, type Nodes, nodesOf } from './yaml/locate.ts'
+
+import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
 import { readValues, type Values } from './yaml/values.ts'
 
 /**

@@ -79,3 +79,38 @@ export function locator(source: Source, env: Env, { range }: Parsed, nodes: Node
   }
   return Object.assign(locate, { key })
 }
+
+/** Longest text whose tree is kept beside the tree that was used last: trees are many times as large as their text. */
+const MAX_SECOND = 512 * 1024
+
+interface Opened {
+  of: Locate
+  locate: Locate
+  size: number
+}
+
+/** The trees that were used last: two, as findings about two files name places in both. */
+let opened: readonly Opened[] = []
+
+/**
+ * A `locate` that keeps no tree of nodes for long: most places are asked for while a file is read, or never.
+ * @param open reads the file again
+ * @param now what `open` would return
+ */
+export function lateLocator({ text }: Source, open: () => Locate, now: Locate): Locate {
+  const get = (made?: Locate) => {
+    const known = opened.find((one) => one.of === late) ?? {
+      of: late,
+      locate: made ?? open(),
+      size: text.length,
+    }
+    if (known !== opened[0])
+      opened = [known, ...opened.filter((one) => one !== known && one.size <= MAX_SECOND)].slice(0, 2)
+    return known.locate
+  }
+  const late: Locate = Object.assign((path: Path, start?: number, end?: number) => get()(path, start, end), {
+    key: (path: Path) => get().key(path),
+  })
+  get(now)
+  return late
+}

@@ -1,0 +1,175 @@
+import { open } from 'node:fs/promises'
+import { Worker } from 'node:worker_threads'
+import { type Finding, finding } from '../findings/index.ts'
+import type { Reply, Request } from './loader-thread.ts'
+import type { Source } from './types.ts'
+import { MAX_FILE_SIZE } from './yaml/document.ts'
+
+/** Reads files, in their order, with a finding for each that cannot be read. */
+export type FileReader = (files: readonly string[], findings: Finding[]) => AsyncIterable<Source | undefined>
+
+interface Known {
+  /** Of the bytes. */
+  digest: string
+  source: Source
+}
+
+/** As many files are read in a thread: to ask for each would take the event loop ten times as long. */
+const MANY = 100
+/** So many files are asked of the thread at once: more would be a long wait where their texts come back. */
+const BATCH = 100
+/** Fewer than `MANY` are read so many at once: more are no faster. */
+const AT_ONCE = 16
+
+/** A reader that, of many files, decodes only those whose bytes are not those of its last run. */
+export function createFileReader(): FileReader {
+  let known: ReadonlyMap<string, Known> = new Map()
+  return async function* (files, findings) {
+    if (files.length < MANY) return yield* readFew(files, findings)
+    const now = new Map<string, Known>()
+    const askFor = (from: number): Promise<Reply[]> | undefined => {
+      const batch = files.slice(from, from + BATCH)
+      if (batch.length === 0) return undefined
+      const asked = askThread({ files: batch, digests: batch.map((file) => known.get(file)?.digest) })
+      // Awaited below, after what was read before has been used.
+      asked.catch(() => {})
+      return asked
+    }
+    let asked = askFor(0)
+    for (let from = 0; asked; from += BATCH) {
+      let replies: Reply[]
+      try {
+        replies = await asked
+      } catch {
+        return yield* readFew(files.slice(from), findings)
+      }
+      // Read while the files of this batch are parsed.
+      asked = askFor(from + BATCH)
+      for (const [i, reply] of replies.entries()) {
+        const file = files[from + i]!
+        const before = known.get(file)
+        if (reply && 'error' in reply) findings.push(unreadable(file, reply.error))
+        else {
+          const source = reply ? decode(file, reply.bytes, findings) : before?.source
+          const digest = reply?.digest ?? before?.digest
+          if (source && digest !== undefined) now.set(file, { digest, source })
+          yield source
+        }
+      }
+    }
+    known = now
+  }
+}
+
+async function* readFew(files: readonly string[], findings: Finding[]): ReturnType<FileReader> {
+  const ahead: Promise<Source | undefined>[] = []
+  for (const [i, file] of files.entries()) {
+    ahead.push(readSource(file, findings))
+    if (i >= AT_ONCE - 1) yield await ahead.shift()
+  }
+  for (const each of ahead) yield await each
+}
+
+/** Reads one file, device or pipe; of one that never ends no more than is allowed. Undefined, with a finding: unreadable. */
+export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
+  try {
+    return decode(file, await readBytes(file), findings)
+  } catch (error) {
+    findings.push(unreadable(file, error))
+    return undefined
+  }
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
+  const handle = await open(file)
+  try {
+    let buffer = Buffer.allocUnsafeSlow(32 * 1024)
+    for (let size = 0; ; ) {
+      const { bytesRead } = await handle.read(buffer, size, buffer.length - size, null)
+      size += bytesRead
+      if (bytesRead === 0 || size > MAX_FILE_SIZE) return buffer.subarray(0, size)
+      if (size === buffer.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(size * 8, MAX_FILE_SIZE + 1))
+        buffer.copy(larger)
+        buffer = larger
+      }
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The text of a file, or undefined with a finding that says why there is none. */
+export function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
+  if (bytes.byteLength > MAX_FILE_SIZE) {
+    findings.push(finding('file-too-large', file, 'the file is larger than 4 MiB', { hint: 'Split it' }))
+    return undefined
+  }
+  try {
+    return { file, text: UTF8.decode(bytes) }
+  } catch {
+    const hint = 'Save the file as UTF-8'
+    findings.push(finding('unreadable-file', file, 'the file is not UTF-8 text', { hint }))
+    return undefined
+  }
+}
+
+const REASONS: Record<string, [string, string]> = {
+  ENOENT: ['no such file or folder', 'Check the path and its spelling'],
+  EACCES: ['permission denied', 'Give this user permission to read the file'],
+  EPERM: ['permission denied', 'Give this user permission to read the file'],
+  EISDIR: ['this is a folder, not a file', 'Name a file'],
+  ENOTDIR: ['a part of the path is not a folder', 'Check the path and its spelling'],
+  ELOOP: ['the symbolic links of this path form a loop', 'Fix the link'],
+}
+
+export function unreadable(file: string, error: unknown): Finding {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
+  return finding('unreadable-file', file, reason, { hint })
+}
+
+type Ask = (request: Request) => Promise<Reply[]>
+
+let running: Ask | undefined
+
+/** Asks the thread, which is started when it is first needed and keeps no process alive. */
+export async function askThread(request: Request): Promise<Reply[]> {
+  running ??= startThread(() => {
+    running = undefined
+  })
+  return running(request)
+}
+
+const FROM_SOURCE = import.meta.url.endsWith('.ts')
+/** Seen from src/config, dist/config and dist/bin alike. */
+const THREAD = new URL(`../config/loader-thread.${FROM_SOURCE ? 'ts' : 'js'}`, import.meta.url)
+
+function startThread(onEnd: () => void): Ask {
+  const options = { workerData: MAX_FILE_SIZE, name: 'files' }
+  // Node 20 starts no thread from TypeScript, not even below tsx.
+  const viaTsx = `import('tsx/esm/api').then(({ register }) => (register(), import('${THREAD.href}')))`
+  const thread = FROM_SOURCE ? new Worker(viaTsx, { ...options, eval: true }) : new Worker(THREAD, options)
+  const waiting: { resolve: (replies: Reply[]) => void; reject: (error: Error) => void }[] = []
+  thread.unref()
+  thread.on('message', (replies: Reply[]) => {
+    waiting.shift()?.resolve(replies)
+    if (waiting.length === 0) thread.unref()
+  })
+  let fault = new Error('the thread that reads files has ended')
+  thread.on('error', (error) => {
+    fault = error
+  })
+  thread.on('exit', () => {
+    onEnd()
+    for (const { reject } of waiting) reject(fault)
+  })
+  return (request) =>
+    new Promise((resolve, reject) => {
+      thread.postMessage(request)
+      waiting.push({ resolve, reject })
+      thread.ref()
+    })
+}
