@@ -14,10 +14,10 @@ import { stringify } from '../json/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
+import { createToolsBackend } from '../tools/backend.ts'
 import { compilePrompts, compileTools, type Pools, type Problem } from '../tools/index.ts'
 import type { createProxy } from '../upstream/index.ts'
 import { proxyOf } from './proxies.ts'
-import { createService } from './service.ts'
 import type { Prepared, Route, Served } from './types.ts'
 
 export interface PrepareContext {
@@ -74,7 +74,14 @@ function prepare(
       report(proxied.problems)
       const { served, limits } = proxied
       const lists = { tools: '[]', prompts: '[]' }
-      return [makeRoute(configuration, router, limits, context, { proxy: served, tools: [], lists })]
+      return [
+        makeRoute(configuration, router, limits, context, {
+          backend: served.proxy,
+          proxy: served,
+          tools: [],
+          lists,
+        }),
+      ]
     }
     const found = compiled.get(names[0] as string)
     if (!found) return []
@@ -85,19 +92,15 @@ function prepare(
     // What only looks at many configurations keeps nothing of them that can be called.
     if (!context.createProxy)
       return [makeRoute(configuration, router, limits, context, { tools: toolNames, lists })]
-    const service = createService({
-      configuration,
+    const backend = createToolsBackend({
       server,
-      prefix: router.prefix,
       tools,
       prompts,
       lists,
-      log: context.log,
-      ...(context.onCall && { onCall: context.onCall }),
       authenticated: tokensOf(configuration, router, context) !== undefined,
       version: context.version,
     })
-    const served = { service, tools: toolNames, lists }
+    const served = { backend, tools: toolNames, lists }
     return [makeRoute(configuration, router, limits, context, served)]
   })
   const { name, tenant, notifier } = configuration
@@ -131,7 +134,7 @@ function makeRoute(
   router: Router,
   own: Partial<Limits> | undefined,
   context: PrepareContext,
-  served: Pick<Route, 'service' | 'proxy' | 'tools' | 'lists'>,
+  served: Pick<Route, 'backend' | 'proxy' | 'tools' | 'lists'>,
 ): Route {
   const { name, tenant } = configuration
   const tokens = tokensOf(configuration, router, context)
@@ -142,6 +145,7 @@ function makeRoute(
     ssePrefix: router.ssePrefix ?? prefix,
     configuration: name,
     tenant,
+    account: { tenant, prefix: router.prefix, log: context.log, onCall: context.onCall },
     ...(router.cors && { cors: createCors(router.cors) }),
     ...(tokens && { authenticate: bearerAuthentication(tokens) }),
     maxRequestSize: own?.maxRequestSize ?? context.limits.maxRequestSize,

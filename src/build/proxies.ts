@@ -56,9 +56,10 @@ function nobody(): never {
 
 /** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
 const NOBODY: McpProxy = {
-  serveMcp: nobody,
-  serveSse: nobody,
-  serveMessage: nobody,
+  open: nobody,
+  resume: nobody,
+  adopt: nobody,
+  alone: nobody,
   status: nobody,
   start: async () => [],
   retire: async () => {},

@@ -1,8 +1,9 @@
 import type { RoutePolicy } from '../access/steps.ts'
 import type { Notifier, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
-import type { Service } from '../mcp/index.ts'
+import type { Accounting, Backend } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Lists } from '../tools/backend.ts'
 import type { McpProxy } from '../upstream/index.ts'
 import type { ConfigurationSource } from './source.ts'
 
@@ -18,12 +19,6 @@ export interface BuildOptions {
   skipInvalid?: boolean
 }
 
-/** JSON text of what `tools/list` and `prompts/list` show: written once, and compared at a reload. */
-export interface Lists {
-  tools: string
-  prompts: string
-}
-
 /** A proxy and what it was made of: the same key is the same proxy. */
 export interface Served {
   key: string
@@ -36,9 +31,12 @@ export interface Served {
 export interface Route extends RoutePolicy {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
   ssePrefix: string
-  /** What answers there: HTTP tools, or proxied MCP servers. */
-  service?: Service
+  /** What answers there; absent where nothing is served. */
+  backend?: Backend
+  /** The same where it is proxied MCP servers. */
   proxy?: Served
+  /** Where its calls are logged and counted. */
+  account: Accounting
   /** Names of its tools, in order. */
   tools: readonly string[]
   lists: Lists

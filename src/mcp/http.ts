@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
-import { Cancellation, type CancelSignal } from './cancel.ts'
+import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
 import type { Replicas } from './replicas.ts'
 
@@ -22,8 +22,8 @@ export interface Exchange {
   readonly requestId: string
   /** Bytes of a body that are read at the most. */
   readonly maxBody: number
-  /** Aborted when the client goes away before it has the answer. Made at each call. */
-  signal(): CancelSignal
+  /** Whether the client has gone away before it had the whole answer. */
+  isGone(): boolean
   /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
   onGone(listener: () => void): () => void
   body(): Promise<Body>
@@ -47,15 +47,10 @@ function nodePair(c: Context): NodePair {
   return (c.env as NodePair | undefined) ?? {}
 }
 
-/** Tells when the client goes away before it has the answer. */
-export function departureOf(c: Context): CancelSignal {
+/** Whether the client has gone away before it had the whole answer. */
+export function isGone(c: Context): boolean {
   const { outgoing } = nodePair(c)
-  if (!outgoing) return c.req.raw.signal
-  const departure = new Cancellation()
-  outgoing.on('close', () => {
-    if (!outgoing.writableFinished) departure.abort()
-  })
-  return departure
+  return outgoing ? outgoing.destroyed && !outgoing.writableFinished : c.req.raw.signal.aborted
 }
 
 /** The headers of a request, read without building a `Headers` object where Node has them already. */
@@ -179,14 +174,38 @@ export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | nu
   return rpcError(exchange, 503, { code: INTERNAL_ERROR, message }, id)
 }
 
-export function eventStream(exchange: Exchange, body: ReadableStream<Uint8Array> | string): Response {
+export function eventStream(
+  exchange: Exchange,
+  body: ReadableStream<Uint8Array> | string,
+  headers?: Record<string, string>,
+): Response {
   if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
-  return new Response(body, { status: 200, headers: { ...STREAM_TYPE, ...exchange.replyHeaders } })
+  return new Response(body, {
+    status: 200,
+    headers: { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers },
+  })
 }
 
 /** The answer to a POST in the form that the client takes. */
-export function reply(exchange: Exchange, text: string, form: AnswerForm): Response {
-  return form === 'json' ? json(exchange, text) : eventStream(exchange, event(text))
+export function reply(
+  exchange: Exchange,
+  text: string,
+  form: AnswerForm,
+  headers?: Record<string, string>,
+): Response {
+  return form === 'json' ? json(exchange, text, 200, headers) : eventStream(exchange, event(text), headers)
+}
+
+/** The answer to a request that came to nothing. */
+export function faultResponse(exchange: Exchange, fault: Fault, id: RequestId | null): Response {
+  const { message, challenge } = fault
+  const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
+  return rpcError(exchange, httpStatusOf(fault), { code: INTERNAL_ERROR, message }, id, headers)
+}
+
+export function notAcceptable(exchange: Exchange, types: string): Response {
+  const message = `The Accept header must allow ${types}`
+  return rpcError(exchange, 406, { code: INVALID_REQUEST, message })
 }
 
 export function accepted(exchange: Exchange): Response {

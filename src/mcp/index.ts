@@ -1,17 +1,25 @@
-/** The wire: bytes from a client → a JSON-RPC message of a known revision → an answer. */
+/** The wire: bytes from a client → messages of a known revision → a backend → bytes. */
 
+export type {
+  Adopted,
+  Alone,
+  Backend,
+  BackendSession,
+  Endpoint,
+  Opened,
+  ParamHeader,
+  PassThrough,
+  StatelessServer,
+} from './backend.ts'
+export { Accounted, type Accounting, Call, type CallEnd } from './call.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { Fault, type FaultDetails, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
-  type AnswerForm,
-  accepted,
-  acceptedForm,
   carries,
-  departureOf,
   type Exchange,
   event,
-  eventStream,
   headersOf,
+  isGone,
   json,
   methodNotAllowed,
   onGone,
@@ -22,24 +30,14 @@ export {
   rpcError,
   tooMuch,
 } from './http.ts'
-export {
-  type Attached,
-  createHub,
-  type Hub,
-  type HubOptions,
-  type Kept,
-  type Listener,
-  type ListKind,
-  type Session,
-} from './hub.ts'
+export { Hub, type HubOptions, type ListKind, taggedNotification } from './hub.ts'
 export { InFlight } from './in-flight.ts'
 export * from './jsonrpc.ts'
-export { checkParamHeaders, checkStandardHeaders, declaredParamHeaders } from './mirror.ts'
-export { paramHeaderFault } from './param-header-fault.ts'
+export * from './meta.ts'
+export { checkParamHeaders, checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
 export { fold, protocolKeys } from './protocol-keys.ts'
-export { type Messages, type Received, receive } from './receive.ts'
-export { idOf, leave, locate, type Replicas, unknownSession } from './replicas.ts'
-export { openReply, type PostReply } from './reply.ts'
+export type { Messages } from './receive.ts'
+export { type Replicas, unknownSession } from './replicas.ts'
 export {
   allowsBatches,
   isSessionRevision,
@@ -51,8 +49,7 @@ export {
   type SessionRevision,
   STATELESS_REVISIONS,
 } from './revisions.ts'
-export type { Answer, Call, Door, Endpoint, Method, ParamHeader, Service } from './service.ts'
-export { messageElsewhere, serveMessage, serveSse } from './sse.ts'
-export { checkStateless, claimsRevision, mismatch, unsupported } from './stateless.ts'
-export { type EventStream, openStream } from './stream.ts'
-export { notAcceptable, openGet, serveMcp, withSession } from './streamable.ts'
+export { MAX_QUESTIONS, type Session, textOf } from './session.ts'
+export { serveMessage, serveSse } from './sse.ts'
+export { mismatch, statusOfError } from './stateless.ts'
+export { serveMcp } from './streamable.ts'

@@ -32,6 +32,10 @@ export type Message =
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
   | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
 
+export type Request = Extract<Message, { kind: 'request' }>
+export type Notification = Extract<Message, { kind: 'notification' }>
+export type Response = Extract<Message, { kind: 'response' }>
+
 function isId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
 }

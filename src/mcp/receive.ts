@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
+import { isObject, type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
-import { INVALID_REQUEST, isObject, MAX_BATCH, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
+import { INVALID_REQUEST, MAX_BATCH, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO } from './meta.ts'
 import { protocolKeys } from './protocol-keys.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, claimsRevision } from './stateless.ts'
+import { claimsRevision } from './stateless.ts'
 
 /** The messages of one POST; more or less than one only in a batch. */
 export interface Messages {

@@ -1,9 +1,9 @@
 import type { Ticket, WaitingState } from '../cluster/index.ts'
+import type { BackendSession, Endpoint } from './backend.ts'
 import { type Exchange, rpcError } from './http.ts'
-import type { Hub, Session } from './hub.ts'
 import { INVALID_REQUEST, type Message, type RequestId } from './jsonrpc.ts'
 import { isSessionRevision } from './revisions.ts'
-import type { Door } from './service.ts'
+import type { Session } from './session.ts'
 
 /** The other replicas of the gateway, as one request sees them: what it makes is worth nothing to other callers. */
 export interface Replicas {
@@ -26,13 +26,16 @@ export interface Replicas {
 /** Seconds for which a session is taken up where it is not known; where it is in use it goes on. */
 const LIFE = 7 * 24 * 3600
 
-/** The id that a client gets for a session, with what other replicas have to know of it. */
+/**
+ * The id that a client gets for a session, with what other replicas have to know of it.
+ * @param carried undefined: only this process can go on with the session
+ */
 export function idOf(
   { replicas }: Exchange,
   { id, revision }: Session,
-  carried: { kind: Ticket['kind'] } & Partial<Ticket>,
+  carried: ReturnType<BackendSession['ticket']>,
 ): string {
-  return replicas ? replicas.issue({ ...carried, id, revision }) : id
+  return replicas ? replicas.issue({ ...(carried ?? { kind: 'held' }), id, revision }) : id
 }
 
 /** The session that a client names; the replica that has it; undefined when there is none for this client. */
@@ -42,8 +45,8 @@ export type Located =
   | undefined
 
 /** Finds what a client's id stands for. */
-export function locate(exchange: Exchange, door: Door, named: string): Located {
-  const { hub, prefix, caller } = door
+export function locate(exchange: Exchange, endpoint: Endpoint, named: string): Located {
+  const { hub, prefix, caller } = endpoint
   const { replicas } = exchange
   if (!replicas) {
     const session = hub.session(named, prefix, caller)
@@ -52,22 +55,30 @@ export function locate(exchange: Exchange, door: Door, named: string): Located {
   const ticket = replicas.read(named)
   if (!ticket) return undefined
   const local = hub.session(ticket.id, prefix, caller)
-  const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
-  const { revive = (ticket, local) => reviveSession(exchange, door, ticket, local) } = door
   // What was opened here needs no ticket.
-  const session = local && local.owner === undefined ? local : fresh ? revive(ticket, local) : undefined
+  if (local && local.owner === undefined) return { session: local }
+  const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
+  const session = fresh ? resume(exchange, endpoint, ticket, local) : undefined
   return session ? { session } : { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
 }
 
-/** A session with a service has nothing to remember, so it can be taken up anywhere. */
-function reviveSession(
-  { stay: { sharer } }: Exchange,
-  { hub, prefix, caller }: Door,
-  { kind, id, revision, owner }: Ticket,
+/** Goes on with a session that another replica opened, where the backend can. */
+function resume(
+  exchange: Exchange,
+  { hub, prefix, caller, backend, account }: Endpoint,
+  ticket: Ticket,
   local: Session | undefined,
 ): Session | undefined {
-  if (local || kind !== 'session' || !isSessionRevision(revision)) return local
-  return hub.takeUp({ id, prefix, caller, sharer, revision, owner })
+  if (local?.served.backend === backend) return local
+  const { kind, id, revision, owner } = ticket
+  if (kind === 'held' || !isSessionRevision(revision)) return undefined
+  const facts = { id, prefix, caller, sharer: exchange.stay.sharer, revision, owner, sse: false }
+  const session = local ?? hub.takeUp(facts, account)
+  const served = session && backend.resume(session, exchange, ticket)
+  if (session && !served && !local) hub.endSession(session)
+  if (!session || !served) return undefined
+  session.serveBy(served)
+  return session
 }
 
 /**
@@ -85,16 +96,13 @@ export async function passCancellation(
   await exchange.replicas?.forward(owner, body)
 }
 
-/** Ends a session because its client says so, with the replica that opened it. */
-export async function leave(exchange: Exchange, hub: Hub, session: Session): Promise<Response> {
-  const { owner, attached } = session
+/** Has the replica that opened a session end it; whether it did. */
+export async function endElsewhere(exchange: Exchange, { owner }: Session): Promise<boolean> {
   const answer = owner === undefined ? undefined : await exchange.replicas?.forward(owner)
-  if (!answer?.ok) attached?.leave?.()
-  hub.endSession(session, exchange.replicas !== undefined)
-  return new Response(null, { status: 204, headers: exchange.replyHeaders })
+  return answer?.ok === true
 }
 
-/** The answer for a session that is not there, which makes the client start anew. */
+/** The answer for a session that is not there, upon which the client initializes again. */
 export function unknownSession(exchange: Exchange, id: RequestId | null = null): Response {
   const message = 'The session is unknown or has ended: send initialize again without a session id'
   return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)

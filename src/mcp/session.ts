@@ -1,125 +1,466 @@
-import { stringify } from '../json/index.ts'
+import { type Hold, memory } from '../access/memory.ts'
+import { isObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { Cancellation } from './cancel.ts'
-import type { Exchange } from './http.ts'
-import type { Session } from './hub.ts'
+import type { BackendSession } from './backend.ts'
+import { Accounted, type Accounting, Call } from './call.ts'
+import { Fault } from './fault.ts'
+import { type AnswerForm, accepted, type Exchange } from './http.ts'
+import { InFlight } from './in-flight.ts'
 import {
   errorText,
   INTERNAL_ERROR,
-  INVALID_PARAMS,
   INVALID_REQUEST,
-  METHOD_NOT_FOUND,
   type Message,
+  type Request,
   type RequestId,
-  resultText,
 } from './jsonrpc.ts'
-import { negotiate, type SessionRevision } from './revisions.ts'
-import type { Answer, Call, Service } from './service.ts'
+import type { Messages } from './receive.ts'
+import type { SessionRevision } from './revisions.ts'
+import { BatchReply, type EventStream, PostReply, type Reply, StreamReply } from './stream.ts'
 
-/** What the revisions with a handshake have in common, whatever carries the messages. */
-
-type Request = Extract<Message, { kind: 'request' }>
-
-/** The answer to `initialize`; `revision` is undefined when the request is wrong. */
-export function initialize(
-  request: Request,
-  service: Service,
-): { revision: SessionRevision | undefined; text: string } {
-  const { id, params } = request
-  if (typeof params.protocolVersion !== 'string') {
-    const message = 'params.protocolVersion must be a string'
-    return { revision: undefined, text: errorText(id, { code: INVALID_PARAMS, message }) }
-  }
-  const revision = negotiate(params.protocolVersion)
-  const { info: serverInfo, capabilities, instructions } = service
-  const result = {
-    protocolVersion: revision,
-    capabilities,
-    serverInfo,
-    ...(instructions && { instructions }),
-  }
-  return { revision, text: resultText(id, stringify(result)) }
+/** What is known of a session before anything serves it. */
+export interface SessionFacts {
+  readonly id: string
+  /** The prefix it was opened at; it is unknown elsewhere. */
+  readonly prefix: string
+  /** Who opened it; it is unknown to others. */
+  readonly caller: string | undefined
+  /** Whose share of the limits it is part of. */
+  readonly sharer: string
+  readonly revision: SessionRevision
+  /** The replica that opened it, where it is one that is taken up by its id; absent: this process did. */
+  readonly owner?: string
+  /** Whether it was opened over the SSE transport (2024-11-05). */
+  readonly sse: boolean
 }
 
-/** Answers one request of a session; undefined when the client cancelled it. */
-function answerInSession(
-  exchange: Exchange,
-  request: Request,
-  service: Service,
-  session: Session,
-): Promise<string | undefined> | string {
-  const { id, method, params } = request
-  if (method === 'ping') return resultText(id, '{}')
-  if (method === 'initialize')
-    return errorText(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
-  const answers = service.methods.get(method)
-  if (!answers) return errorText(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
-  const cancellation = new Cancellation()
-  const call: Call = {
-    revision: session.revision,
-    headers: exchange.headers,
-    query: exchange.query,
-    message: request.raw,
-    signal: cancellation,
-    requestId: exchange.requestId,
-    hold: exchange.stay.hold,
-  }
-  // It goes on when its client goes away, and after the answer to its POST where there is another stream.
-  const over = exchange.stay.extend()
-  const ended = answer(id, () => answers(params, call)).finally(() => {
-    over()
-    if (session.calls.get(id) === underWay) session.calls.delete(id)
-  })
-  const underWay = { cancel: cancellation.abort, ended }
-  session.calls.set(id, underWay)
-  return ended.then((text) => (cancellation.aborted ? undefined : text))
-}
-
-/** The text of what a method answers; a rejection is a bug and tells the client nothing of it. */
-export async function answer(
-  id: RequestId,
-  method: () => Answer | Promise<Answer>,
-  write: (result: string) => string = (result) => result,
-): Promise<string> {
-  try {
-    const answered = await method()
-    return 'error' in answered ? errorText(id, answered.error) : resultText(id, write(answered.result))
-  } catch (error) {
-    unexpected('a method')(error)
-    return errorText(id, { code: INTERNAL_ERROR, message: 'Internal error' })
-  }
-}
-
-/** Takes a message of a session that wants no answer. */
-export function takeInSession(message: Message, session: Session): void {
-  if (message.kind !== 'notification' || message.method !== 'notifications/cancelled') return
-  const { requestId } = message.params
-  if (typeof requestId === 'string' || typeof requestId === 'number') session.calls.get(requestId)?.cancel()
-}
+/** Requests of a server that wait for the client's answer, in one session or one call. */
+export const MAX_QUESTIONS = 64
+/** A progress token that no message carries. */
+const NONE = Symbol('none')
+const ENDED = new Fault('cancelled', 'The session has ended')
 
 /**
- * Answers the messages of one POST in a session.
- * @returns the text of the answer; undefined when none is owed; `''` when every request was cancelled
+ * A client's session of a revision with a handshake: its calls under way, its streams, and the messages that wait for
+ * one. It outlives a reload, which changes what serves it.
  */
-export async function answerAll(
-  exchange: Exchange,
-  messages: readonly Message[],
-  batch: boolean,
-  service: Service,
-  session: Session,
-): Promise<string | undefined> {
-  const [only] = messages
-  if (!batch && only?.kind === 'request')
-    return (await answerInSession(exchange, only, service, session)) ?? ''
-  const answers: (Promise<string | undefined> | string)[] = []
-  for (const message of messages) {
-    if (message.kind === 'request') answers.push(answerInSession(exchange, message, service, session))
-    else if (message.kind === 'invalid')
-      answers.push(Promise.resolve(errorText(message.id, { code: INVALID_REQUEST, message: message.reason })))
-    else takeInSession(message, session)
+export class Session {
+  readonly id: string
+  readonly prefix: string
+  readonly caller: string | undefined
+  readonly sharer: string
+  readonly owner: string | undefined
+  readonly sse: boolean
+  /** Agreed on by `initialize`. */
+  revision: SessionRevision
+  /** Milliseconds since the epoch of the last request. */
+  lastUsed = Date.now()
+  /** GET streams, the newest last; messages that answer no request go to the newest. */
+  streams: EventStream[] = []
+  /** Calls under way, by request id. */
+  readonly calls = new InFlight<RequestId, SessionCall>()
+  /** What serves it. */
+  served!: BackendSession
+  /** What served it before a reload, as long as it has something under way. */
+  former: BackendSession | undefined
+  /** The change of what serves it, while it is under way. */
+  changing: Promise<BackendSession | Fault | undefined> | undefined
+  /** Requests of servers that the client has not answered. */
+  private asked: Map<RequestId, { from: BackendSession; call: SessionCall | undefined }> | undefined
+  private waiting: Waiting | undefined
+
+  /** @param end ends the session for everyone */
+  constructor(
+    { id, prefix, caller, sharer, owner, sse, revision }: SessionFacts,
+    private readonly account: Accounting,
+    readonly end: () => void,
+  ) {
+    this.id = id
+    this.prefix = prefix
+    this.caller = caller
+    this.sharer = sharer
+    this.owner = owner
+    this.sse = sse
+    this.revision = revision
   }
-  if (!answers.length) return undefined
-  const texts = (await Promise.all(answers)).filter((text) => text !== undefined)
-  if (!texts.length) return ''
-  return batch ? `[${texts.join(',')}]` : texts[0]
+
+  isUsed(): boolean {
+    return this.streams.length > 0 || this.isBusy()
+  }
+
+  isBusy(): boolean {
+    return this.calls.size > 0 || this.served?.busy() === true || this.former?.busy() === true
+  }
+
+  /** Changes what serves the session; calls under way end where they began. */
+  serveBy(served: BackendSession): void {
+    const before = this.served as BackendSession | undefined
+    if (before && before !== served && (before.busy() || this.hasCalls(before))) this.former = before
+    this.served = served
+  }
+
+  /** Takes the messages of one POST. */
+  post(
+    exchange: Exchange,
+    messages: Messages,
+    form: AnswerForm,
+    account: Accounting,
+  ): Response | Promise<Response> {
+    const to = this.recipient(messages)
+    const [only] = messages.messages
+    if (to.passThrough) {
+      const counts = !messages.batch && only?.kind === 'request'
+      const call = counts ? new Accounted(only, exchange.requestId, this.revision, account) : undefined
+      return to.passThrough.post(exchange, messages, call)
+    }
+    if (!messages.batch && only && only.kind !== 'request' && only.kind !== 'invalid') {
+      this.notify(only, messages.text)
+      return accepted(exchange)
+    }
+    const reply = new PostReply(exchange, form)
+    return this.take(exchange, messages, reply, account, to) ? reply.response : accepted(exchange)
+  }
+
+  /** Takes messages of the SSE transport, which answers on the stream. */
+  receive(exchange: Exchange, messages: Messages, account: Accounting): void {
+    const [stream] = this.streams
+    if (stream) this.take(exchange, messages, new StreamReply(stream), account, this.recipient(messages))
+  }
+
+  /** Hands messages to what serves the session; false when no answer is owed. */
+  private take(
+    exchange: Exchange,
+    { messages, batch, text }: Messages,
+    given: Reply,
+    account: Accounting,
+    to: BackendSession,
+  ): boolean {
+    const owed = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length
+    const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
+    for (const message of messages) {
+      const own = batch ? textOf(message) : text
+      if (message.kind === 'request')
+        this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
+      else if (message.kind === 'invalid')
+        reply.answer(errorText(message.id, { code: INVALID_REQUEST, message: message.reason }))
+      else this.notify(message, own)
+    }
+    return owed > 0
+  }
+
+  private begin(call: SessionCall): void {
+    const { id } = call.request
+    if (call.served.needsUniqueIds && this.calls.has(id)) {
+      call.reject({ code: INVALID_REQUEST, message: 'A request with this id is under way' })
+      return
+    }
+    this.calls.set(id, call)
+    call.start()
+    hand(call, call.served)
+  }
+
+  /** What a POST is for: messages that are not requests may be owed to what served the session before a reload. */
+  private recipient({ messages }: Messages): BackendSession {
+    const { former, served } = this
+    if (!former) return served
+    if (!former.busy() && !this.hasCalls(former)) {
+      this.former = undefined
+      return served
+    }
+    const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
+    return messages.some(isFormers) ? former : served
+  }
+
+  /** Whom a notification or response of the client is for. */
+  private addressee(message: Message): BackendSession {
+    const { former, served } = this
+    let found: BackendSession | undefined
+    if (message.kind === 'response' && message.id !== null) found = this.asked?.get(message.id)?.from
+    else if (message.kind === 'notification') {
+      const { requestId, progressToken } = message.params
+      if (message.method === 'notifications/cancelled') found = this.calls.get(requestId as RequestId)?.served
+      else if (former && progressToken !== undefined && message.method === 'notifications/progress')
+        found = this.hasQuestions(former) ? former : undefined
+    }
+    if (found) return found
+    // What it has under way is not known of one that passes bytes through.
+    return former?.passThrough && former.busy() ? former : served
+  }
+
+  /** Takes a notification or response of the client. */
+  private notify(message: Message, text: string): void {
+    const to = this.addressee(message)
+    if (message.kind === 'response' && message.id !== null) this.asked?.delete(message.id)
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      this.calls.get(message.params.requestId as RequestId)?.cancel()
+    to.notify(message, text)
+  }
+
+  private hasQuestions(of: BackendSession): boolean {
+    for (const { from } of this.asked?.values() ?? []) if (from === of) return true
+    return false
+  }
+
+  /** Whether calls of a backend session are under way. */
+  hasCalls(of: BackendSession): boolean {
+    return this.calls.values().some(({ served }) => served === of)
+  }
+
+  /** Takes a request or notification of a server. */
+  deliver(message: Message, text: string, from: BackendSession): void {
+    const call = this.callOf(message, from)
+    if (message.kind === 'request') {
+      this.asked ??= new Map()
+      if (this.asked.size >= MAX_QUESTIONS) {
+        from.notify(...tooManyQuestions(message))
+        return
+      }
+      this.asked.set(message.id, { from, call })
+    } else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      this.asked?.delete(message.params.requestId as RequestId)
+    call?.refresh()
+    if (call?.canStream()) call.message(text)
+    else this.send(text)
+  }
+
+  /** Sends what answers no request: to the newest stream, beside the answer of another call, or once there is a stream. */
+  private send(text: string): void {
+    const stream = this.streams.at(-1)
+    const other = stream ? undefined : this.calls.values().findLast((call) => call.canStream())
+    if (stream) stream.send(text)
+    else if (other) other.message(text)
+    else {
+      this.waiting ??= new Waiting(this.sharer, () => this.onDropped())
+      this.waiting.push(text)
+    }
+  }
+
+  private onDropped(): void {
+    const { tenant, prefix, log } = this.account
+    log.warn({ tenant, prefix }, 'messages for a client without an open stream were lost (maxQueued)')
+  }
+
+  /** Makes a stream the one to which messages go that answer no request. */
+  open(stream: EventStream): void {
+    this.streams.push(stream)
+    for (const text of this.waiting?.take() ?? []) stream.send(text)
+  }
+
+  /** Which call a message of a server belongs to. */
+  private callOf(message: Message, from: BackendSession): SessionCall | undefined {
+    const calls = this.calls.values().filter(({ served }) => served === from)
+    if (message.kind === 'notification') {
+      const { progressToken, requestId } = message.params
+      if (message.method === 'notifications/progress') {
+        const found = calls.find(({ token }) => token === progressToken)
+        if (found) return found
+      }
+      const question = this.asked?.get(requestId as RequestId)
+      if (message.method === 'notifications/cancelled' && question) return question.call
+    }
+    return calls.length === 1 ? calls[0] : undefined
+  }
+
+  /** Whether a client that can be reached is asked something for a call: it is not the server that is silent then. */
+  isAsked(call: SessionCall): boolean {
+    const reachable = call.canStream() || this.streams.length > 0
+    return reachable && [...(this.asked?.values() ?? [])].some((question) => question.call === call)
+  }
+
+  /** A call is over. */
+  settled(call: SessionCall): void {
+    if (this.calls.get(call.request.id) === call) this.calls.delete(call.request.id)
+    if (this.asked?.size)
+      for (const [id, question] of this.asked) if (question.call === call) this.asked.delete(id)
+    call.served.onSettled?.()
+  }
+
+  /** Ends calls of a backend session with a fault: these, or all. */
+  fail(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
+    for (const id of ids ?? this.calls.keys()) {
+      const call = this.calls.get(id)
+      if (call?.served === from) call.fail(fault)
+    }
+  }
+
+  /** A server has lost its state, and with it what it has asked: ends its calls, these or all. */
+  lose(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
+    for (const [id, question] of this.asked ?? []) if (question.from === from) this.asked?.delete(id)
+    this.fail(from, fault, ids)
+  }
+
+  /** Resolves when no call is under way, or what serves them has ended them. */
+  async drain(): Promise<void> {
+    const { served, former } = this
+    const calls = served.drain ? [] : this.calls.values().map((call) => call.ended())
+    await Promise.all([...calls, served.drain?.(), former?.drain?.()])
+  }
+
+  /** Ends calls, streams, and what serves the session. @param forGood whether the client ended it */
+  close(forGood: boolean): void {
+    for (const call of this.calls.values()) call.give(ENDED)
+    for (const stream of [...this.streams]) stream.close()
+    this.waiting?.take()
+    this.former?.close(forGood)
+    this.served?.close(forGood)
+  }
+}
+
+/** A request of a session. It goes on when its client goes away, and after the answer to its POST. */
+export class SessionCall extends Call {
+  readonly token: unknown
+  private readonly release: () => void
+  private timer: NodeJS.Timeout | undefined
+  private onEnded: (() => void) | undefined
+
+  constructor(
+    exchange: Exchange,
+    request: Request,
+    text: string,
+    reply: Reply,
+    account: Accounting,
+    private readonly session: Session,
+    readonly served: BackendSession,
+  ) {
+    super(exchange, request, text, session.revision, reply, account)
+    const meta = request.params._meta
+    this.token = (isObject(meta) ? meta.progressToken : undefined) ?? NONE
+    this.release = exchange.stay.extend()
+  }
+
+  /** Begins to wait for the answer. */
+  start(): void {
+    const { timeout } = this.served
+    if (timeout !== undefined) this.timer = setTimeout(() => this.expire(), timeout)
+  }
+
+  canStream(): boolean {
+    return !this.over && this.reply.canStream()
+  }
+
+  /** Keeps the connection of a client that waits alive. */
+  write(comment: string): void {
+    this.reply.write(comment)
+  }
+
+  /** The server is not silent. */
+  refresh(): void {
+    this.timer?.refresh()
+  }
+
+  /** Resolves when the call is over, however. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.onEnded
+      this.onEnded = () => {
+        before?.()
+        resolve()
+      }
+    })
+  }
+
+  /** Refuses a request that never was under way. */
+  reject(error: { code: number; message: string }): void {
+    this.over = true
+    this.release()
+    this.reply.answer(errorText(this.request.id, error))
+  }
+
+  /** Ends with a fault, and tells the backend that nobody waits. */
+  give(fault: Fault): void {
+    this.fail(fault)
+    this.abort()
+  }
+
+  private expire(): void {
+    if (this.session.isAsked(this)) {
+      this.timer?.refresh()
+      return
+    }
+    const { id } = this.request
+    const params = { requestId: id, reason: 'timed out' }
+    const raw = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
+    const cancelled: Message = { kind: 'notification', method: raw.method, params, raw }
+    const seconds = (this.served.timeout ?? 0) / 1000
+    this.served.notify(cancelled, stringify(raw))
+    this.give(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))
+  }
+
+  protected override end(): void {
+    super.end()
+    clearTimeout(this.timer)
+    this.release()
+    this.session.settled(this)
+    this.onEnded?.()
+  }
+}
+
+/** Hands a call to what answers it; what is thrown is a bug, and tells the client nothing of it. */
+export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
+  const failed = (error: unknown) =>
+    unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))(error)
+  try {
+    const handled = to.request(call)
+    if (handled) handled.catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** The JSON text of a message of a batch. */
+export function textOf(message: Message): string {
+  return stringify('raw' in message ? message.raw : null)
+}
+
+/** The answer to a server that asks more than the client may be asked at once. */
+function tooManyQuestions({ id }: Request): [message: Message, text: string] {
+  const error = { code: INTERNAL_ERROR, message: 'Too many requests wait for the client' }
+  return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id, error } }, errorText(id, error)]
+}
+
+/** Messages that wait at most; the oldest gives way, as it does where there is no memory. */
+const MAX_WAITING = 256
+
+/** Messages that wait for a stream of their client. */
+export class Waiting {
+  private readonly hold: Hold
+  private texts: string[] = []
+  private dropped = false
+
+  /**
+   * @param sharer whose share of the memory it takes
+   * @param onDropped runs once, when the first message is lost
+   */
+  constructor(
+    sharer: string,
+    private readonly onDropped: () => void,
+  ) {
+    this.hold = memory.queue(sharer)
+  }
+
+  push(text: string): void {
+    while (this.texts.length >= MAX_WAITING) this.drop()
+    while (!this.hold.add(text.length)) {
+      if (!this.texts.length) {
+        this.drop()
+        return
+      }
+      this.drop()
+    }
+    this.texts.push(text)
+  }
+
+  /** Gives all, the oldest first, and keeps none. */
+  take(): string[] {
+    const taken = this.texts
+    this.texts = []
+    this.hold.free()
+    return taken
+  }
+
+  private drop(): void {
+    this.hold.free(this.texts.shift()?.length)
+    if (!this.dropped) this.onDropped()
+    this.dropped = true
+  }
 }

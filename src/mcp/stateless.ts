@@ -1,31 +1,44 @@
-import { type JsonObject, stringify } from '../json/index.ts'
-import { type AnswerForm, type Exchange, eventStream, json, reply, rpcError } from './http.ts'
-import { type Hub, type Listener, type ListKind, taggedNotification } from './hub.ts'
+import { isObject } from '../json/index.ts'
+import type { Endpoint } from './backend.ts'
+import { Call, type CallEnd } from './call.ts'
+import { Fault } from './fault.ts'
 import {
-  errorText,
+  type AnswerForm,
+  type Exchange,
+  faultResponse,
+  notAcceptable,
+  rpcError,
+  takesEvents,
+} from './http.ts'
+import type { Hub, Listener, ListKind } from './hub.ts'
+import {
   HEADER_MISMATCH,
   INVALID_PARAMS,
-  isObject,
   METHOD_NOT_FOUND,
-  type Message,
+  type Request,
   type RpcError,
-  resultText,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './jsonrpc.ts'
+import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from './meta.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
 import { isSessionRevision, isStatelessRevision, REVISIONS, STATELESS_REVISIONS } from './revisions.ts'
-import type { Call, Endpoint, Service } from './service.ts'
-import { answer } from './session.ts'
-import { openStream } from './stream.ts'
+import { hand } from './session.ts'
+import { PostReply } from './stream.ts'
 
 /** Revision 2026-07-28: each request stands alone. */
 
-export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-export const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
-export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+/** HTTP statuses of errors (2026-07-28, Streamable HTTP); others come with 200, as results do. */
+const STATUS: Record<number, number> = {
+  [METHOD_NOT_FOUND]: 404,
+  [HEADER_MISMATCH]: 400,
+  [-32021]: 400,
+  [UNSUPPORTED_PROTOCOL_VERSION]: 400,
+}
 
-type Request = Extract<Message, { kind: 'request' }>
+/** The HTTP status of a response that has this error. */
+export function statusOfError(error: unknown): number | undefined {
+  return isObject(error) ? STATUS[error.code as number] : undefined
+}
 
 /** Whether a message claims a stateless revision in its body. */
 export function claimsRevision(params: unknown): boolean {
@@ -33,37 +46,86 @@ export function claimsRevision(params: unknown): boolean {
 }
 
 /** Answers a request that claims a stateless revision, or whose version header does. */
-export async function answerStateless(
+export async function answerAlone(
   exchange: Exchange,
   request: Request,
-  { service, hub, prefix }: Endpoint,
+  text: string,
+  endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<Response> {
   const { id, method, params } = request
+  const found = endpoint.backend.alone(exchange, request, text, endpoint)
+  // A promise costs each call a turn, so what is known is not awaited.
+  const server = found instanceof Promise ? await found : found
+  if (server instanceof Fault) return faultResponse(exchange, server, id)
+  if (server instanceof Response) return server
   const refused = checkStateless(exchange, request)
-  if (refused) return rpcError(exchange, 400, refused, id)
-  if (method === 'server/discover') return reply(exchange, resultText(id, discovery(service)), form)
-  if (method === 'subscriptions/listen') return listen(exchange, request, service, hub, prefix)
-  const answers = service.methods.get(method)
-  if (!answers) {
-    const message = `Method not found: ${method}`
-    return rpcError(exchange, 404, { code: METHOD_NOT_FOUND, message }, id)
-  }
+  if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
+    const requested = String((params._meta as Record<string, unknown>)[PROTOCOL_VERSION])
+    const supported = await server.versions()
+    if (!supported.includes(requested))
+      return rpcError(exchange, 400, { ...refused, data: { supported: [...supported], requested } }, id)
+  } else if (refused) return rpcError(exchange, 400, refused, id)
+  if (method === 'subscriptions/listen' && !takesEvents(exchange.headers.accept))
+    return notAcceptable(exchange, 'text/event-stream')
+  const reply = new PostReply(exchange, form)
+  const call = new StatelessCall(exchange, request, text, endpoint, reply)
   if (method === 'tools/call' && typeof params.name === 'string') {
-    const fault = checkParamHeaders(exchange.headers, service.paramHeaders(params.name), params.arguments)
-    if (fault) return rpcError(exchange, 400, mismatch(fault), id)
+    const listed = server.paramHeaders(params.name, call)
+    const declared = listed instanceof Promise ? await listed : listed
+    const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
+    if (fault !== undefined) {
+      call.error(mismatch(fault))
+      return reply.response
+    }
   }
-  const call: Call = {
-    revision: STATELESS_REVISIONS[0],
-    headers: exchange.headers,
-    query: exchange.query,
-    message: request.raw,
-    signal: exchange.signal(),
-    requestId: exchange.requestId,
-    hold: exchange.stay.hold,
+  hand(call, server)
+  return reply.response
+}
+
+/** A request that stands alone. The client cancels it by going away (2026-07-28, Cancellation). */
+class StatelessCall extends Call {
+  private readonly hub: Hub
+  private readonly prefix: string
+  /** A subscription, which hears of reloads and ends with the gateway. */
+  private listener: Listener | undefined
+
+  constructor(exchange: Exchange, request: Request, text: string, endpoint: Endpoint, reply: PostReply) {
+    const { hub, prefix, account } = endpoint
+    super(exchange, request, text, STATELESS_REVISIONS[0], reply, account)
+    this.hub = hub
+    this.prefix = prefix
+    // A subscription has no end of its own.
+    if (request.method === 'subscriptions/listen') exchange.stay.uncount()
+    reply.watch(() => this.cancel())
+    hub.keep(reply)
   }
-  const write = (result: string) => complete(result, method, service)
-  return reply(exchange, await answer(id, () => answers(params, call), write), form)
+
+  override error(error: RpcError, end?: CallEnd): void {
+    super.error(error, end, STATUS[error.code])
+  }
+
+  override subscribed(kinds: ReadonlySet<ListKind>): void {
+    if (this.listener || this.over) return
+    const { id } = this.request
+    this.listener = {
+      prefix: this.prefix,
+      id,
+      kinds,
+      message: (text) => this.message(text),
+      finish: (text) => {
+        this.answer(text)
+        this.abort()
+      },
+    }
+    this.hub.listen(this.listener)
+  }
+
+  protected override end(): void {
+    super.end()
+    this.hub.drop(this.reply)
+    if (this.listener) this.hub.unlisten(this.listener)
+  }
 }
 
 /**
@@ -102,53 +164,4 @@ export function unsupported(requested: string): RpcError {
     message: `Unsupported protocol version ${requested.slice(0, 40)}; supported: ${supported.join(', ')}`,
     data: { supported: [...supported], requested },
   }
-}
-
-/** Milliseconds a client may keep a list; `list_changed` tells it of a change before that. */
-const TTL = 60_000
-const CACHEABLE = new Set(['server/discover', 'tools/list', 'prompts/list'])
-
-/** The beginning of every result of a service, written once. */
-const frames = new WeakMap<Service, string>()
-
-/** Adds what 2026-07-28 wants on every result, without parsing it. */
-function complete(result: string, method: string, service: Service): string {
-  let frame = frames.get(service)
-  if (!frame) {
-    frame = `{"resultType":"complete","_meta":{"${SERVER_INFO}":${stringify(service.info)}}`
-    frames.set(service, frame)
-  }
-  const cache = CACHEABLE.has(method) ? `,"ttlMs":${TTL},"cacheScope":"${service.cacheScope}"` : ''
-  return `${frame}${cache}${result === '{}' ? '}' : `,${result.slice(1)}`}`
-}
-
-function discovery(service: Service): string {
-  const { capabilities, instructions } = service
-  const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
-  return complete(stringify(body), 'server/discover', service)
-}
-
-const KINDS: Record<string, ListKind> = { toolsListChanged: 'tools', promptsListChanged: 'prompts' }
-
-/** Opens a `subscriptions/listen` stream: acknowledged first, everything on it tagged with the request's id. */
-function listen(exchange: Exchange, request: Request, service: Service, hub: Hub, prefix: string): Response {
-  const { id, params } = request
-  if (!isObject(params.notifications)) {
-    const message = 'params.notifications must be an object such as {"toolsListChanged": true}'
-    return json(exchange, errorText(id, { code: INVALID_PARAMS, message }))
-  }
-  const granted: JsonObject = {}
-  for (const [key, kind] of Object.entries(KINDS))
-    if (params.notifications[key] === true && service.capabilities[kind]) granted[key] = true
-  exchange.stay.uncount()
-  const stream = openStream(exchange, () => {
-    hub.unlisten(listener)
-    hub.drop(stream)
-  })
-  const kinds = new Set(Object.keys(granted).map((key) => KINDS[key] as ListKind))
-  const listener: Listener = { prefix, id, kinds, stream }
-  stream.send(taggedNotification('notifications/subscriptions/acknowledged', id, { notifications: granted }))
-  hub.listen(listener)
-  hub.keep(stream)
-  return eventStream(exchange, stream.body)
 }

@@ -1,83 +1,267 @@
-import { memory } from '../access/memory.ts'
-import { type Exchange, event } from './http.ts'
+import { type Hold, memory } from '../access/memory.ts'
+import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
+import { errorText, INTERNAL_ERROR } from './jsonrpc.ts'
 
-/** An open stream of server-sent events to one client. */
-export interface EventStream {
-  readonly body: ReadableStream<Uint8Array>
-  /** Sends one JSON-RPC message. */
-  send(text: string): void
-  /** Sends text that is server-sent events already. */
-  write(text: string): void
-  close(): void
-}
-
-const encoder = new TextEncoder()
 /** Chunks that were handed on and are still in the queue's array. */
 const MAX_HEAD = 1_000
+const encoder = new TextEncoder()
 
 /**
- * Opens a stream; `onClose` runs once, whoever closes it. One whose client does not read ends when what waits for it
- * is more than `maxQueued`, or does not fit into the memory.
+ * A stream of server-sent events to one client. One whose client does not read ends when what waits for it is more than
+ * `maxQueued`, or does not fit into the memory.
  */
-export function openStream({ stay }: Pick<Exchange, 'stay'>, onClose: () => void): EventStream {
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>
   /** What waits, and what was handed on last: it is out when more is asked for. */
-  const hold = memory.queue(stay.sharer)
-  let queue: Uint8Array[] = []
+  private readonly hold: Hold
+  private queue: Uint8Array[] = []
   /** Index of the next in `queue`: to shift a long array takes as long as to copy it. */
-  let head = 0
-  let handed = 0
-  let asked = false
-  let open = true
-  let controller: ReadableStreamDefaultController<Uint8Array>
-  const end = () => {
-    if (!open) return
-    open = false
-    onClose()
-  }
-  const hand = () => {
-    const chunk = queue[head]
-    if (asked && chunk) {
-      asked = false
-      if (++head === queue.length || head === MAX_HEAD) {
-        queue = queue.slice(head)
-        head = 0
-      }
-      handed = chunk.byteLength
-      controller.enqueue(chunk)
-    }
-    if (!open && !queue.length) controller.close()
-  }
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(given) {
-        controller = given
+  private head = 0
+  private handed = 0
+  private asked = false
+  private open = true
+  private controller!: ReadableStreamDefaultController<Uint8Array>
+
+  /** @param onClose runs once, whoever closes the stream */
+  constructor(
+    { stay }: Pick<Exchange, 'stay'>,
+    private readonly onClose: () => void,
+  ) {
+    this.hold = memory.queue(stay.sharer)
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.controller = controller
+        },
+        pull: () => {
+          this.hold.free(this.handed)
+          this.handed = 0
+          this.asked = true
+          this.hand()
+        },
+        cancel: () => {
+          this.queue = []
+          this.hold.free()
+          this.end()
+        },
       },
-      pull() {
-        hold.free(handed)
-        handed = 0
-        asked = true
-        hand()
-      },
-      cancel() {
-        queue = []
-        hold.free()
-        end()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  stay.onGone(() => hold.free())
-  const close = () => {
-    if (!open) return
-    end()
-    if (!queue.length) controller.close()
+      { highWaterMark: 0 },
+    )
+    stay.onGone(() => this.hold.free())
   }
-  const write = (text: string) => {
-    if (!open) return
+
+  /** Sends one JSON-RPC message. */
+  send(text: string): void {
+    this.write(event(text))
+  }
+
+  /** Sends text that is server-sent events already. */
+  write(text: string): void {
+    if (!this.open) return
     const chunk = encoder.encode(text)
-    if (!hold.add(chunk.byteLength)) return close()
-    queue.push(chunk)
-    hand()
+    if (!this.hold.add(chunk.byteLength)) {
+      this.close()
+      return
+    }
+    this.queue.push(chunk)
+    this.hand()
   }
-  return { body, write, send: (text) => write(event(text)), close }
+
+  close(): void {
+    if (!this.open) return
+    this.end()
+    if (!this.queue.length) this.controller.close()
+  }
+
+  private end(): void {
+    if (!this.open) return
+    this.open = false
+    this.onClose()
+  }
+
+  private hand(): void {
+    const chunk = this.queue[this.head]
+    if (this.asked && chunk) {
+      this.asked = false
+      if (++this.head === this.queue.length || this.head === MAX_HEAD) {
+        this.queue = this.queue.slice(this.head)
+        this.head = 0
+      }
+      this.handed = chunk.byteLength
+      this.controller.enqueue(chunk)
+    }
+    if (!this.open && !this.queue.length) this.controller.close()
+  }
+}
+
+/** Where the answer to a request goes, and messages before it. */
+export interface Reply {
+  /** Whether a message before the answer reaches the client. */
+  canStream(): boolean
+  /** Sends a message before the answer. */
+  message(text: string): void
+  /** Sends the answer, after which nothing follows; `status` and `headers` count while nothing was sent. */
+  answer(text: string, status?: number, headers?: Record<string, string>): void
+  /** Ends without an answer. */
+  end(): void
+  /** Keeps the connection of a waiting client alive. */
+  write(comment: string): void
+}
+
+/**
+ * The answer to one POST: JSON when the answer comes first, a stream of server-sent events from the first other message
+ * on (Streamable HTTP, Sending Messages).
+ */
+export class PostReply implements Reply {
+  readonly response: Promise<Response>
+  private settle!: (response: Response) => void
+  private stream: EventStream | undefined
+  private over = false
+  private onGone: (() => void) | undefined
+  private unwatch: (() => void) | undefined
+  private readonly streamable: boolean
+
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly form: AnswerForm,
+  ) {
+    this.streamable = takesEvents(exchange.headers.accept)
+    this.response = new Promise<Response>((resolve) => {
+      this.settle = resolve
+    })
+  }
+
+  /** Runs `onGone` once if the client goes away before the answer. */
+  watch(onGone: () => void): void {
+    this.onGone = onGone
+    this.unwatch = this.exchange.onGone(() => this.gone())
+  }
+
+  canStream(): boolean {
+    return this.streamable && !this.over && (this.stream !== undefined || !this.exchange.isGone())
+  }
+
+  message(text: string): void {
+    if (this.canStream()) this.open().send(text)
+  }
+
+  answer(text: string, status = 200, headers?: Record<string, string>): void {
+    if (this.over) return
+    this.finish()
+    const { stream, exchange } = this
+    if (stream) {
+      stream.send(text)
+      stream.close()
+    } else if (this.form === 'stream' && status === 200) this.settle(eventStream(exchange, event(text)))
+    else this.settle(json(exchange, text, status, headers))
+  }
+
+  end(): void {
+    if (this.over) return
+    this.finish()
+    if (this.stream) this.stream.close()
+    else this.settle(eventStream(this.exchange, ''))
+  }
+
+  write(comment: string): void {
+    if (this.canStream()) this.open().write(comment)
+  }
+
+  private open(): EventStream {
+    if (!this.stream) {
+      // The end of the stream says that the client went away.
+      this.unwatch?.()
+      this.stream = new EventStream(this.exchange, () => this.gone())
+      this.settle(eventStream(this.exchange, this.stream.body))
+    }
+    return this.stream
+  }
+
+  private gone(): void {
+    if (this.over) return
+    this.over = true
+    // Nobody reads it, but whoever waits for the answer is done.
+    this.settle(eventStream(this.exchange, ''))
+    this.onGone?.()
+  }
+
+  private finish(): void {
+    this.over = true
+    this.unwatch?.()
+  }
+}
+
+/** The stream of the SSE transport (2024-11-05), to which all answers go. */
+export class StreamReply implements Reply {
+  constructor(private readonly stream: EventStream) {}
+
+  canStream(): boolean {
+    return true
+  }
+  message(text: string): void {
+    this.stream.send(text)
+  }
+  answer(text: string): void {
+    this.stream.send(text)
+  }
+  end(): void {}
+  write(): void {}
+}
+
+const NO_ROOM = errorText(null, {
+  code: INTERNAL_ERROR,
+  message: 'The gateway has reached a limit (maxBuffered): try again later',
+})
+
+/** The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event. */
+export class BatchReply implements Reply {
+  /** Answers that wait for the others. */
+  private waiting: string[] | undefined = []
+
+  /** @param owed answers; @param hold of the memory that waiting answers take */
+  constructor(
+    private readonly reply: Reply,
+    private owed: number,
+    private readonly hold: Hold,
+  ) {}
+
+  canStream(): boolean {
+    return this.reply.canStream()
+  }
+
+  message(text: string): void {
+    if (!this.canStream()) return
+    this.stream()
+    this.reply.message(text)
+  }
+
+  answer(text: string): void {
+    const { reply, waiting } = this
+    if (waiting && !this.hold.add(text.length)) {
+      reply.answer(NO_ROOM, 503)
+      return
+    }
+    if (waiting) waiting.push(text)
+    else reply.message(text)
+    this.end()
+  }
+
+  end(): void {
+    this.owed--
+    if (this.owed > 0) return
+    if (this.waiting?.length) this.reply.answer(`[${this.waiting.join(',')}]`)
+    else this.reply.end()
+  }
+
+  write(comment: string): void {
+    if (!this.canStream()) return
+    this.stream()
+    this.reply.write(comment)
+  }
+
+  /** From the first other message on, the answers are events as well. */
+  private stream(): void {
+    for (const text of this.waiting ?? []) this.reply.message(text)
+    this.waiting = undefined
+  }
 }

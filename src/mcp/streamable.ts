@@ -1,38 +1,42 @@
+import type { Endpoint } from './backend.ts'
+import { Fault } from './fault.ts'
 import {
   type AnswerForm,
   accepted,
   acceptedForm,
   type Exchange,
   eventStream,
+  faultResponse,
   json,
   methodNotAllowed,
+  notAcceptable,
   reply,
   rpcError,
-  takes,
+  takesEvents,
   tooMuch,
 } from './http.ts'
-import type { Session } from './hub.ts'
-import { INVALID_REQUEST, type Message, type RequestId } from './jsonrpc.ts'
+import { INVALID_REQUEST, type Message, type Request } from './jsonrpc.ts'
 import { type Messages, receive } from './receive.ts'
-import { idOf, leave, locate, passCancellation, unknownSession } from './replicas.ts'
+import { endElsewhere, idOf, locate, passCancellation, unknownSession } from './replicas.ts'
 import { allowsBatches, isSessionRevision, isStatelessRevision } from './revisions.ts'
-import type { Door, Endpoint } from './service.ts'
-import { answerAll, initialize } from './session.ts'
-import { answerStateless, claimsRevision, unsupported } from './stateless.ts'
-import { openStream } from './stream.ts'
+import type { Session } from './session.ts'
+import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
+import { EventStream } from './stream.ts'
 
-/** GET streams of one session at the most; the oldest gives way, as its connection is most likely dead. */
+/** GET streams of one session at most; the oldest gives way, as its connection is most likely dead. */
 const MAX_STREAMS = 4
+/** Of a session until `initialize` has agreed on another one. */
+const FIRST_REVISION = '2025-11-25'
 
 /** Serves `{prefix}/mcp`: streamable HTTP of all revisions, told apart by each message. */
-export async function serveMcp(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
+export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
   switch (exchange.method) {
     case 'POST':
       return post(exchange, endpoint)
     case 'GET':
-      return withSession(exchange, endpoint, (session) => openGet(exchange, endpoint, session))
+      return inSession(exchange, endpoint, (session) => get(exchange, endpoint, session))
     case 'DELETE':
-      return withSession(exchange, endpoint, (session) => leave(exchange, endpoint.hub, session))
+      return leave(exchange, endpoint)
     default:
       return methodNotAllowed(exchange, 'POST, GET, DELETE')
   }
@@ -43,88 +47,155 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
   if (!form) return notAcceptable(exchange, 'application/json, text/event-stream')
   const received = await receive(exchange)
   if ('refused' in received) return received.refused
-  const { messages, batch } = received
+  const { messages, batch, text } = received
   const [only] = messages as [Message]
   if (!batch) {
     if (only.kind === 'invalid')
       return rpcError(exchange, 400, { code: INVALID_REQUEST, message: only.reason }, only.id)
-    const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
-    if (only.kind === 'request' && (modern || claimsRevision(only.params)))
-      return answerStateless(exchange, only, endpoint, form)
-    if (only.kind === 'notification' && (modern || claimsRevision(only.params))) return accepted(exchange)
-    if (only.kind === 'request' && only.method === 'initialize') return open(exchange, only, endpoint)
+    if (only.kind !== 'response') {
+      const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
+      if (modern || claimsRevision(only.params))
+        return only.kind === 'request'
+          ? answerAlone(exchange, only, text, endpoint, form)
+          : accepted(exchange)
+    }
+    if (only.kind === 'request' && only.method === 'initialize')
+      return open(exchange, only, text, endpoint, form)
   }
-  const id = 'id' in only ? only.id : null
-  return withSession(
+  return inSession(
     exchange,
     endpoint,
-    (session) => inSession(exchange, endpoint, session, received, form),
-    id,
-    received.text,
+    (session) => {
+      if (batch && !allowsBatches(session.revision)) {
+        const message = `Protocol revision ${session.revision} has no batches`
+        return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
+      }
+      const cancels = only.kind === 'notification' && only.method === 'notifications/cancelled'
+      const passed = cancels && session.owner !== undefined && passCancellation(exchange, session, only, text)
+      const answered = session.post(exchange, received, form, endpoint.account)
+      return passed ? passed.then(() => answered) : answered
+    },
+    received,
   )
 }
 
-function open(
+/** Opens a session by the client's `initialize`. */
+async function open(
   exchange: Exchange,
-  request: Extract<Message, { kind: 'request' }>,
-  { service, prefix, hub, caller }: Endpoint,
-): Response {
-  const { revision, text } = initialize(request, service)
-  if (!revision) return json(exchange, text)
-  const session = hub.openSession(prefix, caller, revision, exchange.stay.sharer)
-  if (typeof session === 'string') return tooMuch(exchange, session, request.id)
-  return json(exchange, text, 200, { 'mcp-session-id': idOf(exchange, session, { kind: 'session' }) })
-}
-
-async function inSession(
-  exchange: Exchange,
-  { service }: Endpoint,
-  session: Session,
-  { messages, batch, text: body }: Messages,
+  request: Request,
+  text: string,
+  { prefix, hub, caller, backend, account }: Endpoint,
   form: AnswerForm,
 ): Promise<Response> {
-  if (batch && !allowsBatches(session.revision)) {
-    const message = `Protocol revision ${session.revision} has no batches`
-    return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
+  const { sharer } = exchange.stay
+  const session = hub.openSession({ prefix, caller, sharer, revision: FIRST_REVISION, sse: false }, account)
+  if (typeof session === 'string') return tooMuch(exchange, session, request.id)
+  const served = backend.open(session, exchange)
+  if (served instanceof Fault) {
+    hub.endSession(session)
+    return faultResponse(exchange, served, request.id)
   }
-  const text = await answerAll(exchange, messages, batch, service, session)
-  if (text === undefined) {
-    if (!batch) await passCancellation(exchange, session, messages[0], body)
-    return accepted(exchange)
+  session.served = served
+  const opened = await served.initialize(session, request, text, exchange)
+  session.served = opened.served ?? served
+  if (!opened.ok) {
+    hub.endSession(session)
+    return json(exchange, opened.text, opened.status, opened.headers)
   }
-  // A cancelled request gets no response, so the stream ends without one.
-  if (text === '') return eventStream(exchange, '')
-  return reply(exchange, text, form)
+  const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
+  return reply(exchange, opened.text, form, headers)
 }
 
 /** Opens a session's GET stream, to which goes what answers no request. */
-export function openGet(exchange: Exchange, { hub }: Pick<Endpoint, 'hub'>, session: Session): Response {
-  const { accept } = exchange.headers
-  if (accept !== undefined && !takes(accept, 'text', 'event-stream'))
-    return notAcceptable(exchange, 'text/event-stream')
-  const stream = openStream(exchange, () => {
+function get(exchange: Exchange, { hub }: Endpoint, session: Session): Response | Promise<Response> {
+  const { passThrough } = session.served
+  if (passThrough) return passThrough.get(exchange)
+  if (!takesEvents(exchange.headers.accept)) return notAcceptable(exchange, 'text/event-stream')
+  const stream = new EventStream(exchange, () => {
     session.streams = session.streams.filter((other) => other !== stream)
     hub.drop(stream)
   })
-  session.streams.push(stream)
+  stream.write(': open\n\n')
+  session.open(stream)
   if (session.streams.length > MAX_STREAMS) session.streams[0]?.close()
   hub.keep(stream)
-  stream.write(': open\n\n')
   return eventStream(exchange, stream.body)
 }
 
-/**
- * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, which
- * makes the client start anew (2025-11-25, Session Management), and is never used for anything else. `id` and
- * `body` are those of a POST.
- */
-export function withSession(
+/** Ends a session because its client says so, with the replica that opened it. */
+function leave(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
+  return withSession(exchange, endpoint, async (session) => {
+    if (session.served.admits?.(exchange) === false) return unknownSession(exchange)
+    const ended = await endElsewhere(exchange, session)
+    endpoint.hub.endSession(session, !ended, exchange.replicas !== undefined)
+    return new Response(null, { status: 204, headers: exchange.replyHeaders })
+  })
+}
+
+type Next = (session: Session) => Response | Promise<Response>
+
+/** Runs `next` with the session that the request names, once the endpoint's backend serves it. */
+function inSession(
   exchange: Exchange,
-  door: Door,
-  next: (session: Session) => Response | Promise<Response>,
-  id: RequestId | null = null,
-  body?: string,
+  endpoint: Endpoint,
+  next: Next,
+  received?: Messages,
 ): Response | Promise<Response> {
+  const id = idIn(received)
+  return withSession(
+    exchange,
+    endpoint,
+    (session) => {
+      if (session.served.admits?.(exchange) === false) return unknownSession(exchange, id)
+      // A promise costs each call a turn, so one is made only after a reload.
+      if (session.served.backend === endpoint.backend) return next(session)
+      return adopt(session, exchange, endpoint).then((served) => {
+        if (!served) return unknownSession(exchange, id)
+        return served instanceof Fault ? faultResponse(exchange, served, id) : next(session)
+      })
+    },
+    received,
+  )
+}
+
+/**
+ * Sessions outlive what serves them: the first request after a reload has the new backend go on with the session, while
+ * calls under way end on the old one.
+ */
+export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
+  session.changing ??= change().finally(() => {
+    session.changing = undefined
+  })
+  return session.changing
+
+  async function change() {
+    const { revision } = session
+    const served = await backend.adopt(session, exchange)
+    // The client knows only one revision of this session.
+    const fits = session.revision === revision
+    session.revision = revision
+    if (served instanceof Fault) return served
+    if (served && fits) {
+      session.serveBy(served)
+      return served
+    }
+    served?.close(false)
+    hub.endSession(session)
+    return undefined
+  }
+}
+
+/**
+ * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, upon which the client
+ * initializes again (2025-11-25, Session Management), and is never used for anything else.
+ */
+function withSession(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  next: Next,
+  received?: Messages,
+): Response | Promise<Response> {
+  const id = idIn(received)
   const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = exchange.headers
   if (version !== undefined && !isSessionRevision(version)) {
     if (isStatelessRevision(version) && exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
@@ -134,15 +205,13 @@ export function withSession(
     const message = 'The Mcp-Session-Id header is missing: send initialize first, then the id it returns'
     return rpcError(exchange, 400, { code: INVALID_REQUEST, message }, id)
   }
-  const located = locate(exchange, door, sessionId)
-  if (located && 'elsewhere' in located)
-    return located.elsewhere(body, id).then((answer) => answer ?? unknownSession(exchange, id))
-  const session = located?.session
-  if (session && (session.attached !== undefined) === (door.proxied ?? false)) return next(session)
-  return unknownSession(exchange, id)
+  const located = locate(exchange, endpoint, sessionId)
+  if (!located) return unknownSession(exchange, id)
+  if ('session' in located) return next(located.session)
+  return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(exchange, id))
 }
 
-export function notAcceptable(exchange: Exchange, types: string): Response {
-  const message = `The Accept header must allow ${types}`
-  return rpcError(exchange, 406, { code: INVALID_REQUEST, message })
+function idIn(received: Messages | undefined) {
+  const only = received?.messages[0]
+  return only && 'id' in only ? only.id : null
 }

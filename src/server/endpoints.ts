@@ -1,5 +1,13 @@
 import type { Route, Table } from '../build/types.ts'
-import { type Hub, methodNotAllowed, type Service, serveMcp, serveMessage, serveSse } from '../mcp/index.ts'
+import {
+  type Backend,
+  type Hub,
+  type Endpoint as McpEndpoint,
+  methodNotAllowed,
+  serveMcp,
+  serveMessage,
+  serveSse,
+} from '../mcp/index.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** One of the paths that a prefix has. */
@@ -15,32 +23,23 @@ export interface Endpoint {
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   mcp: {
     allow: 'POST, GET, DELETE, OPTIONS',
-    serve(exchange, hub) {
-      const { route } = exchange
-      const door = { prefix: route.prefix, hub, caller: exchange.caller }
-      if (route.proxy) return route.proxy.proxy.serveMcp(exchange, door)
-      return serveMcp(exchange, { ...door, service: route.service as Service })
-    },
+    serve: (exchange, hub) => serveMcp(exchange, facing(exchange, hub)),
   },
   sse: {
     allow: 'GET, OPTIONS',
-    serve(exchange, hub) {
-      const { route } = exchange
-      const door = { prefix: route.prefix, hub, caller: exchange.caller }
-      const messages = `${route.ssePrefix}/message`
-      if (route.proxy) return route.proxy.proxy.serveSse(exchange, door, messages)
-      return serveSse(exchange, { ...door, service: route.service as Service }, messages)
-    },
+    serve: (exchange, hub) =>
+      serveSse(exchange, facing(exchange, hub), `${exchange.route.ssePrefix}/message`),
   },
   message: {
     allow: 'POST, OPTIONS',
-    serve(exchange, hub) {
-      const { route } = exchange
-      const door = { prefix: route.prefix, hub, caller: exchange.caller }
-      if (route.proxy) return route.proxy.proxy.serveMessage(exchange, door)
-      return serveMessage(exchange, { ...door, service: route.service as Service })
-    },
+    serve: (exchange, hub) => serveMessage(exchange, facing(exchange, hub)),
   },
+}
+
+/** What the front needs of a route. */
+function facing({ route, caller }: HttpExchange, hub: Hub): McpEndpoint {
+  const { prefix, backend, account } = route
+  return { prefix, hub, caller, backend: backend as Backend, account }
 }
 
 /** A document about a prefix, at `/.well-known/{name}{prefix}/mcp` (RFC 8615; RFC 9728, 3.1). */

@@ -6,9 +6,9 @@ import type { Peer, Stay } from '../access/stay.ts'
 import type { Arrival, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import {
-  departureOf,
   type Exchange,
   headersOf,
+  isGone,
   onGone,
   type Replicas,
   type RequestHeaders,
@@ -98,8 +98,8 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   body() {
     return readBody(this.c, this.maxBody, this.stay.hold)
   }
-  signal() {
-    return departureOf(this.c)
+  isGone() {
+    return isGone(this.c)
   }
   onGone(listener: () => void) {
     return onGone(this.c, listener)

@@ -7,7 +7,7 @@ import { refusals } from '../access/refusals.ts'
 import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { createHub, type Hub } from '../mcp/index.ts'
+import { Hub } from '../mcp/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createApp } from './app.ts'
@@ -42,7 +42,7 @@ export interface Gateway {
 export async function createGateway(
   options: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
-  const hub = createHub(options.settings.limits)
+  const hub = new Hub(options.settings.limits)
   const live = new LiveTable(options, hub, (call) => metrics.call(call))
   const metrics = createMetrics(gaugesOf(live, hub), refusals)
   const loaded = await live.load()

@@ -194,8 +194,8 @@ function notifyClients(hub: Hub, before: Table, after: Table): void {
     const route = after.routes.get(prefix)
     if (!route) hub.endPrefix(prefix)
     else if (route.proxy || old.proxy) {
-      // Sessions of a proxy go on with the next one; those of a service know no proxy.
-      if (old.service && route.proxy) hub.endPrefix(prefix)
+      // Sessions of MCP servers go on with other ones; those of HTTP tools cannot.
+      if (!old.proxy && route.proxy) hub.endPrefix(prefix)
       else if (old.proxy !== route.proxy) {
         for (const list of LISTS) hub.listChanged(prefix, list)
         // What was subscribed to is the old server's.

@@ -1,7 +1,6 @@
 import type { Limits } from '../config/model.ts'
-import type { Door, Exchange } from '../mcp/index.ts'
+import type { Backend } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { CallRecord } from '../telemetry/metrics.ts'
 
 export interface ProxyContext {
   /** The gateway's environment, of which children see very little. */
@@ -13,8 +12,6 @@ export interface ProxyContext {
   prefix: string
   tenant: string
   version: string
-  /** Hears of every request that is over. */
-  onCall?: (call: CallRecord) => void
   /** Whether names of tools and prompts tell their server, as with a list of servers. */
   named: boolean
 }
@@ -34,11 +31,8 @@ export interface ProxyStatus {
   faults?: string[]
 }
 
-/** What stands behind a prefix whose router names MCP servers. It holds processes and connections: close it. */
-export interface McpProxy {
-  serveMcp(exchange: Exchange, door: Door): Response | Promise<Response>
-  serveSse(exchange: Exchange, door: Door, messagePath: string): Response
-  serveMessage(exchange: Exchange, door: Door): Promise<Response>
+/** The backend of a router that names MCP servers. It holds processes and connections: close it. */
+export interface McpProxy extends Backend {
   status(): ProxyStatus
   /** Starts what `policy` and `preinstalled` say; faults are sentences. */
   start(): Promise<string[]>

@@ -4,8 +4,8 @@ import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
 import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/checks/index.ts'
+import { Waiting } from '../../src/mcp/session.ts'
 import { createLasting } from '../../src/upstream/backend/session-state.ts'
-import { createWaiting } from '../../src/upstream/backend/waiting.ts'
 import { makeRoom, type Occupant } from '../../src/upstream/pool/evict.ts'
 
 test('the last quarter of the memory is for small messages', () => {
@@ -44,7 +44,7 @@ test('what waits loses the oldest, and says so once', () => {
   const before = memory.used
   const { queueLimit } = memory
   memory.queueLimit = 10
-  const waiting = createWaiting('me', () => dropped++)
+  const waiting = new Waiting('me', () => dropped++)
   memory.queueLimit = queueLimit
   for (const text of ['aaaa', 'bbbb', 'cccc', 'dddd']) waiting.push(text)
   assert.deepEqual(waiting.take(), ['cccc', 'dddd'])

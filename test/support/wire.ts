@@ -6,9 +6,10 @@ import type { Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
 import type { Cors } from '../../src/config/model.ts'
-import { createHub, type Hub, type HubOptions, type Method, type Service } from '../../src/mcp/index.ts'
+import { Hub, type HubOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { type Method, type Service, ToolsBackend } from '../../src/tools/backend.ts'
 
 export interface Wire {
   app: Hono
@@ -36,14 +37,15 @@ export interface WireOptions {
 export async function wire(options: WireOptions = {}): Promise<Wire> {
   const waiting = new Map<string, () => void>()
   const cancelled: string[] = []
-  const hub = createHub(options.hub)
+  const hub = new Hub(options.hub)
   const log = await createLog({ level: 'silent', format: 'json' })
-  const service = testService(waiting, cancelled)
+  const backend = new ToolsBackend(testService(waiting, cancelled))
   const routes = ['/one', '/two'].map(
     (prefix): Route => ({
       prefix,
       ssePrefix: prefix,
-      service,
+      backend,
+      account: { tenant: 'default', prefix, log },
       tools: [],
       lists: { tools: '[]', prompts: '[]' },
       configuration: 'test',
@@ -72,7 +74,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
 }
 
 function testService(waiting: Map<string, () => void>, cancelled: string[]): Service {
-  const call: Method = (params, { signal }) => {
+  const call: Method = (params, signal) => {
     const name = String(params.name)
     if (name === 'fail') throw new Error('a bug')
     if (name !== 'wait') return { result: JSON.stringify({ content: [{ type: 'text', text: name }] }) }
@@ -90,7 +92,7 @@ function testService(waiting: Map<string, () => void>, cancelled: string[]): Ser
     info: { name: 'test', version: '1.2.3' },
     instructions: 'Be kind.',
     capabilities: { tools: { listChanged: true } },
-    methods: new Map([
+    methods: new Map<string, Method>([
       ['tools/list', () => ({ result: '{"tools":[]}' })],
       ['tools/call', call],
     ]),

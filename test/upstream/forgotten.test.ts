@@ -21,7 +21,7 @@ test('a server that has forgotten the session is initialised anew once, and only
     'tools/call s2',
   ])
   server.forget()
-  assert.match(await client.call('unsafe'), /^error: .* A new one is open, but the call was not repeated/)
+  assert.match(await client.call('unsafe'), /^error: .* A new session is open, but the call was not repeated/)
   assert.equal(await client.call('unsafe'), 'done in s3')
   server.forget()
   assert.equal((await client.request('tools/list')).result.tools.length, 2)

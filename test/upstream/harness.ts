@@ -7,7 +7,7 @@ import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/model.ts'
-import { createHub } from '../../src/mcp/index.ts'
+import { Hub } from '../../src/mcp/index.ts'
 import { createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { compileDefinition, createProxy, type McpProxy } from '../../src/upstream/index.ts'
@@ -16,7 +16,7 @@ import { ACCEPT, type Loose } from '../support/wire.ts'
 export interface Proxied {
   url: string
   proxy: McpProxy
-  hub: ReturnType<typeof createHub>
+  hub: Hub
   /** Lines that were logged, parsed. */
   logged: Loose[]
   close(): Promise<void>
@@ -47,11 +47,13 @@ export async function proxied(
   const log = await createLog({ level: 'debug', format: 'json', to })
   const context = { env, limits: DEFAULT_LIMITS, log, prefix: '/p', tenant: 'default', version: '1' }
   const proxy = createProxy(definitions, { ...context, named: options.list === true })
-  const hub = createHub()
+  const hub = new Hub()
   const route: Route = {
     prefix: '/p',
     ssePrefix: '/p',
+    backend: proxy,
     proxy: { key: 'p', proxy, servers: names },
+    account: { tenant: 'default', prefix: '/p', log },
     tools: [],
     lists: { tools: '[]', prompts: '[]' },
     configuration: 'test',

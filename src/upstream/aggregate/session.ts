@@ -2,8 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, INTERNAL_ERROR, isObject, type RequestId, readMessage } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { noted } from '../backend/message.ts'
-import { INITIALIZED, type Link, type LinkEvents, pass, type Request, type Response } from '../rpc/link.ts'
+import {
+  INITIALIZED,
+  type Link,
+  type LinkEvents,
+  noted,
+  pass,
+  type Request,
+  type Response,
+} from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 import { FAILED } from '../transport/channel.ts'
 import { createSeveral, mergeCapabilities, mergeInstructions, type Outcome, type Party } from './several.ts'

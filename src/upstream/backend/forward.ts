@@ -1,5 +1,6 @@
 import { memory } from '../../access/memory.ts'
 import {
+  type CallEnd,
   carries,
   type Exchange,
   errorText,
@@ -7,10 +8,12 @@ import {
   Fault,
   INTERNAL_ERROR,
   json,
+  outcomeOf,
   type RequestId,
   tooMuch,
 } from '../../mcp/index.ts'
 
+import { TOO_LARGE } from '../transport/channel.ts'
 import { discard, type HttpAnswer, mediaType, readText } from '../transport/http.ts'
 
 /** What of a client's headers an upstream gets; credentials go there only by a template. */
@@ -60,21 +63,36 @@ export interface ForwardOptions {
   maxResponseSize: number
   /** Milliseconds of silence after which an answer is given up; undefined for what may be silent. */
   timeout: number | undefined
-  headers?: Record<string, string>
-  /** Runs when the whole answer is out, or the client is gone. */
-  onEnd: () => void
+  onEnd: OnEnd
 }
+
+/** Runs when the whole answer is out, or the client is gone. */
+export type OnEnd = (end: CallEnd) => void
+
+/** How a call ended that has no answer. */
+export function endFault(fault: Fault): CallEnd {
+  return { outcome: outcomeOf(fault), failure: fault.message }
+}
+
+/** How a call ended whose answer is not read: of errors only those are seen that HTTP or an `isError` tells. */
+function endOfBytes(status: number, hasError: boolean): CallEnd {
+  return status >= 400 || hasError ? { outcome: 'tool_error' } : { outcome: 'ok' }
+}
+
+const IS_ERROR = '"isError":true'
 
 /** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
 export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): Response {
   const { statusCode: status, headers } = answer
-  const refused = refusal(answer, options)
-  if (refused !== undefined) {
+  const { id, onEnd } = options
+  const fail = (fault: Fault) => {
     discard(answer)
-    options.onEnd()
-    return json(exchange, errorText(options.id, { code: INTERNAL_ERROR, message: refused }), 502)
+    onEnd(endFault(fault))
+    return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: fault.message }), 502)
   }
-  const returned: Record<string, string> = { ...exchange.replyHeaders, ...options.headers }
+  const refused = refusal(answer, options)
+  if (refused) return fail(refused)
+  const returned: Record<string, string> = { ...exchange.replyHeaders }
   for (const name of RETURNED) {
     const value = headers[name]
     if (value !== undefined) returned[name] = String(value)
@@ -83,30 +101,31 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   if (challenge !== undefined) returned['www-authenticate'] = challenge
   if (BODILESS.has(status)) {
     discard(answer)
-    options.onEnd()
+    onEnd(endOfBytes(status, false))
     return new Response(null, { status, headers: returned })
   }
-  if (Number(headers['content-length']) > options.maxResponseSize) {
-    discard(answer)
-    options.onEnd()
-    const message = 'The answer of the server is larger than maxResponseSize'
-    return json(exchange, errorText(options.id, { code: INTERNAL_ERROR, message }), 502)
-  }
+  if (Number(headers['content-length']) > options.maxResponseSize) return fail(TOO_LARGE)
   const { whole } = answer
-  if (!whole) return new Response(webStream(answer, options), { status, headers: returned })
-  options.onEnd()
-  if (!carries(exchange, whole.length)) return tooMuch(exchange, 'maxBuffered', options.id)
-  return new Response(completed(whole, answer, options), { status, headers: returned })
+  if (!whole) return new Response(new PassedBody(answer, options).stream, { status, headers: returned })
+  const { bytes, end } = completed(whole, answer, options)
+  onEnd(end)
+  if (!carries(exchange, bytes.length)) return tooMuch(exchange, 'maxBuffered', id)
+  return new Response(bytes, { status, headers: returned })
 }
 
-/** Events that hold no answer to the request get an error for one. */
-function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOptions): Buffer {
-  if (id === null || mediaType(answer) !== 'text/event-stream') return whole
-  const watch = answerWatch(id)
-  watch.see(whole)
-  if (!watch.missing()) return whole
-  const message = `The server ${server} ended the call without an answer`
-  return Buffer.concat([whole, Buffer.from(`\n\n${event(errorText(id, { code: INTERNAL_ERROR, message }))}`)])
+/** An answer in one piece; events that hold no answer to the request get an error for one. */
+function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOptions) {
+  const watch = id !== null && mediaType(answer) === 'text/event-stream' ? answerWatch(id) : undefined
+  watch?.see(whole)
+  const end = endOfBytes(answer.statusCode, whole.includes(IS_ERROR))
+  if (!watch?.missing()) return { bytes: whole, end }
+  const fault = noAnswer(server)
+  const error = event(errorText(id, { code: INTERNAL_ERROR, message: fault.message }))
+  return { bytes: Buffer.concat([whole, Buffer.from(`\n\n${error}`)]), end: endFault(fault) }
+}
+
+function noAnswer(server: string): Fault {
+  return new Fault('lost', `The server ${server} ended the call without an answer`)
 }
 
 /** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
@@ -121,113 +140,132 @@ export function refusedCaller(
   return new Fault('credentials', `The server ${server} refused the credentials`, details)
 }
 
-/** Why an answer is none of an MCP server; undefined when it is one. */
+/** Why an answer is not one of an MCP server; undefined when it is. */
 export function refusal(
   answer: HttpAnswer,
   { id, server, forwardsAuthorization }: Pick<ForwardOptions, 'id' | 'server' | 'forwardsAuthorization'>,
-): string | undefined {
+): Fault | undefined {
   const { statusCode: status, headers, whole } = answer
   const type = mediaType(answer)
   const coding = headers['content-encoding'] ?? 'identity'
-  // It was not asked for, and its bytes hold no messages that could be watched for.
+  // Its bytes hold no messages that could be watched for.
   if (coding !== 'identity')
-    return `The server ${server} compressed its answer (${coding}), for which it was not asked`
+    return new Fault('invalid', `The server ${server} sent an unrequested Content-Encoding (${coding})`)
   if (id !== null && status < 300) {
-    // Nothing was answered, which a client would wait for or take as success (2025-11-25, Sending Messages).
+    // A client would wait for an answer, or take none as success (2025-11-25, Sending Messages).
     if (BODILESS.has(status) || whole?.length === 0 || headers['content-length'] === '0')
-      return `The server ${server} ended the call without an answer (${status})`
-    if (type !== 'application/json' && type !== 'text/event-stream')
-      return `The server ${server} answered with ${type || 'no media type'} instead of JSON: is its url that of an MCP endpoint?`
+      return new Fault('invalid', `The server ${server} ended the call without an answer (${status})`)
+    if (type !== 'application/json' && type !== 'text/event-stream') {
+      const sent = type || 'no media type'
+      const message = `The server ${server} answered with ${sent} instead of JSON: is its url that of an MCP endpoint?`
+      return new Fault('invalid', message)
+    }
   }
-  if (status === 401 || status === 403)
-    return forwardsAuthorization
-      ? undefined
-      : `The server ${server} refused the gateway's credentials (${status})`
-  if (status >= 300 && status < 400) return `The server ${server} answered with a redirect (${status})`
-  if (
-    id !== null &&
-    status >= 400 &&
-    status < 500 &&
-    type !== 'application/json' &&
-    status !== 401 &&
-    status !== 403
-  )
-    return `The server ${server} refused the call (${status})`
-  if (status >= 500 && type !== 'application/json') return `The server ${server} failed (${status})`
-  return undefined
+  const refused = (what: string) =>
+    new Fault('status', `The server ${server} ${what} (${status})`, { status })
+  if (status === 401 || status === 403) {
+    const message = `The server ${server} refused the gateway's credentials (${status})`
+    return forwardsAuthorization ? undefined : new Fault('credentials', message, { status })
+  }
+  if (status >= 300 && status < 400) return refused('answered with a redirect')
+  if (type === 'application/json') return undefined
+  if (status >= 500) return refused('failed')
+  return id !== null && status >= 400 ? refused('refused the call') : undefined
 }
 
 /** Bytes that wait for a client, before its server is asked to wait as well. */
 const HIGH_WATER = 256 * 1024
 
 /** A body as a stream for the client, at the client's pace; events that end without an answer get an error for one. */
-function webStream(
-  answer: HttpAnswer,
-  { id, server, timeout, onEnd }: ForwardOptions,
-): ReadableStream<Uint8Array> {
-  const { body } = answer
-  const watch = id !== null && mediaType(answer) === 'text/event-stream' ? answerWatch(id) : undefined
-  let timer: NodeJS.Timeout | undefined
-  let over = false
-  let whole = true
-  let empty = true
-  /** What the client has not taken. */
-  const queued = memory.hold()
-  const count = ({ desiredSize }: ReadableStreamDefaultController) =>
-    queued.set(over ? 0 : HIGH_WATER - (desiredSize ?? HIGH_WATER))
-  const end = () => {
-    if (!over) onEnd()
-    queued.free()
-    over = true
-    clearTimeout(timer)
+class PassedBody {
+  readonly stream: ReadableStream<Uint8Array>
+  private controller!: ReadableStreamDefaultController<Uint8Array>
+  private readonly watch: ReturnType<typeof answerWatch> | undefined
+  private timer: NodeJS.Timeout | undefined
+  private over = false
+  /** Whether the last event has ended. */
+  private whole = true
+  private empty = true
+  private hasError = false
+  /** Bytes that the client has not taken. */
+  private readonly queued = memory.hold()
+
+  constructor(
+    private readonly answer: HttpAnswer,
+    private readonly options: ForwardOptions,
+  ) {
+    const { id, timeout } = options
+    if (id !== null && mediaType(answer) === 'text/event-stream') this.watch = answerWatch(id)
+    if (this.watch && timeout !== undefined) this.timer = setTimeout(() => this.expire(timeout), timeout)
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => this.start(controller),
+        pull: () => {
+          this.count()
+          if (!memory.pressed || !this.queued.size) answer.body.resume()
+        },
+        cancel: () => {
+          const { watch } = this
+          this.end(watch?.missing() ? { outcome: 'cancelled' } : endOfBytes(answer.statusCode, this.hasError))
+          answer.body.destroy()
+        },
+      },
+      { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
+    )
   }
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const close = (reason: string) => {
-          if (over) return
-          if (empty && id !== null && !watch)
-            controller.enqueue(Buffer.from(errorText(id, { code: INTERNAL_ERROR, message: reason })))
-          if (watch?.missing())
-            // A broken event is ended first, so that the error does not become a part of it.
-            controller.enqueue(
-              Buffer.from(
-                (whole ? '' : '\n\n') + event(errorText(id, { code: INTERNAL_ERROR, message: reason })),
-              ),
-            )
-          controller.close()
-          end()
-        }
-        if (watch && timeout !== undefined)
-          timer = setTimeout(() => {
-            close(`The server ${server} said nothing of this call for ${timeout / 1000} s`)
-            body.destroy()
-          }, timeout)
-        body.on('data', (chunk: Buffer) => {
-          if (over) return
-          timer?.refresh()
-          empty = false
-          watch?.see(chunk)
-          whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
-          controller.enqueue(chunk)
-          count(controller)
-          if ((controller.desiredSize ?? 0) <= 0 || memory.pressed) body.pause()
-        })
-        const early = () => close(`The server ${server} ended the call without an answer`)
-        body.on('end', early)
-        body.on('error', early)
-      },
-      pull(controller) {
-        count(controller)
-        if (!memory.pressed || !queued.size) body.resume()
-      },
-      cancel() {
-        end()
-        body.destroy()
-      },
-    },
-    { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
-  )
+
+  private start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    const { body } = this.answer
+    this.controller = controller
+    const early = () => this.close(noAnswer(this.options.server))
+    body.on('data', (chunk: Buffer) => this.take(chunk))
+    body.on('end', early)
+    body.on('error', early)
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.over) return
+    this.timer?.refresh()
+    this.empty = false
+    this.watch?.see(chunk)
+    this.hasError ||= chunk.includes(IS_ERROR)
+    this.whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
+    this.controller.enqueue(chunk)
+    this.count()
+    if ((this.controller.desiredSize ?? 0) <= 0 || memory.pressed) this.answer.body.pause()
+  }
+
+  private expire(timeout: number): void {
+    const { server } = this.options
+    const message = `No response from the server ${server} for ${timeout / 1000} s; the call timed out`
+    this.close(new Fault('timeout', message))
+    this.answer.body.destroy()
+  }
+
+  /** The body has ended. @param fault why there is no answer, where there is none */
+  private close(fault: Fault): void {
+    if (this.over) return
+    const { id } = this.options
+    const error = errorText(id, { code: INTERNAL_ERROR, message: fault.message })
+    const missing = this.watch ? this.watch.missing() : this.empty && id !== null
+    // A broken event is ended first, so that the error does not become a part of it.
+    if (missing)
+      this.controller.enqueue(Buffer.from(this.watch ? (this.whole ? '' : '\n\n') + event(error) : error))
+    this.controller.close()
+    this.end(missing ? endFault(fault) : endOfBytes(this.answer.statusCode, this.hasError))
+  }
+
+  private end(end: CallEnd): void {
+    if (!this.over) this.options.onEnd(end)
+    this.queued.free()
+    this.over = true
+    clearTimeout(this.timer)
+  }
+
+  private count(): void {
+    const { desiredSize } = this.controller
+    this.queued.set(this.over ? 0 : HIGH_WATER - (desiredSize ?? HIGH_WATER))
+  }
 }
 
 /** Bytes at the end of a piece that are looked at again with the next one. */
@@ -273,8 +311,7 @@ export async function readMessages(
   } catch {
     return new Fault('lost', `The server ${server} closed the connection in the middle of its answer`)
   }
-  if (text === undefined)
-    return new Fault('invalid', 'The answer of the server is larger than maxResponseSize')
+  if (text === undefined) return TOO_LARGE
   if (mediaType(answer) !== 'text/event-stream') return { texts: text.trim() ? [text] : [] }
   const texts: string[] = []
   for (const block of text.split(/\r\n\r\n|\n\n|\r\r/)) {

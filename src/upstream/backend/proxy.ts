@@ -1,80 +1,262 @@
 import type { Ticket } from '../../cluster/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import {
+  type Adopted,
+  type Alone,
   allowsBatches,
-  type Door,
+  type BackendSession,
+  type Endpoint,
   type Exchange,
   Fault,
-  INTERNAL_ERROR,
-  openGet,
-  rpcError,
+  type Request,
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
 import { createSeveralLink } from '../aggregate/session.ts'
+import { severalStateless } from '../aggregate/stateless.ts'
+import { resumed, withStates } from '../bridge/states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { UpstreamServer } from '../pool/server.ts'
-import type { McpProxy, ProxyContext } from '../types.ts'
-import { type BytesSession, createBytes } from './bytes.ts'
-import { type Call, callLog } from './call-log.ts'
-import {
-  type Backend,
-  type Opened,
-  type ProxySession,
-  serveProxy,
-  serveProxyMessage,
-  serveProxySse,
-} from './front.ts'
-import { createUnderWay } from './in-flight.ts'
-import { createRelay } from './relay.ts'
-import { reviverOf } from './revive.ts'
-import { createSessions } from './sessions.ts'
-import { createStandAlone } from './stand-alone.ts'
+import type { ToolFilter } from '../tools.ts'
+import type { McpProxy, ProxyContext, ProxyStatus } from '../types.ts'
+import { PassThroughSession, passStateless } from './pass-through.ts'
+import { DRAIN, LinkSession, ProxySession, type SessionContext } from './session.ts'
+import { Sessions } from './sessions.ts'
+import { type Stateless, StatelessRequest } from './stateless.ts'
 
-/** Characters of a server's session id that a client can carry in its own: proxies take headers of 4 or 8 KiB. */
-const MAX_CARRIED = 1024
-/** Milliseconds that calls under way have to end when a server is replaced. */
-const DRAIN = 30_000
+const REPLACED = new Fault('busy', 'The server is being replaced: try again')
 
-/** Makes the proxy of a router; nothing is started before `start` or a first request. */
+/** Makes the backend of a router that names MCP servers; nothing is started before `start` or a first request. */
 export function createProxy(definitions: readonly Definition[], context: ProxyContext): McpProxy {
-  const { log, prefix, tenant, named, version } = context
-  const owner = {}
-  const onCall: (call: Call) => void = callLog(log, { tenant, prefix }, context.onCall)
-  const underWay = createUnderWay(onCall)
-  const sessions = createSessions(Math.min(...definitions.map(({ server }) => server.idleTimeout)), sweep)
-  const members = definitions.map((definition) => new UpstreamServer(definition, context, sessions.occupants))
-  const [only] = named ? [] : members
-  const info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
-  const timeout = Math.max(...members.map(({ upstream }) => upstream.limits.timeout))
-  let retired = false
-  const server = only?.upstream.definition.server
-  /** Whether messages of sessions pass as bytes. */
-  const isBytes = server?.type === 'streamable-http' && server.isolation === 'session'
-  /** Whether they do in one of this revision: a batch has to be taken apart where tools are filtered. */
-  const passes = (revision: SessionRevision) => isBytes && !(only?.upstream.filter && allowsBatches(revision))
-  const varies = definitions.some((definition) => definition.varies)
+  return new ProxyBackend(definitions, context)
+}
 
-  function sweep(idle: number): void {
-    for (const member of members) member.sweep(idle)
+/** One proxied MCP server, or several behind one prefix. */
+class ProxyBackend implements McpProxy {
+  private readonly members: readonly UpstreamServer[]
+  /** The only one, unless clients know several by their names. */
+  private readonly only: UpstreamServer | undefined
+  private readonly info: { name: string; version: string }
+  /** Milliseconds of silence after which a call times out. */
+  private readonly timeout: number
+  private readonly sessions: Sessions
+  private readonly sessionContext: SessionContext
+  private retired = false
+  /** Requests that stand alone and have no whole answer. */
+  private alones = 0
+  private onQuiet: (() => void) | undefined
+  private closed: Promise<unknown> | undefined
+
+  constructor(
+    definitions: readonly Definition[],
+    private readonly context: ProxyContext,
+  ) {
+    const { named, prefix, version } = context
+    const idle = Math.min(...definitions.map(({ server }) => server.idleTimeout))
+    this.sessions = new Sessions(idle, (since) => {
+      for (const member of this.members) member.sweep(since)
+    })
+    const occupants = () => this.sessions.occupants()
+    this.members = definitions.map((definition) => new UpstreamServer(definition, context, occupants))
+    this.only = named ? undefined : this.members[0]
+    this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
+    this.timeout = Math.max(...this.members.map(({ upstream }) => upstream.limits.timeout))
+    this.sessionContext = {
+      backend: this,
+      sessions: this.sessions,
+      varies: definitions.some(({ varies }) => varies),
+      isRetired: () => this.retired,
+      keyOf: (exchange) => {
+        const resolved = this.resolve(exchange)
+        return resolved instanceof Fault ? undefined : resolved.map(({ key }) => key).join()
+      },
+    }
   }
-  function onClash(uri: string, server: string): void {
-    log.warn(
-      { tenant, prefix, server, uri: uri.slice(0, 200) },
-      'two servers have this resource: the first is served',
+
+  open(session: Session, exchange: Exchange): ProxySession | Fault {
+    if (this.retired) return REPLACED
+    const resolved = this.resolve(exchange)
+    if (resolved instanceof Fault) return resolved
+    return this.mayPass() && !session.sse
+      ? this.passSession(session, exchange, resolved)
+      : this.linkSession(session, resolved)
+  }
+
+  resume(session: Session, exchange: Exchange, ticket: Ticket): BackendSession | undefined {
+    const { kind, key, upstream } = ticket
+    const resolved = this.resolve(exchange)
+    // A session goes on at the server where it was opened, and nowhere else.
+    if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(exchange) !== key)
+      return undefined
+    if (kind !== 'upstream' || !this.passes(session.revision)) return undefined
+    const made = this.passSession(session, exchange, resolved)
+    made.resume(upstream)
+    return made
+  }
+
+  async adopt(session: Session, exchange: Exchange): Promise<Adopted> {
+    const { served } = session
+    if (!(served instanceof ProxySession) || !served.handshake) return undefined
+    const made = this.open(session, exchange)
+    if (made instanceof Fault) return made
+    const opened = await made.adopt(served.handshake, served.restore())
+    if (opened.ok) return opened.served ?? made
+    made.close(true)
+    return new Fault('refused', 'The server was replaced, and the new one did not take the session')
+  }
+
+  async alone(exchange: Exchange, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
+    if (this.retired) return REPLACED
+    this.sessions.watch()
+    // A subscription has no end of its own.
+    const listens = given.method === 'subscriptions/listen'
+    if (!listens) this.count(exchange)
+    const resolved = this.resolve(exchange)
+    if (resolved instanceof Fault) return resolved
+    const { only } = this
+    const [first] = resolved as [Resolved]
+    if (!only)
+      return this.statelessRequest(
+        exchange,
+        given,
+        text,
+        endpoint,
+        await this.together(resolved, given.params),
+        first,
+      )
+    const { upstream, probe } = only
+    const asked = probe.of(first, given.params)
+    // A promise costs each call a turn, so what is known is not awaited.
+    const protocol = asked instanceof Promise ? await asked : asked
+    if (protocol instanceof Fault) return protocol
+    // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
+    if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !listens)
+      return passStateless(exchange, given, text, first, upstream, endpoint.account)
+    return this.statelessRequest(
+      exchange,
+      given,
+      text,
+      endpoint,
+      only.bridge(protocol),
+      first,
+      upstream.filter,
     )
   }
-  function onDown(server: string, reason: string): void {
-    log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down: its tools are hidden')
+
+  status(): ProxyStatus {
+    const { members, sessions } = this
+    const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
+    const faults = members.flatMap(({ upstream }) => upstream.backoff.faults())
+    const open = connections + sessions.size > 0
+    return {
+      servers: members.map(({ upstream }) => upstream.name),
+      state: faults.length ? 'failing' : open ? 'connected' : 'idle',
+      sessions: sessions.size,
+      connections,
+      pids: members.flatMap(({ upstream }) => upstream.pids()),
+      ...(faults.length && { faults }),
+    }
   }
 
-  function onDropped(): void {
-    log.warn({ tenant, prefix }, 'messages for a client without an open stream were lost (maxQueued)')
+  async start(): Promise<string[]> {
+    return (await Promise.all(this.members.map((member) => member.start()))).flat()
+  }
+
+  async retire(): Promise<void> {
+    this.retired = true
+    await Promise.all([this.sessions.drain(), this.quiet()])
+    await this.close()
+  }
+
+  async close(): Promise<void> {
+    this.retired = true
+    this.sessions.close()
+    this.closed ??= Promise.all(this.members.map((member) => member.close()))
+    await this.closed
+  }
+
+  /** Whether messages of sessions may pass as bytes. */
+  private mayPass(): boolean {
+    const server = this.only?.upstream.definition.server
+    return server?.type === 'streamable-http' && server.isolation === 'session'
+  }
+
+  /** Whether those of a session of this revision do: a batch has to be taken apart where tools are filtered. */
+  private passes(revision: SessionRevision): boolean {
+    return this.mayPass() && !(this.only?.upstream.filter && allowsBatches(revision))
+  }
+
+  private passSession(
+    session: Session,
+    exchange: Exchange,
+    resolved: readonly Resolved[],
+  ): PassThroughSession {
+    const { upstream, probe } = this.only as UpstreamServer
+    return new PassThroughSession(this.sessionContext, session, resolved, {
+      upstream,
+      shared: exchange.replicas !== undefined,
+      instead: async ({ ok }) => {
+        // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
+        const fits = ok
+          ? this.passes(session.revision)
+          : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
+        return fits ? undefined : this.linkSession(session, resolved)
+      },
+    })
+  }
+
+  private linkSession(session: Session, resolved: readonly Resolved[]): LinkSession {
+    const { members, only, info, timeout } = this
+    const named = members.map((member, i) => ({ member, resolved: resolved[i] as Resolved }))
+    return new LinkSession(this.sessionContext, session, resolved, {
+      timeout,
+      filter: only?.upstream.filter,
+      open: (events, restore) => {
+        if (only) return only.link(resolved[0] as Resolved, session, events, restore)
+        const branches = named.map(({ member, resolved }) => ({
+          name: member.upstream.name,
+          filter: member.upstream.filter,
+          open: (inner: typeof events) => member.link(resolved, session, inner, () => []),
+        }))
+        return createSeveralLink({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
+      },
+    })
+  }
+
+  /** Several servers as one, for one caller. */
+  private async together(resolved: readonly Resolved[], params: JsonObject): Promise<Stateless> {
+    const branches = await Promise.all(
+      this.members.map(async (member, i) => {
+        const { name, filter } = member.upstream
+        const server = await member.stateless(resolved[i] as Resolved, params)
+        if (server instanceof Fault) this.onDown(name, server.message)
+        return { name, filter, resolved: resolved[i] as Resolved, server }
+      }),
+    )
+    return severalStateless(branches, this.info, this.onClash)
+  }
+
+  private async statelessRequest(
+    exchange: Exchange,
+    given: Request,
+    text: string,
+    { caller }: Endpoint,
+    server: Stateless,
+    resolved: Resolved,
+    filter?: ToolFilter,
+  ): Promise<Alone> {
+    const { replicas } = exchange
+    if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter)
+    // Calls that wait for input wait in one replica.
+    const request = await resumed(exchange, replicas, given, text)
+    if (request instanceof Response) return request
+    return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter)
   }
 
   /** The templates of every server, for one caller. */
-  function resolve(exchange: Exchange): Resolved[] | Fault {
+  private resolve(exchange: Exchange): Resolved[] | Fault {
     const all: Resolved[] = []
-    for (const { upstream } of members) {
+    for (const { upstream } of this.members) {
       const resolved = upstream.definition.resolve(exchange)
       if (resolved instanceof Fault) return resolved
       all.push(resolved)
@@ -82,196 +264,36 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
     return all
   }
 
-  function keyOf(exchange: Exchange): string | undefined {
-    const resolved = resolve(exchange)
-    return resolved instanceof Fault ? undefined : resolved.map(({ key }) => key).join()
-  }
-
-  /** @param ticket of a server's session that another replica opened */
-  function attach(
-    door: Door,
-    session: Session,
-    exchange: Exchange,
-    sse: boolean,
-    ticket?: Ticket,
-  ): ProxySession | Fault {
-    if (retired) return new Fault('busy', 'The server is being replaced: try again')
-    const resolved = resolve(exchange)
-    if (resolved instanceof Fault) return resolved
-    const values = resolved
-    const key = resolved.map((each) => each.key).join()
-    const end = () => door.hub.endSession(session)
-    let draining: NodeJS.Timeout | undefined
-    let over: () => void = () => {}
-    const ended = new Promise<void>((resolve) => {
-      over = resolve
+  /** Counts a request that stands alone until it is over. */
+  private count({ stay }: Exchange): void {
+    this.alones++
+    stay.onGone(() => {
+      this.alones--
+      if (!this.alones) this.onQuiet?.()
     })
-    const onIdle = () => {
-      if (draining && !made.busy()) made.release()
-    }
-    const bytes = isBytes && !sse
-    let current = bytes
-      ? bytesSession(session, resolved[0] as Resolved, exchange.replicas !== undefined)
-      : relaySession(door, session, resolved)
-    if (ticket) current.resume?.(ticket.upstream)
-    const made: ProxySession = {
-      owner,
-      sse,
-      busy: () => current.busy() || made.former?.busy() === true,
-      // Whoever is known by a credential may have another one by now.
-      admits: (exchange) => !varies || door.caller !== undefined || keyOf(exchange) === key,
-      end() {
-        made.release()
-        made.former?.end()
-      },
-      carries() {
-        const carried = current.carries?.()
-        return carried && (carried.upstream ?? '').length <= MAX_CARRIED ? { ...carried, key } : undefined
-      },
-      leave: () => current.leave?.(),
-      release() {
-        sessions.remove(made)
-        clearTimeout(draining)
-        // Other replicas ask this one, once a server knows its session no more.
-        if (retired && session.owner === undefined) current.leave?.()
-        current.end()
-        over()
-      },
-      drain() {
-        draining ??= setTimeout(made.release, DRAIN)
-        current.quiet?.()
-        if (!current.busy()) made.release()
-        return Promise.all([ended, made.former?.drain()]).then(() => {})
-      },
-      async initialize(exchange, request, text) {
-        const opened = await openBy(() => current.initialize(exchange, request, text))
-        if (opened.ok) made.handshake = { request, text }
-        return opened
-      },
-      async adopt(handshake, restored) {
-        const opened = await openBy(() => current.adopt(handshake, restored))
-        if (opened.ok) made.handshake = handshake
-        return opened
-      },
-      restore: () => current.restore(),
-      awaits: (message) => current.awaits?.(message) ?? message.kind !== 'request',
-      post: (exchange, messages, form) => current.post(exchange, messages, form),
-      get: (exchange) => current.get(exchange),
-      take: (exchange, messages, text) => current.take?.(exchange, messages, text),
-    }
-    sessions.add(made, session, end)
-    return made
-
-    async function openBy(open: () => Promise<Opened>): Promise<Opened> {
-      const opened = await open()
-      if (!bytes) return opened
-      // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
-      const unfit = opened.ok
-        ? !passes(session.revision)
-        : (await only?.probe.of(values[0] as Resolved)) === 'stateless'
-      if (!unfit) return opened
-      current.leave?.()
-      current = relaySession(door, session, values)
-      return open()
-    }
-
-    function bytesSession(session: Session, resolved: Resolved, shared: boolean): Inner {
-      const { definition, http, filter, limits } = members[0]!.upstream
-      const maxMessage = limits.maxResponseSize
-      const { timeout } = limits
-      const options = { session, definition, resolved, http, filter, maxMessage, timeout, shared }
-      return createBytes({ ...options, onCall, onIdle })
-    }
-
-    function relaySession({ hub }: Door, session: Session, resolved: Resolved[]): Inner {
-      const filter = only?.upstream.filter
-      const relay = createRelay({ session, hub, timeout, filter, onCall, onDropped, onIdle })
-      const branches = members.map((member, i) => ({
-        name: member.upstream.name,
-        filter: member.upstream.filter,
-        open: (events: typeof relay.events) =>
-          member.link(resolved[i] as Resolved, session, events, only ? relay.restore : () => []),
-      }))
-      const open = () =>
-        only
-          ? branches[0]!.open(relay.events)
-          : createSeveralLink({ branches, info, onClash, onDown }, relay.events)
-      return {
-        busy: relay.busy,
-        end: relay.close,
-        initialize: (_exchange, request, text) => relay.initialize(open(), request, text),
-        adopt: (handshake, restored) => relay.adopt(open(), handshake, restored),
-        restore: relay.restore,
-        awaits: relay.awaits,
-        post: relay.post,
-        take: relay.take,
-        get(exchange) {
-          const response = openGet(exchange, door, session)
-          const stream = session.streams.at(-1)
-          if (stream) relay.flush(stream)
-          return response
-        },
-      }
-    }
-  }
-  type Inner = Pick<
-    ProxySession,
-    'busy' | 'end' | 'initialize' | 'adopt' | 'restore' | 'post' | 'get' | 'take'
-  > &
-    Partial<Pick<ProxySession, 'awaits'> & Pick<BytesSession, 'resume' | 'carries' | 'quiet' | 'leave'>>
-
-  const answer = createStandAlone({ members, only, info, resolve, begin: underWay.begin, onClash, onDown })
-  const stateless: Backend['stateless'] = (exchange, request, ...rest) => {
-    if (retired) {
-      const replaced = { code: INTERNAL_ERROR, message: 'The server is being replaced: try again' }
-      return Promise.resolve(rpcError(exchange, 503, replaced, request.id))
-    }
-    sessions.watch()
-    const answered = answer(exchange, request, ...rest)
-    underWay.until(answered)
-    return answered
   }
 
-  function backend(door: Door): Backend {
-    return {
-      owner,
-      stateless,
-      attach: (session, exchange, sse) => attach(door, session, exchange, sse),
-      revive: reviverOf(door, { owner, passes, keyOf, attach }),
-    }
+  /** Resolves when no request that stands alone is under way, or after a while. */
+  private async quiet(): Promise<void> {
+    if (!this.alones) return
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.onQuiet = resolve
+      timer = setTimeout(resolve, DRAIN)
+    })
+    clearTimeout(timer)
   }
 
-  let closed: Promise<unknown> | undefined
-  async function close(): Promise<void> {
-    retired = true
-    sessions.close()
-    closed ??= Promise.all(members.map((member) => member.close()))
-    await closed
+  private readonly onClash = (uri: string, server: string): void => {
+    const { log, tenant, prefix } = this.context
+    log.warn(
+      { tenant, prefix, server, uri: uri.slice(0, 200) },
+      'two servers have this resource; serving that of the first',
+    )
   }
 
-  return {
-    serveMcp: (exchange, door) => serveProxy(exchange, door, backend(door)),
-    serveSse: (exchange, door, messagePath) => serveProxySse(exchange, door, backend(door), messagePath),
-    serveMessage: (exchange, door) => serveProxyMessage(exchange, door, backend(door)),
-    status() {
-      const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
-      const faults = members.flatMap(({ upstream }) => upstream.backoff.faults())
-      const open = connections + sessions.size() > 0
-      return {
-        servers: members.map(({ upstream }) => upstream.name),
-        state: faults.length ? 'failing' : open ? 'connected' : 'idle',
-        sessions: sessions.size(),
-        connections,
-        pids: members.flatMap(({ upstream }) => upstream.pids()),
-        ...(faults.length && { faults }),
-      }
-    },
-    start: async () => (await Promise.all(members.map((member) => member.start()))).flat(),
-    async retire() {
-      retired = true
-      await Promise.all([sessions.drain(), underWay.over(DRAIN)])
-      await close()
-    },
-    close,
+  private readonly onDown = (server: string, reason: string): void => {
+    const { log, tenant, prefix } = this.context
+    log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down; its tools are hidden')
   }
 }

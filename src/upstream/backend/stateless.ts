@@ -1,34 +1,21 @@
 import type { Peer } from '../../access/stay.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
-  type AnswerForm,
-  Cancellation,
+  type Call,
+  type CallEnd,
   type CancelSignal,
-  checkParamHeaders,
-  checkStateless,
-  type Door,
-  type Exchange,
-  errorText,
   Fault,
-  httpStatusOf,
-  INTERNAL_ERROR,
   isObject,
-  type Listener,
-  METHOD_NOT_FOUND,
-  mismatch,
-  openReply,
+  listKinds,
   type ParamHeader,
+  type Request,
   type RequestHeaders,
-  rpcError,
-  UNSUPPORTED_PROTOCOL_VERSION,
+  type StatelessServer,
+  statusOfError,
 } from '../../mcp/index.ts'
-import { unexpected } from '../../telemetry/unexpected.ts'
-import { ACKNOWLEDGED, grantedKinds } from '../bridge/listen.ts'
-import { metaOf, PROTOCOL_VERSION } from '../bridge/meta.ts'
+import { ACKNOWLEDGED } from '../bridge/listen.ts'
 import type { Resolved } from '../definition.ts'
-import type { Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
-import { FAILED } from '../transport/channel.ts'
 
 /** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
 export interface Stateless {
@@ -44,7 +31,7 @@ export interface StatelessCall {
   readonly message: Request
   /** Of the client, names in lower case. */
   readonly headers: RequestHeaders
-  /** Who calls, once there is authentication. */
+  /** Who calls, where there is authentication. */
   readonly caller: string | undefined
   /** Whose share of the limits the call uses; undefined: the gateway's own user. */
   readonly sharer?: string
@@ -59,106 +46,72 @@ export interface StatelessCall {
   readonly signal: CancelSignal
 }
 
-export interface StatelessOptions {
-  filter: ToolFilter | undefined
-  /** Takes a request as under way; what is returned is run once it is over. */
-  begin(exchange: Exchange, request: Request): (failure?: string) => void
-}
+/** One request that stands alone, to a server that is asked by messages. */
+export class StatelessRequest implements StatelessServer {
+  /** @param given the request as the server is to have it, apart from what the filter changes */
+  constructor(
+    private readonly server: Stateless,
+    private readonly given: Request,
+    private readonly resolved: Resolved,
+    private readonly caller: string | undefined,
+    private readonly filter: ToolFilter | undefined,
+  ) {}
 
-/** HTTP statuses of errors (2026-07-28, Streamable HTTP); others come with 200, as results do. */
-const STATUS: Record<number, number> = {
-  [METHOD_NOT_FOUND]: 404,
-  [-32020]: 400,
-  [-32021]: 400,
-  [-32022]: 400,
-}
+  versions(): Promise<string[]> {
+    return this.server.versions(this.resolved)
+  }
 
-/** Answers one request of a stateless client by messages, with all checks that HTTP adds to them. */
-export async function serveStateless(
-  exchange: Exchange,
-  request: Request,
-  { hub, caller, prefix }: Door,
-  form: AnswerForm,
-  resolved: Resolved,
-  server: Stateless,
-  { filter, begin }: StatelessOptions,
-): Promise<Response> {
-  const { id, method, params } = request
-  const refused = checkStateless(exchange, request)
-  if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
-    const requested = String(metaOf(params)[PROTOCOL_VERSION])
-    const supported = await server.versions(resolved)
-    if (!supported.includes(requested))
-      return rpcError(exchange, 400, { ...refused, data: { supported, requested } }, id)
-  } else if (refused) return rpcError(exchange, 400, refused, id)
-  const message = filter ? filter.request(request) : request
-  if ('code' in message) return rpcError(exchange, 200, message, id)
-  // A subscription has no end of its own.
-  if (method === 'subscriptions/listen') exchange.stay.uncount()
-  const abort = new Cancellation()
-  const reply = openReply(exchange, form, () => {
-    hub.drop(reply)
-    abort.abort()
-  })
-  hub.keep(reply)
-  const call: StatelessCall = {
-    message,
-    headers: exchange.headers,
-    caller,
-    sharer: exchange.stay.sharer,
-    peer: exchange.peer,
-    resolved,
-    signal: abort,
-    onMessage(raw) {
-      reply.message(stringify(raw))
-      if (raw.method === ACKNOWLEDGED && !listener) {
-        listener = { prefix, id, kinds: grantedKinds(raw), stream: { send: reply.message, close } }
-        hub.listen(listener)
-      }
-    },
+  paramHeaders(tool: string, call: Call): readonly ParamHeader[] | Promise<readonly ParamHeader[]> {
+    const own = this.filter ? this.filter.ownName(tool) : tool
+    return own === undefined ? [] : this.server.paramHeaders(own, this.callOf(call, this.given))
   }
-  /** A subscription, of which the gateway tells and which it ends as those of its own tools. */
-  let listener: Listener | undefined
-  const close = () => {
-    reply.end()
-    abort.abort()
-  }
-  const finish = begin(exchange, request)
-  const ended = (failure?: string) => {
-    hub.drop(reply)
-    if (listener) hub.unlisten(listener)
-    finish(failure)
-  }
-  const failed = unexpected(method, () => {
-    reply.answer(errorText(id, { code: INTERNAL_ERROR, message: FAILED }), 500)
-    ended(FAILED)
-  })
-  answer(call).then(ended).catch(failed)
-  return reply.response
 
-  async function answer(call: StatelessCall): Promise<string | undefined> {
-    if (method === 'tools/call' && typeof call.message.params.name === 'string') {
-      const listed = server.paramHeaders(call.message.params.name, call)
-      const declared = listed instanceof Promise ? await listed : listed
-      const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
-      if (fault !== undefined) {
-        reply.answer(errorText(id, mismatch(fault)), 400)
-        return fault
-      }
+  async request(call: Call): Promise<void> {
+    const { filter, given } = this
+    const message = filter ? filter.request(given) : given
+    if ('code' in message) {
+      call.error(message)
+      return
     }
-    const raw = await server.request(call)
-    if (!raw) {
-      reply.end()
-      return 'cancelled'
-    }
-    if (raw instanceof Fault) {
-      reply.answer(errorText(id, { code: INTERNAL_ERROR, message: raw.message }), httpStatusOf(raw))
-      return raw.message
-    }
-    const { error } = raw
-    const status = isObject(error) ? STATUS[error.code as number] : undefined
+    const raw = await this.server.request(this.callOf(call, message))
+    if (!raw) call.cancel()
+    else if (raw instanceof Fault) call.fail(raw)
+    else this.answer(call, message, raw)
+  }
+
+  private answer(call: Call, message: Request, raw: JsonObject): void {
+    const { filter } = this
     const text = stringify(raw)
-    reply.answer(filter ? filter.response(method, { kind: 'response', id, raw }, text) : text, status)
-    return undefined
+    const { id, method } = message
+    const shown = filter ? filter.response(method, { kind: 'response', id, raw }, text) : text
+    call.answer(shown, endOf(raw), statusOfError(raw.error))
   }
+
+  private callOf(call: Call, message: Request): StatelessCall {
+    const { headers, stay, peer } = call.exchange
+    return {
+      message,
+      headers,
+      caller: this.caller,
+      sharer: stay.sharer,
+      peer,
+      resolved: this.resolved,
+      signal: call,
+      onMessage(raw) {
+        call.message(stringify(raw))
+        const { method, params } = raw
+        if (method === ACKNOWLEDGED) call.subscribed(listKinds(isObject(params) && params.notifications))
+      },
+    }
+  }
+}
+
+/** Characters of a server's error that are logged. */
+const MAX_FAILURE = 200
+const OK: CallEnd = { outcome: 'ok' }
+
+/** How a call ended whose response is this. */
+export function endOf({ result, error }: JsonObject): CallEnd {
+  if (isObject(error)) return { outcome: 'tool_error', failure: String(error.message).slice(0, MAX_FAILURE) }
+  return isObject(result) && result.isError === true ? { outcome: 'tool_error' } : OK
 }

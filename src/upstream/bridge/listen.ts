@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { Fault, INVALID_PARAMS, isObject, type ListKind } from '../../mcp/index.ts'
+import { Fault, INVALID_PARAMS, isObject, LIST_KINDS } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
@@ -7,19 +7,7 @@ import type { Lease } from '../pool/pool.ts'
 import type { PooledSession } from '../pool/session.ts'
 import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 
-const LISTS = {
-  toolsListChanged: 'tools',
-  promptsListChanged: 'prompts',
-  resourcesListChanged: 'resources',
-} as const
-
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
-
-/** Of which lists a subscription hears, as it was acknowledged. */
-export function grantedKinds({ params }: JsonObject): ReadonlySet<ListKind> {
-  const granted = isObject(params) && isObject(params.notifications) ? params.notifications : {}
-  return new Set(Object.entries(LISTS).flatMap(([key, list]) => (granted[key] === true ? [list] : [])))
-}
 
 /** How many streams want to hear of a resource, by the session that is subscribed to it. */
 const subscribers = new WeakMap<PooledSession, Map<string, number>>()
@@ -51,7 +39,7 @@ export async function listenInSession(
   const can = (list: string, key: string) => isObject(capabilities[list]) && capabilities[list][key] === true
   const granted: JsonObject = {}
   const methods = new Set<string>()
-  for (const [key, list] of Object.entries(LISTS)) {
+  for (const [key, list] of Object.entries(LIST_KINDS)) {
     if (wanted[key] !== true || !can(list, 'listChanged')) continue
     granted[key] = true
     methods.add(`notifications/${list}/list_changed`)

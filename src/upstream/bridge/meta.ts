@@ -1,17 +1,21 @@
 import type { JsonObject } from '../../json/index.ts'
-import { isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  isObject,
+  PROTOCOL_VERSION,
+  STATELESS_REVISIONS,
+} from '../../mcp/index.ts'
 
-/** Keys of `_meta` in 2026-07-28. */
-export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
-export const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
-export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
-export const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
-export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
-export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
-
-export function metaOf(params: unknown): JsonObject {
-  return isObject(params) && isObject(params._meta) ? params._meta : {}
-}
+export {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  LOG_LEVEL,
+  metaOf,
+  PROTOCOL_VERSION,
+  SERVER_INFO,
+  SUBSCRIPTION_ID,
+} from '../../mcp/index.ts'
 
 /** The same without some of its keys. */
 export function omit(object: JsonObject, ...keys: string[]): JsonObject {

@@ -1,13 +1,21 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { Fault, isObject, type Message, type RequestId, readMessage } from '../../mcp/index.ts'
+import {
+  Fault,
+  isObject,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+  readMessage,
+} from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
 import { NOBODY, type RpcClient } from './client.ts'
 
-export type Request = Extract<Message, { kind: 'request' }>
-export type Response = Extract<Message, { kind: 'response' }>
+export type { Request, Response } from '../../mcp/index.ts'
+
 /** The response to a client's `initialize`, or why there is none. */
 export type Started = { response: Response; text: string } | Fault
 
@@ -134,6 +142,11 @@ export class SessionLink implements Link {
   #ended(): Fault {
     return new Fault('lost', `The session with the server ${this.#options.upstream.name} has ended`)
   }
+}
+
+/** A notification of the gateway's own, whose text goes beside it. */
+export function noted(method: string): Message {
+  return { kind: 'notification', method, params: {}, raw: { jsonrpc: '2.0', method } }
 }
 
 /** Sends a message that gets no response. */

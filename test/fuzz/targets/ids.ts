@@ -1,7 +1,7 @@
 import { createTickets } from '../../../src/cluster/tickets.ts'
 import type { StatelessCall } from '../../../src/upstream/backend/stateless.ts'
 import { PendingInput } from '../../../src/upstream/bridge/pending-input.ts'
-import { post, rpc, wire } from '../../support/wire.ts'
+import { open, post, rpc, wire } from '../../support/wire.ts'
 import { holds, type Target } from '../target.ts'
 
 const BOUND = { prefix: '/one', caller: 'me' }
@@ -40,9 +40,7 @@ export const ids: Target = {
     } as unknown as StatelessCall
     const handle = pending.add('parked', request, () => {})
     const { app, hub } = await wire()
-    const opened = hub.openSession('/one', undefined, '2025-11-25', 'a sharer')
-    if (typeof opened === 'string') throw new Error(opened)
-    const session = opened
+    const session = { id: (await open(app))['mcp-session-id'] }
     const valid = new Set([issued, sealed, handle, session.id])
 
     return {

@@ -1,5 +1,6 @@
 import { memory } from '../../../src/access/memory.ts'
-import { type Exchange, type Message, receive } from '../../../src/mcp/index.ts'
+import type { Exchange, Message } from '../../../src/mcp/index.ts'
+import { receive } from '../../../src/mcp/receive.ts'
 import { readTexts } from '../../../src/upstream/transport/messages.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
 import { holds, type Target } from '../target.ts'

@@ -1,0 +1,173 @@
+import type { Logger } from '../telemetry/log.ts'
+import type { CallRecord } from '../telemetry/metrics.ts'
+import type { Outcome } from '../telemetry/outcome.ts'
+import type { CancelSignal } from './cancel.ts'
+import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
+import type { Exchange } from './http.ts'
+import type { ListKind } from './hub.ts'
+import { errorText, INTERNAL_ERROR, type Request, type RpcError, resultText } from './jsonrpc.ts'
+import type { Revision } from './revisions.ts'
+import type { Reply } from './stream.ts'
+
+/** Where the calls of one prefix are logged and counted. */
+export interface Accounting {
+  readonly tenant: string
+  readonly prefix: string
+  readonly log: Logger
+  /** Receives every request that is over. */
+  readonly onCall?: ((record: CallRecord) => void) | undefined
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  outcome: Outcome
+  /** Why the call has no result: a kind or a sentence, for the log. */
+  failure?: string
+  /** More for the author of a tool, for the log; never a value. */
+  detail?: string
+  /** HTTP status of the upstream. */
+  upstreamStatus?: number
+  /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
+  tool?: string
+}
+
+/** Characters of a name that are logged: clients choose it. */
+const MAX_NAME = 200
+const OK: CallEnd = { outcome: 'ok' }
+
+/**
+ * Counts and logs a request that is over: the one place for every backend. Tools are logged at `info`, other methods at
+ * `debug`, calls without a result at `warn`, except those that the client cancelled.
+ */
+export class Accounted {
+  private readonly started = performance.now()
+
+  constructor(
+    readonly request: Request,
+    private readonly requestId: string,
+    readonly revision: Revision,
+    private readonly account: Accounting,
+  ) {}
+
+  record(end: CallEnd): void {
+    const { tenant, prefix, log, onCall } = this.account
+    const { method, params } = this.request
+    const { outcome, tool, ...why } = end
+    const ms = performance.now() - this.started
+    onCall?.({ tenant, prefix, method, ms, outcome, ...(tool !== undefined && { tool }) })
+    const isTool = method === 'tools/call'
+    const level = levelOf(outcome, isTool)
+    // Most lines are not printed, and need not be made.
+    if (!log.isLevelEnabled(level)) return
+    const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
+    const line = {
+      tenant,
+      prefix,
+      ...(isTool ? { tool: name } : { method }),
+      revision: this.revision,
+      ms: Math.round(ms * 10) / 10,
+      requestId: this.requestId,
+      ...(outcome !== 'ok' && { outcome }),
+      ...why,
+    }
+    const what = isTool ? 'tool call' : 'request'
+    if (outcome === 'ok') log[level](line, what)
+    else log[level](line, outcome === 'cancelled' ? `${what} cancelled` : `${what} failed`)
+  }
+}
+
+function levelOf(outcome: Outcome, isTool: boolean): 'debug' | 'info' | 'warn' {
+  if (outcome === 'ok') return isTool ? 'info' : 'debug'
+  if (outcome === 'cancelled') return 'info'
+  // Clients try methods that a server need not have.
+  return outcome === 'tool_error' && !isTool ? 'debug' : 'warn'
+}
+
+/** A request that a backend handles. It ends once: with an answer, a fault, or because it is cancelled. */
+export class Call extends Accounted implements CancelSignal {
+  /** Whether the client cancelled the call, or nobody waits for it any more. */
+  aborted = false
+  over = false
+  private listeners: (() => void)[] | undefined
+
+  /** @param text of the request as the client sent it, or of its part of a batch */
+  constructor(
+    readonly exchange: Exchange,
+    request: Request,
+    readonly text: string,
+    revision: Revision,
+    protected readonly reply: Reply,
+    account: Accounting,
+  ) {
+    super(request, exchange.requestId, revision, account)
+  }
+
+  /** Sends a message before the answer, where the client takes it. */
+  message(text: string): void {
+    if (!this.over) this.reply.message(text)
+  }
+
+  /** Sends the whole JSON-RPC response. @param status of HTTP, where nothing was sent before */
+  answer(text: string, end: CallEnd = OK, status?: number, headers?: Record<string, string>): void {
+    if (this.over) return
+    this.end()
+    this.reply.answer(text, status, headers)
+    this.record(end)
+  }
+
+  /** Answers with a result that is JSON text. */
+  result(json: string, end?: CallEnd): void {
+    this.answer(resultText(this.request.id, json), end)
+  }
+
+  error(
+    error: RpcError,
+    end: CallEnd = { outcome: 'refused', failure: error.message },
+    status?: number,
+  ): void {
+    this.answer(errorText(this.request.id, error), end, status)
+  }
+
+  /** Answers that there is no answer. */
+  fail(fault: Fault, status: number = httpStatusOf(fault)): void {
+    const { message, challenge } = fault
+    const text = errorText(this.request.id, { code: INTERNAL_ERROR, message })
+    const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
+    this.answer(text, { outcome: outcomeOf(fault), failure: message }, status, headers)
+  }
+
+  /** Ends without an answer (2025-11-25, Cancellation). */
+  cancel(): void {
+    if (this.over) return
+    this.end()
+    this.reply.end()
+    this.abort()
+    this.record({ outcome: 'cancelled' })
+  }
+
+  /** Tells the backend that nobody waits for the answer. */
+  protected abort(): void {
+    this.aborted = true
+    const { listeners = [] } = this
+    this.listeners = undefined
+    for (const listener of listeners) listener()
+  }
+
+  /** The call is a subscription that the backend has acknowledged, to changes of these lists among others. */
+  subscribed(_kinds: ReadonlySet<ListKind>): void {}
+
+  /** Frees what the call has of the gateway. */
+  protected end(): void {
+    this.over = true
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.listeners ??= []
+    this.listeners.push(listener)
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const index = this.listeners?.indexOf(listener) ?? -1
+    if (index >= 0) this.listeners?.splice(index, 1)
+  }
+}

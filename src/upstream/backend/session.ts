@@ -1,0 +1,248 @@
+import { stringify } from '../../json/index.ts'
+import {
+  type Backend,
+  type BackendSession,
+  type Call,
+  type Exchange,
+  errorText,
+  Fault,
+  httpStatusOf,
+  INTERNAL_ERROR,
+  isObject,
+  isSessionRevision,
+  type Message,
+  type Opened,
+  type PassThrough,
+  type Request,
+  type RequestId,
+  type Session,
+} from '../../mcp/index.ts'
+import type { Resolved } from '../definition.ts'
+import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
+import type { ToolFilter } from '../tools.ts'
+import { createLasting, type Restored } from './session-state.ts'
+import type { Sessions } from './sessions.ts'
+import { endOf } from './stateless.ts'
+
+/** Milliseconds that calls under way have to end when a server is replaced. */
+export const DRAIN = 30_000
+
+/** The client's `initialize`, which opens another session of the server in place of a lost one. */
+export interface Handshake {
+  request: Request
+  text: string
+}
+
+/** What a session needs of the backend that opened it. */
+export interface SessionContext {
+  readonly backend: Backend
+  readonly sessions: Sessions
+  /** Whether a template of a server reads the request. */
+  readonly varies: boolean
+  /** Whether a reload has replaced the backend. */
+  isRetired(): boolean
+  /** What the templates of the servers come to for a caller, as a digest. */
+  keyOf(exchange: Exchange): string | undefined
+}
+
+/** A client's session with proxied servers. */
+export abstract class ProxySession implements BackendSession {
+  readonly backend: Backend
+  abstract readonly needsUniqueIds: boolean
+  abstract readonly timeout: number | undefined
+  readonly passThrough: PassThrough | undefined
+  /** Of the client, once it was taken. */
+  handshake: Handshake | undefined
+  private draining: NodeJS.Timeout | undefined
+  private drained: Promise<void> | undefined
+  private onClosed: (() => void) | undefined
+  private closed = false
+
+  constructor(
+    protected readonly context: SessionContext,
+    protected readonly session: Session,
+    protected readonly resolved: readonly Resolved[],
+  ) {
+    this.backend = context.backend
+    context.sessions.add(this, session)
+  }
+
+  protected get key(): string {
+    return this.resolved.map(({ key }) => key).join()
+  }
+
+  /** A client that is known by a credential may have another one by now. */
+  admits(exchange: Exchange): boolean {
+    const { varies, keyOf } = this.context
+    return !varies || this.session.caller !== undefined || keyOf(exchange) === this.key
+  }
+
+  /** Whether a call of the client is under way, or the session is in use beyond its calls. */
+  inUse(): boolean {
+    return this.busy() || this.session.hasCalls(this)
+  }
+
+  onSettled(): void {
+    if (this.draining && !this.inUse()) this.close(false)
+  }
+
+  drain(): Promise<void> {
+    this.drained ??= new Promise((resolve) => {
+      if (this.closed) return resolve()
+      this.onClosed = resolve
+      this.draining = setTimeout(() => this.close(false), DRAIN)
+      this.onDrain()
+      this.onSettled()
+    })
+    return this.drained
+  }
+
+  close(forGood: boolean): void {
+    if (this.closed) return
+    this.closed = true
+    this.context.sessions.remove(this)
+    clearTimeout(this.draining)
+    this.end(forGood)
+    this.onClosed?.()
+  }
+
+  abstract initialize(session: Session, request: Request, text: string, exchange: Exchange): Promise<Opened>
+  /** Opens the server's session in place of another server's, with the same handshake and state. */
+  abstract adopt(handshake: Handshake, restored: readonly Restored[]): Promise<Opened>
+  /** Requests that bring a new session of the server into the state of this one. */
+  abstract restore(): Restored[]
+  abstract request(call: Call): Promise<unknown> | undefined
+  abstract notify(message: Message, text: string): void
+  abstract ticket(): ReturnType<BackendSession['ticket']>
+  abstract busy(): boolean
+  /** Ends what is not a call, and so would be waited for in vain. */
+  protected abstract onDrain(): void
+  protected abstract end(forGood: boolean): void
+}
+
+export interface LinkSessionOptions {
+  /** Makes what carries messages to the server, or to several. */
+  open(events: LinkEvents, restore: () => Restored[]): Link
+  filter: ToolFilter | undefined
+  /** Milliseconds of silence after which a call times out. */
+  timeout: number
+}
+
+/** A session whose messages are relayed one by one: ids pass unchanged. */
+export class LinkSession extends ProxySession {
+  readonly needsUniqueIds = true
+  readonly timeout: number
+  private readonly state = createLasting()
+  private link: Link | undefined
+  private opening = false
+  private readonly events: LinkEvents = {
+    message: (message, text) => this.take(message, text),
+    lost: ({ message }, ids) => {
+      const reason = `${message}; the call was not repeated, the next one starts the server again`
+      this.session.lose(this, new Fault('lost', reason), ids)
+    },
+    // Without an id it may be the answer to any request.
+    rejected: (id, fault) => this.session.fail(this, fault, id === undefined ? undefined : [id]),
+  }
+
+  constructor(
+    context: SessionContext,
+    session: Session,
+    resolved: readonly Resolved[],
+    private readonly options: LinkSessionOptions,
+  ) {
+    super(context, session, resolved)
+    this.timeout = options.timeout
+  }
+
+  async initialize(_session: Session, request: Request, text: string): Promise<Opened> {
+    const link = this.options.open(this.events, this.state.restore)
+    this.link = link
+    this.opening = true
+    const answer = await link.start(request, text)
+    this.opening = false
+    if (answer instanceof Fault) {
+      const { message, challenge } = answer
+      return {
+        ok: false,
+        text: errorText(request.id, { code: INTERNAL_ERROR, message }),
+        status: httpStatusOf(answer),
+        ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
+      }
+    }
+    const { result } = answer.response.raw
+    const version = isObject(result) ? result.protocolVersion : undefined
+    if (isSessionRevision(version)) this.session.revision = version
+    if (isObject(result)) this.handshake = { request, text }
+    return { text: answer.text, ok: isObject(result) }
+  }
+
+  async adopt({ request, text }: Handshake, restored: readonly Restored[]): Promise<Opened> {
+    const opened = await this.initialize(this.session, request, text)
+    const { link } = this
+    if (!opened.ok || !link) return opened
+    await link.send(noted('notifications/initialized'), INITIALIZED)
+    for (const [i, { method, params }] of restored.entries()) {
+      this.state.remember({ method, params })
+      // Nobody waits for the answer.
+      const raw = { jsonrpc: '2.0', id: `plantgw-restore-${i}`, method, params }
+      await link.send({ kind: 'request', id: raw.id, method, params, raw }, stringify(raw))
+    }
+    return opened
+  }
+
+  restore(): Restored[] {
+    return this.state.restore()
+  }
+
+  request(call: Call): Promise<unknown> | undefined {
+    const { filter } = this.options
+    const { request } = call
+    this.state.remember(request)
+    const sent = filter ? filter.request(request) : request
+    if ('code' in sent) {
+      call.error(sent)
+      return undefined
+    }
+    // What was judged is what is sent.
+    const fault = this.link?.send(sent, filter ? stringify(sent.raw) : call.text)
+    if (fault instanceof Promise) return fault.then((late) => late && call.fail(late))
+    if (fault) call.fail(fault)
+    return undefined
+  }
+
+  notify(message: Message, text: string): void {
+    pass(this.link, message, this.options.filter && 'raw' in message ? stringify(message.raw) : text)
+  }
+
+  ticket(): undefined {
+    return undefined
+  }
+
+  busy(): boolean {
+    return this.opening
+  }
+
+  protected onDrain(): void {}
+
+  protected end(): void {
+    this.session.lose(this, new Fault('cancelled', 'The session has ended'))
+    this.link?.close()
+    this.state.forget()
+  }
+
+  /** Takes a message of the server. */
+  private take(message: Message, text: string): void {
+    if (message.kind === 'invalid') return
+    if (message.kind !== 'response') {
+      this.session.deliver(message, text, this)
+      return
+    }
+    const call = this.session.calls.get(message.id as RequestId)
+    // What came too late has nobody who waits for it.
+    if (call?.served !== this) return
+    const { filter } = this.options
+    const shown = filter ? filter.response(call.request.method, message, text) : text
+    call.answer(shown, endOf(message.raw))
+  }
+}
