@@ -3,9 +3,9 @@ export interface JsonFault {
   offset: number
   message: string
   /** What to do, as an instruction. */
-  cure: string
-  /** A comma is missing or too much, which no value can be the reason of. */
-  ofCommas: boolean
+  hint: string
+  /** A comma is missing or one too many, which cannot be due to a value. */
+  comma?: 'missing' | 'extra'
 }
 
 const REMOVE_COMMA = 'Remove the comma before it'
@@ -24,11 +24,11 @@ export function jsonFault(text: string): JsonFault | undefined {
   }
   const stack: string[] = []
   let want: 'value' | 'first' | 'key' | 'firstKey' | 'next' = 'value'
-  const fault = (expected: string, cure: string, ofCommas = false): JsonFault => ({
+  const fault = (expected: string, hint: string, comma?: JsonFault['comma']): JsonFault => ({
     offset: at,
     message: `${expected}, but ${seen(text, at)}`,
-    cure,
-    ofCommas,
+    hint,
+    ...(comma && { comma }),
   })
   for (;;) {
     match(SPACE)
@@ -48,8 +48,9 @@ export function jsonFault(text: string): JsonFault | undefined {
         const ended = char === undefined || char === '}' || char === ']'
         const outer = stack.at(-2) === (char === '}' ? '{' : '[')
         const where = char === undefined ? 'at the end' : outer ? 'before it' : 'instead'
-        const cure = ended ? `Write \`${close}\` ${where}` : 'Write a comma before it'
-        return fault(`\`,\` or \`${close}\` should stand here`, cure, !ended)
+        const expected = `\`,\` or \`${close}\` should stand here`
+        if (!ended) return fault(expected, 'Write a comma before it', 'missing')
+        return fault(expected, `Write \`${close}\` ${where}`)
       }
     } else if (want === 'key' || want === 'firstKey') {
       if (want === 'firstKey' && char === '}') {
@@ -60,8 +61,8 @@ export function jsonFault(text: string): JsonFault | undefined {
       }
       if (!match(STRING)) {
         const expected = 'a key in double quotes should stand here'
-        if (want === 'key' && char === '}') return fault(expected, REMOVE_COMMA, true)
-        if (char === ',') return fault(expected, 'Remove the comma', true)
+        if (want === 'key' && char === '}') return fault(expected, REMOVE_COMMA, 'extra')
+        if (char === ',') return fault(expected, 'Remove the comma', 'extra')
         if (char === undefined) return fault(expected, 'Write `}` at the end')
         return fault(expected, 'Put the key in double quotes')
       }
@@ -80,12 +81,13 @@ export function jsonFault(text: string): JsonFault | undefined {
     } else if (match(STRING) || match(LITERAL)) want = 'next'
     else {
       const comma = stack.at(-1) === '[' && want === 'value' && char === ']'
-      if (comma) return fault('a value should stand here', REMOVE_COMMA, true)
-      if (char === ',') return fault('a value should stand here', 'Remove the comma, or write a value', true)
+      if (comma) return fault('a value should stand here', REMOVE_COMMA, 'extra')
+      if (char === ',')
+        return fault('a value should stand here', 'Remove the comma, or write a value', 'extra')
       const isWord = char !== undefined && /[^}\]:]/.test(char)
       return fault(
         'a value should stand here',
-        isWord ? 'Put the text in double quotes' : 'Write a value, such as `null`',
+        isWord ? 'Put the string in double quotes' : 'Write a value, such as `null`',
       )
     }
   }

@@ -63,7 +63,7 @@ export function parseText(
     } catch {
       // It may be YAML that begins with a brace.
       const found = jsonFault(text)
-      if (found) ofJson = fault(source, found.message, found.offset, found.offset + 1, found.cure)
+      if (found) ofJson = fault(source, found.message, found.offset, found.offset + 1, found.hint)
     }
   }
   const tooMany = TAG_HEAP.exec(text)

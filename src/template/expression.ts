@@ -374,7 +374,7 @@ function envConstant(args: readonly Compiled[], unit: Unit, span: Span): string 
   const value = Object.hasOwn(unit.env, name) ? unit.env[name] : undefined
   if (value !== undefined) return value
   if (args.length < 2) {
-    const hint = `set it, or give a default: env "${name}" "…"`
+    const hint = `set it, or give a default: \`{{env "${name}" "default"}}\``
     if (!unit.go) unit.sink.add('env', span, `the environment variable ${name} is not set`, hint)
     return ''
   }

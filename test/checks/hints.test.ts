@@ -98,7 +98,7 @@ const JSON_CURES: [wrong: string, hint: RegExp, right: string][] = [
   ['{"a" {{.Args.n}}}', /^Write `:` between key and value/, '{"a": {{.Args.n}}}'],
   ['{"a": [{{.Args.n}}}', /^Write `]` before it/, '{"a": [{{.Args.n}}]}'],
   ['{"a": {{.Args.n}}', /^Write `}` at the end/, '{"a": {{.Args.n}}}'],
-  ['{"a": {{.Args.n}}, "b": c}', /^Put the text in double quotes/, '{"a": {{.Args.n}}, "b": "c"}'],
+  ['{"a": {{.Args.n}}, "b": c}', /^Put the string in double quotes/, '{"a": {{.Args.n}}, "b": "c"}'],
   [
     '{"a": [{{range .Args.l}}"{{.name}}",{{end}}]}',
     /^Begin each item with its comma: `{{range \$i, \$item := \.Args\.l}}{{if \$i}}, {{end}}…{{end}}`/,
@@ -106,7 +106,7 @@ const JSON_CURES: [wrong: string, hint: RegExp, right: string][] = [
   ],
   [
     '{ {{if .Args.t}}"t": "{{.Args.t}}",{{end}} "n": {{.Args.n}} {{if .Args.t}},{{end}} }',
-    /^Let each optional member begin with its comma, behind a member that is always there/,
+    /^Let each optional member begin with its comma, after a member that is always there/,
     '{"n": {{.Args.n}}{{if .Args.t}}, "t": "{{.Args.t}}"{{end}}}',
   ],
 ]

@@ -29,13 +29,13 @@ const long: [string, 'endpoint' | 'requestBody', string, RegExp][] = [
     'many characters',
     'requestBody',
     `{{len${" 'a'".repeat(100_000)}}}`,
-    /a text in single quotes|wrong number/,
+    /a string in single quotes|wrong number/,
   ],
   [
     'many braces',
     'endpoint',
     `http://localhost/${'{a}'.repeat(150_000)}/{{.Args.a}}`,
-    /is sent as it stands/,
+    /is sent unchanged/,
   ],
 ]
 for (const [name, key, source, message] of long)

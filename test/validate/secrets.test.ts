@@ -53,7 +53,7 @@ for (const [issuer, secret] of issued)
     const found = secretsIn({ file: 'a.yaml', text })
     assert.deepEqual(
       found.map(({ code, message }) => [code, message]),
-      [['literal-secret', `a token of ${issuer} looks like a secret, and stands in the file`]],
+      [['literal-secret', `a token of ${issuer} looks like a secret written into the file`]],
     )
     const { start, end } = found[0]!.range!
     assert.ok(secret.endsWith(text.slice(start.offset, end.offset)))

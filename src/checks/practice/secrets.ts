@@ -56,7 +56,7 @@ export function secretsIn({ file, text }: Source): Finding[] {
   const place = places(text)
   return found.map(({ start, end, what }) => {
     const hint = 'Replace it at its issuer, then give the new one by `${NAME}`'
-    const message = `${what} looks like a secret, and stands in the file`
+    const message = `${what} looks like a secret written into the file`
     return finding('literal-secret', file, message, { range: { start: place(start), end: place(end) }, hint })
   })
 }

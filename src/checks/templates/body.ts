@@ -1,103 +1,110 @@
-import type { JsonObject } from '../../json/index.ts'
-import { isObject } from '../../json/index.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Args } from '../subjects.ts'
-import type { Report } from './names.ts'
 import { field } from './names.ts'
+import type { TemplateReporter } from './report.ts'
 import { type Print, pathKey } from './walk.ts'
 
 /** Judges a value printed in a JSON body by the declared type of its argument. */
-export function checkValue(print: Print, args: Args, report: Report): void {
-  const { ref, inString, toJson, before, after } = print
+export function checkValue(print: Print, args: Args, report: TemplateReporter) {
+  const { ref, inString, toJson, before, after, start, end } = print
+  const at = { start, end }
   checkMade(print, args, report)
   if (ref?.path[0] !== 'Args' || ref.path.length < 2) return
   const schema = schemaAt(args, ref.path)
   if (!schema) return
   const { type } = schema
-  const written =
-    field('.Args', ref.path[1]!) +
-    ref.path
-      .slice(2)
-      .map((name) => `.${name}`)
-      .join('')
-  const value = ref.path.includes('*') ? 'the item' : `\`${written}\``
-  const whole = before === '"' && after === '"'
+  const isItem = ref.path.includes('*')
+  const written = [field('.Args', ref.path[1]!), ...ref.path.slice(2)].join('.')
+  const value = isItem ? 'the item' : `\`${written}\``
   if (inString) {
-    if (type === 'string' && toJson) {
-      const hint = ref.path.includes('*')
-        ? 'Remove the quotes, or `toJSON`'
-        : `Write \`"{{${written}}}"\`, or remove the quotes around it`
-      report(
-        'template-quotes',
-        print,
-        `${value} comes with quotes of its own from \`toJSON\`, inside of a JSON string`,
-        hint,
-      )
-    } else if (whole && (type === 'object' || type === 'array')) {
-      const message = `${value} is an ${type}, which becomes text inside of quotes`
-      report('template-object', print, message, 'Remove the quotes around it')
-    }
-    return
+    if (type === 'string' && toJson)
+      report({
+        code: 'template-quotes',
+        at,
+        message: `${value} gets quotes from \`toJSON\`, inside a JSON string`,
+        hint: isItem
+          ? 'Remove the quotes, or `toJSON`'
+          : `Write \`"{{${written}}}"\`, or remove the quotes around it`,
+      })
+    else if (before === '"' && after === '"' && (type === 'object' || type === 'array'))
+      report({
+        code: 'template-object',
+        at,
+        message: `${value} is an ${type}, which becomes a string inside quotes`,
+        hint: 'Remove the quotes around it',
+      })
+  } else if (type === 'array' && before === '[' && after === ']' && !isListOfLists(schema))
+    report({
+      code: 'template-array',
+      at,
+      message: `${value} is an array, and stands in brackets of its own: an array of one array`,
+      hint: `Write \`{{toJSON ${written}}}\` without the brackets`,
+    })
+  else if (before === "'" && after === "'")
+    report({
+      code: 'template-quotes',
+      at,
+      message: `${value} stands in single quotes, which JSON does not have`,
+      hint: `Write \`"{{${written}}}"\``,
+      severity: 'error',
+    })
+  else {
+    if (type === 'string' && !toJson && !schema.enum && before !== '"')
+      report({
+        code: 'template-quotes',
+        at,
+        message: `${value} is a string without quotes: a value such as \`5\` or \`true\` changes its type`,
+        hint: 'Put double quotes around it, or write `toJSON` before it',
+      })
+    checkOptional(print, args, written, report)
   }
-  if (type === 'array' && before === '[' && after === ']' && !isListOfLists(schema)) {
-    const message = `${value} is an array, and stands in brackets of its own: an array of one array`
-    report('template-array', print, message, `Write \`{{toJSON ${written}}}\` without the brackets`)
-    return
-  }
-  if (before === "'" && after === "'") {
-    const message = `${value} stands in single quotes, which JSON does not have`
-    report('template-quotes', print, message, `Write \`"{{${written}}}"\``, { severity: 'error' })
-    return
-  }
-  if (type === 'string' && !toJson && !schema.enum && before !== '"') {
-    const message = `${value} is a string without quotes: a text such as \`5\` or \`true\` changes its type`
-    report('template-quotes', print, message, 'Put double quotes around it, or write `toJSON` before it')
-  }
-  checkOptional(print, args, written, report)
 }
 
-/** What a function makes of an argument: quotes inside of quotes, and arrays written by hand. */
+/** What a function makes of an argument: quotes inside quotes, and arrays written by hand. */
 function checkMade(
   { made, of, inString, before, after, start, end }: Print,
   args: Args,
-  report: Report,
-): void {
+  report: TemplateReporter,
+) {
   if (made === undefined) return
+  const at = { start, end }
   const name = made.split(' ')[0]!
   if (inString && (name === 'quote' || /^printf %#?q$/.test(made))) {
-    const message = `\`${made.replace(/ (.*)/, ' "$1"')}\` puts quotes around the text, inside of a JSON string`
-    const hint = `Remove \`${name === 'quote' ? 'quote' : made.replace(/ (.*)/, ' "$1"')}\`, or the quotes around it`
-    report('template-quotes', { start, end }, message, hint)
+    const call = made.replace(/ (.*)/, ' "$1"')
+    report({
+      code: 'template-quotes',
+      at,
+      message: `\`${call}\` adds quotes inside a JSON string`,
+      hint: `Remove \`${name === 'quote' ? 'quote' : call}\`, or the quotes around it`,
+    })
     return
   }
   if (name !== 'join' || before !== '[' || after !== ']' || of?.path[0] !== 'Args') return
   if (of.path.includes('*') || schemaAt(args, of.path)?.type !== 'array') return
-  const message = 'a joined text is one item of the array, not several'
   const [, first, ...rest] = of.path
-  const value = [field('.Args', first!), ...rest].join('.')
-  report('template-array', { start, end }, message, `Write \`{{toJSON ${value}}}\` without the brackets`)
+  report({
+    code: 'template-array',
+    at,
+    message: 'a joined string is one item of the array, not several',
+    hint: `Write \`{{toJSON ${[field('.Args', first!), ...rest].join('.')}}}\` without the brackets`,
+  })
 }
 
 function isListOfLists({ items }: JsonObject): boolean {
   return isObject(items) && items.type === 'array'
 }
 
-function checkOptional(
-  { ref, toJson, guards, start, end }: Print,
-  args: Args,
-  written: string,
-  report: Report,
-): void {
-  const [, name] = ref!.path
-  // Who writes `toJSON` has thought of null; nested values are optional more often than not.
-  if (toJson || ref!.path.length !== 2 || args.always.has(name!)) return
-  if (guards.has(pathKey(ref!.path))) return
-  const message = `\`${written}\` is optional and has no default: \`null\` is sent when a call leaves it out`
-  report(
-    'template-optional',
-    { start, end },
-    message,
-    'Give it a default, make it required, or put the member into `{{if …}}`',
-  )
+/** Authors who write `toJSON` have thought of null; nested values are optional more often than not. */
+function checkOptional(print: Print, args: Args, written: string, report: TemplateReporter) {
+  const { ref, toJson, guards, start, end } = print
+  const { path } = ref!
+  if (toJson || path.length !== 2 || args.always.has(path[1]!) || guards.has(pathKey(path))) return
+  report({
+    code: 'template-optional',
+    at: { start, end },
+    message: `\`${written}\` is optional and has no default: a call without it sends \`null\``,
+    hint: 'Give it a default, make it required, or put the member into `{{if …}}`',
+  })
 }
 
 export function schemaAt({ schemas }: Args, path: readonly string[]): JsonObject | undefined {

@@ -1,13 +1,15 @@
-import { functionNames, type Span, type TemplateError } from '../../template/index.ts'
-import { nearest } from '../../text/index.ts'
+import type { FindingCode } from '../../findings/index.ts'
+import { functionNames, type TemplateError } from '../../template/index.ts'
+import { capital, nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
-import { KEYWORDS, nearestKeyword } from './keywords.ts'
+import { IN_SINGLE_QUOTES } from './commands.ts'
 import { findMethods } from './methods.ts'
-import { canonicalHeader, field, type Report, ROOTS } from './names.ts'
-import { findOperators } from './operators.ts'
+import { canonicalHeader, field, ROOTS } from './names.ts'
+import { findOperators, hintOf } from './operators.ts'
 import type { Broken } from './recover.ts'
+import type { TemplateReporter } from './report.ts'
 import type { Ref } from './walk.ts'
-import { unknownWord } from './words.ts'
+import { KEYWORDS, nearestKeyword, unknownWord } from './words.ts'
 
 const WORDS = new Set([...functionNames, ...KEYWORDS, 'true', 'false', 'nil'])
 
@@ -26,13 +28,20 @@ const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.){0,500}'/g
  * nothing better was found.
  * @returns what it reads below the root, as far as that can be seen
  */
-export function checkBroken({ start, end, errors }: Broken, subject: Subject, report: Report): Ref[] {
+export function checkBroken(
+  { start, end, errors }: Broken,
+  subject: Subject,
+  report: TemplateReporter,
+): Ref[] {
   const text = subject.source.slice(start, Math.min(end, start + MAX_LENGTH))
-  const found: Span[] = []
-  const tell: Report = (code, span, ...rest) => {
-    found.push(span)
-    report(code, span, ...rest)
+  let isSilent = true
+  const tell: TemplateReporter = (one) => {
+    isSilent = false
+    report(one)
   }
+  /** @param from where it stands in the action */
+  const mistake = (code: FindingCode, from: number, to: number, message: string, hint: string) =>
+    tell({ code, at: { start: start + from, end: start + to }, message, hint })
   const masked = maskStrings(text)
   let left = masked
   const take = (from: number, to: number) => {
@@ -41,55 +50,75 @@ export function checkBroken({ start, end, errors }: Broken, subject: Subject, re
 
   const brace = /(?<!\})\}(?!\})/.exec(masked)
   if (brace) {
-    const span = { start: start + brace.index, end: start + brace.index + 1 }
-    tell('template-syntax', span, 'an action is closed by two braces', 'Write `}}`')
+    mistake(
+      'template-syntax',
+      brace.index,
+      brace.index + 1,
+      'an action is closed by two braces',
+      'Write `}}`',
+    )
     take(brace.index, masked.length)
   }
   for (const { index, 0: whole } of left.matchAll(SINGLE_QUOTED)) {
-    take(index, index + whole.length)
-    const content = text.slice(index + 1, index + whole.length - 1)
+    const to = index + whole.length
+    take(index, to)
+    const content = text.slice(index + 1, to - 1)
     if ([...content].length === 1 || content.startsWith('\\')) continue
-    const span = { start: start + index, end: start + index + whole.length }
-    tell('template-operator', span, 'a text in single quotes', `Write \`${JSON.stringify(content)}\``)
+    mistake('template-operator', index, to, IN_SINGLE_QUOTES, `Write \`${JSON.stringify(content)}\``)
   }
   const refs: Ref[] = []
   for (const match of left.matchAll(HYPHENATED)) {
     const [whole, before = '', name] = match as unknown as [string, string?, string?]
     if (isMinus(before, name!, subject)) continue
-    const from = match.index + whole.length - name!.length
-    const span = { start: start + from, end: start + from + name!.length }
+    const to = match.index + whole.length
+    const from = to - name!.length
     const meant = before.endsWith('.Headers') ? canonicalHeader(name!) : name!
     const hint = `Write \`${field(before || '.', meant)}\``
-    tell('template-hyphen', span, `a name behind a dot cannot hold a hyphen: \`${name}\``, hint)
-    refs.push({ path: [...before.split('.').filter(Boolean), name!], spans: [], ...span })
-    take(match.index, match.index + whole.length)
+    mistake('template-hyphen', from, to, `a name after a dot cannot contain a hyphen: \`${name}\``, hint)
+    const path = [...before.split('.').filter(Boolean), name!]
+    refs.push({ path, spans: [], start: start + from, end: start + to })
+    take(match.index, to)
   }
   const read = refs.length
-  for (const { span, end, message, hint } of findMethods(left, text)) {
-    tell('template-operator', { start: start + span.start, end: start + span.end }, message, hint)
-    take(span.start, end)
+  for (const { at, end, ...found } of findMethods(left, text)) {
+    mistake('template-operator', at.start, at.end, found.message, hintOf(found))
+    take(at.start, end)
   }
   for (const match of left.matchAll(FIELDS)) refs.push(fieldRef(match[0], start + match.index))
-  for (const { span, message, hint, brackets } of findOperators(left, text)) {
-    tell('template-operator', { start: start + span.start, end: start + span.end }, message, hint)
+  for (const { at, brackets, ...found } of findOperators(left, text)) {
+    mistake('template-operator', at.start, at.end, found.message, hintOf(found))
     // What stands between brackets is part of the same mistake.
-    if (brackets) take(span.start, span.end)
+    if (brackets) take(at.start, at.end)
   }
+  refs.push(...checkWords(left, text, start, subject, tell))
+  if (isSilent) for (const error of errors) reportSyntax(error, report)
+  // Those with a hyphen are reported already, and those of `with` and `range` cannot be told from others.
+  return refs.filter(({ path }, i) => i < read || rootLike(path[0]!) !== undefined)
+}
+
+/** Bare words that are no functions; @returns what they most likely read. */
+function checkWords(
+  left: string,
+  text: string,
+  start: number,
+  subject: Subject,
+  report: TemplateReporter,
+): Ref[] {
+  const refs: Ref[] = []
   for (const { index, 0: word } of left.matchAll(BARE)) {
     if (WORDS.has(word) || /^#|^\//.test(left.slice(index - 1, index))) continue
-    const rest = /^(?:\.\w+)*/.exec(left.slice(index + word.length))![0]
-    const span = { start: start + index, end: start + index + word.length }
+    const behind = index + word.length
+    const rest = /^(?:\.\w+)*/.exec(left.slice(behind))![0]
+    const at = { start: start + index, end: start + behind }
     const keyword = index < 6 ? nearestKeyword(word, text) : undefined
-    unknownWord(word, rest, span, subject, tell, keyword, text.slice(index + word.length))
+    unknownWord(word, rest, at, subject, report, keyword, text.slice(behind))
     // `for x in .Args.items`: the other words belong to it.
     if (/^for(?:each)?$/.test(word)) break
     const root = rest ? rootLike(word) : undefined
     if (root) refs.push(fieldRef(`.${root}${rest}`, start + index))
-    else if (subject.args.schemas.has(word)) refs.push({ path: ['Args', word], spans: [], start, end })
+    else if (subject.args.schemas.has(word)) refs.push({ path: ['Args', word], spans: [], ...at })
   }
-  if (found.length === 0) for (const error of errors) tellSyntax(error, report)
-  // Those with a hyphen are told already, and those of `with` and `range` cannot be told from others.
-  return refs.filter(({ path }, i) => i < read || rootLike(path[0]!) !== undefined)
+  return refs
 }
 
 /** Names that stand for something below the root, whatever the dot is. */
@@ -122,6 +151,6 @@ function maskStrings(text: string): string {
 }
 
 /** What the parser says of an action, where nothing more exact is known. */
-export function tellSyntax({ start, end, message, hint }: TemplateError, report: Report): void {
-  report('template-syntax', { start, end }, message, hint && hint[0]!.toUpperCase() + hint.slice(1))
+export function reportSyntax({ start, end, message, hint }: TemplateError, report: TemplateReporter) {
+  report({ code: 'template-syntax', at: { start, end }, message, hint: hint && capital(hint) })
 }

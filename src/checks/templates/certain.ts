@@ -1,6 +1,7 @@
-import type { CommandNode, Node, Operand, PipeNode, RenderError, Tree } from '../../template/index.ts'
+import type { CommandNode, Operand, RenderError, Tree } from '../../template/index.ts'
 import type { Args } from '../subjects.ts'
 import { schemaAt } from './body.ts'
+import { eachPipe } from './nodes.ts'
 import type { Ref } from './walk.ts'
 
 /**
@@ -51,31 +52,12 @@ function hasType(path: readonly string[], args: Args): boolean {
 /** The commands of a pipeline up to the innermost one in which the error is. */
 function commandsAt(tree: Tree, { start, end }: RenderError): CommandNode[] | undefined {
   let found: CommandNode[] | undefined
-  const inPipe = (pipe: PipeNode): void => {
-    for (const [i, command] of pipe.commands.entries()) {
+  eachPipe(tree, (pipe, node) => {
+    // A value that a `range` cannot go through is reported at the whole action, or at its pipeline.
+    if (node.type === 'range' && node.pipe === pipe && (node.start === start || pipe.start === start))
+      found = pipe.commands
+    for (const [i, command] of pipe.commands.entries())
       if (command.start <= start && end <= command.end) found = pipe.commands.slice(0, i + 1)
-      for (const operand of command.operands) inOperand(operand)
-    }
-  }
-  const inOperand = (operand: Operand): void => {
-    if (operand.type === 'pipe') inPipe(operand)
-    else if (operand.type === 'chain') inOperand(operand.node)
-  }
-  const inList = (nodes: readonly Node[]): void => {
-    for (const node of nodes) {
-      if ('pipe' in node && node.pipe) {
-        // What a `range` cannot go through is told at the whole action, or at its pipeline.
-        if (node.type === 'range' && (node.start === start || node.pipe.start === start))
-          found = node.pipe.commands
-        inPipe(node.pipe)
-      }
-      if ('list' in node) {
-        inList(node.list)
-        inList(node.elseList ?? [])
-      }
-    }
-  }
-  inList(tree.root)
-  for (const body of tree.definitions.values()) if (body !== tree.root) inList(body)
+  })
   return found
 }

@@ -1,38 +1,49 @@
-import type { CommandNode, Node, Operand, PipeNode, Tree } from '../../template/index.ts'
+import type { CommandNode, Operand, Tree } from '../../template/index.ts'
 import type { Args } from '../subjects.ts'
 import { INFIX, prefixed } from './infix.ts'
-import type { Report } from './names.ts'
+import { eachPipe } from './nodes.ts'
+import type { TemplateReporter } from './report.ts'
 
 /** Functions for which a character is a number, as it is in Go. */
 const OF_CHARACTERS = new Set(['printf', 'print', 'println'])
 const COMPARISONS = new Set(['eq', 'ne', 'lt', 'le', 'gt', 'ge'])
 
+export const IN_SINGLE_QUOTES = 'a string in single quotes'
+
 /** What is wrong with a command wherever it stands, also in a branch that is never taken. */
-export function checkCommands(tree: Tree, source: string, args: Args, report: Report): void {
-  eachCommand(tree, (command) => {
-    checkOrder(command, source, report)
-    checkCharacters(command, source, args, report)
+export function checkCommands(tree: Tree, source: string, args: Args, report: TemplateReporter) {
+  eachPipe(tree, ({ commands }) => {
+    for (const command of commands) {
+      checkOrder(command, source, report)
+      checkCharacters(command, source, args, report)
+    }
   })
 }
 
 /** `.Args.x and .Args.y`: the first word of a command with several is a function, or it fails. */
-function checkOrder({ operands, start, end }: CommandNode, source: string, report: Report): void {
+function checkOrder({ operands, start, end }: CommandNode, source: string, report: TemplateReporter) {
   const [first, second] = operands
   if (!first || !second || first.type === 'identifier' || first.type === 'nil') return
   const operator = operands.find((one) => one.type === 'identifier' && INFIX.has(one.name))
   if (operator?.type === 'identifier') {
-    const cure = prefixed(source.slice(start, end))
-    const message = `\`${operator.name}\` stands before its values, not between them`
-    report('template-operator', operator, message, `Write \`${cure ?? `${operator.name} a b`}\``)
-    return
+    return report({
+      code: 'template-operator',
+      at: operator,
+      message: `\`${operator.name}\` stands before its values, not between them`,
+      hint: `Write \`${prefixed(source.slice(start, end)) ?? `${operator.name} a b`}\``,
+    })
   }
   const value = source.slice(first.start, first.end)
-  const message = `\`${value}\` is a value, and takes no arguments`
-  report('template-syntax', { start, end }, message, `Write \`${value}\` alone, or a function before it`)
+  report({
+    code: 'template-syntax',
+    at: { start, end },
+    message: `\`${value}\` is a value, and takes no arguments`,
+    hint: `Write \`${value}\` alone, or a function before it`,
+  })
 }
 
 /** `'a'` is Go's number of a character. */
-function checkCharacters({ operands }: CommandNode, source: string, args: Args, report: Report): void {
+function checkCharacters({ operands }: CommandNode, source: string, args: Args, report: TemplateReporter) {
   const [first] = operands
   const name = first?.type === 'identifier' ? first.name : undefined
   if (name !== undefined && OF_CHARACTERS.has(name)) return
@@ -40,13 +51,17 @@ function checkCharacters({ operands }: CommandNode, source: string, args: Args, 
   const withText = operands.some((one) => one !== first && isText(one, args))
   for (const one of operands) {
     if (one.type !== 'number' || source[one.start] !== "'") continue
-    // An item of a text, a number and what a function gives may well be compared with a character.
+    // An item of a string, a number and what a function gives may well be compared with a character.
     if (name !== undefined && COMPARISONS.has(name) && numbers.some((each) => each !== one)) continue
     const text = source.slice(one.start + 1, one.end - 1)
     const isIndex = name === 'index' && /^\d$/.test(text)
     const meant = text.startsWith('\\') ? `"${text}"` : JSON.stringify(text)
     const certain = name === 'index' || (name !== undefined && withText)
-    report('template-operator', one, 'a text in single quotes', `Write \`${isIndex ? text : meant}\``, {
+    report({
+      code: 'template-operator',
+      at: one,
+      message: IN_SINGLE_QUOTES,
+      hint: `Write \`${isIndex ? text : meant}\``,
       severity: certain ? 'error' : 'warning',
     })
   }
@@ -67,26 +82,4 @@ function mayBeNumber(operand: Operand, args: Args): boolean {
   if (operand.type === 'pipe' || operand.type === 'chain' || operand.type === 'number') return true
   const type = declared(operand, args)
   return type === 'integer' || type === 'number'
-}
-
-function eachCommand(tree: Tree, visit: (command: CommandNode) => void): void {
-  const inPipe = ({ commands }: PipeNode): void => {
-    for (const command of commands) {
-      visit(command)
-      for (const operand of command.operands) inOperand(operand)
-    }
-  }
-  const inOperand = (operand: Operand): void => {
-    if (operand.type === 'pipe') inPipe(operand)
-    else if (operand.type === 'chain') inOperand(operand.node)
-  }
-  const inList = (nodes: readonly Node[]): void => {
-    for (const node of nodes) {
-      if ('pipe' in node && node.pipe) inPipe(node.pipe)
-      if (!('list' in node)) continue
-      inList(node.list)
-      inList(node.elseList ?? [])
-    }
-  }
-  for (const list of new Set([tree.root, ...tree.definitions.values()])) inList(list)
 }

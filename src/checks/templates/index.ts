@@ -1,12 +1,12 @@
-import type { Configuration, Env, Path, ReadConfiguration, Server } from '../../config/index.ts'
+import type { Configuration, Env, ReadConfiguration, Server } from '../../config/index.ts'
 import { limited } from '../../config/read.ts'
-import { type Finding, finding } from '../../findings/index.ts'
+import { type Finding, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo } from '../../template/index.ts'
 import { nearest } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
-import type { Report } from './names.ts'
+import type { PathReporter, TemplateReporter } from './report.ts'
 import { type Context, checkTemplate } from './template.ts'
-import { checkUsage, namesOf, type ReportAt, type Used } from './usage.ts'
+import { checkUsage, namesOf, type Used, unused } from './usage.ts'
 import type { Ref } from './walk.ts'
 
 /** A file with so many findings is not looked at any further. */
@@ -14,8 +14,8 @@ const MAX_FINDINGS = 1000
 
 /**
  * Finds what is wrong with the templates of a configuration although it can be read: errors for what fails when
- * it is called, warnings for what is doubtful. All at once, sorted, each at its place in the file; those that
- * leave no doubt carry a `fix`. Pure; never throws.
+ * it is called, warnings for what is doubtful. All at once, sorted, each at its place in the file; unambiguous
+ * ones carry a `fix`. Pure; never throws.
  * @param env what `env` of templates reads
  * @param memo what the same run has found out of their texts already
  */
@@ -31,10 +31,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
     seen.add(key)
   }
   const context: Context = { env, memo, config: configReader(env, memo) }
-  const reportAt: ReportAt = (code, path, message, hint) => {
-    const range = read.locate(path) ?? read.locate.key(path)
-    add(finding(code, file, message, { ...(range && { range }), hint }))
-  }
+  const reportAt: PathReporter = (one) => add(toFinding(one, read))
   const check = (subject: Subject): Ref[] => checkTemplate(subject, context, reporter(read, subject, add))
 
   for (const [i, tool] of configuration.tools.entries()) {
@@ -58,29 +55,25 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   return limited(findings, file)
 }
 
-/** Reports at places of one template; a fix only where the file holds exactly what it replaces. */
-function reporter(read: ReadConfiguration, { path, source }: Subject, add: (found: Finding) => void): Report {
+/** Reports at places of one template. */
+function reporter(
+  read: ReadConfiguration,
+  { path, source }: Subject,
+  add: (found: Finding) => void,
+): TemplateReporter {
   let reported = 0
-  return (code, { start, end }, message, hint, { severity, fix } = {}) => {
+  return ({ at: { start, end }, fix, ...one }) => {
     // More are not shown, and to find each in its file takes time by the length of the template.
     if (reported++ > MAX_FINDINGS) return
-    const range = read.locate(path, start, end) ?? read.locate.key(path)
-    const exact = range && read.text.slice(range.start.offset, range.end.offset) === source.slice(start, end)
-    add(
-      finding(code, read.file, message, {
-        ...(severity && { severity }),
-        ...(range && { range }),
-        ...(hint !== undefined && { hint }),
-        ...(fix !== undefined && exact && { fix: { range, text: fix } }),
-      }),
-    )
+    const replaced = fix === undefined ? {} : { fix: { was: source.slice(start, end), now: fix } }
+    add(toFinding({ ...one, ...replaced, path, start, end }, read))
   }
 }
 
 function checkPrompts(
   { prompts }: Configuration,
   refs: ReadonlyMap<number, readonly Ref[]>,
-  report: ReportAt,
+  report: PathReporter,
 ) {
   for (const [i, { arguments: args }] of prompts.entries()) {
     const { names, whole } = namesOf(refs.get(i) ?? [], NO_ARGS)
@@ -90,13 +83,12 @@ function checkPrompts(
     )
     for (const [j, { name }] of args.entries()) {
       if (whole || names.has(name) || misspelt.has(name)) continue
-      const path: Path = ['prompts', i, 'arguments', j, 'name']
-      report(
-        'template-unused',
-        path,
-        `nothing uses the argument \`${name}\``,
-        'Use it in a text, or remove it',
-      )
+      report({
+        code: 'template-unused',
+        path: ['prompts', i, 'arguments', j, 'name'],
+        message: unused(name),
+        hint: 'Use it in a text, or remove it',
+      })
     }
   }
 }
@@ -110,7 +102,7 @@ function configReader(env: Env, memo: Memo): (server: Server) => Record<string, 
     try {
       return template?.render({}) ?? 'sample'
     } catch {
-      // What is wrong with it is told at its own place.
+      // What is wrong with it is reported at its own place.
       return 'sample'
     }
   }

@@ -1,6 +1,6 @@
-import type { Operator } from './operators.ts'
+import { doubleQuoted, type Foreign } from './operators.ts'
 
-/** What methods and properties of other languages are here; `_` is the value, `,` behind it its arguments. */
+/** What to write for methods and properties of other languages; `_` is the value, `,` the arguments. */
 const METHODS: Record<string, string> = {
   toUpperCase: 'upper _',
   upper: 'upper _',
@@ -32,45 +32,50 @@ const POSITION = /([.$][\w.]{0,200}?)\.(\d{1,20})((?:\.\w+)*)/g
 
 /**
  * Finds methods called behind a dot, functions with empty parentheses, and positions of a list behind a dot.
- * @param masked the action with blanks for what stands in quotes; offsets of the result are into it
+ * @param masked the action with blanks for quoted text; offsets of the result are into it
  * @param text the action as it is
+ * @returns with where all that belongs to it ends
  */
-export function findMethods(masked: string, text: string): (Operator & { end: number })[] {
-  const found: (Operator & { end: number })[] = []
+export function findMethods(masked: string, text: string): (Foreign & { end: number })[] {
+  const found: (Foreign & { end: number })[] = []
   for (const { index, 0: whole, 1: value, 2: method } of masked.matchAll(CALL)) {
-    const at = index + value!.length + 1
-    const args = text.slice(at + method!.length + 1, index + whole.length - 1)
+    const start = index + value!.length + 1
+    const end = index + whole.length
+    const code = call(value!, method!, text.slice(start + method!.length + 1, end - 1))
     found.push({
-      span: { start: at, end: index + whole.length },
-      end: index + whole.length,
-      message: `\`${method}\` is no method: values have none in Go’s templates`,
-      hint: cure(value!, method!, args),
+      at: { start, end },
+      end,
+      message: `\`${method}\` is not a method: values have none in Go templates`,
+      ...(code === undefined
+        ? { advice: `Write a function before the value, such as \`upper ${value}\`` }
+        : { code: `\`${code}\`` }),
     })
   }
-  for (const { index, 0: whole, 1: name } of masked.matchAll(EMPTY))
+  for (const { index, 0: whole, 1: name } of masked.matchAll(EMPTY)) {
+    const end = index + whole.length
     found.push({
-      span: { start: index + name!.length, end: index + whole.length },
-      end: index + whole.length,
-      message: `a function is called without parentheses`,
-      hint: `Remove \`()\` behind \`${name}\``,
+      at: { start: index + name!.length, end },
+      end,
+      message: 'a function is called without parentheses',
+      advice: `Remove \`()\` after \`${name}\``,
     })
+  }
   for (const { index, 0: whole, 1: value, 2: position, 3: rest } of masked.matchAll(POSITION)) {
-    const at = index + value!.length
+    const start = index + value!.length
     const item = `index ${value} ${position}`
     found.push({
-      span: { start: at, end: at + 1 + position!.length },
+      at: { start, end: start + 1 + position!.length },
       end: index + whole.length,
-      message: `\`.${position}\` is no field: an item of a list is read by \`index\``,
-      hint: `Write \`${rest ? `(${item})${rest}` : item}\``,
+      message: `\`.${position}\` is not a field: \`index\` reads an item of an array`,
+      code: `\`${rest ? `(${item})${rest}` : item}\``,
     })
   }
   return found
 }
 
-function cure(value: string, method: string, args: string): string {
-  const form = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
-  if (form === undefined) return `Write a function before the value, such as \`upper ${value}\``
-  const list = [...args.matchAll(/"[^"]*"|'[^']*'|[^\s,]+/g)].map(([one]) => one.replace(/^'(.*)'$/, '"$1"'))
-  const words = form.split(' ').flatMap((word) => (word === '_' ? [value] : word === ',' ? list : [word]))
-  return `Write \`${words.join(' ')}\``
+function call(value: string, method: string, args: string): string | undefined {
+  if (!Object.hasOwn(METHODS, method)) return undefined
+  const list = [...args.matchAll(/"[^"]*"|'[^']*'|[^\s,]+/g)].map(([one]) => doubleQuoted(one))
+  const words = METHODS[method]!.split(' ')
+  return words.flatMap((word) => (word === '_' ? [value] : word === ',' ? list : [word])).join(' ')
 }

@@ -1,96 +1,77 @@
-import type { Finding } from '../../findings/index.ts'
+import { type FindingCode, type Severity, suggest } from '../../findings/index.ts'
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
-import { nearest, oneEditAway } from '../../text/index.ts'
+import { nearest, quoteAll } from '../../text/index.ts'
 import { REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
+import type { TemplateReporter } from './report.ts'
 import type { Ref } from './walk.ts'
-
-/** Reports a finding at a place of the template; `fix` replaces the text of `span`. */
-export type Report = (
-  code: Finding['code'],
-  span: Span,
-  message: string,
-  hint?: string,
-  more?: { severity?: Finding['severity']; fix?: string },
-) => void
 
 export const ROOTS = ['Config', 'Args', 'Request', 'Response']
 
-const MISSING_PHASE: Record<Subject['phase'], string> = {
-  request: 'there is no answer yet when the request is made',
-  response: '',
-  config: '`config` is read at load, before any call',
-  prompt: 'a prompt reads its arguments only',
-  upstream: 'an MCP server is reached with nothing but the request',
-}
-const PHASE_CURE: Record<Subject['phase'], string> = {
-  request: 'Read `.Response` in `responseBody` or `errorBody`',
-  response: '',
-  config: 'Use `env`, or move the template into the tool',
-  prompt: 'Read `.Args`',
-  upstream: 'Read `.Request`',
+/** Why a root cannot be read in a phase, and what to do instead. */
+const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
+  request: {
+    reason: 'there is no response yet when the request is made',
+    hint: 'Read `.Response` in `responseBody` or `errorBody`',
+  },
+  response: { reason: '', hint: '' },
+  config: {
+    reason: '`config` is read at load, before any call',
+    hint: 'Use `env`, or move the template into the tool',
+  },
+  prompt: { reason: 'a prompt reads only its arguments', hint: 'Read `.Args`' },
+  upstream: { reason: 'an MCP server is reached with nothing but the request', hint: 'Read `.Request`' },
 }
 
 /** Judges one reference: whether its names exist where the template is rendered. */
-export function checkRef(ref: Ref, subject: Subject, report: Report): void {
-  const [root, name] = ref.path
+export function checkRef(ref: Ref, subject: Subject, report: TemplateReporter) {
+  const [root, name, header] = ref.path
   if (root === undefined) return
   const at = (i: number): Span => ref.spans[i] ?? ref
-  if (!Object.hasOwn(subject.roots, root)) {
-    unknownRoot(root, at(0), name, subject, report)
-    return
-  }
+  if (!Object.hasOwn(subject.roots, root)) return unknownRoot(root, at(0), name, subject, report)
   if (name === undefined) return
-  if (root === 'Args') checkArgument(ref, subject, report)
-  else if (root === 'Config') checkConfig(name, at(1), subject, report)
-  else checkField(root, name, ref, at, report)
-}
-
-function checkField(root: string, name: string, ref: Ref, at: (i: number) => Span, report: Report): void {
-  const fields = root === 'Request' ? REQUEST_FIELDS : RESPONSE_FIELDS
-  if (!fields.includes(name)) {
-    misspelt('template-root', `.${root}`, name, at(1), fields, report, `\`.${root}\` has no field`)
-    return
-  }
-  const header = ref.path[2]
-  if (name === 'Headers' && header !== undefined && header !== '*') checkHeader(root, header, at(2), report)
+  if (root === 'Args') return checkArgument(ref, subject, report)
+  if (root === 'Config') return checkConfig(name, at(1), subject, report)
+  const known = root === 'Request' ? REQUEST_FIELDS : RESPONSE_FIELDS
+  if (!known.includes(name))
+    misspelt(
+      { code: 'template-root', name, at: at(1), known, complaint: `\`.${root}\` has no field` },
+      report,
+      {
+        shown: (close) => field(`.${root}`, close),
+      },
+    )
+  else if (name === 'Headers' && header !== undefined && header !== '*')
+    checkHeader(root, header, at(2), report)
 }
 
 function unknownRoot(
   root: string,
-  span: Span,
+  at: Span,
   name: string | undefined,
   subject: Subject,
-  report: Report,
-): void {
-  if (ROOTS.includes(root)) {
-    const { phase } = subject
-    report(
-      'template-phase',
-      span,
-      `\`.${root}\` cannot be read here: ${MISSING_PHASE[phase]}`,
-      PHASE_CURE[phase],
-    )
-    return
-  }
+  report: TemplateReporter,
+) {
   const known = Object.keys(subject.roots)
-  const close = nearest(root, known)
-  const ofArgs = name !== undefined && !close && subject.args.schemas.has(name)
+  const phase = ROOTS.includes(root) ? subject.phase : known.length === 0 ? 'config' : undefined
+  if (phase) {
+    const { reason, hint } = PHASES[phase]
+    return report({
+      code: 'template-phase',
+      at,
+      message: `\`.${root}\` cannot be read here: ${reason}`,
+      hint,
+    })
+  }
+  const ofArgs = name !== undefined && !nearest(root, known) && subject.args.schemas.has(name)
   const meant = ofArgs ? field('.Args', name) : meantBy(root, subject)
-  if (meant) {
-    report('template-root', span, `there is no \`.${root}\``, `Did you mean \`${meant}\`?`)
-    return
-  }
-  if (known.length === 0) {
-    report(
-      'template-phase',
-      span,
-      `\`.${root}\` cannot be read here: ${MISSING_PHASE.config}`,
-      PHASE_CURE.config,
-    )
-    return
-  }
-  misspelt('template-root', '', root, span, known, report, NO_ROOT, ROOTS)
+  if (meant) report({ code: 'template-root', at, message: `there is no \`.${root}\``, suggestion: meant })
+  else
+    misspelt({ code: 'template-root', name: root, at, known, complaint: 'there is no' }, report, {
+      shown: (close) => `.${close}`,
+      word: `.${root}`,
+      also: ROOTS,
+    })
 }
 
 /** Where a name that stands directly behind the dot belongs. */
@@ -102,91 +83,66 @@ export function meantBy(name: string, { args, servers, roots }: Subject): string
   return undefined
 }
 
+const NAME = /^[\p{L}_][\p{L}\p{Nd}_]*$/u
+
 /** `.Args.name`, or with `index` where the name cannot stand behind a dot. */
 export function field(parent: string, name: string): string {
-  return /^[\p{L}_][\p{L}\p{Nd}_]*$/u.test(name)
-    ? `${parent}.${name}`
-    : `index ${parent} ${JSON.stringify(name)}`
+  return NAME.test(name) ? `${parent}.${name}` : `index ${parent} ${JSON.stringify(name)}`
 }
 
-function checkArgument({ path, spans, start, end }: Ref, subject: Subject, report: Report): void {
-  const { schemas, open } = subject.args
+function checkArgument({ path, spans, start, end }: Ref, { args }: Subject, report: TemplateReporter) {
+  const at = (i: number): Span => spans[i] ?? { start, end }
   const name = path[1]!
   if (name === '*') return
-  const schema = schemas.get(name)
-  if (!schema) {
-    if (!open)
-      misspelt(
-        'template-argument',
-        '.Args',
-        name,
-        spans[1] ?? { start, end },
-        schemas.keys(),
-        report,
-        'there is no argument',
-      )
-    return
+  let schema = args.schemas.get(name)
+  if (!schema && !args.open) {
+    const known = args.schemas.keys()
+    misspelt(
+      { code: 'template-argument', name, at: at(1), known, complaint: 'there is no argument' },
+      report,
+      {
+        shown: (close) => field('.Args', close),
+      },
+    )
   }
-  let at: JsonObject = schema
-  for (let i = 2; i < path.length; i++) {
+  for (let i = 2; schema && i < path.length; i++) {
+    const { properties, items }: JsonObject = schema
     const segment = path[i]!
-    const { properties, items } = at
-    if (segment === '*') {
-      if (!isObject(items)) return
-      at = items
-      continue
+    if (segment !== '*' && isObject(properties) && properties[segment] === undefined) {
+      const known = Object.keys(properties)
+      if (known.length === 0) return
+      const names = path.slice(1, i).filter((one) => one !== '*')
+      const complaint = `the argument \`${names.join('.')}\` declares no property`
+      return misspelt({ code: 'template-argument', name: segment, at: at(i), known, complaint }, report, {
+        severity: 'warning',
+      })
     }
-    if (!isObject(properties) || Object.keys(properties).length === 0) return
-    const next = properties[segment]
-    if (next === undefined) {
-      const names = Object.keys(properties)
-      const where = path
-        .slice(1, i)
-        .filter((one) => one !== '*')
-        .join('.')
-      misspelt(
-        'template-argument',
-        '',
-        segment,
-        spans[i] ?? { start, end },
-        names,
-        report,
-        `the argument \`${where}\` declares no property`,
-        names,
-        'warning',
-      )
-      return
-    }
-    if (!isObject(next)) return
-    at = next
+    const next = segment === '*' ? items : isObject(properties) && properties[segment]
+    schema = isObject(next) ? next : undefined
   }
 }
 
-function checkConfig(name: string, span: Span, { servers }: Subject, report: Report): void {
-  if (name === '*') return
-  const without = servers.find(({ config }) => !Object.hasOwn(config, name))
+function checkConfig(name: string, at: Span, { servers }: Subject, report: TemplateReporter) {
+  const without = name === '*' ? undefined : servers.find(({ config }) => !Object.hasOwn(config, name))
   if (!without) return
-  const keys = Object.keys(without.config)
-  misspelt(
-    'template-config',
-    '.Config',
-    name,
-    span,
-    keys,
-    report,
-    `the server \`${without.name}\` has no config key`,
-  )
+  const known = Object.keys(without.config)
+  const complaint = `the server \`${without.name}\` has no config key`
+  misspelt({ code: 'template-config', name, at, known, complaint }, report, {
+    shown: (close) => field('.Config', close),
+  })
 }
 
-/** Names of headers stand in templates as Go writes them. Headers of answers are not found in any other case. */
-function checkHeader(root: string, name: string, span: Span, report: Report): void {
+/** Names of headers stand in templates as Go writes them. Headers of responses are found in no other case. */
+function checkHeader(root: string, name: string, at: Span, report: TemplateReporter) {
   const canonical = canonicalHeader(name)
   if (canonical === name) return
-  const answer = root === 'Response'
-  const message = `the header \`${name}\` is written \`${canonical}\``
-  const hint = answer ? `Write \`${canonical}\`: in any other case it is not found` : `Write \`${canonical}\``
-  report('template-header-case', span, message, hint, {
-    severity: answer ? 'error' : 'warning',
+  const ofResponse = root === 'Response'
+  report({
+    code: 'template-header-case',
+    at,
+    message: `the header \`${name}\` is written \`${canonical}\``,
+    hint: `Write \`${canonical}\`${ofResponse ? ': in any other case it is not found' : ''}`,
+    severity: ofResponse ? 'error' : 'warning',
     fix: canonical,
   })
 }
@@ -196,38 +152,39 @@ export function canonicalHeader(name: string): string {
   return name.replace(/[^-]+/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 }
 
-const NO_ROOT = 'there is no'
 /** So many names are compared with a misspelt one, and listed. */
 const MAX_COMPARED = 500
 const MAX_LISTED = 12
 
+interface Misspelt {
+  code: FindingCode
+  name: string
+  at: Span
+  known: Iterable<string>
+  complaint: string
+}
+
 function misspelt(
-  code: Finding['code'],
-  parent: string,
-  name: string,
-  span: Span,
-  known: Iterable<string>,
-  report: Report,
-  complaint: string,
-  also: readonly string[] = [],
-  severity?: Finding['severity'],
-): void {
+  { code, name, at, known, complaint }: Misspelt,
+  report: TemplateReporter,
+  {
+    word = name,
+    shown = (close: string) => close,
+    also,
+    severity,
+  }: { word?: string; shown?: (close: string) => string; also?: readonly string[]; severity?: Severity } = {},
+) {
   const names = [...known].slice(0, MAX_COMPARED)
-  const isRoot = complaint === NO_ROOT
-  const close =
-    names.find((one) => one.toLowerCase() === name.toLowerCase()) ?? nearest(name, [...names, ...also])
-  const shown = names.slice(0, MAX_LISTED).map((one) => `\`${one}\``)
-  const list =
-    names.length > 0
-      ? `There are ${shown.join(', ')}${names.length > MAX_LISTED ? ', …' : ''}`
-      : 'There are none'
-  const cure = close && (isRoot ? `.${close}` : parent === '' ? close : field(parent, close))
-  const hint = cure ? `Did you mean \`${cure}\`?` : list
-  const fix = oneEditAway(name, names)
-  const isName = fix !== undefined && /^[\p{L}_][\p{L}\p{Nd}_]*$/u.test(fix)
-  const shownName = isRoot ? `.${name}` : name
-  report(code, span, `${complaint} \`${shownName}\``, hint, {
-    ...(severity && { severity }),
-    ...(isName && { fix }),
+  const { suggestion, fix } = suggest(name, names, also)
+  const list = `${quoteAll(names.slice(0, MAX_LISTED))}${names.length > MAX_LISTED ? ', …' : ''}`
+  report({
+    code,
+    at,
+    message: `${complaint} \`${word}\``,
+    ...(suggestion === undefined
+      ? { hint: names.length > 0 ? `There are ${list}` : 'There are none' }
+      : { suggestion: shown(suggestion) }),
+    ...(fix && NAME.test(fix.now) && { fix: fix.now }),
+    severity,
   })
 }

@@ -2,15 +2,28 @@ import type { Span } from '../../template/index.ts'
 import { prefixed } from './infix.ts'
 import { field } from './names.ts'
 
-export interface Operator {
-  span: Span
+/** Something of another language in an action. */
+export interface Foreign {
+  at: Span
   message: string
-  hint: string
+  /** What to write instead, where that is known: template code, or an advice. */
+  code?: string
+  advice?: string
+}
+
+interface Operator extends Foreign {
+  /** The function that is meant. */
+  name?: string | undefined
   /** It is an index in brackets. */
   brackets?: boolean
 }
 
-/** An operand beside an operator: a path, number or text. */
+/** The hint of a finding. */
+export function hintOf({ code, advice }: Pick<Foreign, 'code' | 'advice'>): string {
+  return code === undefined ? advice! : `Write ${code}`
+}
+
+/** An operand beside an operator: a path, number or string. */
 const LEFT = /(?:"[^"\n]{0,200}"|[.$]?[\w.]{1,200})$/
 const RIGHT = /^(?:"[^"\n]*"|'[^'\n]*'|[.$]?[\w.]+)/
 
@@ -18,9 +31,9 @@ interface Rule {
   pattern: RegExp
   /** The function to write before both operands. */
   name?: string
-  hint?: string
+  advice?: string
   /** What to write, from the text before and behind it. */
-  cure?: (whole: string, before: string, after: string) => string | undefined
+  code?: (whole: string, before: string, after: string) => string | undefined
 }
 
 const index = /[.$][\w.]{0,200}(\[[^[\]]*\]?)(?:\[[^[\]]*\]|\.[A-Za-z_]\w*)*/
@@ -32,22 +45,21 @@ const RULES: readonly Rule[] = [
   { pattern: /&&/, name: 'and' },
   { pattern: /\|\|/, name: 'or' },
   { pattern: /\?\?/, name: 'or' },
-  { pattern: /=>/, hint: 'There are no functions of your own; use `define` and `template`' },
+  { pattern: /=>/, advice: 'There are no functions of your own; use `define` and `template`' },
   { pattern: /<=/, name: 'le' },
   { pattern: />=/, name: 'ge' },
   { pattern: /</, name: 'lt' },
   { pattern: />/, name: 'gt' },
   {
     pattern: /\?\./,
-    hint: 'Write `safeGet "a.b" .Args.x`: nothing where the path ends early',
-    cure: (_whole, before, after) => {
+    code: (_whole, before, after) => {
       const start = /[.$][\w.?]{0,200}$/.exec(before)?.[0] ?? ''
       const chain = `${start}?.${/^[\w.?]*/.exec(after)![0]}`
       const [base, ...path] = chain.split('?.')
-      return base && `safeGet "${path.join('.')}" ${base}`
+      return base ? `safeGet "${path.join('.')}" ${base}` : 'safeGet "a.b" .Args.x'
     },
   },
-  { pattern: /\?/, hint: 'Write `{{if a}}b{{else}}c{{end}}`' },
+  { pattern: /\?/, code: () => '{{if a}}b{{else}}c{{end}}' },
   { pattern: /!/, name: 'not' },
   { pattern: /(?<=[\w)"\]]\s{0,20})\+(?=\s{0,20}[\w.$("])/, name: 'add' },
   { pattern: /(?<=[\w)"\]]\s{1,20})-(?=\s{1,20}[\w.$("])|(?<=\w)-(?=[\w.$(])/, name: 'sub' },
@@ -57,8 +69,8 @@ const RULES: readonly Rule[] = [
   { pattern: /(?<!\$\w*\s*(?:,\s*\$\w+\s*)?:?)=/, name: 'eq' },
   {
     pattern: /(?<=\{\{-?\s{0,20})[#/]\w*/,
-    hint: 'Blocks are `{{if …}}`, `{{range …}}` and `{{with …}}`, closed by `{{end}}`',
-    cure: (whole, _before, after) => {
+    advice: 'Blocks are `{{if …}}`, `{{range …}}` and `{{with …}}`, closed by `{{end}}`',
+    code: (whole, _before, after) => {
       if (whole.startsWith('/')) return '{{end}}'
       const word = { '#if': 'if', '#with': 'with', '#each': 'range', '#unless': 'if not', '#for': 'range' }[
         whole
@@ -69,8 +81,8 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern: /,(?!\s*\$\w+\s*:?=)/,
-    hint: 'Arguments are separated by spaces: `printf "%s" .Args.x`',
-    cure: (_whole, before, after) => {
+    advice: 'Arguments are separated by spaces: `printf "%s" .Args.x`',
+    code: (_whole, before, after) => {
       const called = /\{\{-?\s*(?:(?:else\s+)?(?:if|with|range)\s+)?([A-Za-z]\w*\s[^(|{}]*)$/.exec(
         before,
       )?.[1]
@@ -84,7 +96,7 @@ const RULES: readonly Rule[] = [
 
 /**
  * Finds operators of other languages.
- * @param masked the action with blanks for what stands in quotes; offsets of the result are into it
+ * @param masked the action with blanks for quoted text; offsets of the result are into it
  * @param text the action as it is, for the hint
  */
 export function findOperators(masked: string, text: string): Operator[] {
@@ -102,52 +114,57 @@ export function findOperators(masked: string, text: string): Operator[] {
       return ' '.repeat(whole.length)
     })
   }
-  found.sort((a, b) => a.span.start - b.span.start)
-  const whole = wholeCure(text)
-  if (whole) return found.map((one) => (one.hint.startsWith('Write `') ? { ...one, hint: whole } : one))
+  found.sort((a, b) => a.at.start - b.at.start)
+  const whole = wholeAction(text)
+  if (whole) return found.map((one) => (one.code === undefined ? one : { ...one, code: whole }))
   return found.length > 1 ? found.map(withParentheses) : found
 }
 
 const ACTION = /^\{\{-?\s*((?:else\s+)?(?:if|with|range)\b|\$\w+\s*:?=(?!=))?(.*?)\s*(?:-?\}\})?$/s
 
 /** All of the action as Go writes it, where it can be read as operators between values. */
-function wholeCure(text: string): string | undefined {
+function wholeAction(text: string): string | undefined {
   const [, , inner = ''] = ACTION.exec(text) ?? []
   const choice = /^([^?:"'`]+)\?\s*([^?:\s]+)\s*:\s*([^?:\s]+)$/.exec(inner.trim())
   if (choice) {
-    const [, test, yes, no] = choice.map((one) => one.trim().replace(/^'(.*)'$/, '"$1"')) as string[]
-    return `Write \`{{if ${prefixed(test!) ?? test}}}{{${yes}}}{{else}}{{${no}}}{{end}}\``
+    const [, test, yes, no] = choice.map((one) => doubleQuoted(one.trim())) as string[]
+    return `\`{{if ${prefixed(test!) ?? test}}}{{${yes}}}{{else}}{{${no}}}{{end}}\``
   }
   const added = prefixed(inner)
-  if (added === undefined) return undefined
-  const printed = prefixed(inner, 'print')
-  return added === printed ? `Write \`${added}\`` : `Write \`${added}\` for numbers, \`${printed}\` for texts`
+  return added === undefined ? undefined : eitherSum(added, prefixed(inner, 'print')!)
+}
+
+function eitherSum(added: string, printed: string): string {
+  return added === printed ? `\`${added}\`` : `\`${added}\` for numbers, \`${printed}\` for strings`
 }
 
 /** Beside other operators, what stands next to `&&` or `||` is only a part of its side. */
 function withParentheses(one: Operator): Operator {
-  const name = /^Write `(and|or) /.exec(one.hint)?.[1]
-  return name ? { ...one, hint: `Write \`${name} (…) (…)\`, with each side in parentheses` } : one
+  const { name } = one
+  return name === 'and' || name === 'or'
+    ? { ...one, code: `\`${name} (…) (…)\`, with each side in parentheses` }
+    : one
 }
 
-function operator({ name, hint, cure }: Rule, whole: string, at: number, text: string): Operator {
-  const span = { start: at, end: at + whole.length }
-  const message = `\`${whole}\` is no operator of Go’s templates`
+function operator({ name, advice, code }: Rule, whole: string, start: number, text: string): Operator {
+  const end = start + whole.length
+  const found = { at: { start, end }, message: `\`${whole}\` is not an operator in Go templates`, name }
   if (name === undefined) {
-    const exact = cure?.(whole, text.slice(0, at), text.slice(span.end))
-    return { span, message, hint: exact ? `Write \`${exact}\`` : hint! }
+    const exact = code?.(whole, text.slice(0, start), text.slice(end))
+    return exact ? { ...found, code: `\`${exact}\`` } : { ...found, advice: advice! }
   }
-  const a = LEFT.exec(text.slice(0, at).trimEnd())?.[0] ?? 'a'
-  const b = (RIGHT.exec(text.slice(span.end).trimStart())?.[0] ?? 'b').replace(/^'(.*)'$/, '"$1"')
-  if (name === 'not') return { span, message, hint: `Write \`not ${b === 'b' ? 'a' : b}\`` }
+  const a = LEFT.exec(text.slice(0, start).trimEnd())?.[0] ?? 'a'
+  const b = doubleQuoted(RIGHT.exec(text.slice(end).trimStart())?.[0] ?? 'b')
+  if (name === 'not') return { ...found, code: `\`not ${b === 'b' ? 'a' : b}\`` }
+  if (name !== 'add') return { ...found, code: `\`${name} ${a} ${b}\`` }
   const isText = a.startsWith('"') || b.startsWith('"')
-  if (name === 'add') {
-    const cure = isText
-      ? `\`print ${a} ${b}\``
-      : `\`add ${a} ${b}\` for numbers, \`print ${a} ${b}\` for texts`
-    return { span, message, hint: `Write ${cure}` }
-  }
-  return { span, message, hint: `Write \`${name} ${a} ${b}\`` }
+  const printed = `print ${a} ${b}`
+  return { ...found, code: eitherSum(isText ? printed : `add ${a} ${b}`, printed) }
+}
+
+/** A string in single quotes is one in double quotes. */
+export function doubleQuoted(text: string): string {
+  return text.replace(/^'(.*)'$/, '"$1"')
 }
 
 /** `.Args.items[0].name`: a name becomes a field, anything else a key of `index`. */
@@ -159,9 +176,9 @@ function indexing(whole: string, brackets: string, at: number, text: string): Op
   for (const [, key, name] of segments)
     value = name === undefined ? keyed(value, key!.trim()) : member(value, name)
   return {
-    span: { start, end: start + brackets.length },
-    message: 'brackets do not index in Go’s templates',
-    hint: `Write \`${value}\``,
+    at: { start, end: start + brackets.length },
+    message: 'brackets do not index in Go templates',
+    code: `\`${value}\``,
     brackets: true,
   }
 }
@@ -174,7 +191,7 @@ function keyed(value: string, key: string): string {
   const name = /^(["'])([^"'\\]*)\1$/.exec(key)?.[2]
   const base = value.startsWith('index ') ? `(${value})` : value
   if (name !== undefined) return field(base, name)
-  // What stands bare is most likely the name itself: variables begin with `$`.
+  // A bare word is most likely the name itself: variables begin with `$`.
   if (/^[A-Za-z_]\w*$/.test(key)) return field(base, key)
   return `index ${base} ${key || '0'}`
 }

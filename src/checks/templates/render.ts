@@ -1,13 +1,15 @@
 import type { Env, Server } from '../../config/index.ts'
-import type { Finding } from '../../findings/index.ts'
+import type { Severity } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { type Node, RenderError, type Span, type Template, type Tree } from '../../template/index.ts'
+import { capital } from '../../text/index.ts'
 import { type JsonFault, jsonFault } from '../json-fault.ts'
 import { FLAVOURS, type Flavour, sampleArgs, sampleData, sampleRequest } from '../samples.ts'
 import type { Subject } from '../subjects.ts'
 import { neverFits } from './certain.ts'
-import type { Report } from './names.ts'
+import { hasBranches } from './nodes.ts'
 import { placeOf } from './place-of.ts'
+import type { TemplateReport, TemplateReporter } from './report.ts'
 import { namesOf } from './usage.ts'
 import { variations } from './variations.ts'
 import type { Ref } from './walk.ts'
@@ -25,15 +27,15 @@ export interface Rendering {
   json: boolean
 }
 
-/** Whether something at a place is told already. */
+/** Whether something at a place is reported already. */
 type Known = (span: Span) => boolean
 
 /**
  * Renders a template of a request with sample arguments: all of them, only those that every call has, and, where
  * the text must be JSON, what else calls may differ in. An error is what no call can make good: a type that never
- * fits, or a body that is not JSON. What only the content of the samples brings about is not told.
+ * fits, or a body that is not JSON. What only the content of the samples brings about is not reported.
  */
-export function checkRendering(rendering: Rendering, known: Known, report: Report): void {
+export function checkRendering(rendering: Rendering, known: Known, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const { args } = subject
   const Config = subject.servers[0] ? rendering.config(subject.servers[0]) : {}
@@ -46,7 +48,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Repor
   let flavour = FLAVOURS[0]
   let first = attempt(template, full(flavour))
   if (first.error && neverFits(first.error, tree, refs, args)) {
-    if (!known(first.error)) report('template-render', first.error, ...failure(first.error, true))
+    if (!known(first.error)) report(failure(first.error, 'every call'))
     return
   }
   for (let i = 1; first.error && i < FLAVOURS.length; i++) {
@@ -55,11 +57,11 @@ export function checkRendering(rendering: Rendering, known: Known, report: Repor
   }
   if (first.error) return
   const seen = new Set<string>()
-  const isSound = (text: string | undefined, what: string, severity: Finding['severity']): boolean => {
+  const isSound = (text: string | undefined, what: string, severity: Severity): boolean => {
     if (!rendering.json || text === undefined || text === '' || seen.has(text)) return true
     seen.add(text)
     const fault = jsonFault(text)
-    if (fault) tellFault(rendering, { text, fault, what, severity }, known, report)
+    if (fault) reportFault(rendering, { text, fault, what, severity }, known, report)
     return !fault
   }
   if (!isSound(first.text, 'with sample arguments', 'error')) return
@@ -68,12 +70,11 @@ export function checkRendering(rendering: Rendering, known: Known, report: Repor
   const second = attempt(template, least)
   if (second.error) {
     const { start, end } = second.error
-    // What the author's own `fail` says is meant to be said.
+    // The author's own `fail` is meant to fail.
     const isOwn = /\bfail\b/.test(subject.source.slice(start, end))
-    if (!isOwn && !known(second.error))
-      report('template-render', second.error, ...failure(second.error, false))
+    if (!isOwn && !known(second.error)) report(failure(second.error, 'some calls'))
   } else if (!isSound(second.text, 'with no optional arguments', 'error')) return
-  if (!rendering.json || !branches(tree)) return
+  if (!rendering.json || !hasBranches(tree)) return
   const { names, whole } = namesOf(refs, args)
   const read = whole ? new Set(args.schemas.keys()) : names
   let size = 0
@@ -99,7 +100,7 @@ const NO_REQUEST: JsonObject = { Headers: {}, Query: {}, Cookies: {}, Path: '/mc
  * Renders the template of an answer that is JSON with an answer that has whatever is read of it. Its commas do
  * not depend on data unless it has branches.
  */
-export function checkAnswer(rendering: Rendering, known: Known, report: Report): void {
+export function checkAnswer(rendering: Rendering, known: Known, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const Data = sampleData(
     refs.filter(({ path }) => path[0] === 'Response' && path[1] === 'Data').map(({ path }) => path.slice(2)),
@@ -112,8 +113,8 @@ export function checkAnswer(rendering: Rendering, known: Known, report: Report):
   })
   const fault = text === undefined || text === '' ? undefined : jsonFault(text)
   if (!fault) return
-  const severity = fault.ofCommas && !branches(tree) ? 'error' : 'warning'
-  tellFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, known, report)
+  const severity = fault.comma && !hasBranches(tree) ? 'error' : 'warning'
+  reportFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, known, report)
 }
 
 function attempt(template: Template, root: object): { text?: string | undefined; error?: RenderError } {
@@ -125,43 +126,44 @@ function attempt(template: Template, root: object): { text?: string | undefined;
   }
 }
 
-function branches({ root, definitions }: Tree): boolean {
-  const within = (list: readonly Node[]) => list.some((node) => 'list' in node)
-  return within(root) || [...definitions.values()].some(within)
-}
-
 interface Broken {
   text: string
   fault: JsonFault
   what: string
-  severity: Finding['severity']
+  severity: Severity
 }
 
-function tellFault(
+function reportFault(
   { tree, subject }: Rendering,
   { text, fault, what, severity }: Broken,
   known: Known,
-  report: Report,
+  report: TemplateReporter,
 ): void {
   const span = placeOf(tree, text, fault.offset) ?? { start: 0, end: subject.source.length }
   if (known({ start: span.start - 1, end: span.end + 1 })) return
-  const message = `${what} the body is not JSON: ${fault.message}`
-  const cure = (fault.ofCommas && ofBranches(tree, subject.source, span, fault)) || fault.cure
-  report('template-body', span, message, `${cure}; the body is \`${excerpt(text, fault.offset)}\``, {
+  const hint = (fault.comma && commaHint(tree, subject.source, span, fault.comma)) || fault.hint
+  report({
+    code: 'template-body',
+    at: span,
+    message: `${what} the body is not JSON: ${fault.message}`,
+    hint: `${hint}; the body is \`${excerpt(text, fault.offset)}\``,
     severity,
   })
 }
 
-/** How to mend a comma that is right in one branch or round and wrong in another; undefined where it is plain. */
-function ofBranches(tree: Tree, source: string, { start }: Span, { cure }: JsonFault): string | undefined {
+/** How to fix a comma that is right in one branch or round and wrong in another; undefined where it is plain. */
+function commaHint(
+  tree: Tree,
+  source: string,
+  { start }: Span,
+  comma: 'missing' | 'extra',
+): string | undefined {
   const range = rangeAround(tree.root, source, start)
   const separate = `Begin each item with its comma: \`{{range $i, $item := ${range}}}{{if $i}}, {{end}}…{{end}}\``
-  const before = source.slice(0, start).trimEnd()
-  if (cure.startsWith('Write'))
-    return range !== undefined && source.startsWith('{{', start) ? separate : undefined
-  if (!branches(tree) || before.endsWith(',')) return undefined
+  if (comma === 'missing') return range !== undefined && source.startsWith('{{', start) ? separate : undefined
+  if (!hasBranches(tree) || source.slice(0, start).trimEnd().endsWith(',')) return undefined
   if (range !== undefined) return separate
-  return 'Let each optional member begin with its comma, behind a member that is always there'
+  return 'Let each optional member begin with its comma, after a member that is always there'
 }
 
 /** What the `range` goes through that a place is in, or just behind. */
@@ -179,17 +181,24 @@ function rangeAround(list: readonly Node[], source: string, at: number): string 
   return undefined
 }
 
-type Failure = [message: string, hint: string | undefined, more: { severity?: 'warning' }]
-
-/** That a call without an optional argument fails is a doubt; that every call fails is an error. */
-function failure({ message, hint }: RenderError, all: boolean): Failure {
-  const cure = hint && hint[0]!.toUpperCase() + hint.slice(1)
-  if (all) return [`rendering fails with sample arguments: ${message}`, cure, {}]
-  return [
-    `rendering fails when a call gives neither optional arguments nor headers: ${message}`,
-    cure ?? 'Guard it with `{{if …}}`',
-    { severity: 'warning' },
-  ]
+/** That some calls fail, such as those without an optional argument, is a doubt; that every call fails is an error. */
+function failure(
+  { message, hint, start, end }: RenderError,
+  who: 'every call' | 'some calls',
+): TemplateReport {
+  const found = { code: 'template-render', at: { start, end } } as const
+  if (who === 'every call')
+    return {
+      ...found,
+      message: `rendering fails with sample arguments: ${message}`,
+      hint: hint && capital(hint),
+    }
+  return {
+    ...found,
+    message: `rendering fails for a call with neither optional arguments nor headers: ${message}`,
+    hint: hint ? capital(hint) : 'Guard it with `{{if …}}`',
+    severity: 'warning',
+  }
 }
 
 /** The line around an offset, white space drawn together. */

@@ -2,22 +2,24 @@ import type { Env, Server } from '../../config/index.ts'
 import type { Finding } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
 import { isJsonFrame, type Memo, type Span, type TemplateError } from '../../template/index.ts'
+import { capital } from '../../text/index.ts'
 import { jsonFault } from '../json-fault.ts'
 import type { Args, Subject } from '../subjects.ts'
 import { checkValue } from './body.ts'
-import { checkBroken, tellSyntax } from './broken.ts'
+import { checkBroken, reportSyntax } from './broken.ts'
 import { checkCommands } from './commands.ts'
-import { nearestKeyword } from './keywords.ts'
 import { checkLiteralText } from './literal.ts'
-import { checkRef, type Report } from './names.ts'
+import { checkRef } from './names.ts'
 import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
+import type { TemplateReporter } from './report.ts'
 import { type Ref, walk } from './walk.ts'
+import { nearestKeyword } from './words.ts'
 
 /** More findings of one template help nobody. */
 const MAX_FINDINGS = 100
 
-/** Whether something is told already at a place, findings of one code apart. */
+/** Whether something is reported already at a place, findings of one code apart. */
 type Known = (span: Span, ...except: Finding['code'][]) => boolean
 
 export interface Context {
@@ -30,7 +32,7 @@ export interface Context {
  * Looks at one template from every side: syntax, names, the values of a body, what rendering it gives.
  * @returns every reference below the root that it makes
  */
-export function checkTemplate(subject: Subject, context: Context, report: Report): Ref[] {
+export function checkTemplate(subject: Subject, context: Context, report: TemplateReporter): Ref[] {
   const { memo } = context
   const { source, place, phase, args, servers } = subject
   // All that the judgement depends on, the place in the file and what `.Config` holds apart.
@@ -39,9 +41,9 @@ export function checkTemplate(subject: Subject, context: Context, report: Report
   const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey)
   if (known) return known
   let sound = true
-  const refs = checkAfresh(subject, context, (...told) => {
+  const refs = checkUnknown(subject, context, (one) => {
     sound = false
-    report(...told)
+    report(one)
   })
   if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey : key, refs)
   return refs
@@ -60,7 +62,7 @@ function writeConfig({ config }: Server): string {
   return stringify(config)
 }
 
-function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] {
+function checkUnknown(subject: Subject, context: Context, report: TemplateReporter): Ref[] {
   const { source, place } = subject
   const { memo } = context
   if (!source.includes('{{')) {
@@ -71,12 +73,13 @@ function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] 
   }
   const told: (Span & { code: Finding['code'] })[] = []
   const places = new Set<string>()
-  const tell: Report = (code, span, message, hint, more = {}) => {
-    const place = `${span.start} ${span.end}`
+  const tell: TemplateReporter = (one) => {
+    const { code, at } = one
+    const place = `${at.start} ${at.end}`
     if (told.length >= MAX_FINDINGS || (places.has(place) && code !== 'template-raw')) return
     places.add(place)
-    told.push({ code, start: span.start, end: span.end })
-    report(code, span, message, hint, more)
+    told.push({ code, start: at.start, end: at.end })
+    report(one)
   }
   const known: Known = ({ start, end }, ...except) =>
     told.some((one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end)
@@ -84,16 +87,16 @@ function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] 
   const { source: sound, tree, broken, unclosed } = recover(source, memo)
   const refs = broken.flatMap((action) => checkBroken(action, subject, tell))
   for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, tell)
-  // `{{endif}}` and `{{ennd}}` are told as such.
+  // `{{endif}}` and `{{ennd}}` are reported as such.
   const closers = broken.filter(({ start, end }) => isCloser(source.slice(start, end))).length
   for (const { start, end } of unclosed.slice(closers)) {
     const word = /^\{\{-?\s*(\w+)/.exec(source.slice(start, end))?.[1] ?? 'block'
-    tell(
-      'template-block',
-      { start, end },
-      `this \`{{${word}}}\` is never closed`,
-      'Add `{{end}}` where it ends',
-    )
+    tell({
+      code: 'template-block',
+      at: { start, end },
+      message: `this \`{{${word}}}\` is never closed`,
+      hint: 'Add `{{end}}` where it ends',
+    })
   }
   checkCommands(tree, sound, subject.args, tell)
   const json = place === 'json' || (place === 'auto' && isJsonFrame(tree))
@@ -118,8 +121,8 @@ function checkAfresh(subject: Subject, context: Context, report: Report): Ref[] 
   // What `raw` may do elsewhere, it may not do to the host.
   if (place === 'url' && raws.length > 0)
     for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
-      if (error.kind === 'context') tellCompile(error, subject, known, tell)
-  for (const error of errors) if (!inside(error, broken)) tellCompile(error, subject, known, tell)
+      if (error.kind === 'context') reportCompile(error, subject, known, tell)
+  for (const error of errors) if (!inside(error, broken)) reportCompile(error, subject, known, tell)
   if (!template || broken.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
   if (subject.phase === 'request' || subject.phase === 'prompt')
@@ -147,42 +150,47 @@ function inside({ start }: Span, broken: readonly Span[]): boolean {
   return broken.some((action) => action.start <= start && start < action.end)
 }
 
-function checkRaw({ place }: Subject, span: Span, report: Report): void {
+function checkRaw({ place }: Subject, at: Span, report: TemplateReporter) {
   const where =
     { json: 'the JSON', url: 'the URL', form: 'the form', header: 'the header' }[place as string] ??
     'the text'
-  report(
-    'template-raw',
-    span,
-    `\`raw\` writes the value without escaping: it can break ${where}`,
-    'Remove `raw`',
-  )
+  report({
+    code: 'template-raw',
+    at,
+    message: `\`raw\` writes the value without escaping: it can break ${where}`,
+    hint: 'Remove `raw`',
+  })
 }
 
-function tellCompile(error: TemplateError, { place }: Subject, known: Known, report: Report): void {
-  if (error.kind === 'env') {
-    const name = /\b[A-Za-z_]\w*(?= is not set)/.exec(error.message)?.[0]
-    const hint = name
-      ? `Set it, or give a default: \`{{env "${name}" "default"}}\``
-      : 'Write the name of the variable in quotes'
-    report('env-unset', error, error.message, hint)
-  } else if (error.kind === 'context' && place === 'url') {
+function reportCompile(error: TemplateError, { place }: Subject, known: Known, report: TemplateReporter) {
+  const { kind, message } = error
+  const at = { start: error.start, end: error.end }
+  const hint = error.hint && capital(error.hint)
+  if (kind === 'env') report({ code: 'env-unset', at, message, hint })
+  else if (kind === 'context' && place === 'url') {
     // An undeclared argument is a mistake of its own; a misspelt `.Config` is the only one.
-    if (known(error, 'template-argument', 'template-raw')) return
-    const hint = 'Write the host into the endpoint or into `config`, with a `/` before the argument'
-    report('template-host', error, 'a value from outside decides scheme, host or port of the URL', hint)
+    if (!known(error, 'template-argument', 'template-raw'))
+      report({
+        code: 'template-host',
+        at,
+        message: 'a value from outside decides scheme, host or port of the URL',
+        hint: 'Write the host into the endpoint or into `config`, with a `/` before the argument',
+      })
   } else if (known(error)) return
-  else if (error.kind === 'context') {
-    const { message, hint } = error
-    report('template-context', error, message, hint && hint[0]!.toUpperCase() + hint.slice(1))
-  } else tellSyntax(error, report)
+  else if (kind === 'context') report({ code: 'template-context', at, message, hint })
+  else reportSyntax(error, report)
 }
 
 /** A body without any action. */
-function checkLiteral(source: string, report: Report): void {
+function checkLiteral(source: string, report: TemplateReporter) {
   if (source.trim() === '') return
   const fault = jsonFault(source)
   if (!fault) return
   const start = Math.min(fault.offset, source.length - 1)
-  report('template-body', { start, end: start + 1 }, `the body is not JSON: ${fault.message}`, fault.cure)
+  report({
+    code: 'template-body',
+    at: { start, end: start + 1 },
+    message: `the body is not JSON: ${fault.message}`,
+    hint: fault.hint,
+  })
 }

@@ -1,12 +1,9 @@
-import type { Path } from '../../config/index.ts'
-import type { Finding } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { nearest } from '../../text/index.ts'
 import type { Args, ToolSubjects } from '../subjects.ts'
 import { field, ROOTS } from './names.ts'
+import type { PathReporter } from './report.ts'
 import type { Ref } from './walk.ts'
-
-export type ReportAt = (code: Finding['code'], path: Path, message: string, hint: string) => void
 
 /** The references of one template, by the key of the tool that holds it. */
 export interface Used {
@@ -18,7 +15,7 @@ export interface Used {
 export function checkUsage(
   { tool, path, args }: ToolSubjects,
   used: readonly Used[],
-  report: ReportAt,
+  report: PathReporter,
 ): void {
   const { names, whole } = namesOf(
     used.flatMap(({ refs }) => refs),
@@ -26,42 +23,44 @@ export function checkUsage(
   )
   const endpoint = namesOf(used.find(({ key }) => key === 'endpoint')?.refs ?? [], args)
   const isForm = tool.args.some(({ position }) => position === 'form-data')
-  // A name that is told as undeclared is most likely one of those that nothing uses: one mistake, one finding.
+  // A name that is reported as undeclared most likely means one of those that nothing uses: one mistake, one finding.
   const undeclared = (among: ReadonlySet<string>) => [...among].filter((name) => !args.schemas.has(name))
   const misspelt = new Set(undeclared(names).map((name) => nearest(name, args.schemas.keys())))
   let excused = undeclared(endpoint.names).length
   for (const [i, { name, position }] of tool.args.entries()) {
+    const own = [...path, 'args', i, 'name']
     if (position === 'path') {
       if (endpoint.names.has(name) || endpoint.whole || excused-- > 0) continue
-      report(
-        'template-path',
-        [...path, 'args', i, 'name'],
-        `the endpoint does not hold the path argument \`${name}\``,
-        pathHint(tool.endpoint, name),
-      )
+      const message = `the endpoint does not contain the path argument \`${name}\``
+      report({ code: 'template-path', path: own, message, hint: pathHint(tool.endpoint, name) })
       continue
     }
     if (position !== 'body' || names.has(name) || whole || misspelt.has(name)) continue
     if (!isForm && tool.requestBody === undefined) continue
-    const message = `nothing uses the argument \`${name}\``
-    const hint = isForm
-      ? 'Give it the position `form-data`: a body argument is not sent with form-data arguments'
-      : `Write \`{{${field('.Args', name)}}}\` into \`requestBody\`, or remove the argument`
-    report('template-unused', [...path, 'args', i, 'name'], message, hint)
+    report({
+      code: 'template-unused',
+      path: own,
+      message: unused(name),
+      hint: isForm
+        ? 'Give it the position `form-data`: a body argument is not sent with form-data arguments'
+        : `Write \`{{${field('.Args', name)}}}\` into \`requestBody\`, or remove the argument`,
+    })
   }
   const properties = tool.inputSchema?.properties
   if (!isObject(properties) || whole) return
   const declared = new Set(tool.args.map(({ name }) => name))
-  for (const name of Object.keys(properties)) {
-    if (declared.has(name) || names.has(name)) continue
-    const hint = 'Use it in a template, or declare it under `args` with a position'
-    report(
-      'template-unused',
-      [...path, 'inputSchema', 'properties', name],
-      `nothing uses the argument \`${name}\``,
-      hint,
-    )
-  }
+  for (const name of Object.keys(properties))
+    if (!declared.has(name) && !names.has(name))
+      report({
+        code: 'template-unused',
+        path: [...path, 'inputSchema', 'properties', name],
+        message: unused(name),
+        hint: 'Use it in a template, or declare it under `args` with a position',
+      })
+}
+
+export function unused(name: string): string {
+  return `nothing uses the argument \`${name}\``
 }
 
 /** The arguments that are read by name; `whole` when all of them may be. */
@@ -76,7 +75,7 @@ export function namesOf(refs: readonly Ref[], args: Args): { names: Set<string>;
   return { names, whole }
 }
 
-/** `.Args`, or what is told to be a misspelt one. */
+/** `.Args`, or a name that is reported as a misspelt one. */
 function isArgs(root: string): boolean {
   if (ROOTS.includes(root)) return root === 'Args'
   return root.toLowerCase() === 'args' || nearest(root, ROOTS) === 'Args'

@@ -1,80 +1,88 @@
+import { suggest } from '../../findings/index.ts'
 import { functionNames, type Span } from '../../template/index.ts'
-import { nearest, oneEditAway } from '../../text/index.ts'
+import { nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
-import { KEYWORDS } from './keywords.ts'
-import { meantBy, type Report } from './names.ts'
+import { meantBy } from './names.ts'
+import type { TemplateReporter } from './report.ts'
 
-const FOREIGN: Record<string, string> = {
-  null: 'Write `nil`',
-  None: 'Write `nil`',
-  undefined: 'Write `nil`',
-  True: 'Write `true`',
-  False: 'Write `false`',
-  for: 'Write `{{range .Args.items}}…{{end}}`',
-  foreach: 'Write `{{range .Args.items}}…{{end}}`',
-  each: 'Write `{{range .Args.items}}…{{end}}`',
-  unless: 'Write `{{if not …}}`',
-  elif: 'Write `{{else if …}}`',
-  elseif: 'Write `{{else if …}}`',
-  elsif: 'Write `{{else if …}}`',
-  endif: 'Write `{{end}}`',
-  endfor: 'Write `{{end}}`',
+/** Keywords that stand alone in their action, and those that something follows. */
+const ALONE = ['end', 'else', 'break', 'continue']
+const LEADING = ['if', 'else', 'range', 'with', 'define', 'template', 'block']
+export const KEYWORDS = [...new Set([...ALONE, ...LEADING])]
+
+/**
+ * The keyword that the first word of an action most likely means.
+ * @param action with its braces
+ */
+export function nearestKeyword(word: string, action: string): string | undefined {
+  if (word.length < 2 || !new RegExp(`^\\{\\{-?\\s*${word}(?![\\w.])`).test(action)) return undefined
+  const alone = new RegExp(`^\\{\\{-?\\s*${word}\\s*-?\\}\\}`).test(action)
+  return nearest(word, alone ? ALONE : LEADING)
 }
 
-/** With the value of the action, where there is one. */
+/** What to write for words of other languages; `_` is the value of the action. */
+const FOREIGN: Record<string, string> = {
+  null: 'nil',
+  None: 'nil',
+  undefined: 'nil',
+  True: 'true',
+  False: 'false',
+  for: '{{range _}}…{{end}}',
+  foreach: '{{range _}}…{{end}}',
+  each: '{{range _}}…{{end}}',
+  unless: '{{if not _}}',
+  elif: '{{else if _}}',
+  elseif: '{{else if _}}',
+  elsif: '{{else if _}}',
+  endif: '{{end}}',
+  endfor: '{{end}}',
+}
+
 function foreign(word: string, behind: string): string | undefined {
-  const hint = FOREIGN[word]
+  if (!Object.hasOwn(FOREIGN, word)) return undefined
   const value = /(?<![\w.$])([.$][\w.]*)\s*-?\}\}$/.exec(behind)?.[1]
-  return value
-    ? hint?.replace(/\.Args\.items\}\}…\{\{end\}\}|…(?=\}\})/, (part) =>
-        part === '…' ? value : `${value}}}…{{end}}`,
-      )
-    : hint
+  const form = FOREIGN[word]!
+  return `Write \`${form.replace('_', value ?? (form.includes('range') ? '.Args.items' : '…'))}\``
 }
 
 /**
- * A bare word that is no function: a root without its dot, an argument, or a misspelt function or keyword.
+ * A bare word that is not a function: a root without its dot, an argument, or a misspelt function or keyword.
  * @param keyword the keyword that it may be, where one may stand
  * @param behind the rest of the action
  */
 export function unknownWord(
   word: string,
   rest: string,
-  span: Span,
+  at: Span,
   subject: Subject,
-  report: Report,
+  report: TemplateReporter,
   keyword?: string,
   behind = '',
-): void {
+) {
   const roots = Object.keys(subject.roots)
   const root = roots.find((one) => one.toLowerCase() === word.toLowerCase()) ?? (rest && nearest(word, roots))
-  if (root) {
-    const fix = word === root ? `.${root}` : undefined
-    report(
-      'template-root',
-      span,
-      `\`${word}\` is not a value`,
-      `Did you mean \`.${root}${rest}\`?`,
-      fix ? { fix } : {},
-    )
-    return
-  }
-  const meant = meantBy(word, subject)
-  if (meant) {
-    report('template-root', span, `\`${word}\` is not a value`, `Did you mean \`${meant}${rest}\`?`)
-    return
-  }
-  if (keyword !== undefined && !FOREIGN[word]) {
-    const sure = oneEditAway(word, [...functionNames, ...KEYWORDS]) === keyword
-    report('template-function', span, `there is no function \`${word}\``, `Did you mean \`${keyword}\`?`, {
-      ...(sure && { fix: keyword }),
+  const meant = root ? `.${root}` : meantBy(word, subject)
+  if (meant)
+    return report({
+      code: 'template-root',
+      at,
+      message: `\`${word}\` is not a value`,
+      suggestion: meant + rest,
+      ...(word === root && { fix: meant }),
     })
-    return
-  }
-  const close = nearest(word, functionNames)
-  const hint =
-    foreign(word, behind) ??
-    (close ? `Did you mean \`${close}\`?` : 'A field begins with a dot, a text stands in double quotes')
-  const fix = FOREIGN[word] ? undefined : oneEditAway(word, functionNames)
-  report('template-function', span, `there is no function \`${word}\``, hint, fix ? { fix } : {})
+  const message = `there is no function \`${word}\``
+  const hint = foreign(word, behind)
+  if (hint !== undefined) return report({ code: 'template-function', at, message, hint })
+  const names = keyword === undefined ? functionNames : [...functionNames, ...KEYWORDS]
+  const { suggestion, fix } = suggest(word, names)
+  const sure = keyword === undefined || fix?.now === keyword ? fix?.now : undefined
+  report({
+    code: 'template-function',
+    at,
+    message,
+    ...((keyword ?? suggestion) === undefined
+      ? { hint: 'A field begins with a dot, a string is in double quotes' }
+      : { suggestion: keyword ?? suggestion! }),
+    fix: sure,
+  })
 }
