@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { Fault } from '../../src/mcp/index.ts'
-import { createSeveral } from '../../src/upstream/aggregate/several.ts'
+import { Aggregate } from '../../src/upstream/aggregate/several.ts'
 import { canonical } from '../../src/upstream/bridge/meta.ts'
 import { encodeHeader } from '../../src/upstream/bridge/modern-http.ts'
 import { PendingInput } from '../../src/upstream/bridge/pending-input.ts'
@@ -114,7 +114,7 @@ test('pages of several servers go on where each stopped', async () => {
     '2q': [['d']],
   }
   const parties = ['x', 'x__y', 'z'].map((name) => ({ name, filter: undefined, capabilities: { tools: {} } }))
-  const several = createSeveral(parties, () => {})
+  const several = new Aggregate(parties, () => {})
   const ask = async (i: number, _method: string, { cursor = '' }: { cursor?: unknown }) => {
     const [names, nextCursor] = pages[`${i}${cursor}`] as [string[], string?]
     return { result: { tools: names.map((name) => ({ name })), ...(nextCursor && { nextCursor }) } }

@@ -4,11 +4,11 @@ import { omit } from '../bridge/meta.ts'
 import type { Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 
-/** What several servers behind one prefix have in common, whatever carries their messages. */
-export interface Party {
+/** One of several servers behind one prefix, whatever carries its messages. */
+export interface AggregatedServer {
   name: string
   filter: ToolFilter | undefined
-  /** What the server can do; undefined while it is down. */
+  /** Undefined while the server is down. */
   capabilities: JsonObject | undefined
 }
 
@@ -32,29 +32,59 @@ const SEPARATOR = '__'
 /** Resources of which it is remembered whose they are. */
 const MAX_OWNERS = 10_000
 
-export interface Several {
-  decide(request: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome>
-  /** The response of a server to what `decide` sent it, as the client is to see it. */
-  shown(i: number, method: string, raw: JsonObject): JsonObject
-}
-
-/** @param onClash hears of a resource that two servers have; the first one's is served */
-export function createSeveral(
-  parties: readonly Party[],
-  onClash: (uri: string, server: string) => void,
-): Several {
+/** Several servers as one: which of them gets a request, or what they answer together. */
+export class Aggregate {
   /** Whose a resource is, learnt from lists. */
-  const owners = new Map<string, number>()
-  function learn(uri: string, owner: number): void {
-    owners.set(uri, owner)
-    // Of what is forgotten each server is asked.
-    if (owners.size > MAX_OWNERS) owners.delete(owners.keys().next().value as string)
+  readonly #owners = new Map<string, number>()
+
+  /** @param onClash hears of a resource that two servers have; the first one's is served */
+  constructor(
+    private readonly servers: readonly AggregatedServer[],
+    private readonly onClash: (uri: string, server: string) => void,
+  ) {}
+
+  async decide({ method, params }: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome> {
+    if (Object.hasOwn(LISTS, method)) return this.#list(method, params, ask)
+    if (method === 'tools/call' || method === 'prompts/get') return this.#byName(method, params)
+    if (method === 'completion/complete' && isObject(params.ref)) {
+      const { ref } = params
+      if (ref.type !== 'ref/prompt') return this.#byUri(ref.uri, method, params, ask)
+      const found = this.#split(String(ref.name))
+      if (!found) return { error: { code: INVALID_PARAMS, message: `Unknown prompt: ${ref.name}` } }
+      return { to: found.to, params: { ...params, ref: { ...ref, name: found.own } } }
+    }
+    if (/^resources\/(?:read|subscribe|unsubscribe)$/.test(method))
+      return this.#byUri(params.uri, method, params, ask)
+    if (method === 'logging/setLevel') {
+      await Promise.all(this.#able('logging').map((i) => ask(i, method, params)))
+      return { result: {} }
+    }
+    return this.#first([...this.servers.keys()], method, params, ask)
   }
 
-  function split(name: string): { to: number; own: string } | undefined {
+  /** The response of a server to what `decide` sent it, as the client is to see it. */
+  shown(i: number, method: string, raw: JsonObject): JsonObject {
+    const { filter } = this.servers[i] as AggregatedServer
+    if (!filter) return raw
+    return parse(filter.response(method, { kind: 'response', id: null, raw }, stringify(raw))) as JsonObject
+  }
+
+  /** The server whose tool or prompt it is, by its name. */
+  #byName(method: 'tools/call' | 'prompts/get', params: JsonObject): Outcome {
+    const kind = method === 'tools/call' ? 'tool' : 'prompt'
+    const name = String(params.name)
+    const found = this.#split(name)
+    const filter = found && kind === 'tool' ? this.servers[found.to]?.filter : undefined
+    const own = found && (filter ? filter.ownName(found.own) : found.own)
+    if (!found || own === undefined)
+      return { error: { code: INVALID_PARAMS, message: `Unknown ${kind}: ${name.slice(0, 80)}` } }
+    return { to: found.to, params: { ...params, name: own } }
+  }
+
+  #split(name: string): { to: number; own: string } | undefined {
     // The longest name counts, as a server's name may begin with another's.
     let best: { to: number; own: string } | undefined
-    for (const [to, { name: server }] of parties.entries()) {
+    for (const [to, { name: server }] of this.servers.entries()) {
       if (!name.startsWith(server + SEPARATOR)) continue
       const own = name.slice(server.length + SEPARATOR.length)
       if (!best || own.length < best.own.length) best = { to, own }
@@ -62,11 +92,11 @@ export function createSeveral(
     return best
   }
 
-  async function list(method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
+  async #list(method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
     const { key, capability } = LISTS[method] as { key: string; capability: string }
-    const wanted = cursorsOf(params.cursor, parties.length)
+    const wanted = cursorsOf(params.cursor, this.servers.length)
     if (!wanted) return { error: { code: INVALID_PARAMS, message: 'Invalid cursor' } }
-    const able = wanted.filter(([i]) => isObject(parties[i]?.capabilities?.[capability]))
+    const able = wanted.filter(([i]) => isObject(this.servers[i]?.capabilities?.[capability]))
     const pages = await Promise.all(
       able.map(async ([i, cursor]) => {
         const own = omit(params, 'cursor')
@@ -82,38 +112,39 @@ export function createSeveral(
       // A server that is down hides what is its own, and nothing else.
       if (!result || !Array.isArray(result[key])) continue
       rest = { ...omit(result, key, 'nextCursor'), ...rest }
-      for (const item of result[key]) items.push(...show(i, key, item))
+      for (const item of result[key]) items.push(...this.#show(i, key, item))
       if (typeof result.nextCursor === 'string') next.push([i, result.nextCursor])
     }
     const nextCursor = next.length && { nextCursor: Buffer.from(JSON.stringify(next)).toString('base64url') }
     return { result: { ...rest, [key]: items, ...nextCursor } }
   }
 
-  function show(i: number, key: string, item: Json): Json[] {
+  #show(i: number, key: string, item: Json): Json[] {
     if (!isObject(item)) return []
-    const { name } = parties[i] as Party
+    const { name } = this.servers[i] as AggregatedServer
     if (key === 'tools' || key === 'prompts') return [{ ...item, name: `${name}${SEPARATOR}${item.name}` }]
     const uri = String(item.uri ?? item.uriTemplate)
-    const owner = owners.get(uri) ?? i
-    learn(uri, owner)
+    const owner = this.#owners.get(uri) ?? i
+    this.#learn(uri, owner)
     if (owner === i) return [item]
-    onClash(uri, name)
+    this.onClash(uri, name)
     return []
   }
 
+  #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> | Outcome {
+    const owner = typeof uri === 'string' ? this.#owners.get(uri) : undefined
+    if (owner !== undefined) return { to: owner, params }
+    return this.#first(this.#able('resources'), method, params, ask)
+  }
+
   /** Asks one after the other until one knows what is asked for. */
-  async function first(
-    candidates: number[],
-    method: string,
-    params: JsonObject,
-    ask: AskServer,
-  ): Promise<Outcome> {
+  async #first(candidates: number[], method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
     let last: RpcError = { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
     for (const i of candidates) {
       const raw = await ask(i, method, params)
       if (!raw || raw instanceof Fault) continue
       if (isObject(raw.result)) {
-        if (typeof params.uri === 'string') learn(params.uri, i)
+        if (typeof params.uri === 'string') this.#learn(params.uri, i)
         return { result: raw.result }
       }
       if (isObject(raw.error)) last = raw.error as unknown as RpcError
@@ -121,52 +152,14 @@ export function createSeveral(
     return { error: last }
   }
 
-  function byUri(
-    uri: unknown,
-    method: string,
-    params: JsonObject,
-    ask: AskServer,
-  ): Promise<Outcome> | Outcome {
-    const owner = typeof uri === 'string' ? owners.get(uri) : undefined
-    if (owner !== undefined) return { to: owner, params }
-    const able = [...parties.keys()].filter((i) => isObject(parties[i]?.capabilities?.resources))
-    return first(able, method, params, ask)
+  #able(capability: string): number[] {
+    return [...this.servers.keys()].filter((i) => isObject(this.servers[i]?.capabilities?.[capability]))
   }
 
-  return {
-    async decide({ method, params }, ask) {
-      if (Object.hasOwn(LISTS, method)) return list(method, params, ask)
-      if (method === 'tools/call' || method === 'prompts/get') {
-        const kind = method === 'tools/call' ? 'tool' : 'prompt'
-        const name = String(params.name)
-        const found = split(name)
-        const unknown = { error: { code: INVALID_PARAMS, message: `Unknown ${kind}: ${name.slice(0, 80)}` } }
-        if (!found) return unknown
-        const { filter } = parties[found.to] as Party
-        const own = kind === 'tool' && filter ? filter.ownName(found.own) : found.own
-        return own === undefined ? unknown : { to: found.to, params: { ...params, name: own } }
-      }
-      if (method === 'completion/complete' && isObject(params.ref)) {
-        const { ref } = params
-        if (ref.type !== 'ref/prompt') return byUri(ref.uri, method, params, ask)
-        const found = split(String(ref.name))
-        if (!found) return { error: { code: INVALID_PARAMS, message: `Unknown prompt: ${ref.name}` } }
-        return { to: found.to, params: { ...params, ref: { ...ref, name: found.own } } }
-      }
-      if (/^resources\/(?:read|subscribe|unsubscribe)$/.test(method))
-        return byUri(params.uri, method, params, ask)
-      if (method === 'logging/setLevel') {
-        const able = [...parties.keys()].filter((i) => parties[i]?.capabilities?.logging)
-        await Promise.all(able.map((i) => ask(i, method, params)))
-        return { result: {} }
-      }
-      return first([...parties.keys()], method, params, ask)
-    },
-    shown(i, method, raw) {
-      const { filter } = parties[i] as Party
-      if (!filter) return raw
-      return parse(filter.response(method, { kind: 'response', id: null, raw }, stringify(raw))) as JsonObject
-    },
+  #learn(uri: string, owner: number): void {
+    this.#owners.set(uri, owner)
+    // When a resource was forgotten, each server is asked.
+    if (this.#owners.size > MAX_OWNERS) this.#owners.delete(this.#owners.keys().next().value as string)
   }
 }
 
@@ -189,10 +182,10 @@ function cursorsOf(cursor: Json | undefined, count: number): [number, string | n
   }
 }
 
-/** What all of them can do together. */
-export function mergeCapabilities(all: readonly (JsonObject | undefined)[]): JsonObject {
+/** The capabilities of all servers together. */
+export function mergeCapabilities(all: readonly Pick<AggregatedServer, 'capabilities'>[]): JsonObject {
   const merged: JsonObject = {}
-  for (const capabilities of all)
+  for (const { capabilities } of all)
     for (const [key, value] of Object.entries(capabilities ?? {})) {
       const before = merged[key]
       merged[key] = isObject(before) && isObject(value) ? mergeFlags(before, value) : value

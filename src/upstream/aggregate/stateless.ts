@@ -11,7 +11,7 @@ import {
 } from '../bridge/meta.ts'
 import type { Resolved } from '../definition.ts'
 import type { ToolFilter } from '../tools.ts'
-import { createSeveral, mergeCapabilities, mergeInstructions, type Party } from './several.ts'
+import { Aggregate, type AggregatedServer, mergeCapabilities, mergeInstructions } from './several.ts'
 
 /** One of the servers for one caller. */
 export interface StatelessBranch {
@@ -59,7 +59,7 @@ export function severalStateless(
 
   async function parties(
     call: StatelessCall,
-  ): Promise<{ parties: Party[]; found: (JsonObject | undefined)[] }> {
+  ): Promise<{ parties: AggregatedServer[]; found: (JsonObject | undefined)[] }> {
     // Whose a call is, its name tells; only lists need to know what each can do.
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await discover(call)
@@ -72,7 +72,10 @@ export function severalStateless(
     }
   }
 
-  async function listen(call: StatelessCall, all: Party[]): Promise<JsonObject | Fault | undefined> {
+  async function listen(
+    call: StatelessCall,
+    all: AggregatedServer[],
+  ): Promise<JsonObject | Fault | undefined> {
     const { id, params } = call.message
     const granted: JsonObject = {}
     const uris = new Set<Json>()
@@ -116,7 +119,7 @@ export function severalStateless(
     async paramHeaders(tool, call) {
       const { parties: all } = await parties(call)
       const asked = { method: 'tools/call', params: { name: tool } }
-      const outcome = await createSeveral(all, onClash).decide(asked, () => Promise.resolve(undefined))
+      const outcome = await new Aggregate(all, onClash).decide(asked, () => Promise.resolve(undefined))
       const to = 'to' in outcome ? branches[outcome.to] : undefined
       if (!to || !('to' in outcome) || to.server instanceof Fault) return []
       return to.server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
@@ -133,7 +136,7 @@ export function severalStateless(
         const result = {
           resultType: 'complete',
           supportedVersions: [...STATELESS_REVISIONS],
-          capabilities: mergeCapabilities(all.map(({ capabilities }) => capabilities)),
+          capabilities: mergeCapabilities(all),
           ttlMs: 0,
           cacheScope: 'private',
           ...(instructions !== undefined && { instructions }),
@@ -141,7 +144,7 @@ export function severalStateless(
         }
         return { jsonrpc: '2.0', id: id as Json, result }
       }
-      const several = createSeveral(all, onClash)
+      const several = new Aggregate(all, onClash)
       const ask = async (i: number, asked: string, own: JsonObject) => {
         const raw = await send(call, i, asked, own)
         return !raw || raw instanceof Fault ? raw : several.shown(i, asked, raw)

@@ -12,7 +12,7 @@ import {
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
-import { createSeveralLink } from '../aggregate/session.ts'
+import { AggregateSession } from '../aggregate/session.ts'
 import { severalStateless } from '../aggregate/stateless.ts'
 import { resumed, withStates } from '../bridge/states.ts'
 import type { Definition, Resolved } from '../definition.ts'
@@ -218,7 +218,7 @@ class ProxyBackend implements McpProxy {
           filter: member.upstream.filter,
           open: (inner: typeof events) => member.link(resolved, session, inner, () => []),
         }))
-        return createSeveralLink({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
+        return new AggregateSession({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
       },
     })
   }

@@ -4,8 +4,8 @@ import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { Modern } from '../bridge/modern.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
-import { createToModern } from '../bridge/to-modern.ts'
 import { ToSession } from '../bridge/to-session.ts'
+import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import {
   handshakeRefused,
@@ -63,9 +63,9 @@ export class UpstreamServer {
         versions: () => this.#toSession.versions(),
         paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
       }
-      return createToModern({ server, resolved, caller: undefined, sharer, name }, events)
+      return new ToStateless({ server, resolved, caller: undefined, sharer, name }, events)
     }
-    const bridged = () => createToModern({ server: this.#modern, resolved, caller, sharer, name }, events)
+    const bridged = () => new ToStateless({ server: this.#modern, resolved, caller, sharer, name }, events)
     const direct = () => new SessionLink({ upstream: this.upstream, resolved, sharer, restore }, events)
     let current: Link = this.#refusesSessions ? bridged() : direct()
     return {

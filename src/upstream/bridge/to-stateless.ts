@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto'
+import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import {
+  Cancellation,
+  type CancelSignal,
+  Fault,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  InFlight,
+  isObject,
+  type Message,
+  negotiate,
+  type RequestId,
+  type RpcError,
+  readMessage,
+  STATELESS_REVISIONS,
+} from '../../mcp/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import { levelOf, maySubscribe } from '../backend/session-state.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Resolved } from '../definition.ts'
+import type { Link, LinkEvents, Request, Response, Started } from '../rpc/link.ts'
+import { FAILED } from '../transport/channel.ts'
+import { ACKNOWLEDGED } from './listen.ts'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  LOG_LEVEL,
+  metaOf,
+  omit,
+  PROTOCOL_VERSION,
+  SERVER_INFO,
+  SUBSCRIPTION_ID,
+} from './meta.ts'
+
+export interface ToStatelessOptions {
+  server: Stateless
+  resolved: Resolved
+  caller: string | undefined
+  /** Whose share of the limits it is. */
+  sharer: string
+  name: string
+}
+
+type InputResponses = { inputResponses?: JsonObject } | { error: Json }
+
+/** Rounds of input that one call may take. */
+const MAX_ROUNDS = 32
+const LISTEN = 'subscriptions/listen'
+
+/**
+ * A client's session in front of a server of 2026-07-28, which knows no sessions: what a session holds (the
+ * client's capabilities, log level, subscriptions) is kept here and sent with each request, and the input that
+ * a server requires is asked for as requests to the client.
+ */
+export class ToStateless implements Link {
+  readonly #calls = new InFlight<RequestId, Cancellation>()
+  /** Requests to the client that it has not answered. */
+  readonly #asked = new Map<string, (answer: JsonObject) => void>()
+  readonly #prefix = `plantgw-${randomUUID()}-`
+  #count = 0
+  /** Of every request: who the client is. */
+  #meta: JsonObject = {}
+  #level: string | undefined
+  /** The lists whose changes the server announces. */
+  #changes: JsonObject = {}
+  readonly #uris = new Set<string>()
+  #listening: Cancellation | undefined
+  #closed = false
+
+  constructor(
+    private readonly options: ToStatelessOptions,
+    private readonly events: LinkEvents,
+  ) {}
+
+  async start({ id, params }: Request): Promise<Started> {
+    const { server, name } = this.options
+    this.#meta = {
+      [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
+      [CLIENT_CAPABILITIES]: isObject(params.capabilities) ? params.capabilities : {},
+      ...(isObject(params.clientInfo) && { [CLIENT_INFO]: params.clientInfo }),
+    }
+    const raw = await server.request(this.#call(id, 'server/discover', {}, () => {}, new Cancellation()))
+    if (!raw) return new Fault('lost', `No response from the server ${name}`)
+    if (raw instanceof Fault) return raw
+    const { result } = raw
+    if (!isObject(result)) return started({ ...raw, id })
+    const capabilities = isObject(result.capabilities) ? result.capabilities : {}
+    for (const list of ['tools', 'prompts', 'resources'])
+      if (isObject(capabilities[list]) && capabilities[list].listChanged === true)
+        this.#changes[`${list}ListChanged`] = true
+    const { instructions } = result
+    const initialized = {
+      protocolVersion: negotiate(String(params.protocolVersion)),
+      capabilities,
+      serverInfo: metaOf(result)[SERVER_INFO] ?? { name, version: '' },
+      ...(instructions !== undefined && { instructions }),
+    }
+    return started({ jsonrpc: '2.0', id, result: initialized })
+  }
+
+  send(message: Message): Fault | undefined {
+    if (this.#closed) return new Fault('lost', `The session with the server ${this.options.name} has ended`)
+    // An answer to a request that was just received comes after it.
+    if (message.kind === 'request') queueMicrotask(() => this.#take(message))
+    else if (message.kind === 'response') {
+      this.#asked.get(String(message.id))?.(message.raw)
+      this.#asked.delete(String(message.id))
+    } else if (message.kind === 'notification') {
+      if (message.method === 'notifications/initialized') this.#listen().catch(unexpected(LISTEN))
+      if (message.method === 'notifications/cancelled')
+        this.#calls.get(message.params.requestId as RequestId)?.abort()
+    }
+    return undefined
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#listening?.abort()
+    for (const abort of this.#calls.values()) abort.abort()
+    for (const resolve of this.#asked.values()) resolve({})
+    this.#changes = {}
+  }
+
+  #take(request: Request): void {
+    const { id, method, params } = request
+    const failed = unexpected(method, () => {
+      this.#calls.delete(id)
+      this.#refuse(id, { code: INTERNAL_ERROR, message: FAILED })
+    })
+    switch (method) {
+      case 'ping':
+        this.#answer(id, {})
+        break
+      case 'initialize':
+        this.#refuse(id, { code: INVALID_REQUEST, message: 'The session is initialized already' })
+        break
+      case 'logging/setLevel':
+        this.#level = levelOf(params)
+        this.#answer(id, {})
+        break
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        this.#subscribe(id, method, String(params.uri)).catch(failed)
+        break
+      default:
+        this.#relay(request).catch(failed)
+    }
+  }
+
+  async #subscribe(id: RequestId, method: string, uri: string): Promise<void> {
+    if (method === 'resources/unsubscribe') this.#uris.delete(uri)
+    else if (maySubscribe(this.#uris.size, uri)) this.#uris.add(uri)
+    else return this.#refuse(id, { code: INVALID_PARAMS, message: 'The session has too many subscriptions' })
+    await this.#listen()
+    this.#answer(id, {})
+  }
+
+  /** Runs a request of the client; each round of input is a request of its own (Multi Round-Trip Requests). */
+  async #relay({ id, method, params }: Request): Promise<void> {
+    const abort = new Cancellation()
+    this.#calls.set(id, abort)
+    let given: JsonObject | undefined = params
+    for (let round = 0; given && round < MAX_ROUNDS; round++)
+      given = await this.#round(round === 0 ? id : this.#nextId(), { id, method, params }, given, abort)
+    if (given) {
+      const message = `The server ${this.options.name} asked for input ${MAX_ROUNDS} times`
+      this.#refuse(id, { code: INTERNAL_ERROR, message })
+    }
+    this.#calls.delete(id)
+  }
+
+  /** @returns the parameters of the next round; undefined once the client has its answer, or wants none */
+  async #round(
+    asId: RequestId,
+    { id, method, params }: Pick<Request, 'id' | 'method' | 'params'>,
+    given: JsonObject,
+    abort: Cancellation,
+  ): Promise<JsonObject | undefined> {
+    const emit = (raw: JsonObject) => this.#emit(raw)
+    const raw = await this.options.server.request(this.#call(asId, method, given, emit, abort))
+    if (!raw || abort.aborted) return undefined
+    if (raw instanceof Fault) {
+      this.#refuse(id, { code: INTERNAL_ERROR, message: raw.message })
+      return undefined
+    }
+    const { result } = raw
+    if (!isObject(result) || result.resultType !== 'input_required') {
+      emit({ ...raw, id, ...(isObject(result) && { result: forSession(result) }) })
+      return undefined
+    }
+    const inputs = await this.#askAll(isObject(result.inputRequests) ? result.inputRequests : {})
+    if (abort.aborted) return undefined
+    if ('error' in inputs) {
+      emit({ jsonrpc: '2.0', id, error: inputs.error })
+      return undefined
+    }
+    const { requestState } = result
+    return { ...params, ...inputs, ...(requestState !== undefined && { requestState }) }
+  }
+
+  /** Asks the client for all of them at once. */
+  async #askAll(requests: JsonObject): Promise<InputResponses> {
+    const entries = Object.entries(requests)
+    const answers = await Promise.all(entries.map(([, request]) => this.#ask(request)))
+    const failed = answers.find(({ result }) => result === undefined)
+    if (failed)
+      return { error: failed.error ?? { code: INTERNAL_ERROR, message: 'The client gave no answer' } }
+    if (!entries.length) return {}
+    return {
+      inputResponses: Object.fromEntries(entries.map(([key], i) => [key, answers[i]!.result as Json])),
+    }
+  }
+
+  #ask(request: Json | undefined): Promise<JsonObject> {
+    const { method = '', params } = isObject(request) ? request : {}
+    const id = this.#nextId()
+    // The session-based revisions name an elicitation by URL (2025-11-25, Elicitation).
+    const named =
+      isObject(params) && params.mode === 'url' ? { elicitationId: randomUUID(), ...params } : params
+    return new Promise((resolve) => {
+      this.#asked.set(id, resolve)
+      this.#emit({ jsonrpc: '2.0', id, method, ...(named !== undefined && { params: named }) })
+    })
+  }
+
+  /** Opens a stream of changes with what is wanted now, and ends the one before; resolves when it is open. */
+  #listen(): Promise<void> {
+    const before = this.#listening
+    const uris = [...this.#uris]
+    const notifications = { ...this.#changes, ...(uris.length && { resourceSubscriptions: uris }) }
+    if (!Object.keys(notifications).length) {
+      before?.abort()
+      return Promise.resolve()
+    }
+    const abort = new Cancellation()
+    this.#listening = abort
+    return new Promise((resolve) => {
+      const onMessage = (raw: JsonObject) => {
+        if (raw.method === ACKNOWLEDGED) {
+          before?.abort()
+          resolve()
+        } else this.#emit(untagged(raw))
+      }
+      const call = this.#call(this.#nextId(), LISTEN, { notifications }, onMessage, abort)
+      const opened = this.options.server.request(call)
+      opened.then(() => resolve()).catch(unexpected(LISTEN, resolve))
+    })
+  }
+
+  #nextId(): string {
+    return `${this.#prefix}${++this.#count}`
+  }
+
+  /** A request with what the session holds. */
+  #call(
+    id: RequestId,
+    method: string,
+    given: JsonObject,
+    onMessage: (raw: JsonObject) => void,
+    signal: CancelSignal,
+  ): StatelessCall {
+    const { caller, sharer, resolved } = this.options
+    const level = this.#level !== undefined && { [LOG_LEVEL]: this.#level }
+    const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
+    const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
+    const message: Request = { kind: 'request', id, method, params, raw }
+    return { message, headers: {}, caller, sharer, resolved, ofSession: true, onMessage, signal }
+  }
+
+  #emit(raw: JsonObject): void {
+    if (!this.#closed) this.events.message(readMessage(raw), stringify(raw))
+  }
+
+  #answer(id: RequestId, result: JsonObject): void {
+    this.#emit({ jsonrpc: '2.0', id, result })
+  }
+
+  #refuse(id: RequestId, error: RpcError): void {
+    this.#emit({ jsonrpc: '2.0', id, error: { ...error } as JsonObject })
+  }
+}
+
+function started(raw: JsonObject): Started {
+  return { response: readMessage(raw) as Response, text: stringify(raw) }
+}
+
+/** A result without what only 2026-07-28 has. */
+function forSession(result: JsonObject): JsonObject {
+  return withMeta(
+    omit(result, 'resultType', 'ttlMs', 'cacheScope', '_meta'),
+    omit(metaOf(result), SERVER_INFO),
+  )
+}
+
+function untagged(raw: JsonObject): JsonObject {
+  const { params } = raw
+  if (!isObject(params)) return raw
+  return { ...raw, params: withMeta(omit(params, '_meta'), omit(metaOf(params), SUBSCRIPTION_ID)) }
+}
+
+function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
+  return Object.keys(meta).length ? { ...body, _meta: meta } : body
+}
