@@ -50,7 +50,7 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
       response.end(JSON.stringify({ error: status, message }))
     }
     if (surplus.has(request.socket))
-      refuse(503, 'The gateway has too many connections: try again later', { 'retry-after': RETRY_AFTER })
+      refuse(503, 'The gateway has too many connections; try again later', { 'retry-after': RETRY_AFTER })
     else if (request.rawHeaders.length > 2 * MAX_HEADERS)
       refuse(431, `The request has more than ${MAX_HEADERS} headers`)
     else listener(request, response)

@@ -304,9 +304,13 @@ function clash(fresh: Prepared, holder: Prepared): Finding {
   const wanted = new Set(claimsOf(fresh))
   const claim = claimsOf(holder).find((each) => wanted.has(each)) ?? ''
   return claim.startsWith('name ')
-    ? finding('duplicate-configuration', fresh.file, `the name ${fresh.name} is taken by ${holder.file}`)
-    : finding('duplicate-prefix', fresh.file, `the endpoint ${claim} is taken by ${holder.file}`, {
-        hint: 'Give one of them another prefix; the one that had it keeps it until then',
+    ? finding(
+        'duplicate-configuration',
+        fresh.file,
+        `the name ${fresh.name} is already used by ${holder.file}`,
+      )
+    : finding('duplicate-prefix', fresh.file, `the endpoint ${claim} is already used by ${holder.file}`, {
+        hint: 'Give one of them another prefix; until then the configuration that had it keeps it',
       })
 }
 

@@ -6,6 +6,7 @@ import {
   type Limits,
   type ReadConfiguration,
   type Router,
+  routerTokens,
   serverNames,
   type TenantSettings,
 } from '../config/index.ts'
@@ -110,8 +111,8 @@ function prepare(
 }
 
 /** Who may use a router: those that it names, and its tenant's; undefined: everyone. */
-function tokensOf({ tenant }: Configuration, { auth }: Router, { tenants = [] }: PrepareContext) {
-  const own = auth?.mode === 'bearer' ? auth.tokens : undefined
+function tokensOf({ tenant }: Configuration, router: Router, { tenants = [] }: PrepareContext) {
+  const own = routerTokens(router)
   const shared = tenants.find(({ name }) => name === tenant)?.tokens ?? []
   return own || shared.length ? [...(own ?? []), ...shared] : undefined
 }

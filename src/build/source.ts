@@ -64,6 +64,6 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
 
 function unreadable(place: string, error: unknown): Finding {
   return finding('unreadable-store', place, (error as Error).message, {
-    hint: 'A gateway that runs serves on what it has, and looks again; `serve --skip-invalid` starts without it',
+    hint: 'A running gateway keeps its configuration and tries again; `serve --skip-invalid` starts without it',
   })
 }

@@ -88,15 +88,15 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
   function unreached(owner: string, reason: string): ForwardOutcome {
     const since = silent.get(owner) ?? now()
     silent.set(owner, since)
-    if (now() - since >= PATIENCE) return { gone: `${reason}, for ${PATIENCE / 1000} s and more` }
+    if (now() - since >= PATIENCE) return { gone: `${reason} for more than ${PATIENCE / 1000} s` }
     return { fault: reason, lost: false }
   }
 
   function failed(owner: string, error: unknown): ForwardOutcome {
     const code = codeOf(error)
     if (REFUSED.has(code)) return { gone: `the replica ${owner} refuses connections` }
-    if (UNREACHED.has(code)) return unreached(owner, `the replica ${owner} cannot be reached (${code})`)
-    return { fault: `the replica ${owner} broke the connection off (${code})`, lost: true }
+    if (UNREACHED.has(code)) return unreached(owner, `the replica ${owner} is unreachable (${code})`)
+    return { fault: `the replica ${owner} closed the connection (${code})`, lost: true }
   }
 
   return {
@@ -113,8 +113,8 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
           // It may be a stream without an end.
           answer.body.on('error', () => {}).destroy()
           // What stands between replicas may answer for one of them.
-          if (status >= 500) return unreached(owner, `the replica ${owner} was answered for (${status})`)
-          return { gone: `the address ${owner} is not that of a replica any more (${status})` }
+          if (status >= 500) return unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
+          return { gone: `the address ${owner} no longer belongs to a replica (${status})` }
         }
         silent.delete(owner)
         const returned = { status, headers: passed(answer.headers) }

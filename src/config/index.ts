@@ -10,7 +10,7 @@ export {
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
-export { DEFAULT_LIMITS, DEFAULT_TENANT, METHODS, serverNames } from './model.ts'
+export { DEFAULT_LIMITS, DEFAULT_TENANT, METHODS, routerTokens, serverNames } from './model.ts'
 export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'

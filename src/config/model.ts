@@ -60,6 +60,11 @@ export const DEFAULT_TENANT = 'default'
 /** Methods that a tool may use, and a router's `cors` may allow. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
+/** The tokens that open a router; undefined: it asks for none. */
+export function routerTokens({ auth }: Pick<Router, 'auth'>) {
+  return auth?.mode === 'bearer' ? auth.tokens : undefined
+}
+
 /** The names of the servers behind a router. */
 export function serverNames({ server }: Pick<Router, 'server'>): string[] {
   return typeof server === 'string' ? [server] : server

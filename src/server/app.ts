@@ -62,7 +62,7 @@ export function createApp(parts: AppParts): Hono {
       return Response.json({ error: status, message }, { status, headers })
     }
     if (store) return store.fetch(c.req.raw, c.env)
-    const message = `Nothing is served at ${path.slice(0, 200)}: an endpoint is a router's prefix followed by /mcp, /sse or /message`
+    const message = `Nothing is served at ${path.slice(0, 200)}: an endpoint is the prefix of a router followed by /mcp, /sse or /message`
     return ownPages?.(c, arrival.headers) ?? c.json({ error: 404, message }, 404)
   }
 

@@ -56,8 +56,7 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
     const cure = CURES[error.code ?? '']
     // A folder that has just gone is no fault, and one that may not be read is a finding of the reload.
     if (!cure) return false
-    if (!told)
-      log.warn({ folder, err: error, hint: cure }, 'watch: no notices of changes; files are looked at')
+    if (!told) log.warn({ folder, err: error, hint: cure }, 'file watching unavailable; polling instead')
     told = true
     return true
   }

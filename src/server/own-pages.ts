@@ -34,7 +34,7 @@ const METHODS: Record<string, readonly string[]> = {
   '/metrics': ['GET', 'HEAD'],
 }
 
-/** Bytes of the body of a reload: it holds a name at the most. */
+/** Bytes of the body of a reload: it holds at most a name. */
 const MAX_BODY = 4096
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health` and `/metrics`. */
@@ -51,7 +51,7 @@ export function createOwnPages({ access, guard, reloads, diff, metrics, status }
         status({ tenant: undefined }).configurations.map((one) => one.name),
       )
       const hint = close ? `: did you mean ${close}?` : ''
-      return fault(c, 404, `There is no configuration ${JSON.stringify(name.slice(0, 100))}${hint}`)
+      return fault(c, 404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
     }
     const body = { generation, added, changed, removed, refused, findings: findings.map(shownFinding) }
     return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
@@ -76,7 +76,7 @@ export function createOwnPages({ access, guard, reloads, diff, metrics, status }
     if (!methods) return undefined
     if (!methods.includes(method)) {
       c.header('allow', methods.join(', '))
-      return fault(c, 405, `${path} takes ${methods[0]} only`)
+      return fault(c, 405, `${path} only takes ${methods[0]}`)
     }
     if (path === '/_health') return c.json({ status: 'ok' })
     const { origin } = headers
@@ -95,7 +95,7 @@ export function createOwnPages({ access, guard, reloads, diff, metrics, status }
     return fault(
       c,
       401,
-      `${path} is for callers on this machine, or with the token of \`admin\` in the settings: send "Authorization: Bearer <token>"`,
+      `${path} takes requests from this machine, or with the \`admin\` token of the settings: send "Authorization: Bearer <token>"`,
     )
   }
 }
@@ -104,7 +104,7 @@ function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413, message: s
   return c.json({ error: status, message }, status)
 }
 
-const BODY_FORM = 'The body is empty, to reload everything, or {"name": "…"} for one configuration'
+const BODY_FORM = 'The body must be empty to reload everything, or {"name": "…"} to reload one configuration'
 
 async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: Response }> {
   const hold = memory.hold()

@@ -11,7 +11,7 @@ export interface Receivers {
 }
 
 /**
- * Asks for reloads when brokers tell of changes. A broker that several notifiers name is connected to once.
+ * Asks for reloads when brokers announce changes; one connection for each broker.
  * @param own the notifier of the settings
  * @param request asks for a reload of one configuration, or of all
  */
@@ -23,8 +23,8 @@ export function createReceivers(
   const open = new Map<string, Receiver>()
   const listen = (redis: RedisSettings) =>
     receiveReloads(redis, log, (message) => {
-      if (message) log.debug({ ...message, topic: redis.topic }, 'a reload message')
-      // What came of it, also that it failed, is in the log.
+      if (message) log.debug({ ...message, topic: redis.topic }, 'reload message received')
+      // The result, a failure included, is in the log.
       request('redis', message?.name).catch(() => {})
     })
   return {

@@ -34,7 +34,7 @@ export interface ReplicaParts {
   onForward: OnForward
 }
 
-/** Hears what became of a request that was forwarded. */
+/** Is called with the outcome of every request that was forwarded. */
 export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
 
 /** The other replicas for one request. */
@@ -47,7 +47,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     if (isOwn(owner)) return undefined
     const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
     if (exchange.forwarded) {
-      log.warn(line, 'a replica sent a request for another one here: is `advertise` of that one its own?')
+      log.warn(line, 'request forwarded to the wrong replica; check its `advertise` address')
       return undefined
     }
     const gone = new AbortController()
@@ -72,12 +72,12 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     if (!('body' in outcome && outcome.body instanceof ReadableStream)) ended()
     if ('gone' in outcome) {
       onForward(bound.prefix, 'gone')
-      log.warn({ ...line, reason: outcome.gone }, 'a session is lost with its replica')
+      log.warn({ ...line, reason: outcome.gone }, 'session lost: its replica has ended')
       return undefined
     }
     if ('fault' in outcome) {
       onForward(bound.prefix, 'failed')
-      if (!gone.signal.aborted) log.warn({ ...line, reason: outcome.fault }, 'a replica did not answer')
+      if (!gone.signal.aborted) log.warn({ ...line, reason: outcome.fault }, 'no response from a replica')
       const { lost } = outcome
       return rpcError(exchange, lost ? 502 : 503, failure(lost ? BROKEN : AWAY), id)
     }
@@ -97,5 +97,5 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   }
 }
 
-const BROKEN = 'The replica that holds this session broke the connection off; the call was not repeated'
-const AWAY = 'The replica that holds this session cannot be reached now: try again'
+const BROKEN = 'The replica that holds this session closed the connection; the call was not repeated'
+const AWAY = 'The replica that holds this session is unreachable; try again'

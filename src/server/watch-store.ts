@@ -94,8 +94,8 @@ export function watchStore(
     if (closed || now === lost) return
     lost = now
     const line = { store: store.label, ...(error && { reason: error.message }) }
-    if (lost) log.error(line, 'the store is lost: what was read is served on, and the store is asked again')
-    else log.info(line, 'the store is back')
+    if (lost) log.error(line, 'store unavailable; serving the last snapshot and retrying')
+    else log.info(line, 'store available again')
   }
 
   return {

@@ -99,7 +99,7 @@ test('a request arrives as it was, without what concerns one connection, and the
 test('who has the address but not the secret is no replica any more', async (t) => {
   for (const status of [200, 204, 401, 404]) {
     const { ask } = await at(t, (_, response) => response.writeHead(status).end())
-    assert.match(JSON.stringify(await ask()), /gone.*not that of a replica any more/)
+    assert.match(JSON.stringify(await ask()), /gone.*no longer belongs to a replica/)
   }
   const { ask } = await at(t, (_, response) => response.writeHead(200, { 'plantgw-hop-proof': 'x' }).end())
   assert.ok('gone' in (await ask()))
@@ -130,7 +130,7 @@ test('what refuses connections is gone, what cannot be reached is so after a whi
     [503, 29_999],
   ] as const) {
     ;[status, clock.now] = [now, ms]
-    assert.match(JSON.stringify(await ask()), /fault.*was answered for \(503\).*"lost":false/)
+    assert.match(JSON.stringify(await ask()), /fault.*a proxy answered for .* \(503\).*"lost":false/)
   }
   clock.now = 30_000
   assert.ok('gone' in (await ask()))
@@ -147,7 +147,7 @@ test('what refuses connections is gone, what cannot be reached is so after a whi
 
 test('what breaks off is told, and on a stream with its last words', async (t) => {
   const { ask } = await at(t, (request) => request.socket.destroy())
-  assert.match(JSON.stringify(await ask()), /fault.*broke the connection off.*"lost":true/)
+  assert.match(JSON.stringify(await ask()), /fault.*closed the connection.*"lost":true/)
   const broken = await at(
     t,
     proven((request, response) => {
@@ -195,5 +195,5 @@ test('an address that leads back to who asks is asked once', async (t) => {
   const response = await send(b.url('s'), { id: 1, method: 'ping' }, headers)
   assert.equal(response.status, 404)
   assert.deepEqual(balancer.went, ['POST 0'])
-  await b.until(/a replica sent a request for another one here/)
+  await b.until(/request forwarded to the wrong replica/)
 })

@@ -303,8 +303,8 @@ test('prefixes of a tenant are enforced', async (t) => {
   const found = body.findings.map(({ code, message }: { code: string; message: string }) => [code, message])
   assert.deepEqual(found, [
     ['unknown-tenant', 'there is no tenant `bleu`'],
-    ['tenant-prefix', 'the prefix `/blue/c` is kept for a tenant'],
-    ['tenant-prefix', 'the prefix `/g` is not below `/green`, as those of the tenant `green` are'],
+    ['tenant-prefix', 'the prefix `/blue/c` is reserved for a tenant'],
+    ['tenant-prefix', 'the prefix `/g` is not below `/green`, the prefix of the tenant `green`'],
   ])
   assert.deepEqual(body.refused.sort(), ['b', 'c', 'g'])
 })

@@ -1,4 +1,4 @@
-import { type Configuration, type Router, serverNames } from '../../config/index.ts'
+import { type Configuration, type Router, routerTokens, serverNames } from '../../config/index.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
@@ -14,26 +14,29 @@ export const ROUTER_CHECKS: readonly Check[] = [
   {
     codes: ['cors-credentials', 'cors-origin', 'cors-incomplete', 'unknown-method', 'key-without-effect'],
     on: 'router',
-    check({ auth, cors, ...router }, report, context) {
+    check(router, report, context) {
+      const { cors } = router
       if (!cors) return
-      const login = auth?.mode === 'bearer' || forwardsLogin(context.configuration, router)
+      const login = routerTokens(router) !== undefined || forwardsLogin(context.configuration, router)
       checkCors(cors, login, report, context)
     },
   },
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
 ]
 
-function checkAuth({ auth }: Router, report: Reporter, { read, path }: Context) {
+function checkAuth(router: Router, report: Reporter, { read, path }: Context) {
+  const { auth } = router
   if (!auth) return
+  const isOpen = routerTokens(router) === undefined
   const tokens = ['auth', 'tokens']
-  if (auth.mode === 'bearer' && auth.tokens.length === 0)
+  if (!isOpen && auth.tokens.length === 0)
     report({
       code: 'missing-key',
       path: read.locate.key([...path, ...tokens]) ? tokens : ['auth', 'mode'],
       message: '`auth` with `mode: bearer` needs at least one token',
       hint: 'Add `tokens: [{token: "${NAME}", caller: …}]`',
     })
-  if (auth.mode === 'none' && auth.tokens.length > 0)
+  if (isOpen && auth.tokens.length > 0)
     report({
       code: 'key-without-effect',
       path: tokens,

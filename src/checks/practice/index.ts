@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Cors, ReadConfiguration } from '../../config/index.ts'
+import { type Cors, type ReadConfiguration, routerTokens } from '../../config/index.ts'
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
@@ -62,9 +62,9 @@ export const PRACTICE_CHECKS: readonly Check[] = [
   {
     codes: ['cors-any-origin'],
     on: 'router',
-    check({ cors, auth, prefix }, report, { options: { production } }) {
+    check({ cors, prefix, ...router }, report, { options: { production } }) {
       const at = cors?.allowOrigins.indexOf('*') ?? -1
-      if (!production || at === -1 || auth?.mode === 'bearer') return
+      if (!production || at === -1 || routerTokens(router)) return
       report({
         code: 'cors-any-origin',
         path: ['cors', 'allowOrigins', at],
