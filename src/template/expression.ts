@@ -1,9 +1,10 @@
-import { execFault, Fault, typeFault } from './errors.ts'
+import { execFault, typeFault } from './errors.ts'
 import type { Eval, State } from './exec.ts'
 import { CONSTANT, constantText, type Flow, join, member, someItem, TAINTED } from './flow.ts'
 import { printDialect } from './fmt/print.ts'
 import { overflowsInt } from './fmt/strconv.ts'
 import {
+  checkLength,
   type FunctionEntry,
   IMPURE,
   MAP_CHANGERS,
@@ -316,7 +317,7 @@ function invoked(
   const result = entry.call(args, state)
   state.callEnds()
   if (typeof result === 'string') {
-    if (result.length > state.max) throw new Fault('limit', `a text is longer than ${state.max}`)
+    checkLength(result.length, state)
     if (result.length > 64) state.charge(result.length >> 6)
   } else if (Array.isArray(result)) state.charge(result.length)
   return result

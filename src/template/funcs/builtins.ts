@@ -6,29 +6,29 @@ import { printDialect, printGo } from '../fmt/print.ts'
 import { sprintf } from '../fmt/printf.ts'
 import { Complex } from '../node.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
-import { define, type FunctionEntry, type Host, paid } from './define.ts'
+import { checkLength, define, type FunctionEntry, type Host, paid } from './define.ts'
 
 /** The functions of Go's text/template. `and` and `or` are evaluated by the compiler: they stop early. */
 export const builtins: readonly FunctionEntry[] = [
   define('and a:value more:value...', 'The first empty argument, else the last one', ([a]) => a),
   define('or a:value more:value...', 'The first argument that is not empty, else the last one', ([a]) => a),
-  define('not a:value', 'True when the argument is empty', ([a]) => !truth(a)),
-  define('eq a:value others:value...', 'True when a equals one of the others', ([a, ...others], host) => {
+  define('not a:value', 'True if the argument is empty', ([a]) => !truth(a)),
+  define('eq a:value others:value...', 'True if a equals one of the others', ([a, ...others], host) => {
     if (others.length === 0) throw execFault('missing argument for comparison')
     return others.some((other) => equal(a, other, host.go))
   }),
-  define('ne a:value b:value', 'True when a and b differ', ([a, b], host) => !equal(a, b, host.go)),
-  define('lt a:value b:value', 'True when a is less than b', ([a, b], host) => less(a, b, host.go)),
-  define('le a:value b:value', 'True when a is less than b or equal', ([a, b], host) =>
+  define('ne a:value b:value', 'True if a and b differ', ([a, b], host) => !equal(a, b, host.go)),
+  define('lt a:value b:value', 'True if a is less than b', ([a, b], host) => less(a, b, host.go)),
+  define('le a:value b:value', 'True if a is less than or equal to b', ([a, b], host) =>
     lessOrEqual(a, b, host),
   ),
-  define('gt a:value b:value', 'True when a is greater than b', ([a, b], host) => !lessOrEqual(a, b, host)),
+  define('gt a:value b:value', 'True if a is greater than b', ([a, b], host) => !lessOrEqual(a, b, host)),
   define(
     'ge a:value b:value',
-    'True when a is greater than b or equal',
+    'True if a is greater than or equal to b',
     ([a, b], host) => !less(a, b, host.go),
   ),
-  define('len value:value', 'Bytes of a text, or items of a list or map', ([value], host) =>
+  define('len value:value', 'Bytes of a string, or items of a list or map', ([value], host) =>
     length(value, host),
   ),
   define(
@@ -36,20 +36,15 @@ export const builtins: readonly FunctionEntry[] = [
     'An item of a list, or the member of a map, by number or key',
     index,
   ),
-  define('slice value:value from:value...', 'A part of a text (in bytes) or list', slice),
-  define(
-    'print values:any...',
-    'The values as text, with spaces between those that are not texts',
-    (args, host) => sprint(args, host),
-  ),
-  define('println values:any...', 'The values as text, with spaces between and a line end', (args, host) =>
+  define('slice value:value from:value...', 'A part of a string (in bytes) or list', slice),
+  define('print values:any...', 'The values as text, with spaces between those that are not strings', sprint),
+  define('println values:any...', 'The values as text, with spaces between and a line break', (args, host) =>
     limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
   ),
   define(
     'printf format:string values:any...',
     'The values in a format such as %s, %d or %05.2f',
-    (args, host) => {
-      const [format, ...values] = args as [string, ...unknown[]]
+    ([format, ...values], host) => {
       if (!host.go) for (const value of values) if (value === null || value === undefined) host.missing()
       return sprintf(format, values, host)
     },
@@ -67,7 +62,7 @@ export const builtins: readonly FunctionEntry[] = [
     'url',
   ),
   define('call function:value args:value...', 'Calls a value that is a function', call),
-]
+].flat()
 
 function lessOrEqual(a: unknown, b: unknown, host: Host): boolean {
   return less(a, b, host.go) || equal(a, b, host.go)
@@ -143,7 +138,7 @@ function show(value: unknown, host: Host): string {
 }
 
 /** Go's fmt.Sprint. */
-export function sprint(args: readonly unknown[], host: Host): string {
+function sprint(args: readonly unknown[], host: Host): string {
   let out = ''
   args.forEach((arg, at) => {
     if (at > 0 && typeof arg !== 'string' && typeof args[at - 1] !== 'string') out += ' '
@@ -161,9 +156,8 @@ function evalArgs(args: readonly unknown[], host: Host): string {
   )
 }
 
-/** @throws Fault `limit` for a text that is too long */
-export function limited(text: string, host: Host): string {
-  if (text.length > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+function limited(text: string, host: Host): string {
+  checkLength(text.length, host)
   return text
 }
 

@@ -12,46 +12,47 @@ import {
 import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dates: readonly FunctionEntry[] = [
-  define('now', 'The present moment', () => new GoTime(Date.now(), localZone())),
+  define('now', 'The current time', () => new GoTime(Date.now(), localZone())),
   define('date layout:string time:any', 'Formatted by a layout such as 2006-01-02', ([layout, time], host) =>
     format(layout, time, 'Local', host),
   ),
-  ...['dateInZone', 'date_in_zone'].map((name) =>
-    define(
-      `${name} layout:string time:any zone:string`,
-      'The same in a time zone',
-      ([layout, time, zone], host) => format(layout, time, zone as string, host),
-    ),
+  define(
+    'dateInZone|date_in_zone layout:string time:any zone:string',
+    'The same in a time zone',
+    ([layout, time, zone], host) => format(layout, time, zone, host),
   ),
   define('htmlDate time:any', 'The date as 2006-01-02', ([time], host) =>
     format('2006-01-02', time, 'Local', host),
   ),
   define('htmlDateInZone time:any zone:string', 'The same in a time zone', ([time, zone], host) =>
-    format('2006-01-02', time, zone as string, host),
+    format('2006-01-02', time, zone, host),
   ),
-  ...['dateModify', 'date_modify', 'mustDateModify', 'must_date_modify'].map((name) =>
-    define(
-      `${name} duration:string time:any`,
-      'Later by a duration such as -1h30m',
-      ([duration, time], host) => {
-        const moment = momentOf(time, host)
-        const ms = parseDuration(duration as string)
-        if (ms === undefined && name.startsWith('must')) throw execFault('invalid duration')
-        return new GoTime(moment.ms + (ms ?? 0), moment.zone)
-      },
-    ),
+  define(
+    'dateModify|date_modify duration:string time:any',
+    'Later by a duration such as -1h30m; unchanged for a string that is not a duration',
+    ([duration, time], host) => later(momentOf(time, host), parseDuration(duration) ?? 0),
+  ),
+  define(
+    'mustDateModify|must_date_modify duration:string time:any',
+    'The same; an error for a string that is not a duration',
+    ([duration, time], host) => {
+      const moment = momentOf(time, host)
+      const ms = parseDuration(duration)
+      if (ms === undefined) throw execFault('invalid duration')
+      return later(moment, ms)
+    },
   ),
   define(
     'toDate layout:string text:string',
-    'The time that a text of this layout names',
-    ([layout, text]) => parseTime(text as string, layout as string, localZone()) ?? ZERO_TIME,
+    'The time that a string of this layout names',
+    ([layout, text]) => parseTime(text, layout, localZone()) ?? ZERO_TIME,
   ),
   define(
     'mustToDate layout:string text:string',
-    'The same; an error when it names none',
+    'The same; an error for a string of another layout',
     ([layout, text]) => {
-      const time = parseTime(text as string, layout as string, localZone())
-      if (!time) throw execFault('the text is not a time of this layout')
+      const time = parseTime(text, layout, localZone())
+      if (!time) throw execFault('the string is not a time of this layout')
       return time
     },
   ),
@@ -67,10 +68,14 @@ export const dates: readonly FunctionEntry[] = [
   define('durationRound duration:any', 'A duration in its largest unit, such as 2h', ([duration], host) =>
     rounded(duration, host),
   ),
-]
+].flat()
 
-function format(layout: unknown, time: unknown, zone: string, host: Host): string {
-  return formatTime(new GoTime(momentOf(time, host).ms, knownZone(zone)), layout as string)
+function later({ ms, zone }: GoTime, by: number): GoTime {
+  return new GoTime(ms + by, zone)
+}
+
+function format(layout: string, time: unknown, zone: string, host: Host): string {
+  return formatTime(new GoTime(momentOf(time, host).ms, knownZone(zone)), layout)
 }
 
 /** Longer texts are not times. */

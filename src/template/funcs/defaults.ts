@@ -9,12 +9,12 @@ import { define, type FunctionEntry, type Host, paid } from './define.ts'
 export const defaults: readonly FunctionEntry[] = [
   define(
     'default otherwise:any value:any...',
-    'The value, or the default when it is empty',
+    'The value; the default if the value is empty',
     ([otherwise, value]) => (truth(value) ? value : otherwise),
   ),
   define(
     'empty value:any',
-    'True for nothing, false, 0 and an empty text, list or map',
+    'True for null, false, 0 and an empty string, list or map',
     ([value]) => !truth(value),
   ),
   define(
@@ -22,35 +22,35 @@ export const defaults: readonly FunctionEntry[] = [
     'The first value that is not empty',
     (values) => values.find(truth) ?? null,
   ),
-  define('all values:any...', 'True when no value is empty', (values) => values.every(truth)),
-  define('any values:any...', 'True when some value is not empty', (values) => values.some(truth)),
-  define('ternary yes:any no:any test:bool', 'yes when the test is true, else no', ([yes, no, test]) =>
+  define('all values:any...', 'True if no value is empty', (values) => values.every(truth)),
+  define('any values:any...', 'True if a value is not empty', (values) => values.some(truth)),
+  define('ternary yes:any no:any test:bool', 'yes if the test is true, else no', ([yes, no, test]) =>
     test ? yes : no,
   ),
-  define('fail message:string', 'Ends with this error', ([message]) => {
-    throw execFault(String(message))
+  define('fail message:string', 'Fails with this message', ([message]) => {
+    throw execFault(message)
   }),
   define('typeOf value:any', 'The name of its Go type', ([value]) => typeName(value)),
   define(
     'typeIs type:string value:any',
-    'True when it has this Go type',
+    'True if it has this Go type',
     ([type, value]) => type === typeName(value),
   ),
   define('typeIsLike type:string value:any', 'The same, also for pointers', ([type, value]) =>
-    [typeName(value), typeName(value).replace(/^\*/, '')].includes(type as string),
+    [typeName(value), typeName(value).replace(/^\*/, '')].includes(type),
   ),
   define('kindOf value:any', 'The kind of its Go type, such as string, int, slice or map', ([value]) =>
     kindName(value),
   ),
   define(
     'kindIs kind:string value:any',
-    'True when it has this kind',
+    'True if it has this kind',
     ([kind, value]) => kind === kindName(value),
   ),
-  define('deepEqual a:any b:any', 'True when both are alike in all parts', ([a, b], host) =>
+  define('deepEqual a:any b:any', 'True if both are equal in all their parts', ([a, b], host) =>
     deepEqual(a, b, host),
   ),
-]
+].flat()
 
 const KINDS: Partial<Record<string, string>> = { float: 'float64', uint: 'uint8', complex: 'complex128' }
 
@@ -60,45 +60,43 @@ function kindName(value: unknown): string {
 }
 
 export const json: readonly FunctionEntry[] = [
-  ...['toJson', 'mustToJson'].map((name) =>
-    define(
-      `${name} value:any`,
-      'The value as JSON',
-      ([value], host) => paid(value, toJson(value, host.go), host),
-      'json',
-    ),
+  define(
+    'toJson|mustToJson value:any',
+    'The value as JSON',
+    ([value], host) => paid(value, toJson(value, host.go), host),
+    'json',
   ),
-  ...['toRawJson', 'mustToRawJson'].map((name) =>
-    define(
-      `${name} value:any`,
-      'The value as JSON, without escapes for HTML',
-      ([value], host) => paid(value, toJson(value, false), host),
-      'json',
-    ),
+  define(
+    'toRawJson|mustToRawJson value:any',
+    'The value as JSON, without escapes for HTML',
+    ([value], host) => paid(value, toJson(value, false), host),
+    'json',
   ),
-  ...['toPrettyJson', 'mustToPrettyJson'].map((name) =>
-    define(
-      `${name} value:any`,
-      'The value as indented JSON',
-      ([value], host) => paid(value, pretty(value, host, ''), host),
-      'json',
-    ),
+  define(
+    'toPrettyJson|mustToPrettyJson value:any',
+    'The value as indented JSON',
+    ([value], host) => paid(value, pretty(value, host, ''), host),
+    'json',
   ),
-  define('fromJson text:string', 'The value that a JSON text holds, else nothing', ([text], host) => {
+  define('fromJson text:string', 'The value of a JSON text; null for other strings', ([text], host) => {
     try {
-      return host.go ? JSON.parse(text as string) : parse(text as string)
+      return host.go ? JSON.parse(text) : parse(text)
     } catch {
       return null
     }
   }),
-  define('mustFromJson text:string', 'The value that a JSON text holds', ([text], host) => {
-    try {
-      return host.go ? JSON.parse(text as string) : parse(text as string)
-    } catch {
-      throw execFault('the text is not JSON')
-    }
-  }),
-]
+  define(
+    'mustFromJson text:string',
+    'The value of a JSON text; an error for other strings',
+    ([text], host) => {
+      try {
+        return host.go ? JSON.parse(text) : parse(text)
+      } catch {
+        throw execFault('the string is not JSON')
+      }
+    },
+  ),
+].flat()
 
 function pretty(value: unknown, host: Host, margin: string): string {
   host.charge(1)

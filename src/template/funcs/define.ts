@@ -1,3 +1,6 @@
+import { Fault } from '../errors.ts'
+import type { Plain } from '../values.ts'
+
 /** What a parameter takes; `value` keeps nil and missing apart, `any` makes both nil. */
 export type ParamType = 'any' | 'value' | 'string' | 'int' | 'float' | 'bool' | 'map' | 'list'
 
@@ -34,34 +37,74 @@ export interface FunctionGroup {
   functions: readonly FunctionEntry[]
 }
 
+type Value<Type extends string> = {
+  string: string
+  int: bigint
+  float: number
+  bool: boolean
+  map: Plain
+  list: readonly unknown[]
+}[Type extends 'string' | 'int' | 'float' | 'bool' | 'map' | 'list' ? Type : never]
+
+type Typed<Type extends string> = Type extends 'any' | 'value' ? unknown : Value<Type>
+
+type Param<Text extends string> = Text extends `${string}:${infer Type}...`
+  ? Typed<Type>[]
+  : Text extends `${string}:${infer Type}`
+    ? [Typed<Type>]
+    : []
+
+/** The arguments that a signature says. */
+type Arguments<Signature extends string> = Signature extends `${infer First} ${infer Rest}`
+  ? [...Param<First>, ...Arguments<Rest>]
+  : Param<Signature>
+
 /**
- * Makes a table's entry.
- * @param signature `name param:type …`; a last `param:type...` may repeat
+ * Makes the entries of one function and of its aliases.
+ * @param signature `name param:type …`; a last `param:type...` may repeat; aliases follow the name: `name|alias`
+ * @param doc one line
  */
-export function define(
-  signature: string,
+export function define<Signature extends string>(
+  signature: Signature,
   doc: string,
-  call: FunctionEntry['call'],
+  call: (args: Arguments<Signature>, host: Host) => unknown,
   form?: FunctionEntry['form'],
-): FunctionEntry {
-  const [name = '', ...rest] = signature.split(' ')
+): FunctionEntry[] {
+  const [names = '', ...rest] = signature.split(' ')
   const params: ParamType[] = []
+  const usage: string[] = []
   let variadic: ParamType | undefined
-  const usage = [name]
   for (const param of rest) {
-    const [label = '', type = 'any'] = param.split(':')
-    if (type.endsWith('...')) {
-      variadic = type.slice(0, -3) as ParamType
-      usage.push(`${label}…`)
-    } else {
-      params.push(type as ParamType)
-      usage.push(label)
-    }
+    const [label = '', type = ''] = param.split(':')
+    usage.push(type.endsWith('...') ? `${label}…` : label)
+    if (type.endsWith('...')) variadic = type.slice(0, -3) as ParamType
+    else params.push(type as ParamType)
   }
-  const entry: FunctionEntry = { name, usage: usage.join(' '), doc, params, call }
-  if (variadic) entry.rest = variadic
-  if (form) entry.form = form
-  return entry
+  return names.split('|').map((name, at, [first]) => ({
+    name,
+    usage: [name, ...usage].join(' '),
+    doc: at === 0 ? doc : `The same as ${first}`,
+    params,
+    call: call as FunctionEntry['call'],
+    ...(variadic && { rest: variadic }),
+    ...(form && { form }),
+  }))
+}
+
+/** Sprig's function and its twin `must…`, which fails where the first panics: both fail the template here. */
+export function twins<Params extends string>(
+  name: string,
+  params: Params,
+  doc: string,
+  call: (args: Arguments<` ${Params}`>, host: Host) => unknown,
+): FunctionEntry[] {
+  const must = `must${name[0]!.toUpperCase()}${name.slice(1)}`
+  return define(`${name}|${must} ${params}`, doc, call as never)
+}
+
+/** @throws Fault `limit` for a string or list that would be longer than what a function may make */
+export function checkLength(length: number, host: Host, what: 'string' | 'list' = 'string'): void {
+  if (length > host.max) throw new Fault('limit', `a ${what} is longer than ${host.max}`)
 }
 
 /** Functions whose result may be a map that the template can change later; every such map comes from one. */

@@ -4,18 +4,18 @@ import { copyMap, deepCopy, keysOf, newMap, toText, writable } from './convert.t
 import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dicts: readonly FunctionEntry[] = [
-  define('dict pairs:any...', 'A map of keys and values in turn', dict),
+  define('dict pairs:any...', 'A map of alternating keys and values', dict),
   define(
     'get map:map key:string',
-    'The member, or an empty text',
-    ([map, key]) => own(map as Plain, key as string) ?? '',
+    'The member; an empty string if there is none',
+    ([map, key]) => own(map, key) ?? '',
   ),
   define(
     'set map:map key:string value:any',
     'The map with the member set; a map of the input is copied',
     ([map, key, value], host) => {
-      const changed = writable(map as Plain, host)
-      changed[key as string] = value
+      const changed = writable(map, host)
+      changed[key] = value
       return changed
     },
   ),
@@ -23,56 +23,49 @@ export const dicts: readonly FunctionEntry[] = [
     'unset map:map key:string',
     'The map without the member; a map of the input is copied',
     ([map, key], host) => {
-      const changed = writable(map as Plain, host)
-      removeMember(changed, key as string)
+      const changed = writable(map, host)
+      removeMember(changed, key)
       return changed
     },
   ),
-  define('hasKey map:map key:string', 'True when the map has the member', ([map, key]) =>
-    Object.hasOwn(map as Plain, key as string),
+  define('hasKey map:map key:string', 'True if the map has the member', ([map, key]) =>
+    Object.hasOwn(map, key),
   ),
   define('pluck key:string maps:map...', 'The members of this name', ([key, ...maps]) =>
-    (maps as Plain[]).filter((map) => Object.hasOwn(map, key as string)).map((map) => map[key as string]),
+    maps.filter((map) => Object.hasOwn(map, key)).map((map) => map[key]),
   ),
   define('keys maps:map...', 'The keys, sorted within each map', (maps, host) =>
     typedList(
       '[]string',
-      (maps as Plain[]).flatMap((map) => keysOf(map, host)),
+      maps.flatMap((map) => keysOf(map, host)),
     ),
   ),
   define('values map:map', 'The values, in the order of the keys', ([map], host) =>
-    keysOf(map as Plain, host).map((key) => (map as Plain)[key]),
+    keysOf(map, host).map((key) => map[key]),
   ),
   define('pick map:map keys:string...', 'A map of these members only', ([map, ...keys]) => {
     const picked = newMap()
-    for (const key of keys as string[])
-      if (Object.hasOwn(map as Plain, key)) picked[key] = (map as Plain)[key]
+    for (const key of keys) if (Object.hasOwn(map, key)) picked[key] = map[key]
     return picked
   }),
   define('omit map:map keys:string...', 'A map without these members', ([map, ...keys], host) => {
-    const left = copyMap(map as Plain, host)
-    for (const key of keys as string[]) delete left[key]
+    const left = copyMap(map, host)
+    for (const key of keys) delete left[key]
     return left
   }),
   define('dig keys:any...', 'The value at a path of keys, else the default: keys…, default, map', dig),
-  ...['merge', 'mustMerge'].map((name) =>
-    define(
-      `${name} map:map others:map...`,
-      'The maps as one; the first that has a member wins',
-      (maps, host) => maps.reduce((all, map) => merge(all as Plain, map as Plain, false, host)) as Plain,
-    ),
+  define(
+    'merge|mustMerge map:map others:map...',
+    'The maps merged; the first that has a member wins',
+    (maps, host) => maps.reduce((all, map) => merge(all, map, false, host)),
   ),
-  ...['mergeOverwrite', 'mustMergeOverwrite'].map((name) =>
-    define(
-      `${name} map:map others:map...`,
-      'The maps as one; the last that has a member wins',
-      (maps, host) => maps.reduce((all, map) => merge(all as Plain, map as Plain, true, host)) as Plain,
-    ),
+  define(
+    'mergeOverwrite|mustMergeOverwrite map:map others:map...',
+    'The maps merged; the last that has a member wins',
+    (maps, host) => maps.reduce((all, map) => merge(all, map, true, host)),
   ),
-  ...['deepCopy', 'mustDeepCopy'].map((name) =>
-    define(`${name} value:any`, 'A copy', ([value], host) => deepCopy(value, host)),
-  ),
-]
+  define('deepCopy|mustDeepCopy value:any', 'A copy', ([value], host) => deepCopy(value, host)),
+].flat()
 
 function dict(pairs: unknown[], host: Host): Plain {
   const map = newMap()

@@ -6,12 +6,11 @@ import { own, type Plain } from '../values.ts'
 import { newMap } from './convert.ts'
 import { define, type FunctionEntry } from './define.ts'
 
-const text = (name: string, doc: string, change: (value: string) => unknown) =>
-  define(`${name} text:string`, doc, ([value]) => change(value as string))
-
-const hash = (name: string, algorithm: string) =>
-  text(name, `The ${algorithm.toUpperCase()} sum in hexadecimal digits`, (value) =>
-    createHash(algorithm).update(toBytes(value)).digest('hex'),
+const hash = (algorithm: string) =>
+  define(
+    `${algorithm}sum text:string`,
+    `The ${algorithm.toUpperCase()} sum in hexadecimal digits`,
+    ([text]) => createHash(algorithm).update(toBytes(text)).digest('hex'),
   )
 
 const DIGITS = '0123456789'
@@ -25,37 +24,35 @@ const random = (name: string, what: string, characters: string) =>
   })
 
 export const encodings: readonly FunctionEntry[] = [
-  text('b64enc', 'In Base64', (value) => Buffer.from(toBytes(value)).toString('base64')),
-  text('b64dec', 'Decoded from Base64', decodeBase64),
-  text('b32enc', 'In Base32', encodeBase32),
-  text('b32dec', 'Decoded from Base32', decodeBase32),
-  hash('sha1sum', 'sha1'),
-  hash('sha256sum', 'sha256'),
-  hash('sha512sum', 'sha512'),
-  text('adler32sum', 'The Adler-32 sum in decimal digits', adler32),
+  define('b64enc text:string', 'Encoded as Base64', ([text]) =>
+    Buffer.from(toBytes(text)).toString('base64'),
+  ),
+  define('b64dec text:string', 'Decoded from Base64', ([text]) => decodeBase64(text)),
+  define('b32enc text:string', 'Encoded as Base32', ([text]) => encodeBase32(text)),
+  define('b32dec text:string', 'Decoded from Base32', ([text]) => decodeBase32(text)),
+  hash('sha1'),
+  hash('sha256'),
+  hash('sha512'),
+  define('adler32sum text:string', 'The Adler-32 sum in decimal digits', ([text]) => adler32(text)),
   define('uuidv4', 'A random UUID', () => randomUUID()),
   random('randAlphaNum', 'letters and digits', LETTERS + DIGITS),
   random('randAlpha', 'letters', LETTERS),
   random('randNumeric', 'digits', DIGITS),
-  define('randInt from:int to:int', 'A random whole number from one up to another', ([from, to]) => {
+  define('randInt from:int to:int', 'A random integer, at least from and less than to', ([from, to]) => {
     const [low, high] = [Number(from), Number(to)]
     if (!(low < high) || high - low > 2 ** 47) throw execFault('invalid argument to randInt')
     return BigInt(randomInt(low, high))
   }),
-  ...['base', 'osBase'].map((name) => text(name, 'The last part of a path', baseName)),
-  ...['dir', 'osDir'].map((name) =>
-    text(name, 'A path without its last part', (path) => clean(path.slice(0, path.lastIndexOf('/') + 1))),
+  define('base|osBase path:string', 'The last part of a path', ([path]) => baseName(path)),
+  define('dir|osDir path:string', 'A path without its last part', ([path]) =>
+    clean(path.slice(0, path.lastIndexOf('/') + 1)),
   ),
-  ...['clean', 'osClean'].map((name) => text(name, 'A path without . and ..', clean)),
-  ...['ext', 'osExt'].map((name) =>
-    text(name, 'The extension of a path', (path) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
-  ),
-  ...['isAbs', 'osIsAbs'].map((name) =>
-    text(name, 'True for a path that begins with /', (path) => path.startsWith('/')),
-  ),
-  text('urlParse', 'The parts of a URL as a map', parseUrl),
-  define('urlJoin parts:map', 'A URL of the parts that urlParse gives', ([parts]) => joinUrl(parts as Plain)),
-]
+  define('clean|osClean path:string', 'A path without . and ..', ([path]) => clean(path)),
+  define('ext|osExt path:string', 'The extension of a path', ([path]) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
+  define('isAbs|osIsAbs path:string', 'True for a path that starts with /', ([path]) => path.startsWith('/')),
+  define('urlParse url:string', 'The parts of a URL as a map', ([url]) => parseUrl(url)),
+  define('urlJoin parts:map', 'A URL of the parts that urlParse gives', ([parts]) => joinUrl(parts)),
+].flat()
 
 function baseName(path: string): string {
   return posix.basename(path) || (path === '' ? '.' : '/')

@@ -17,30 +17,29 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
     ),
     define(
       'fromJSON value:any',
-      'The value that a JSON text holds; an empty map when it is not JSON; what is no text stays as it is',
+      'The value of a JSON text; an empty map for other strings; values that are not strings are returned as they are',
       ([value], host) => fromJson(value, host),
     ),
     define(
       'env name:string default:string...',
       'An environment variable, read when the file is loaded',
-      (args) => {
-        if (args.length > 2) throw execFault(`env: want 1 or 2 args, got ${args.length}`)
-        const [name, otherwise] = args as [string, string?]
-        return (Object.hasOwn(env, name) ? env[name] : undefined) ?? otherwise ?? ''
+      ([name, ...defaults]) => {
+        if (defaults.length > 1) throw execFault(`env: want 1 or 2 args, got ${defaults.length + 1}`)
+        return (Object.hasOwn(env, name) ? env[name] : undefined) ?? defaults[0] ?? ''
       },
     ),
     define(
       'safeGet path:string value:any',
-      'The value at a path such as a.0.b; nothing where it ends early',
-      ([path, value]) => walk(path as string, value),
+      'The value at a path such as a.0.b; null if it ends early',
+      ([path, value]) => walk(path, value),
     ),
     define(
       'safeGetOr path:string value:any default:any',
       'The value at a path such as a.0.b, else the default',
-      ([path, value, otherwise]) => walk(path as string, value) ?? otherwise,
+      ([path, value, otherwise]) => walk(path, value) ?? otherwise,
     ),
     define('raw value:any', 'The value without any escaping', ([value]) => value, 'raw'),
-  ]
+  ].flat()
 }
 
 /** Answers may hold what other gateways hand on as JSON text: a value that is read already needs no reading. */

@@ -1,86 +1,75 @@
-import { execFault, Fault } from '../errors.ts'
+import { execFault } from '../errors.ts'
 import { compareBytes } from '../fmt/bytes.ts'
 import { truth, typedList } from '../values.ts'
 import { deepEqual, toInt, toList, toTexts } from './convert.ts'
-import { define, type FunctionEntry, type Host } from './define.ts'
-
-/** The function and its twin `must…`, which fails where the first panics: both are an error of the template here. */
-function twin(name: string, params: string, doc: string, call: FunctionEntry['call']): FunctionEntry[] {
-  const must = `must${name[0]!.toUpperCase()}${name.slice(1)}`
-  return [define(`${name} ${params}`, doc, call), define(`${must} ${params}`, `The same as ${name}`, call)]
-}
+import { checkLength, define, type FunctionEntry, type Host, twins } from './define.ts'
 
 const onList = (name: string, doc: string, change: (list: readonly unknown[], host: Host) => unknown) =>
-  twin(name, 'list:any', doc, ([list], host) => change(toList(list, host, name), host))
+  twins(name, 'list:any', doc, ([list], host) => change(toList(list, host, name), host))
 
 export const lists: readonly FunctionEntry[] = [
-  define('list items:any...', 'A list of the arguments', (items) => items.slice()),
-  define('tuple items:any...', 'The same as list', (items) => items.slice()),
-  ...onList('first', 'The first item', (list) => list[0] ?? null),
-  ...onList('last', 'The last item', (list) => list[list.length - 1] ?? null),
-  ...onList('rest', 'All but the first item', (list) => list.slice(1)),
-  ...onList('initial', 'All but the last item', (list) => list.slice(0, -1)),
-  ...onList('reverse', 'The items in reverse order', (list) => list.slice().reverse()),
-  ...onList('compact', 'Without empty items', (list, host) => {
+  define('list|tuple items:any...', 'A list of the arguments', (items) => items.slice()),
+  onList('first', 'The first item', (list) => list[0] ?? null),
+  onList('last', 'The last item', (list) => list[list.length - 1] ?? null),
+  onList('rest', 'All but the first item', (list) => list.slice(1)),
+  onList('initial', 'All but the last item', (list) => list.slice(0, -1)),
+  onList('reverse', 'The items in reverse order', (list) => list.slice().reverse()),
+  onList('compact', 'Without empty items', (list, host) => {
     host.charge(list.length >> 1)
     return list.filter(truth)
   }),
-  ...onList('uniq', 'Without repeated items', (list, host) => {
+  onList('uniq', 'Without repeated items', (list, host) => {
     const found: unknown[] = []
     for (const value of list) if (!includes(found, value, host)) found.push(value)
     return found
   }),
-  ...twin('append', 'list:any item:any', 'The list with one more item', ([list, value], host) => [
-    ...toList(list, host, 'append'),
-    value,
-  ]),
-  ...twin('push', 'list:any item:any', 'The same as append', ([list, value], host) => [
-    ...toList(list, host, 'push'),
-    value,
-  ]),
-  ...twin('prepend', 'list:any item:any', 'The list with one more item in front', ([list, value], host) => [
+  ['append', 'push'].map((name) =>
+    twins(name, 'list:any item:any', 'The list with one more item', ([list, value], host) => [
+      ...toList(list, host, name),
+      value,
+    ]),
+  ),
+  twins('prepend', 'list:any item:any', 'The list with one more item in front', ([list, value], host) => [
     value,
     ...toList(list, host, 'prepend'),
   ]),
-  ...twin('without', 'list:any items:any...', 'Without these items', ([list, ...omit], host) =>
+  twins('without', 'list:any items:any...', 'Without these items', ([list, ...omit], host) =>
     toList(list, host, 'without').filter((value) => !includes(omit, value, host)),
   ),
-  ...twin('has', 'item:any list:any', 'True when the list has the item', ([value, list], host) =>
+  twins('has', 'item:any list:any', 'True if the list has the item', ([value, list], host) =>
     list === null || list === undefined ? false : includes(toList(list, host, 'has'), value, host),
   ),
-  ...twin(
+  twins(
     'slice',
     'list:any from:any...',
-    'The items (or bytes of a text) from one position up to another',
+    'The items (or bytes of a string) from one position up to another',
     sliced,
   ),
-  ...twin('chunk', 'size:int list:any', 'Lists of this many items', ([size, list], host) =>
+  twins('chunk', 'size:int list:any', 'Lists of this many items', ([size, list], host) =>
     chunk(Number(size), toList(list, host, 'chunk'), host),
   ),
-  define('concat lists:any...', 'All items of the lists', (all, host) => {
+  define('concat lists:any...', 'The items of all lists', (all, host) => {
     const size = all.reduce<number>((sum, list) => sum + toList(list, host, 'concat').length, 0)
     host.charge(size)
-    if (size > host.max) throw new Fault('limit', `a list is longer than ${host.max}`)
-    return all.flatMap((list) => toList(list, host, 'concat') as unknown[])
+    checkLength(size, host, 'list')
+    return all.flatMap((list) => toList(list, host, 'concat'))
   }),
-  define('sortAlpha list:any', 'The items as texts, sorted', ([list], host) => {
+  define('sortAlpha list:any', 'The items as strings, sorted', ([list], host) => {
     const texts = toTexts(list, host)
     const units = texts.reduce((sum, text) => sum + 64 + text.length, 0)
     host.charge((units >> 6) * Math.ceil(Math.log2(texts.length + 1)))
     return typedList('[]string', texts.sort(compareBytes))
   }),
-  define('until count:int', 'The numbers from 0 up to count', ([count], host) =>
-    series(0n, count as bigint, (count as bigint) < 0n ? -1n : 1n, host),
+  define('until count:int', 'The integers from 0 up to count', ([count], host) =>
+    series(0n, count, count < 0n ? -1n : 1n, host),
   ),
   define(
     'untilStep from:int to:int step:int',
-    'The numbers from one up to another',
-    ([from, to, step], host) => series(from as bigint, to as bigint, step as bigint, host),
+    'The integers from one up to another',
+    ([from, to, step], host) => series(from, to, step, host),
   ),
-  define('seq numbers:int...', 'Numbers as text, as the shell’s seq writes them', (numbers, host) =>
-    sequence(numbers as bigint[], host),
-  ),
-]
+  define('seq numbers:int...', 'Integers as text, as the shell’s seq prints them', sequence),
+].flat(2)
 
 function includes(list: readonly unknown[], value: unknown, host: Host): boolean {
   return list.some((other) => deepEqual(value, other, host))

@@ -15,28 +15,22 @@ export const versions: readonly FunctionEntry[] = [
     'semver version:string',
     'The parts of a version: Major, Minor, Patch, Prerelease, Metadata, Original',
     ([text]) => {
-      const version = parse(text as string) ?? wrong()
+      const version = parse(text) ?? wrong()
       const [Major, Minor, Patch] = version.numbers.map(BigInt)
-      return Object.assign(newMap(), {
-        Major,
-        Minor,
-        Patch,
-        Prerelease: version.pre,
-        Metadata: version.meta,
-        Original: text,
-      })
+      const { pre: Prerelease, meta: Metadata } = version
+      return Object.assign(newMap(), { Major, Minor, Patch, Prerelease, Metadata, Original: text })
     },
   ),
   define(
     'semverCompare constraint:string version:string',
-    'True when the version fits, such as ">=1.2, <2 || ^3"',
+    'True if the version fits, such as ">=1.2, <2 || ^3"',
     ([constraint, text]) => {
-      const version = parse(text as string) ?? wrong()
-      if ((constraint as string).length > MAX_CONSTRAINT) throw execFault('improper constraint')
-      return (constraint as string).split('||').some((part) => fitsAll(part, version))
+      const version = parse(text) ?? wrong()
+      if (constraint.length > MAX_CONSTRAINT) throw execFault('improper constraint')
+      return constraint.split('||').some((part) => fitsAll(part, version))
     },
   ),
-]
+].flat()
 
 /** Constraints are read in time by the square of their length. */
 const MAX_CONSTRAINT = 500

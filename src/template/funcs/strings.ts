@@ -1,75 +1,63 @@
-import { execFault, Fault } from '../errors.ts'
+import { execFault } from '../errors.ts'
 import { byteLength, byteSlice } from '../fmt/bytes.ts'
 import { quote } from '../fmt/strconv.ts'
 import { typedList } from '../values.ts'
 import { camelCase, lowerCase, snakeCase, swapCase, titleCase, untitle, upperCase } from './cases.ts'
 import { newMap, toText, toTexts } from './convert.ts'
-import { define, type FunctionEntry, type Host } from './define.ts'
-
-const text = (name: string, doc: string, change: (value: string) => unknown) =>
-  define(`${name} text:string`, doc, ([value]) => change(value as string))
-
-const pair = (signature: string, doc: string, call: (a: string, b: string) => unknown) =>
-  define(signature, doc, ([a, b]) => call(a as string, b as string))
+import { checkLength, define, type FunctionEntry, type Host } from './define.ts'
 
 export const strings: readonly FunctionEntry[] = [
-  text('trim', 'Without white space at both ends', (value) => value.trim()),
-  text('upper', 'In upper case', upperCase),
-  text('lower', 'In lower case', lowerCase),
-  text('title', 'Each word with a capital', titleCase),
-  text('untitle', 'Each word without a capital', untitle),
-  text('swapcase', 'Upper case for lower case and the reverse', swapCase),
-  text('nospace', 'Without any white space', (value) => value.replace(/\s/gu, '')),
-  text('initials', 'The first letter of each word', (value) =>
-    value
-      .split(/\s+/u)
-      .map((word) => (word === '' ? '' : String.fromCodePoint(word.codePointAt(0)!)))
-      .join(''),
+  define('trim text:string', 'Without white space at both ends', ([text]) => text.trim()),
+  define('upper text:string', 'In upper case', ([text]) => upperCase(text)),
+  define('lower text:string', 'In lower case', ([text]) => lowerCase(text)),
+  define('title text:string', 'Each word capitalized', ([text]) => titleCase(text)),
+  define('untitle text:string', 'Each word with a small first letter', ([text]) => untitle(text)),
+  define('swapcase text:string', 'Upper case for lower case and vice versa', ([text]) => swapCase(text)),
+  define('nospace text:string', 'Without any white space', ([text]) => text.replace(/\s/gu, '')),
+  define('initials text:string', 'The first letter of each word', ([text]) => initials(text)),
+  define('snakecase text:string', 'Words joined by _', ([text]) => snakeCase(text, '_')),
+  define('kebabcase text:string', 'Words joined by -', ([text]) => snakeCase(text, '-')),
+  define('camelcase text:string', 'Words capitalized and joined', ([text]) => camelCase(text)),
+  define('repeat count:int text:string', 'The string repeated', ([count, text], host) =>
+    repeat(text, Number(count), host),
   ),
-  text('snakecase', 'Words joined by _', (value) => snakeCase(value, '_')),
-  text('kebabcase', 'Words joined by -', (value) => snakeCase(value, '-')),
-  text('camelcase', 'Words with capitals, joined', camelCase),
-  define('repeat count:int text:string', 'The text several times', ([count, value], host) =>
-    repeat(value as string, Number(count), host),
-  ),
-  define('substr start:int end:int text:string', 'The bytes from start up to end', ([start, end, value]) =>
-    substring(Number(start), Number(end), value as string),
+  define('substr start:int end:int text:string', 'The bytes from start up to end', ([start, end, text]) =>
+    substring(Number(start), Number(end), text),
   ),
   define(
     'trunc length:int text:string',
-    'The first bytes, or with a negative length the last ones',
-    ([count, value]) => truncate(Number(count), value as string),
+    'The first bytes; the last ones for a negative length',
+    ([count, text]) => truncate(Number(count), text),
   ),
-  define('abbrev width:int text:string', 'Shortened with …', ([width, value]) =>
-    abbreviate(value as string, 0, Number(width)),
+  define('abbrev width:int text:string', 'Shortened, with ... at the end', ([width, text]) =>
+    abbreviate(text, 0, Number(width)),
   ),
   define(
     'abbrevboth left:int width:int text:string',
-    'Shortened with … at both ends',
-    ([left, width, value]) =>
-      Number(width) < 4 || (Number(left) > 0 && Number(width) < 7)
-        ? value
-        : abbreviate(value as string, Number(left), Number(width)),
+    'Shortened, with ... at both ends',
+    ([left, width, text]) =>
+      width < 4n || (left > 0n && width < 7n) ? text : abbreviate(text, Number(left), Number(width)),
   ),
-  pair('trimAll characters:string text:string', 'Without these characters at both ends', trimAll),
-  pair('trimall characters:string text:string', 'The same as trimAll', trimAll),
-  pair('trimPrefix prefix:string text:string', 'Without the prefix', (prefix, value) =>
-    prefix !== '' && value.startsWith(prefix) ? value.slice(prefix.length) : value,
+  define('trimAll|trimall characters:string text:string', 'Without these characters at both ends', trimAll),
+  define('trimPrefix prefix:string text:string', 'Without the prefix', ([prefix, text]) =>
+    text.startsWith(prefix) ? text.slice(prefix.length) : text,
   ),
-  pair('trimSuffix suffix:string text:string', 'Without the suffix', (suffix, value) =>
-    suffix !== '' && value.endsWith(suffix) ? value.slice(0, -suffix.length) : value,
+  define('trimSuffix suffix:string text:string', 'Without the suffix', ([suffix, text]) =>
+    text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text,
   ),
-  pair('contains part:string text:string', 'True when the text contains the part', (part, value) =>
-    value.includes(part),
+  define('contains part:string text:string', 'True if the string contains the part', ([part, text]) =>
+    text.includes(part),
   ),
-  pair('hasPrefix prefix:string text:string', 'True when the text begins so', (prefix, value) =>
-    value.startsWith(prefix),
+  define(
+    'hasPrefix prefix:string text:string',
+    'True if the string starts with the prefix',
+    ([prefix, text]) => text.startsWith(prefix),
   ),
-  pair('hasSuffix suffix:string text:string', 'True when the text ends so', (suffix, value) =>
-    value.endsWith(suffix),
+  define('hasSuffix suffix:string text:string', 'True if the string ends with the suffix', ([suffix, text]) =>
+    text.endsWith(suffix),
   ),
-  define('replace old:string new:string text:string', 'All occurrences replaced', (args, host) =>
-    replaceAll(...(args as [string, string, string]), host),
+  define('replace old:string new:string text:string', 'All occurrences replaced', ([old, by, text], host) =>
+    replaceAll(old, by, text, host),
   ),
   define('quote values:any...', 'Each value in double quotes', (args, host) =>
     present(args)
@@ -81,52 +69,56 @@ export const strings: readonly FunctionEntry[] = [
       .map((arg) => `'${toText(arg, host)}'`)
       .join(' '),
   ),
-  define('cat values:any...', 'The values with spaces between', (args, host) =>
+  define('cat values:any...', 'The values joined by spaces', (args, host) =>
     present(args)
       .map((arg) => toText(arg, host))
       .join(' '),
   ),
-  define('indent spaces:int text:string', 'Each line indented', ([spaces, value], host) =>
-    indent(Number(spaces), value as string, host),
+  define('indent spaces:int text:string', 'Each line indented', ([spaces, text], host) =>
+    indent(Number(spaces), text, host),
   ),
   define(
     'nindent spaces:int text:string',
     'A line break, then each line indented',
-    ([spaces, value], host) => `\n${indent(Number(spaces), value as string, host)}`,
+    ([spaces, text], host) => `\n${indent(Number(spaces), text, host)}`,
   ),
-  define('plural one:string many:string count:int', 'one when count is 1, else many', ([one, many, count]) =>
+  define('plural one:string many:string count:int', 'one if count is 1, else many', ([one, many, count]) =>
     count === 1n ? one : many,
   ),
-  define('wrap width:int text:string', 'Lines of at most this width', ([width, value], host) =>
-    wrapped(value as string, Number(width), '\n', false, host),
+  define('wrap width:int text:string', 'Lines of at most this width', ([width, text], host) =>
+    wrapped(text, Number(width), '\n', false, host),
   ),
   define(
     'wrapWith width:int separator:string text:string',
-    'The same with another line separator',
-    ([width, by, value], host) => wrapped(value as string, Number(width), by as string, true, host),
+    'The same with another line separator; longer words are broken',
+    ([width, by, text], host) => wrapped(text, Number(width), by, true, host),
   ),
-  define('toString value:any', 'The value as text', ([value], host) => toText(value, host)),
-  define('toStrings list:any', 'The items as texts', ([list], host) =>
+  define('toString value:any', 'The value as a string', ([value], host) => toText(value, host)),
+  define('toStrings list:any', 'The items as strings', ([list], host) =>
     typedList('[]string', toTexts(list, host)),
   ),
-  define('join separator:string list:any', 'The items as one text', ([separator, list], host) =>
-    joined(toTexts(list, host), separator as string, host),
+  define('join separator:string list:any', 'The items as one string', ([separator, list], host) =>
+    joined(toTexts(list, host), separator, host),
   ),
-  define('splitList separator:string text:string', 'The parts as a list', ([separator, value], host) =>
-    parts(separator as string, value as string, host),
+  define('splitList separator:string text:string', 'The parts as a list', ([separator, text], host) =>
+    parts(separator, text, host),
   ),
   define(
     'split separator:string text:string',
     'The parts as a map with the keys _0, _1, …',
-    ([separator, value], host) => numbered(parts(separator as string, value as string, host), host),
+    ([separator, text], host) => numbered(parts(separator, text, host), host),
   ),
   define(
     'splitn separator:string count:int text:string',
     'The same with at most count parts',
-    ([separator, count, value], host) =>
-      numbered(partsUpTo(separator as string, Number(count), value as string, host), host),
+    ([separator, count, text], host) => numbered(partsUpTo(separator, Number(count), text, host), host),
   ),
-]
+].flat()
+
+function initials(text: string): string {
+  const words = text.split(/\s+/u).filter((word) => word !== '')
+  return words.map((word) => String.fromCodePoint(word.codePointAt(0)!)).join('')
+}
 
 function quoted(value: unknown, host: Host): string {
   const text = toText(value, host)
@@ -146,7 +138,7 @@ function present(values: readonly unknown[]): unknown[] {
 
 function repeat(value: string, count: number, host: Host): string {
   if (count < 0) throw execFault('negative repeat count')
-  if (value.length * count > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+  checkLength(value.length * count, host)
   return value.repeat(count)
 }
 
@@ -164,7 +156,7 @@ function truncate(count: number, value: string): string {
   return size > count ? byteSlice(value, 0, count) : value
 }
 
-function trimAll(characters: string, value: string): string {
+function trimAll([characters, value]: [string, string]): string {
   const set = new Set(characters)
   let from = 0
   let to = value.length
@@ -189,9 +181,7 @@ function lastChar(value: string, end: number): string {
 function replaceAll(old: string, by: string, value: string, host: Host): string {
   if (old === '') host.charge(value.length >> 1)
   const pieces = old === '' ? ['', ...Array.from(value), ''] : value.split(old)
-  if (value.length + (pieces.length - 1) * by.length > host.max) {
-    throw new Fault('limit', `a text is longer than ${host.max}`)
-  }
+  checkLength(value.length + (pieces.length - 1) * by.length, host)
   return pieces.join(by)
 }
 
@@ -203,7 +193,7 @@ function indent(spaces: number, value: string, host: Host): string {
 
 function joined(items: readonly string[], separator: string, host: Host): string {
   const size = items.reduce((sum, item) => sum + item.length + separator.length, 0)
-  if (size > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+  checkLength(size, host)
   return items.join(separator)
 }
 

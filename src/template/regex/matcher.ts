@@ -1,5 +1,4 @@
-import { Fault } from '../errors.ts'
-import type { Host } from '../funcs/define.ts'
+import { checkLength, type Host } from '../funcs/define.ts'
 import { type Assertion, RegexError } from './parse.ts'
 import { assemble, type Instruction } from './program.ts'
 import { type CharTest, parseRe2 } from './re2.ts'
@@ -150,7 +149,7 @@ export function replaceMatches(
   let last = 0
   for (const groups of allMatches(expression, text, -1, host)) {
     out += text.slice(last, groups[0]) + by(groups)
-    if (out.length > host.max) throw new Fault('limit', `a text is longer than ${host.max}`)
+    checkLength(out.length, host)
     last = groups[1]!
   }
   return out + text.slice(last)
