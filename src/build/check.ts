@@ -14,8 +14,8 @@ import {
   type Source,
 } from '../config/index.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
-import { createPools } from '../tools/index.ts'
 import { assemble, everything } from './assemble.ts'
 import type { Loaded, Prepared } from './types.ts'
 
@@ -89,7 +89,7 @@ async function examine(
   const context = {
     env,
     limits: settings.limits,
-    pools: createPools(),
+    http: new HttpClient(),
     log: silentLog,
     version: '',
     proxies: new Map(),

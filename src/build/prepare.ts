@@ -12,11 +12,12 @@ import {
 } from '../config/index.ts'
 import { type Finding, finding, type Range } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
+import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
-import { compilePrompts, compileTools, type Pools, type Problem } from '../tools/index.ts'
+import { compilePrompts, compileTools, type Problem } from '../tools/index.ts'
 import type { createProxy } from '../upstream/index.ts'
 import { proxyOf } from './proxies.ts'
 import type { Prepared, Route, Served } from './types.ts'
@@ -24,7 +25,7 @@ import type { Prepared, Route, Served } from './types.ts'
 export interface PrepareContext {
   env: Readonly<Record<string, string | undefined>>
   limits: Limits
-  pools: Pools
+  http: HttpClient
   log: Logger
   version: string
   /** Templates that the same run has compiled. */

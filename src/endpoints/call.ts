@@ -1,6 +1,7 @@
 import { sampleArgs } from '../checks/samples.ts'
 import { toolSubjects } from '../checks/subjects.ts'
-import { type CompiledTool, compileTools, createPools } from '../tools/index.ts'
+import { HttpClient } from '../net/index.ts'
+import { type CompiledTool, compileTools } from '../tools/index.ts'
 import { type CheckEndpointsOptions, DEFAULTS, type Read, type Step, type Target } from './types.ts'
 import { userOf } from './user.ts'
 
@@ -16,16 +17,16 @@ export function callTargets(reads: readonly Read[], options: CheckEndpointsOptio
       const only = { ...server, allowedTools: [tool.name] }
       const given = sampleArgs(args, true)
       const run = async (signal: AbortSignal): Promise<Step[]> => {
-        const pools = createPools()
+        const http = new HttpClient()
         try {
           const all = { ...configuration, servers: [only] }
-          const context = { env, limits: { ...limits, timeout, connectTimeout: timeout }, pools }
+          const context = { env, limits: { ...limits, timeout, connectTimeout: timeout }, http }
           const made = compileTools(all, only, context).tools.get(tool.name)
           if (!made)
             return [{ name: 'call', status: 'skipped', detail: 'it has errors: see plantgw validate' }]
           return [await callOnce(made, given, signal)]
         } finally {
-          await pools.close()
+          await http.drain()
         }
       }
       const users = [userOf(read, tool.name, ['tools', index, 'endpoint'])]

@@ -1,7 +1,5 @@
 import type { Socket } from 'node:net'
-import { exchange } from '../tools/exchange.ts'
-import { CallError } from '../tools/failure.ts'
-import { createPools } from '../tools/index.ts'
+import { HttpClient, NetFault } from '../net/index.ts'
 import { ask, type HttpHead } from './ask.ts'
 import { connectTo, dial, hostOf } from './connect.ts'
 import { networkFault, silence } from './faults.ts'
@@ -82,19 +80,19 @@ async function checkProxied(probe: ToolProbe, timeout: number, signal: AbortSign
   for (const step of steps) step.name = 'proxy'
   if (!socket) return steps
   socket.destroy()
-  const pools = createPools()
+  const http = new HttpClient()
   try {
-    const dispatcher = pools.get(probe.origin, timeout, probe.tool.proxy)
-    const answered = await askSafely(probe, async (method) => {
-      const { origin, path, headers } = probe
-      const request = { method, origin, path, headers }
-      const limits = { remaining: timeout, timeout, maxResponseSize: Number.MAX_SAFE_INTEGER }
-      return (await exchange(request, { dispatcher, ...limits, signal, proxied: true })).status
-    })
+    const { origin, path, headers } = probe
+    const limits = { timeout, connectTimeout: timeout, maxSize: Number.MAX_SAFE_INTEGER }
+    const options = { ...limits, signal, proxy: probe.tool.proxy }
+    const answered = await askSafely(
+      probe,
+      async (method) => (await http.fetch({ method, origin, path, headers }, options)).status,
+    )
     if (answered) steps.push(judge(answered, probe, probe.origin))
   } catch (error) {
-    if (!(error instanceof CallError)) throw error
-    const detail = error.text.replace(/\.$/, '')
+    if (!(error instanceof NetFault)) throw error
+    const detail = error.clause
     const hint = 'Check that the proxy may reach the origin'
     steps.push({
       name: 'HTTP',
@@ -105,7 +103,7 @@ async function checkProxied(probe: ToolProbe, timeout: number, signal: AbortSign
       transient: true,
     })
   } finally {
-    await pools.close()
+    await http.close()
   }
   return steps
 }

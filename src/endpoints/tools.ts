@@ -1,7 +1,6 @@
 import { FLAVOURS, type Flavour, sampleArgs, sampleRequest } from '../checks/samples.ts'
 import { type Args, toolSubjects } from '../checks/subjects.ts'
 import type { Env, Server, Tool } from '../config/index.ts'
-import type { JsonObject } from '../json/index.ts'
 import { RenderError } from '../template/index.ts'
 import { isSecretHeader } from '../text/index.ts'
 import { renderConfig } from '../tools/compile.ts'
@@ -103,9 +102,8 @@ async function trustedHeaders(tool: Tool, config: Readonly<Record<string, string
   })
   const own: Tool = { ...tool, args: [], headers: Object.fromEntries(fixed) }
   const made = compileHeaders(own, [], config, templateCompiler(env, []), [])
-  const root = { Config: config, Args: {} as JsonObject, Request: {} }
   // Without a body nothing has its type.
-  const headers = pairs(await made.make(root, {})).filter(([name]) => name.toLowerCase() !== 'content-type')
+  const headers = pairs(made.fixed).filter(([name]) => name.toLowerCase() !== 'content-type')
   const given = new Set(fixed.map(([name]) => name))
   const ofCalls = [
     ...entries.filter(([name]) => !given.has(name)).map(([name]) => name),

@@ -278,7 +278,7 @@ class WholeExchange extends Exchange {
     super(request, options, options.hold, reject)
     const late = () => {
       const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
-      this.fail(new NetFault('timeout', clause))
+      this.fail(new NetFault('timeout', request.origin, clause))
     }
     this.timer = setTimeout(late, Math.max(1, left))
   }

@@ -49,12 +49,16 @@ export async function decodeAnswer(
   for (const layer of layers.reverse()) {
     const decode = Object.hasOwn(known, layer) && layers.length <= MAX_LAYERS ? known[layer] : undefined
     if (!decode)
-      throw new NetFault('encoding', `${origin} sent an unsupported content encoding: ${layer.slice(0, 40)}`)
+      throw new NetFault(
+        'encoding',
+        origin,
+        `${origin} sent an unsupported content encoding: ${layer.slice(0, 40)}`,
+      )
     try {
       body = await decode(body, { maxOutputLength: maxSize })
     } catch (error) {
       if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') throw NetFault.of('too-large', origin)
-      throw new NetFault('encoding', `the response of ${origin} is not valid ${layer} data`)
+      throw new NetFault('encoding', origin, `the response of ${origin} is not valid ${layer} data`)
     }
     if (hold && !hold.add(body.length)) throw NetFault.of('no-room', origin)
   }

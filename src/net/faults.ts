@@ -114,11 +114,13 @@ export class NetFault extends Error {
   status: number | undefined
 
   /**
+   * @param host names the host, such as its origin
    * @param clause without a capital and a full stop, to be part of a sentence
    * @param code of the system, TLS or undici, where there is one
    */
   constructor(
     readonly kind: NetFaultKind,
+    readonly host: string,
     readonly clause: string,
     readonly code = '',
     options?: ErrorOptions,
@@ -130,7 +132,7 @@ export class NetFault extends Error {
   static of(kind: NetFaultKind, who: string, code = '', cause?: unknown): NetFault {
     const clause = kind === 'tls' ? tlsClause(code, who) : CLAUSES[kind](who)
     const shown = code && SHOWS_CODE.has(kind) ? `${clause} (${code})` : clause
-    return new NetFault(kind, shown, code, cause === undefined ? undefined : { cause })
+    return new NetFault(kind, who, shown, code, cause === undefined ? undefined : { cause })
   }
 }
 
@@ -153,7 +155,7 @@ export function netFault(error: unknown, who: string, proxied = false): NetFault
   const kind = kindOf(error, code, proxied)
   if (kind === 'request') {
     const reason = (error as Error).message
-    return new NetFault(kind, `${CLAUSES.request(who)}: ${reason}`, code, { cause: error })
+    return new NetFault(kind, who, `${CLAUSES.request(who)}: ${reason}`, code, { cause: error })
   }
   // Which of the two sent it cannot be seen.
   const sender = proxied && kind === 'protocol' ? `the proxy of ${who}, or ${who} itself,` : who

@@ -6,8 +6,8 @@ import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../bu
 import type { BuildOptions, Difference, Loaded, Prepared, Reload, Served, Table } from '../build/types.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import type { Hub } from '../mcp/index.ts'
+import { HttpClient } from '../net/index.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
-import { createPools } from '../tools/index.ts'
 import { createProxy, type McpProxy } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
@@ -23,7 +23,7 @@ export class LiveTable {
   /** Names of configurations whose newest version was refused. */
   refused: ReadonlySet<string> = new Set()
   private readonly source: ConfigurationSource
-  private readonly pools = createPools()
+  private readonly http = new HttpClient()
   /** Proxies that were replaced, until their calls have ended. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
@@ -61,7 +61,7 @@ export class LiveTable {
   async diff(): Promise<Difference> {
     const reading = await this.read()
     const { prepared: before, generation } = this.table
-    const context = { ...contextOf(this.options), pools: this.pools, proxies: this.table.proxies }
+    const context = { ...contextOf(this.options), http: this.http, proxies: this.table.proxies }
     const { prepared, findings, refused } = await assemble(reading, before, context)
     const changes = changesOf(before, prepared)
     const configurations = differenceOf(before, prepared, changes)
@@ -72,7 +72,7 @@ export class LiveTable {
     const proxies = [...this.table.proxies.values()].map(({ proxy }) => proxy)
     await Promise.all([...proxies, ...this.retiring.keys()].map((proxy) => proxy.close()))
     await Promise.all(this.retiring.values())
-    await this.pools.close()
+    await this.http.drain()
   }
 
   private read() {
@@ -84,7 +84,7 @@ export class LiveTable {
     const before = this.table
     const context: PrepareContext = {
       ...contextOf(this.options),
-      pools: this.pools,
+      http: this.http,
       onCall: this.onCall,
       createProxy,
       proxies: before.proxies,
@@ -114,7 +114,7 @@ export class LiveTable {
 /** The table that a gateway would serve, made of the valid configurations; nothing is started or called. */
 export async function previewTable(options: BuildOptions): Promise<Loaded & { table: Table }> {
   const reading = await sourceOf(options)(options.env, rulesOf(options.settings))
-  const context = { ...contextOf(options), pools: createPools(), proxies: new Map() }
+  const context = { ...contextOf(options), http: new HttpClient(), proxies: new Map() }
   const { prepared, findings } = await assemble(reading, new Map(), context)
   const found = options.skipInvalid ? findings : everything(reading, findings)
   return { table: buildTable(1, prepared), findings: found, sources: reading.sources }

@@ -14,17 +14,17 @@ import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
 import { typeText } from './values.ts'
 
-/** Faults named in one answer. */
+/** Faults named in one result. */
 const MAX_FAULTS = 20
 
-/** Values of an `enum` of which some are told. */
+/** Values of an `enum` that are looked through. */
 const MAX_ALLOWED = 250
 
 export type ReadArgs = (args: unknown) => JsonObject
 
 /**
- * Makes what turns the arguments of a call into checked ones: defaults filled in, `null` for an argument of
- * `args` taken as omitted, every fault named.
+ * Makes a function that checks the arguments of a call: it fills in defaults, takes `null` for an argument of `args` as
+ * omitted, and names every fault.
  * @param validate by the tool's input schema
  */
 export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): ReadArgs {
@@ -36,7 +36,7 @@ export function argsReader(tool: Tool, schema: JsonObject, validate: Validate): 
     if (given !== undefined && !isObject(given))
       throw new CallError(
         'arguments',
-        `The arguments of ${tool.name} must be an object, but ${typeText(given as Json)} came.`,
+        `The arguments of ${tool.name} must be an object; got ${typeText(given as Json)}.`,
       )
     const args: JsonObject = { ...given }
     if (nullIsOmitted)
@@ -57,7 +57,7 @@ function faultText(tool: Tool, args: Json, errors: ErrorObject[], properties: st
   })
   const more = faults.more > 0 ? [`- and ${faults.more} more`] : []
   return [
-    `The arguments of ${tool.name} are not right; nothing was sent:`,
+    `Invalid arguments for ${tool.name}; no request was sent:`,
     ...faults.shown.map((fault) => `- ${fault}`),
     ...more,
   ].join('\n')
@@ -73,21 +73,21 @@ function unknownText(name: string, properties: string[]): string {
   return `\`${cut(name, 60)}\` is not an argument; ${cure}`
 }
 
-/** How the value as a whole is called, and what more can be said of its members. */
+/** The name of the value as a whole, and what is known of its members. */
 interface Whole {
   name: string
   unknown?: (name: string) => string
   args?: Arg[]
 }
 
-/** One sentence for each of the first faults, without repetitions, and how many faults are not told. */
+/** One sentence for each of the first faults, without repetitions, and how many more there are. */
 export function describeErrors(
   errors: ErrorObject[],
   value: Json,
   whole: Whole,
   most = MAX_FAULTS,
 ): { shown: string[]; more: number } {
-  // What an alternative of `anyOf` said is noise beside the sentence for the whole.
+  // The faults of each alternative of `anyOf` are noise beside the sentence for the whole.
   const groups = new Set(
     errors
       .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
@@ -114,7 +114,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
   const path = pathText(instancePath)
   const name = path === '' ? whole.name : `\`${path}\``
   const value = valueAt(root, pointerSegments(instancePath))
-  const came = `but ${typeText(value)} came`
+  const got = `got ${typeText(value)}`
   switch (keyword) {
     case 'required': {
       const missing = pathText(instancePath + pointerOf([params.missingProperty]))
@@ -131,7 +131,7 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
       const types = Array.isArray(params.type) ? params.type : [params.type]
       const quoted = typeof value === 'string' && !types.includes('string') && value.length < 400
       const hint = quoted && looksLike(types, value) ? ' (write it without quotes)' : ''
-      return `${name} must be ${types.map(withArticle).join(' or ')}, ${came}${hint}`
+      return `${name} must be ${types.map(withArticle).join(' or ')}; ${got}${hint}`
     }
     case 'enum': {
       const allowed: Json[] = params.allowedValues
@@ -143,13 +143,13 @@ function describe(error: ErrorObject, root: Json, whole: Whole): string {
               allowed.filter((each) => typeof each === 'string'),
             )
           : undefined
-      return `${name} must be one of ${cut(some.map(stringify).join(', '), 500)}, ${cameShort(value)}${near ? `; did you mean ${stringify(near)}?` : ''}`
+      return `${name} must be one of ${cut(some.map(stringify).join(', '), 500)}; ${gotShort(value)}${near ? `; did you mean ${stringify(near)}?` : ''}`
     }
     case 'anyOf':
     case 'oneOf':
-      return `${name} must be ${alternatives(error)}, ${came}`
+      return `${name} must be ${alternatives(error)}; ${got}`
     default:
-      return `${name} ${message ?? `breaks the rule ${keyword}`}, ${cameShort(value)}`
+      return `${name} ${message ?? `breaks the rule ${keyword}`}; ${gotShort(value)}`
   }
 }
 
@@ -176,10 +176,10 @@ function looksLike(types: string[], text: string): boolean {
   }
 }
 
-function cameShort(value: Json | undefined): string {
-  if (typeof value === 'string' && value.length <= 40) return `but ${JSON.stringify(value)} came`
-  if (typeof value === 'number' || typeof value === 'boolean') return `but ${value} came`
-  return `but ${typeText(value)} came`
+function gotShort(value: Json | undefined): string {
+  if (typeof value === 'string' && value.length <= 40) return `got ${JSON.stringify(value)}`
+  if (typeof value === 'number' || typeof value === 'boolean') return `got ${value}`
+  return `got ${typeText(value)}`
 }
 
 function withArticle(type: string): string {

@@ -26,7 +26,7 @@ import { isSessionRevision, negotiate, REVISIONS } from '../mcp/revisions.ts'
 import type { Session } from '../mcp/session.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { closest, giveWay, nearest, shorten } from '../text/index.ts'
-import type { Failure, Prompts, Outcome as ToolOutcome, Tools } from './types.ts'
+import type { CallOutcome, Failure, Prompts, Tools } from './types.ts'
 
 export interface BackendParts {
   server: Server
@@ -234,7 +234,7 @@ const OUTCOMES: Record<Failure, Outcome> = {
   internal: 'failed',
 }
 
-function howEnded({ failure, upstreamStatus }: ToolOutcome): Outcome {
+function howEnded({ failure, upstreamStatus }: CallOutcome): Outcome {
   if (!failure) return 'ok'
   const outcome = OUTCOMES[failure]
   // A limit may also be reached by an answer.

@@ -1,19 +1,18 @@
 import type { Tool } from '../config/model.ts'
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { stringify } from '../json/index.ts'
 import type { Place, Template } from '../template/index.ts'
-import { sizeText } from '../text/index.ts'
-import { CallError } from './failure.ts'
 import type { Headers } from './headers.ts'
-import { argParts, partWriter } from './multipart.ts'
+import { PartWriter } from './multipart.ts'
+import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, REQUEST_ROOTS, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
-import { queryPairs } from './values.ts'
+import { isJsonType, queryPairs } from './values.ts'
 
 export interface Body {
   template?: Template | undefined
   /** Undefined: the request has none. @throws CallError */
-  make(root: Root, args: JsonObject): Promise<MadeBody | undefined>
+  make(root: Root, draft: RequestDraft): MadeBody | undefined | Promise<MadeBody | undefined>
 }
 
 export interface MadeBody {
@@ -28,51 +27,44 @@ const MAY_BE_EMPTY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
  * The body of a tool's requests: its `form-data` arguments as multipart, its `requestBody`, or its `body`
  * arguments as one JSON object (as a form when the tool says so by its Content-Type). A `requestBody` is sent
  * with every method, also with GET: some search APIs want it so.
- * @param maxSize bytes; a multipart body is given up as soon as it is larger
  */
 export function compileBody(
   tool: Tool,
   path: (string | number)[],
   headers: Headers,
-  maxSize: number,
   compile: CompileTemplate,
   problems: Problem[],
 ): Body {
-  const parts = tool.args.filter(({ position }) => position === 'form-data')
-  if (parts.length > 0) return { make: async (_root, args) => multipart(parts, args, maxSize) }
-  const fallback = headers.namesContentType ? {} : { contentType: 'application/json' }
-
+  const has = (wanted: string) => tool.args.some(({ position }) => position === wanted)
+  if (has('form-data')) return { make: (_root, { parts = new PartWriter() }) => parts.end() }
+  const type = headers.namesContentType ? {} : { contentType: 'application/json' }
   if (tool.requestBody !== undefined) {
     const place = bodyPlace(headers)
     const template = compile(tool.requestBody, [...path, 'requestBody'], place, REQUEST_ROOTS)
-    if (!template) return { make: async () => undefined }
+    if (!template) return { make: () => undefined }
     return {
       template,
       async make(root) {
         const body = (await renderInTurns(template, root, 'requestBody')) ?? ''
-        return body === '' ? undefined : { body, ...fallback }
+        return body === '' ? undefined : { body, ...type }
       },
     }
   }
-
-  const members = tool.args.filter(({ position }) => position === 'body')
-  if (members.length === 0) return { make: async () => undefined }
+  if (!has('body')) return { make: () => undefined }
   const form = headers.mediaType === FORM
   if (!form && headers.mediaType !== undefined && !isJsonType(headers.mediaType))
     problems.push({
       path: [...path, 'headers'],
       code: 'key-without-effect',
       severity: 'warning',
-      message: `The body arguments are sent as JSON, but the Content-Type says \`${headers.mediaType}\``,
+      message: `The body arguments are sent as JSON, but the Content-Type is \`${headers.mediaType}\``,
       hint: 'Write a requestBody, or remove the Content-Type',
     })
   return {
-    async make(_root, args) {
-      const given = members.filter(({ name }) => Object.hasOwn(args, name))
-      if (given.length === 0 && MAY_BE_EMPTY.has(tool.method)) return undefined
-      const entries = given.map(({ name }): [string, Json] => [name, args[name]!])
-      if (form) return { body: entries.flatMap(([name, value]) => queryPairs(name, value)).join('&') }
-      return { body: stringify(Object.fromEntries(entries)), ...fallback }
+    make(_root, { members }) {
+      if (members.length === 0 && MAY_BE_EMPTY.has(tool.method)) return undefined
+      if (form) return { body: members.flatMap(([name, value]) => queryPairs(name, value)).join('&') }
+      return { body: stringify(Object.fromEntries(members)), ...type }
     },
   }
 }
@@ -81,31 +73,4 @@ function bodyPlace({ mediaType, namesContentType }: Headers): Place {
   if (mediaType === undefined) return namesContentType ? 'auto' : 'json'
   if (mediaType === FORM) return 'form'
   return isJsonType(mediaType) ? 'json' : 'text'
-}
-
-/** `application/json`, `application/problem+json` and their like; a media type in lower case. */
-export function isJsonType(mediaType: string): boolean {
-  return mediaType.endsWith('+json') || mediaType === 'application/json' || mediaType === 'text/json'
-}
-
-function multipart(args: Tool['args'], values: JsonObject, maxSize: number): MadeBody {
-  const writer = partWriter()
-  for (const { name } of args) {
-    if (!Object.hasOwn(values, name)) continue
-    for (const part of argParts(name, values[name]!)) checkBytes(writer.write(part), maxSize)
-  }
-  return writer.end()
-}
-
-/** @throws CallError for a body that is larger than the limit */
-export function checkSize(body: string | Buffer, maxSize: number): void {
-  checkBytes(typeof body === 'string' ? Buffer.byteLength(body) : body.length, maxSize)
-}
-
-function checkBytes(size: number, maxSize: number): void {
-  if (size > maxSize)
-    throw new CallError(
-      'too-large',
-      `Nothing was sent: the body would be larger than the limit of ${sizeText(maxSize)} (maxRequestSize).`,
-    )
 }

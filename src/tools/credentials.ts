@@ -1,11 +1,11 @@
 import type { Server, Tool } from '../config/model.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
 import { isCertainSecret, isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
-import type { Typed } from './decode.ts'
-import type { UpstreamRequest } from './exchange.ts'
+import type { ReadAnswer } from './answer.ts'
 import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
+import type { UpstreamRequest } from './types.ts'
 import { lazy } from './values.ts'
 
 /** Characters; shorter ones stand in too many other words. */
@@ -132,7 +132,7 @@ export function maskKeeper(): (secrets: readonly string[]) => Mask | undefined {
 }
 
 /** An answer that repeats no secret. What is an image or audio stays as it is. */
-export function masked(read: Typed, mask: Mask | undefined): Typed {
+export function masked(read: ReadAnswer, mask: Mask | undefined): ReadAnswer {
   if (!mask) return read
   const { answer, kind } = read
   const headers = maskedHeaders(answer.headers, mask)

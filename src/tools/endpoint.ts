@@ -46,18 +46,24 @@ export function compileEndpoint(
         origin = readOrigin(text)
         known = text
       }
-      if (intent && origin !== intent.origin)
-        return fail('came out with another origin than its template has')
+      if (intent && origin !== intent.origin) return fail('has another origin than its template')
       const path = readPath(url, end)
       if (intent && countSegments(path) !== intent.segments)
-        return fail('came out with another number of path segments than its template has')
+        return fail('has another number of path segments than its template')
       return { origin, path }
     },
   }
 }
 
-function fail(what: string): never {
-  throw new CallError('request', `Nothing was sent: the URL of this tool ${what}.`)
+/** What is wrong with the URL of a call. @param clause goes on after "the URL of this tool" */
+class UrlError extends CallError {
+  constructor(readonly clause: string) {
+    super('request', `No request was sent: the URL of this tool ${clause}.`)
+  }
+}
+
+function fail(clause: string): never {
+  throw new UrlError(clause)
 }
 
 /** Where scheme, host and port end; -1 when it is no absolute URL. */
@@ -75,14 +81,14 @@ export function readOrigin(text: string): string {
   try {
     url = new URL(text)
   } catch {
-    return fail('names no valid host and port')
+    return fail('does not name a valid host and port')
   }
   const { protocol, username, password, hostname, origin } = url
   if (protocol !== 'http:' && protocol !== 'https:')
-    return fail(`has the scheme ${protocol.slice(0, 20)} where only http and https are served`)
+    return fail(`uses the scheme ${protocol.slice(0, 20)} but only http and https are supported`)
   if (username || password || text.includes('@'))
-    return fail('holds a user name or password; send them as a header')
-  if (!hostname) return fail('names no host')
+    return fail('holds a user name or password; send credentials in a header')
+  if (!hostname) return fail('does not name a host')
   return origin
 }
 
@@ -129,7 +135,7 @@ function foresee(
     url = template.render(sampleRoot(template, args, config)) ?? ''
   } catch (error) {
     const reason = error instanceof Error ? `: ${error.message}` : ''
-    return fixed ? { fault: `cannot be made${reason}`, ofTemplate: true } : {}
+    return fixed ? { fault: `cannot be rendered${reason}`, ofTemplate: true } : {}
   }
   try {
     const end = originEnd(url)
@@ -138,7 +144,8 @@ function foresee(
     if (fixed) return { target }
     return { intent: { origin: target.origin, segments: countSegments(target.path) } }
   } catch (error) {
-    return { fault: (error as CallError).text.replace(/^Nothing was sent: the URL of this tool |\.$/g, '') }
+    if (!(error instanceof UrlError)) throw error
+    return { fault: error.clause }
   }
 }
 

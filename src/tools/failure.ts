@@ -1,8 +1,10 @@
+import { NetFault, type NetFaultKind } from '../net/index.ts'
+import { sizeText, timeText } from '../text/index.ts'
 import type { Failure, ToolResult } from './types.ts'
 
 /**
- * A call that ended early. Thrown inside this room only; `text` goes to the model as it is, `detail` is for those
- * who wrote the tool: it never holds a value.
+ * A call that ended early. `text` goes to the model as it is; `detail` is for the author of the tool, and never holds a
+ * value.
  */
 export class CallError extends Error {
   constructor(
@@ -19,66 +21,57 @@ export function errorResult(text: string): ToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** Errors from before there is a connection. */
-const CONNECT = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-])
-const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO|ERR_OSSL)/
+const FAILURES: Readonly<Record<NetFaultKind, Failure>> = {
+  name: 'connect',
+  refused: 'connect',
+  unreachable: 'connect',
+  proxy: 'connect',
+  'connect-timeout': 'timeout',
+  timeout: 'timeout',
+  tls: 'tls',
+  cancelled: 'cancelled',
+  closed: 'network',
+  protocol: 'network',
+  headers: 'network',
+  ended: 'network',
+  other: 'network',
+  'too-large': 'too-large',
+  'no-room': 'no-room',
+  encoding: 'encoding',
+  request: 'request',
+}
 
-/**
- * What an error of the network means, in words: names the origin and never a path of it, a file or a stack.
- * @param proxied whether a proxy stands before the origin
- */
-export function networkError(error: unknown, origin: string, proxied: boolean): CallError {
-  if (error instanceof CallError) return error
-  const code = errorCode(error)
-  const message = error instanceof Error ? error.message : ''
-  if (/proxy|socks/i.test(message) || (proxied && CONNECT.has(code)))
-    return new CallError(
-      'connect',
-      `The proxy of this tool gave no connection to ${origin}${code ? ` (${code})` : ''}.`,
-    )
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_NODATA')
-    return new CallError('connect', `The host of ${origin} has no address: the name is not known (${code}).`)
-  if (code === 'ECONNREFUSED')
-    return new CallError('connect', `${origin} refused the connection: nothing listens there.`)
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
-    return new CallError('timeout', `${origin} did not accept a connection in time.`)
-  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'EADDRNOTAVAIL')
-    return new CallError('connect', `${origin} cannot be reached from here (${code}).`)
-  if (TLS.test(code) || code === 'UND_ERR_PRX_TLS')
-    return new CallError('tls', `No trusted TLS connection to ${origin} could be made (${code}).`)
-  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET')
-    return new CallError('network', `${origin} closed the connection before its answer was complete.`)
-  if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return new CallError('network', `The headers of the answer of ${origin} are too large.`)
-  if ((error as Error).name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
-    // Which of the two it was cannot be told.
-    const who = proxied ? `The proxy of this tool, or ${origin} behind it,` : origin
-    return new CallError('network', `${who} sent an answer that is not sound HTTP.`)
+/** The limits of a call, for the texts of what exceeds them. */
+export interface CallLimits {
+  /** Milliseconds. */
+  timeout: number
+  /** Bytes. */
+  maxResponseSize: number
+}
+
+/** What a fault of the network means for a call. */
+export function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits): CallError {
+  const failure = FAILURES[fault.kind]
+  const { host } = fault
+  let text = fault.message
+  if (fault.kind === 'timeout')
+    text = `${host} did not respond completely within ${timeText(timeout)} (timeout)`
+  if (fault.kind === 'too-large') {
+    const answered = fault.status === undefined ? '' : ` (${fault.status})`
+    text = `The response of ${host}${answered} is larger than the limit of ${sizeText(maxResponseSize)} (maxResponseSize)`
   }
-  if (code === 'UND_ERR_INVALID_ARG')
-    return new CallError('request', `The request to ${origin} is not sound HTTP: ${message}.`)
-  return new CallError('network', `The request to ${origin} failed${code ? ` (${code})` : ''}.`)
+  const doubt = fault.uncertain && (failure === 'network' || failure === 'timeout')
+  return new CallError(
+    failure,
+    `${text}.${doubt ? ' The request may or may not have been carried out.' : ''}`,
+  )
 }
 
-/** The code of an error; of several attempts that of the first. */
-export function errorCode(error: unknown): string {
-  const { code, errors, cause } = error as { code?: unknown; errors?: unknown[]; cause?: unknown }
-  if (typeof code === 'string') return code
-  if (Array.isArray(errors) && errors.length > 0) return errorCode(errors[0])
-  return typeof cause === 'object' && cause !== null ? errorCode(cause) : ''
-}
-
-/** Whatever ended a call; an error that nobody foresaw tells nothing of itself. */
-export function asCallError(error: unknown): CallError {
+/** Whatever ended a call; an error that nobody foresaw shows nothing of itself. */
+export function asCallError(error: unknown, limits: CallLimits): CallError {
   if (error instanceof CallError) return error
+  if (error instanceof NetFault) return networkError(error, limits)
   if (error instanceof RangeError)
-    return new CallError('arguments', 'The arguments or the answer are nested too deep for this gateway.')
+    return new CallError('arguments', 'The arguments or the response are nested too deeply for this gateway.')
   return new CallError('internal', 'The gateway could not make this call.')
 }

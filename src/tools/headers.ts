@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Tool } from '../config/model.ts'
-import { encodeCookie, type Template } from '../template/index.ts'
+import type { Template } from '../template/index.ts'
 import { CallError } from './failure.ts'
+import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, isFixed, REQUEST_ROOTS, render, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
-import { valueText } from './values.ts'
+import { checkedHeader, headerPlace, wireText } from './values.ts'
 
 /** RFC 9110 §7.6.1 and §6.4.1: what frames the message or belongs to one connection. */
 const FRAMING = new Set([
@@ -22,20 +23,31 @@ const FRAMING = new Set([
   'upgrade',
 ])
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const USER_AGENT = `plantgw/${packageJson.version}`
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8'
 
 export interface Headers {
+  /** Those of the tool that are the same for every call: names and values in turn. */
+  fixed: readonly string[]
   templates: Template[]
   /** The media type that the tool names for its body, when it is known before a call; lower case. */
   mediaType: string | undefined
   /** Whether the tool names a Content-Type at all. */
   namesContentType: boolean
-  /** Names and values in turn. @throws CallError */
-  make(root: Root, args: Record<string, unknown>): Promise<string[]>
+  /** Puts the headers into a request, without those of arguments. @throws CallError */
+  write(draft: RequestDraft, root: Root): Promise<void>
+}
+
+/** A header whose value is made in each call. */
+interface Templated {
+  name: string
+  /** For errors, such as `header X-Id`. */
+  what: string
+  template: Template
+  /** The argument whose value, where it is given, is sent instead. */
+  argument: string | undefined
 }
 
 /**
@@ -50,113 +62,90 @@ export function compileHeaders(
   problems: Problem[],
 ): Headers {
   const fixed: string[] = []
-  const dynamic: { name: string; what: string; template: Template }[] = []
-  const ofArgs = tool.args.filter(({ position }) => position === 'header')
-  const ofArgsNames = new Set(ofArgs.map(({ name }) => name.toLowerCase()))
-  const seen = new Set<string>()
-  const multipart = tool.args.some(({ position }) => position === 'form-data')
-  let mediaType: string | undefined
-
-  const refuse = (at: (string | number)[], name: string, args: boolean): boolean => {
-    const lower = name.toLowerCase()
-    const message = !TOKEN.test(name)
-      ? `\`${name}\` is not a header name`
-      : FRAMING.has(lower) || (args && lower === 'host')
-        ? `The header \`${name}\` cannot be set by a tool`
-        : undefined
-    if (message)
-      problems.push({ path: at, code: 'forbidden-header', severity: 'error', message, hint: 'Remove it' })
-    return message !== undefined
+  const templated: Templated[] = []
+  /** Names of arguments by the header's name in lower case. */
+  const given = new Map<string, string>()
+  for (const [i, { name, position }] of tool.args.entries()) {
+    if (position !== 'header') continue
+    given.set(name.toLowerCase(), name)
+    checkName(name, [...path, 'args', i, 'name'], true, problems)
   }
-
-  for (const [i, arg] of tool.args.entries())
-    if (arg.position === 'header') refuse([...path, 'args', i, 'name'], arg.name, true)
-
+  const multipart = tool.args.some(({ position }) => position === 'form-data')
+  const named = new Set<string>()
+  let mediaType: string | undefined
   for (const [name, source] of Object.entries(tool.headers)) {
     const at = [...path, 'headers', name]
     const lower = name.toLowerCase()
-    if (refuse(at, name, false)) continue
-    if (seen.has(lower)) {
-      const message = `The header \`${name}\` stands twice: names of headers differ in more than case`
-      problems.push({
-        path: at,
-        code: 'duplicate-name',
-        severity: 'error',
-        message,
-        hint: 'Remove one of them',
-      })
-      continue
-    }
-    seen.add(lower)
+    if (!checkName(name, at, false, problems) || !checkOnce(name, at, named, problems)) continue
     const template = compile(source, at, headerPlace(name), REQUEST_ROOTS)
-    // The boundary is ours to name.
+    // The gateway names the boundary.
     if (!template || (multipart && lower === 'content-type')) continue
-    if (ofArgsNames.has(lower) || !isFixed(template)) {
-      dynamic.push({ name, what: `header ${name}`, template })
+    const argument = given.get(lower)
+    if (argument !== undefined || !isFixed(template)) {
+      templated.push({ name, what: `header ${name}`, template, argument })
       continue
     }
-    try {
-      const value = render(template, { Config: config, Args: {}, Request: {} }, `header ${name}`)
-      if (value === undefined) continue
-      fixed.push(name, headerValue(name, value))
-      if (lower === 'content-type') mediaType = value.split(';')[0]!.trim().toLowerCase()
-    } catch (error) {
-      if (!(error instanceof CallError)) throw error
-      problems.push({
-        path: at,
-        code: 'invalid-value',
-        severity: 'error',
-        message: (error.detail ?? error.text).replace(/\.$/, ''),
-      })
-    }
+    const value = fixedValue(name, template, config, at, problems)
+    if (value === undefined) continue
+    fixed.push(name, wireText(value))
+    if (lower === 'content-type') mediaType = value.split(';')[0]!.trim().toLowerCase()
   }
-  if (!seen.has('accept') && !ofArgsNames.has('accept')) fixed.push('Accept', ACCEPT)
-  if (!seen.has('user-agent') && !ofArgsNames.has('user-agent')) fixed.push('User-Agent', USER_AGENT)
+  const isNamed = (lower: string) => named.has(lower) || given.has(lower)
+  if (!isNamed('accept')) fixed.push('Accept', ACCEPT)
+  if (!isNamed('user-agent')) fixed.push('User-Agent', USER_AGENT)
 
   return {
-    templates: dynamic.map(({ template }) => template),
+    fixed,
+    templates: templated.map(({ template }) => template),
     mediaType,
-    namesContentType: !multipart && (seen.has('content-type') || ofArgsNames.has('content-type')),
-    async make(root, args) {
-      const headers = [...fixed]
-      let given: Set<string> | undefined
-      for (const { name } of ofArgs) {
-        if (!Object.hasOwn(args, name)) continue
-        const value = valueText(args[name] as never)
-        headers.push(name, headerValue(name, headerPlace(name) === 'cookie' ? encodeCookie(value) : value))
-        given ??= new Set()
-        given.add(name.toLowerCase())
-      }
-      for (const { name, what, template } of dynamic) {
-        if (given?.has(name.toLowerCase())) continue
+    namesContentType: !multipart && isNamed('content-type'),
+    async write(draft, root) {
+      for (let i = 0; i < fixed.length; i++) draft.headers.push(fixed[i]!)
+      for (const { name, what, template, argument } of templated) {
+        if (argument !== undefined && Object.hasOwn(root.Args, argument)) continue
         const value = await renderInTurns(template, root, what)
-        if (value !== undefined) headers.push(name, headerValue(name, value))
+        if (value !== undefined) draft.header(name, value)
       }
-      return headers
     },
   }
 }
 
-/** How values are escaped in this header. */
-export function headerPlace(name: string): 'cookie' | 'header' {
-  return name.toLowerCase() === 'cookie' ? 'cookie' : 'header'
+/** Whether a tool may set the header. @param byArgument its value is that of an argument */
+function checkName(name: string, path: Problem['path'], byArgument: boolean, problems: Problem[]): boolean {
+  const lower = name.toLowerCase()
+  const isFraming = FRAMING.has(lower) || (byArgument && lower === 'host')
+  if (TOKEN.test(name) && !isFraming) return true
+  const message = isFraming ? `A tool cannot set the header \`${name}\`` : `\`${name}\` is not a header name`
+  problems.push({ path, code: 'forbidden-header', severity: 'error', message, hint: 'Remove it' })
+  return false
 }
 
-/**
- * A value as it goes over the wire: without control characters, and anything beyond ASCII as its UTF-8 bytes,
- * as curl and Go send it. undici writes headers as latin1, so each byte is one character here.
- * @throws CallError
- */
-export function headerValue(name: string, value: string): string {
-  if (CONTROL.test(value))
-    throw new CallError(
-      'arguments',
-      `Nothing was sent: the value of the header ${name} holds a control character, such as a line break.`,
-    )
-  return wireText(value)
+function checkOnce(name: string, path: Problem['path'], named: Set<string>, problems: Problem[]): boolean {
+  const lower = name.toLowerCase()
+  if (!named.has(lower)) {
+    named.add(lower)
+    return true
+  }
+  const message = `Duplicate header \`${name}\`: header names are case-insensitive`
+  problems.push({ path, code: 'duplicate-name', severity: 'error', message, hint: 'Remove one of them' })
+  return false
 }
 
-/** The UTF-8 bytes of a header's value, each as one character. */
-export function wireText(value: string): string {
-  return /[^\x20-\x7e\t]/.test(value) ? Buffer.from(value).toString('latin1') : value
+/** The value of a header that is the same for every call; undefined where there is none. */
+function fixedValue(
+  name: string,
+  template: Template,
+  config: Root['Config'],
+  path: Problem['path'],
+  problems: Problem[],
+): string | undefined {
+  try {
+    const value = render(template, { Config: config, Args: {}, Request: {} }, `header ${name}`)
+    return value === undefined ? undefined : checkedHeader(name, value)
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const message = (error.detail ?? error.text).replace(/\.$/, '')
+    problems.push({ path, code: 'invalid-value', severity: 'error', message })
+    return undefined
+  }
 }

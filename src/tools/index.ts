@@ -1,6 +1,4 @@
 /** A tool call becomes an HTTP request, and its answer a tool result. */
 export { compileTools } from './compile.ts'
-export type { Answer, UpstreamRequest } from './exchange.ts'
-export { createPools } from './pools.ts'
 export { compilePrompts } from './prompts.ts'
 export type * from './types.ts'

@@ -44,7 +44,7 @@ function isFile(value: Json): value is { filename?: string; contentType?: string
   )
 }
 
-/** Undefined for text that is no data: URI. */
+/** Undefined for text that is not a data: URI. */
 function dataUri(name: string, text: string): Part | undefined {
   const match = DATA_URI.exec(text)
   if (!match) return undefined
@@ -65,7 +65,7 @@ function file(name: string, filename: string, contentType: string, data: Buffer)
   if (!MEDIA_TYPE.test(contentType))
     throw new CallError(
       'arguments',
-      `\`${name}\`: the content type of the file is not a media type such as image/png; nothing was sent.`,
+      `\`${name}\`: the content type of the file must be a media type such as image/png. No request was sent.`,
     )
   return { name, filename, contentType, data }
 }
@@ -73,7 +73,7 @@ function file(name: string, filename: string, contentType: string, data: Buffer)
 function base64(name: string, text: string): Buffer {
   const compact = /[^\x00-\x7f]/.test(text) ? text.replace(/[\s=]+/g, '') : significant(text)
   if (!/^[\w+/-]*$/.test(compact) || compact.length % 4 === 1)
-    throw new CallError('arguments', `\`${name}\`: the data of the file is not base64; nothing was sent.`)
+    throw new CallError('arguments', `\`${name}\`: the data of the file must be base64. No request was sent.`)
   return Buffer.from(compact, 'base64')
 }
 
@@ -90,7 +90,7 @@ function significant(text: string): string {
   return bytes.toString('latin1', 0, size)
 }
 
-/** WHATWG URL's percent-decode: what is no escape stays as it is. */
+/** WHATWG URL's percent-decode: anything that is not an escape stays as it is. */
 function percentDecode(text: string): Buffer {
   const bytes = Buffer.from(text)
   let length = 0
@@ -111,38 +111,39 @@ function hexDigit(code = 0): number {
 }
 
 /** Writes parts as WHATWG HTML's multipart/form-data encoding does; values go in unchanged. */
-export function partWriter() {
-  // Unguessable, so that no value can hold it.
-  const boundary = `plantgw-${randomUUID()}`
-  const chunks: Buffer[] = []
-  let size = 0
+export class PartWriter {
+  /** Unguessable, so that no value can hold it. */
+  private readonly boundary = `plantgw-${randomUUID()}`
+  private readonly chunks: Buffer[] = []
+  private size = 0
   /** Not yet a chunk: making one for each of many small parts takes long. */
-  let text = ''
-  const flush = () => {
-    if (text !== '') chunks.push(Buffer.from(text))
-    text = ''
+  private text = ''
+
+  /** @returns how many bytes there are now, at least */
+  write({ name, filename, contentType, data }: Part): number {
+    let head = `--${this.boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
+    if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
+    if (contentType !== undefined) head += `\r\nContent-Type: ${contentType}`
+    this.text += `${head}\r\n\r\n`
+    if (typeof data === 'string') this.text += data
+    else {
+      this.flush()
+      this.chunks.push(data)
+    }
+    this.text += '\r\n'
+    this.size += head.length + data.length + 6
+    return this.size
   }
-  return {
-    /** @returns how many bytes there are now, at the least */
-    write({ name, filename, contentType, data }: Part): number {
-      let head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
-      if (filename !== undefined) head += `; filename="${escapeFilename(filename)}"`
-      if (contentType !== undefined) head += `\r\nContent-Type: ${contentType}`
-      text += `${head}\r\n\r\n`
-      if (typeof data === 'string') text += data
-      else {
-        flush()
-        chunks.push(data)
-      }
-      text += '\r\n'
-      size += head.length + data.length + 6
-      return size
-    },
-    end(): { body: Buffer; contentType: string } {
-      text += `--${boundary}--\r\n`
-      flush()
-      return { body: Buffer.concat(chunks), contentType: `multipart/form-data; boundary=${boundary}` }
-    },
+
+  end(): { body: Buffer; contentType: string } {
+    this.text += `--${this.boundary}--\r\n`
+    this.flush()
+    return { body: Buffer.concat(this.chunks), contentType: `multipart/form-data; boundary=${this.boundary}` }
+  }
+
+  private flush(): void {
+    if (this.text !== '') this.chunks.push(Buffer.from(this.text))
+    this.text = ''
   }
 }
 

@@ -1,21 +1,54 @@
+import type { Limits, Tool } from '../config/model.ts'
+import { decodeAnswer, type FetchOptions, type HttpAnswer, type HttpClient } from '../net/index.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
-import type { Answer, UpstreamRequest } from './exchange.ts'
 import { CallError } from './failure.ts'
 import type { Mask } from './mask.ts'
+import type { UpstreamRequest } from './types.ts'
 
 /** Redirects followed in one call. */
-export const MAX_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 
 /** Headers that go along to another origin: none that a template, an argument or the author made a secret of. */
 const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
+/** Of one call. */
+export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'hold'> {
+  http: HttpClient
+  limits: Limits
+}
+
+/**
+ * Sends the request of a call, follows redirects where the tool says so, and undoes encodings; all within one time-out.
+ * @throws CallError, NetFault
+ */
+export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
+  const { http, limits, signal, hold } = options
+  const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
+  const { proxy } = tool
+  const fetching = { timeout, begin: performance.now(), maxSize, signal, hold, connectTimeout, proxy }
+  let request = first
+  for (let hops = 0; ; hops++) {
+    const answer = await http.fetch(request, fetching)
+    if (!tool.followRedirects || !isRedirect(answer))
+      return answer.headers['content-encoding'] === undefined
+        ? answer
+        : decodeAnswer(answer, maxSize, request.origin, hold)
+    if (hops === MAX_REDIRECTS)
+      throw new CallError(
+        'redirect',
+        `${first.origin} redirected more than ${MAX_REDIRECTS} times; the call was abandoned.`,
+      )
+    request = redirected(request, answer, options)
+  }
+}
+
 /** Whether the answer asks for another request. */
-export function isRedirect({ status, headers }: Answer): boolean {
+function isRedirect({ status, headers }: HttpAnswer): boolean {
   return [301, 302, 303, 307, 308].includes(status) && typeof headers.location === 'string'
 }
 
-export interface RedirectOptions {
+interface RedirectOptions {
   /** The tool says that its body may go to another origin. */
   sendsBody: boolean
   /** Of what may not go to another origin at all. */
@@ -28,9 +61,9 @@ export interface RedirectOptions {
  * stays secure.
  * @throws CallError
  */
-export function redirected(
+function redirected(
   request: UpstreamRequest,
-  answer: Answer,
+  answer: HttpAnswer,
   { sendsBody, mask }: RedirectOptions,
 ): UpstreamRequest {
   const { status } = answer
@@ -44,7 +77,7 @@ export function redirected(
   if (request.origin.startsWith('https:') && origin.startsWith('http:'))
     throw new CallError(
       'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}, which is not secure; it is not followed.`,
+      `${request.origin} answered ${status} with a redirect to ${origin}, which is not secure; the redirect was not followed.`,
     )
   const leaves = origin !== request.origin
   const isSecret = (text: string) =>
@@ -61,14 +94,14 @@ export function redirected(
   if (isSecret(path))
     throw new CallError(
       'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}, another origin, whose path holds a credential of this tool; it is not followed.`,
+      `${request.origin} answered ${status} with a redirect to ${origin}, another origin, with a credential of this tool in its path; the redirect was not followed.`,
     )
   const next: UpstreamRequest = { method: toGet ? 'GET' : request.method, origin, path, headers }
   if (toGet || request.body === undefined) return next
   if (leaves && !sendsBody)
     throw new CallError(
       'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}. It is not followed, since the body of the request would go to another origin; \`redirectBody: true\` of the tool would send it there.`,
+      `${request.origin} answered ${status} with a redirect to ${origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
     )
   next.body = request.body
   return next
@@ -87,7 +120,7 @@ function originOf(url: URL, status: number, request: UpstreamRequest): string {
   } catch {
     throw new CallError(
       'redirect',
-      `${request.origin} answered ${status} with a redirect that is not followed: only http and https addresses without credentials are.`,
+      `${request.origin} answered ${status} with a redirect that was not followed: only http and https URLs without credentials are.`,
     )
   }
 }

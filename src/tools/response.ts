@@ -1,18 +1,10 @@
-import type { Json } from '../json/index.ts'
+import type { HttpAnswer } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
-import type { Answer } from './exchange.ts'
+import type { ReadAnswer } from './answer.ts'
 import { CallError } from './failure.ts'
 import { canonicalHeader, define, type Root } from './root.ts'
 import { reads, renderInTurns } from './templates.ts'
-
-/** An upstream's answer as templates and results read it. */
-export interface ReadAnswer {
-  answer: Answer
-  text(): string
-  /** The body as JSON; undefined when it is empty. @throws SyntaxError */
-  data(): Json | undefined
-}
 
 /** A compiled `responseBody` or `errorBody`. */
 export interface AnswerTemplate {
@@ -55,8 +47,8 @@ function addData(Response: Record<string, unknown>, read: ReadAnswer): void {
   } catch {
     const { status, headers } = read.answer
     const type = headers['content-type'] ? `, ${String(headers['content-type']).slice(0, 100)}` : ''
-    const text = `The answer of the upstream (${status}${type}) is not JSON, which this tool expects.`
-    const detail = `The template of this tool reads .Response.Data, but the answer of the upstream (${status}${type}) is not JSON. .Response.Body is the text as it is.`
+    const text = `The response of the upstream (${status}${type}) is not JSON, which this tool expects.`
+    const detail = `The template of this tool reads .Response.Data, but the response of the upstream (${status}${type}) is not JSON. .Response.Body is the unparsed text.`
     const get = () => {
       throw new CallError('template', text, detail)
     }
@@ -64,7 +56,7 @@ function addData(Response: Record<string, unknown>, read: ReadAnswer): void {
   }
 }
 
-function responseHeaders(answer: Answer): Record<string, string> {
+function responseHeaders(answer: HttpAnswer): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(answer.headers))
     if (value !== undefined)

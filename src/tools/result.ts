@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, parse } from '../json/index.ts'
 import { cut, giveWay } from '../text/index.ts'
+import type { ReadAnswer } from './answer.ts'
 import { describeErrors } from './args.ts'
-import type { Typed } from './decode.ts'
 import { CallError } from './failure.ts'
 import type { AnswerTemplate } from './response.ts'
 import type { Root } from './root.ts'
@@ -29,17 +29,17 @@ export interface Sent {
 }
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
-export async function successResult(read: Typed, shape: Shape, sent: Sent): Promise<ToolResult> {
+export async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
   const template = shape.responseBody?.passesThrough ? undefined : shape.responseBody
   if (shape.output) return structuredResult(read, template, shape.output, sent)
   if (isBinary(read))
     return { content: [...(await captions(read, template, sent)), await binaryContent(read, sent)] }
   if (template) return textResult(await template.render(sent.root, read))
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
-  return textResult(read.answer.body.length === 0 ? `${statusText(read)} (empty answer)` : read.text())
+  return textResult(read.answer.body.length === 0 ? `${statusText(read)} (empty response)` : read.text())
 }
 
-function isBinary({ kind, answer }: Typed): boolean {
+function isBinary({ kind, answer }: ReadAnswer): boolean {
   return kind !== 'json' && kind !== 'text' && answer.body.length > 0
 }
 
@@ -48,12 +48,16 @@ function textResult(text: string): ToolResult {
 }
 
 /** Beside media only a text that does not read the media as text. */
-async function captions(read: Typed, template: AnswerTemplate | undefined, sent: Sent): Promise<Content[]> {
+async function captions(
+  read: ReadAnswer,
+  template: AnswerTemplate | undefined,
+  sent: Sent,
+): Promise<Content[]> {
   if (!template || template.readsBody) return []
   return [{ type: 'text', text: await template.render(sent.root, read) }]
 }
 
-async function binaryContent(read: Typed, sent: Sent): Promise<Content> {
+async function binaryContent(read: ReadAnswer, sent: Sent): Promise<Content> {
   const data = read.answer.body.toString('base64')
   const { kind, mediaType } = read
   if (kind === 'image' || kind === 'audio') return { type: kind, data, mimeType: mediaType }
@@ -61,7 +65,7 @@ async function binaryContent(read: Typed, sent: Sent): Promise<Content> {
 }
 
 async function structuredResult(
-  read: Typed,
+  read: ReadAnswer,
   template: AnswerTemplate | undefined,
   { validate, wrapped }: NonNullable<Shape['output']>,
   sent: Sent,
@@ -74,26 +78,27 @@ async function structuredResult(
   } catch {
     const what = template
       ? 'The rendered responseBody'
-      : `The answer of the upstream (${statusText(read)}, ${read.mediaType})`
+      : `The response of the upstream (${statusText(read)}, ${read.mediaType})`
     throw new CallError(
       'output-schema',
-      `${what} is not JSON, but this tool promises structured content (outputSchema).`,
+      `${what} is not JSON, but this tool declares structured content (outputSchema).`,
     )
   }
   const structured: Json = wrapped ? { result: data } : data
   await giveWay()
   const errors = validate(structured)
   if (errors.length > 0 || !isObject(structured)) {
-    // The wrapper is ours: what is said is said of the answer.
+    // The gateway adds the wrapper: faults are about the response inside.
     const own = wrapped
       ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
       : errors
-    const faults = describeErrors(own, data, { name: 'the answer' }, MAX_FAULTS).shown
+    const faults = describeErrors(own, data, { name: 'the response' }, MAX_FAULTS).shown
     throw new CallError(
       'output-schema',
-      ['The answer does not fit the outputSchema of this tool:', ...faults.map((fault) => `- ${fault}`)].join(
-        '\n',
-      ),
+      [
+        'The response does not match the outputSchema of this tool:',
+        ...faults.map((fault) => `- ${fault}`),
+      ].join('\n'),
     )
   }
   const content: Content[] = [{ type: 'text', text }]
@@ -109,7 +114,7 @@ async function structuredResult(
  * the tool's `errorBody` from being made.
  */
 export async function errorAnswer(
-  read: Typed,
+  read: ReadAnswer,
   shape: Shape,
   sent: Sent,
 ): Promise<{ result: ToolResult; failed?: CallError | undefined }> {
@@ -128,7 +133,7 @@ export async function errorAnswer(
 /** A template that fails must not hide what the upstream said. */
 async function errorBodyText(
   template: AnswerTemplate,
-  read: Typed,
+  read: ReadAnswer,
   sent: Sent,
 ): Promise<{ text: string; failed?: CallError }> {
   try {
@@ -140,20 +145,20 @@ async function errorBodyText(
 }
 
 /**
- * The text for an answer that came, but could not be made a result of: that the request was carried out
- * matters more to the caller than why its answer is in no shape.
+ * The text for an answer that could not be turned into a result: that the request was carried out matters more to the
+ * caller than why its answer is not usable.
  */
-export async function unshapedText(read: Typed, sent: Sent, error: CallError): Promise<string> {
+export async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Promise<string> {
   const { length } = read.answer.body
   const first = `${sent.method} ${await sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
   return length === 0 || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
 }
 
-async function errorText(read: Typed, sent: Sent): Promise<string> {
+async function errorText(read: ReadAnswer, sent: Sent): Promise<string> {
   const { status, headers, body } = read.answer
   const first = `${sent.method} ${await sent.url()} answered ${statusText(read)}`
   if (status < 400 && typeof headers.location === 'string')
-    return `${first}: a redirect to ${withoutSecrets(headers.location)} that is not followed; followRedirects of the tool would follow it.`
+    return `${first}: a redirect to ${withoutSecrets(headers.location)} that was not followed; set followRedirects on the tool to follow it.`
   if (body.length === 0) return `${first} without a body.`
   if (read.kind !== 'json' && read.kind !== 'text')
     return `${first} with ${body.length} bytes of ${read.mediaType}.`
@@ -165,7 +170,7 @@ function withoutSecrets(location: string): string {
   return cut(location.replace(/[?#].*$/s, '').replace(/^([a-z]+:)?\/\/[^/]*@/i, '$1//'), 500)
 }
 
-function errorDetails(read: Typed): JsonObject {
+function errorDetails(read: ReadAnswer): JsonObject {
   const details: JsonObject = { status: read.answer.status, headers: safeHeaders(read) }
   if (read.answer.body.length === 0) return details
   if (read.kind === 'json') {
@@ -198,7 +203,7 @@ const SAFE_HEADERS = new Set([
   'x-trace-id',
 ])
 
-function safeHeaders(read: Typed): { [name: string]: string } {
+function safeHeaders(read: ReadAnswer): { [name: string]: string } {
   const safe: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(read.answer.headers)) {
     if (value === undefined || !(SAFE_HEADERS.has(name) || /^(?:x-)?rate-?limit/.test(name))) continue
@@ -207,12 +212,12 @@ function safeHeaders(read: Typed): { [name: string]: string } {
   return safe
 }
 
-function headerLines(read: Typed): string {
+function headerLines(read: ReadAnswer): string {
   return Object.entries(safeHeaders(read))
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n')
 }
 
-function statusText({ answer: { status, reason } }: Typed): string {
+function statusText({ answer: { status, reason } }: ReadAnswer): string {
   return reason ? `${status} ${cut(reason, 100)}` : `${status}`
 }

@@ -1,20 +1,24 @@
 import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { HttpAnswer, HttpClient } from '../net/index.ts'
+import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
-import { argsReader } from './args.ts'
-import { checkSize, compileBody } from './body.ts'
+import { readAnswer } from './answer.ts'
+import { argsReader, type ReadArgs } from './args.ts'
+import { type Body, compileBody } from './body.ts'
 import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'
-import { decodeAnswer, readAnswer } from './decode.ts'
-import { compileEndpoint, shownUrl } from './endpoint.ts'
-import { type Answer, exchange, type UpstreamRequest } from './exchange.ts'
-import { asCallError, CallError, errorResult } from './failure.ts'
-import { compileHeaders } from './headers.ts'
+import { compileEndpoint, type Endpoint, shownUrl } from './endpoint.ts'
+import { asCallError, type CallError, errorResult } from './failure.ts'
+import { compileHeaders, type Headers } from './headers.ts'
 import type { Mask } from './mask.ts'
-import { isRedirect, MAX_REDIRECTS, redirected } from './redirect.ts'
+import { POSITIONS, type Position, RequestDraft } from './positions.ts'
+import { send } from './redirect.ts'
 import { answerTemplate } from './response.ts'
 import { errorAnswer, type Sent, type Shape, successResult, unshapedText } from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
 import { isObjectSchema, toolDefinition } from './schema.ts'
 import {
+  type CompileTemplate,
   compileQuietly,
   type Env,
   REQUEST_ROOTS,
@@ -22,9 +26,18 @@ import {
   readsArgument,
   templateCompiler,
 } from './templates.ts'
-import type { CallContext, CompileContext, CompiledTool, Outcome, Pools, Problem } from './types.ts'
+import type {
+  CallContext,
+  CallOutcome,
+  CompileContext,
+  CompiledTool,
+  Problem,
+  RequestPlan,
+  ToolDefinition,
+  UpstreamRequest,
+} from './types.ts'
 import type { CompileSchema } from './validators.ts'
-import { lazy, queryPairs } from './values.ts'
+import { checkSize, lazy } from './values.ts'
 
 /** Everything that does not change between the tools of one server. */
 export interface ToolContext extends CompileContext {
@@ -34,24 +47,47 @@ export interface ToolContext extends CompileContext {
   problems: Problem[]
 }
 
+/** What the templates of a tool are compiled to. */
+interface Parts {
+  /** The template of the endpoint. */
+  url: Template
+  endpoint: Endpoint
+  headers: Headers
+  body: Body
+  shape: Shape
+  /** Those of `responseBody` and `errorBody`. */
+  answers: (Template | undefined)[]
+}
+
 /** Compiles one tool; what is wrong with it goes into `problems`. Undefined when it cannot be called. */
 export function compileTool(
   tool: Tool,
   path: (string | number)[],
   context: ToolContext,
 ): CompiledTool | undefined {
-  const { config, env, pools, problems, server, compileSchema } = context
+  const { env, problems, memo } = context
   const before = problems.length
-  const compile = templateCompiler(env, problems, context.memo)
-  const limits = mergeLimits(context.limits, server.limits, tool.limits)
+  const compile = templateCompiler(env, problems, memo)
   const definition = toolDefinition(tool)
+  const parts = compileParts(tool, path, definition, compile, context)
+  compile.rest()
+  if (!parts || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
+  return new HttpTool(tool, definition, parts, context)
+}
 
-  const endpointPath = [...path, 'endpoint']
-  const url = compile(tool.endpoint.trimEnd(), endpointPath, 'url', REQUEST_ROOTS)
+function compileParts(
+  tool: Tool,
+  path: (string | number)[],
+  definition: ToolDefinition,
+  compile: CompileTemplate,
+  { config, problems, compileSchema }: ToolContext,
+): Parts | undefined {
+  const at = [...path, 'endpoint']
+  const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS)
   const target = url && compileEndpoint(url, tool.args, config)
   if (target?.fault)
     problems.push({
-      path: endpointPath,
+      path: at,
       code: 'invalid-value',
       severity: 'error',
       message: `The endpoint ${target.fault}`,
@@ -59,96 +95,21 @@ export function compileTool(
       hint: 'Write a URL such as https://api.example.com/users/{{.Args.id}}',
     })
   const headers = compileHeaders(tool, path, config, compile, problems)
-  const body = compileBody(tool, path, headers, limits.maxRequestSize, compile, problems)
-  const [responseBody, errorBody] = (['responseBody', 'errorBody'] as const).map((key) => {
+  const body = compileBody(tool, path, headers, compile, problems)
+  const answers = (['responseBody', 'errorBody'] as const).map((key) => {
     const source = tool[key]
     return source === undefined ? undefined : compile(source, [...path, key], 'auto', RESPONSE_ROOTS)
   })
+  const [responseBody, errorBody] = answers
   const shape: Shape = {
     responseBody: responseBody && answerTemplate(responseBody, 'responseBody'),
     errorBody: errorBody && answerTemplate(errorBody, 'errorBody'),
-    output: undefined,
-  }
-  if (definition.outputSchema)
-    shape.output = {
+    output: definition.outputSchema && {
       validate: compileSchema(definition.outputSchema, 'output-schema'),
       wrapped: !isObjectSchema(tool.outputSchema!),
-    }
-  compile.rest()
-  if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
-
-  const readArgs = argsReader(
-    tool,
-    definition.inputSchema,
-    compileSchema(definition.inputSchema, 'arguments'),
-  )
-  const buildRoot = lazy(() =>
-    rootBuilder(config, [url, body.template, responseBody, errorBody, ...headers.templates]),
-  )
-  // What the endpoint names itself is not sent again.
-  const query = tool.args
-    .filter(({ name, position }) => position === 'query' && !readsArgument(url, name))
-    .map(({ name }) => name)
-  const maskedUrl = lazy(
-    () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, maskEnv(env)).template,
-  )
-
-  const configured = lazy(() => secretsOfTool(tool, server, config, env))
-  const keepMask = maskKeeper()
-
-  const plan = async (given: unknown, call: CallContext): Promise<Plan> => {
-    // A batch may hold thousands of calls.
-    await giveWay()
-    const args = readArgs(given)
-    await giveWay()
-    const root = buildRoot()(args, call)
-    const { origin, path } = await target.endpoint(root)
-    const request: UpstreamRequest = {
-      method: tool.method,
-      origin,
-      path: query.length > 0 ? withQuery(path, query, args) : path,
-      headers: await headers.make(root, args),
-    }
-    await giveWay()
-    const made = await body.make(root, args)
-    if (made) {
-      request.body = made.body
-      if (made.contentType) request.headers.push('Content-Type', made.contentType)
-      checkSize(made.body, limits.maxRequestSize)
-    }
-    await giveWay()
-    const url = async () => shownUrl(origin, maskedUrl(), root)
-    const mask = lazy(() => keepMask(secretsOf(request, args, configured())))
-    return { request, sent: { method: tool.method, url, root }, mask }
-  }
-
-  return {
-    definition,
-    async call(given, call) {
-      let planned: Plan | undefined
-      try {
-        planned = await plan(given, call)
-        return await outcomeOf(await send(planned, tool, limits, pools, call), shape, planned)
-      } catch (error) {
-        return failedOutcome(error, planned?.mask())
-      }
-    },
-    async request(given, call) {
-      try {
-        return { request: (await plan(given, call)).request }
-      } catch (error) {
-        const { text, detail } = asCallError(error)
-        return { error: detail ?? text }
-      }
-    },
-    async respond(given, call, answer) {
-      try {
-        return await outcomeOf(answer, shape, await plan(given, call))
-      } catch (error) {
-        return failedOutcome(error)
-      }
     },
   }
+  return target && { url, endpoint: target.endpoint, headers, body, shape, answers }
 }
 
 /** A call that is ready to be sent. */
@@ -159,81 +120,141 @@ interface Plan {
   mask: () => Mask | undefined
 }
 
-/** What an answer of the upstream comes to. */
-async function outcomeOf(answer: Answer, shape: Shape, { sent, mask }: Plan): Promise<Outcome> {
-  const { status: upstreamStatus } = answer
-  await giveWay()
-  const read = masked(readAnswer(answer), mask())
-  try {
-    if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
-    const failure = upstreamStatus < 400 ? 'redirect' : 'status'
-    const { result, failed } = await errorAnswer(read, shape, sent)
-    const detail = failed?.detail
-    return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
-  } catch (error) {
-    const failed = asCallError(error)
-    const result = errorResult(await unshapedText(read, sent, failed))
-    return { result, upstreamStatus, ...failureOf(failed) }
+class HttpTool implements CompiledTool {
+  private readonly limits: Limits
+  private readonly http: HttpClient
+  private readonly readArgs: ReadArgs
+  private readonly buildRoot
+  /** The arguments that are put into requests, each with what its position does. */
+  private readonly placed: [name: string, position: Position][]
+  private readonly maskedUrl
+  private readonly configured
+  private readonly keepMask = maskKeeper()
+
+  constructor(
+    private readonly tool: Tool,
+    readonly definition: ToolDefinition,
+    private readonly parts: Parts,
+    context: ToolContext,
+  ) {
+    const { config, env, server, compileSchema } = context
+    const { url, headers, body, answers } = parts
+    this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
+    this.http = context.http
+    const validate = compileSchema(definition.inputSchema, 'arguments')
+    this.readArgs = argsReader(tool, definition.inputSchema, validate)
+    this.buildRoot = lazy(() => rootBuilder(config, [url, body.template, ...answers, ...headers.templates]))
+    this.placed = tool.args
+      .map(({ name, position }): [string, Position] => [name, POSITIONS[position]])
+      .filter(([name, { inUrl }]) => !inUrl || !readsArgument(url, name))
+    this.maskedUrl = lazy(
+      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, maskEnv(env)).template,
+    )
+    this.configured = lazy(() => secretsOfTool(tool, server, config, env))
+  }
+
+  async call(given: unknown, call: CallContext): Promise<CallOutcome> {
+    let plan: Plan | undefined
+    try {
+      plan = await this.plan(given, call)
+      const { http, limits } = this
+      const { mask } = plan
+      const sendsBody = this.tool.redirectBody === true
+      const options = { http, limits, sendsBody, mask, signal: call.signal, hold: call.hold }
+      return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
+    } catch (error) {
+      return this.failed(error, plan?.mask())
+    }
+  }
+
+  async request(given: unknown, call: CallContext): Promise<RequestPlan> {
+    try {
+      return { request: (await this.plan(given, call)).request }
+    } catch (error) {
+      const { text, detail } = asCallError(error, this.limits)
+      return { error: detail ?? text }
+    }
+  }
+
+  async respond(given: unknown, call: CallContext, answer: HttpAnswer): Promise<CallOutcome> {
+    try {
+      return await this.outcomeOf(answer, await this.plan(given, call))
+    } catch (error) {
+      return this.failed(error)
+    }
+  }
+
+  private async plan(given: unknown, call: CallContext): Promise<Plan> {
+    // A batch may hold thousands of calls.
+    await giveWay()
+    const args = this.readArgs(given)
+    await giveWay()
+    const root = this.buildRoot()(args, call)
+    const { origin, path } = await this.parts.endpoint(root)
+    const draft = new RequestDraft(this.limits.maxRequestSize)
+    await this.parts.headers.write(draft, root)
+    await giveWay()
+    for (const [name, position] of this.placed)
+      if (Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
+    const request: UpstreamRequest = {
+      method: this.tool.method,
+      origin,
+      path: draft.query.length > 0 ? withQuery(path, draft.query) : path,
+      headers: draft.headers,
+    }
+    await this.addBody(request, root, draft)
+    await giveWay()
+    const url = async () => shownUrl(origin, this.maskedUrl(), root)
+    const sent = { method: request.method, url, root }
+    return { request, sent, mask: lazy(() => this.maskOf(request, args)) }
+  }
+
+  private async addBody(request: UpstreamRequest, root: Root, draft: RequestDraft): Promise<void> {
+    const made = await this.parts.body.make(root, draft)
+    if (!made) return
+    const { body, contentType } = made
+    checkSize(typeof body === 'string' ? Buffer.byteLength(body) : body.length, this.limits.maxRequestSize)
+    request.body = body
+    if (contentType) request.headers.push('Content-Type', contentType)
+  }
+
+  private maskOf(request: UpstreamRequest, args: JsonObject): Mask | undefined {
+    return this.keepMask(secretsOf(request, args, this.configured()))
+  }
+
+  /** What an answer of the upstream comes to. */
+  private async outcomeOf(answer: HttpAnswer, { sent, mask }: Plan): Promise<CallOutcome> {
+    const { shape } = this.parts
+    const { status: upstreamStatus } = answer
+    await giveWay()
+    const read = masked(readAnswer(answer), mask())
+    try {
+      if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
+      const failure = upstreamStatus < 400 ? 'redirect' : 'status'
+      const { result, failed } = await errorAnswer(read, shape, sent)
+      const detail = failed?.detail
+      return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
+    } catch (error) {
+      const failed = asCallError(error, this.limits)
+      const result = errorResult(await unshapedText(read, sent, failed))
+      return { result, upstreamStatus, ...failureOf(failed) }
+    }
+  }
+
+  /** @param mask of what a redirect or a broken answer may have brought into the error */
+  private failed(error: unknown, mask?: Mask): CallOutcome {
+    const failed = asCallError(error, this.limits)
+    return { result: errorResult(mask?.(failed.text) ?? failed.text), ...failureOf(failed) }
   }
 }
 
-/** @param mask of what a redirect or a broken answer may have brought into the error */
-function failedOutcome(error: unknown, mask?: Mask): Outcome {
-  const failed = asCallError(error)
-  return { result: errorResult(mask?.(failed.text) ?? failed.text), ...failureOf(failed) }
-}
-
-function failureOf({ failure, detail }: CallError): Pick<Outcome, 'failure' | 'detail'> {
+function failureOf({ failure, detail }: CallError): Pick<CallOutcome, 'failure' | 'detail'> {
   return detail === undefined ? { failure } : { failure, detail }
 }
 
-/** Sends, follows redirects where the tool says so, and undoes encodings; all within one time-out. */
-async function send(
-  { request: first, mask }: Plan,
-  tool: Tool,
-  limits: Limits,
-  pools: Pools,
-  { signal, hold }: Pick<CallContext, 'signal' | 'hold'>,
-): Promise<Answer> {
-  const { timeout, connectTimeout, maxResponseSize } = limits
-  const begin = performance.now()
-  let request = first
-  for (let hops = 0; ; hops++) {
-    const dispatcher = pools.get(request.origin, connectTimeout, tool.proxy)
-    const remaining = hops === 0 ? timeout : timeout - (performance.now() - begin)
-    const answer = await exchange(request, {
-      dispatcher,
-      remaining,
-      timeout,
-      maxResponseSize,
-      signal,
-      ...(hold && { hold }),
-      proxied: tool.proxy !== undefined,
-    })
-    if (!tool.followRedirects || !isRedirect(answer))
-      return answer.headers['content-encoding'] === undefined
-        ? answer
-        : decodeAnswer(answer, maxResponseSize, request.origin, hold)
-    if (hops === MAX_REDIRECTS)
-      throw new CallError(
-        'redirect',
-        `${first.origin} redirects more than ${MAX_REDIRECTS} times; the call was given up.`,
-      )
-    request = redirected(request, answer, { sendsBody: tool.redirectBody === true, mask })
-  }
-}
-
-function withQuery(path: string, names: string[], args: { [name: string]: unknown }): string {
-  const pairs: string[] = []
-  for (const name of names)
-    if (Object.hasOwn(args, name)) for (const pair of queryPairs(name, args[name] as never)) pairs.push(pair)
-  if (pairs.length === 0) return path
+function withQuery(path: string, pairs: readonly string[]): string {
   const separator = !path.includes('?') ? '?' : /[?&]$/.test(path) ? '' : '&'
   return path + separator + pairs.join('&')
-}
-
-function mergeLimits(...limits: (Partial<Limits> | undefined)[]): Limits {
-  return Object.assign({ ...DEFAULT_LIMITS }, ...limits)
 }
 
 /** Every variable as its name in braces, unless it is an address. */

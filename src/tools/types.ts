@@ -1,11 +1,10 @@
-import type { Dispatcher } from 'undici'
 import type { Hold } from '../access/memory.ts'
-import type { Limits, Proxy as UpstreamProxy } from '../config/model.ts'
+import type { Limits } from '../config/model.ts'
 import type { FindingCode } from '../findings/codes.ts'
 import type { Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import type { CancelSignal, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
 import type { Memo } from '../template/index.ts'
-import type { Answer, UpstreamRequest } from './exchange.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */
 export interface Problem {
@@ -41,26 +40,25 @@ export interface Tools {
   get(name: string): CompiledTool | undefined
 }
 
+/** A request of a tool. */
+export interface UpstreamRequest extends HttpRequest {
+  /** Names and values in turn. */
+  headers: string[]
+}
+
 export interface CompiledTool {
   definition: ToolDefinition
   /** Calls the upstream. Never rejects; every failure is a result with `isError`. */
-  call(args: unknown, call: CallContext): Promise<Outcome>
+  call(args: unknown, call: CallContext): Promise<CallOutcome>
   /** What `call` would send, without sending it; or why nothing would be sent, for the author of the tool. */
   request(args: unknown, call: CallContext): Promise<RequestPlan>
   /** What `call` would come to if the upstream gave this answer; nothing is sent. */
-  respond(args: unknown, call: CallContext, answer: Answer): Promise<Outcome>
+  respond(args: unknown, call: CallContext, answer: HttpAnswer): Promise<CallOutcome>
 }
 
 export type RequestPlan =
   | { request: UpstreamRequest; error?: undefined }
   | { request?: undefined; error: string }
-
-/** What a call needs of an `AbortSignal`, which is one. */
-export interface CancelSignal {
-  readonly aborted: boolean
-  addEventListener(type: 'abort', listener: () => void): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}
 
 /** The MCP request that a call came with. */
 export interface CallContext {
@@ -89,7 +87,7 @@ export interface ToolResult {
   _meta?: JsonObject
 }
 
-export interface Outcome {
+export interface CallOutcome {
   result: ToolResult
   upstreamStatus?: number
   /** Short code for the log. */
@@ -116,20 +114,12 @@ export type Failure =
   /** A fault of the gateway itself. */
   | 'internal'
 
-/** Connections to upstreams: one undici `Pool` for each origin, kept alive between calls. */
-export interface Pools {
-  /** The dispatcher for an origin such as `https://api.example.com`, made at its first use. */
-  get(origin: string, connectTimeout: number, proxy?: UpstreamProxy): Dispatcher
-  /** Waits for calls in flight, then closes every connection. */
-  close(): Promise<void>
-}
-
 export interface CompileContext {
   /** What `env` of templates reads. */
   env: Readonly<Record<string, string | undefined>>
   /** Of the process; those of the server and the tool go before them. */
   limits: Limits
-  pools: Pools
+  http: HttpClient
   /** Templates that the same run has compiled. */
   memo?: Memo
 }

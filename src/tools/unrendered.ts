@@ -4,16 +4,16 @@ import { capital, cut } from '../text/index.ts'
 import { CallError } from './failure.ts'
 
 /**
- * The failure of a template in a call. Its text is for the caller, who can mend arguments and nothing else; the
- * place in the template and its cure are for the author, and stand in `detail`.
+ * The failure of a template in a call. Its text is for the caller, who can change arguments and nothing else; `detail`,
+ * with the place in the template and the fix, is for the author.
  * @param what names the template, such as `endpoint` or `header X-Id`; `text` is one of a prompt
  */
 export function unrendered(error: RenderError, template: Template, root: object, what: string): CallError {
   const { message, hint, line, column, start, end } = error
-  const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be made`
+  const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be rendered`
   const at = `at \`${cut(template.source.slice(start, end), 80)}\`, line ${line}, column ${column}`
   const detail = capital(`${whole}: ${message}${hint ? ` (${hint})` : ''}, ${at}.`)
-  const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'Nothing was sent: '
+  const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'No request was sent: '
   const reason = reasonOf(error, template, root, what) ?? `${whole}${ofArgs(error, template)}`
   return new CallError('template', `${capital(before + reason)}.`, detail)
 }
@@ -36,18 +36,20 @@ function reasonOf(
     const missing = find((value) => value === undefined || value === null)
     if (missing) return missingText(missing)
     const empty = find((value) => value === '')
-    return empty && `${nameOf(empty)} may not be empty`
+    return empty && `${nameOf(empty)} must not be empty`
   }
   if (what.startsWith('header')) {
     const odd = find((value) => typeof value === 'string' && /[\x00-\x08\x0a-\x1f\x7f]/.test(value))
-    return odd && `${nameOf(odd)} holds a line break or another character that the ${what} cannot hold`
+    return (
+      odd && `${nameOf(odd)} contains a line break or another character that is not allowed in the ${what}`
+    )
   }
   const dots = find((value) => value === '.' || value === '..')
-  if (dots) return `${nameOf(dots)} may not be \`${valueAt(root, dots)}\`: it must name something`
+  if (dots) return `${nameOf(dots)} must not be \`${valueAt(root, dots)}\`: it must be a name`
   const given = paths.filter(([field]) => field !== 'Config')
   const holding = given.filter((path) => hasDotSegment(textOf(valueAt(root, path))))
   const names = [...new Set((holding.length > 0 ? holding : given).map(nameOf))].join(', ')
-  return names && `${names} may not put \`.\` or \`..\` between slashes of the URL's path, also not encoded`
+  return names && `${names} must not put \`.\` or \`..\` between slashes of the URL's path, encoded or not`
 }
 
 function textOf(value: unknown): string {
@@ -56,9 +58,9 @@ function textOf(value: unknown): string {
 
 function missingText(path: readonly string[]): string {
   const cure = {
-    Args: 'give it a value',
-    Config: 'only the operator of this gateway can mend that',
-    Request: 'it comes with the request to this gateway, not with the arguments',
+    Args: 'provide a value',
+    Config: 'only the operator of this gateway can fix that',
+    Request: 'it is part of the request to this gateway, not of the arguments',
   }[path[0] ?? '']
   return `${nameOf(path)} is missing${cure ? `; ${cure}` : ''}`
 }
@@ -78,5 +80,5 @@ function ofArgs({ message, start, end }: RenderError, { source, references }: Te
   const bare = at >= 0 && expression.startsWith(message.slice(at + 5)) ? message.slice(0, at) : message
   const inside = references.filter((one) => one.path[0] === 'Args' && start <= one.start && one.end <= end)
   const names = [...new Set(inside.map(({ path }) => nameOf(path)))]
-  return `${names.length > 0 ? ` of ${names.join(', ')}` : ''}: ${bare}`
+  return `${names.length > 0 ? ` with ${names.join(', ')}` : ''}: ${bare}`
 }

@@ -7,32 +7,32 @@ import { CallError } from './failure.ts'
 import { lazy } from './values.ts'
 
 /**
- * Holds a value against a schema: what is wrong with it, empty when nothing is.
+ * Checks a value against a schema: what is wrong with it, empty when nothing is.
  * @throws CallError also when it would take more than MAX_WORK
  */
 export type Validate = (value: Json) => ErrorObject[]
 /** Compiles a JSON Schema (2020-12) at its first use: most tools of many configurations are never called. */
 export type CompileSchema = (schema: JsonObject, of: Checked) => Validate
-/** The failure that a value comes to which does not fit. */
+/** The failure of a value that does not match. */
 export type Checked = 'arguments' | 'output-schema'
 
 /** Values in a value up to which every fault is looked for; a fault takes more memory than the value did. */
 const MAX_THOROUGH = 10_000
-/** Steps of work to hold a value against its schema, some 50 ms, then to find every fault, or only the first. */
+/** Steps of work to check a value against its schema, some 50 ms, then to find every fault, or only the first. */
 const MAX_WORK = 3_000_000
 const MAX_FIND_ALL = 500_000
 const MAX_FIND_FIRST = 2_500_000
 const TOO_LARGE: Record<Checked, string> = {
   arguments:
-    'The arguments are too large for the schema of this tool: checking them would take too long. Nothing was sent; send fewer or shorter values in one call.',
+    'The arguments are too large to be checked against the schema of this tool. No request was sent; send fewer or shorter values in one call.',
   'output-schema':
-    'The answer of the upstream is too large for the outputSchema of this tool: checking it would take too long. Ask for less in one call.',
+    'The response of the upstream is too large to be checked against the outputSchema of this tool. Request less in one call.',
 }
-const UNTOLD: Record<Checked, string> = {
+const UNLOCATED: Record<Checked, string> = {
   arguments:
-    'The arguments do not fit the schema of this tool, and are too large to find out where. Nothing was sent; send fewer or shorter values in one call.',
+    'The arguments do not match the schema of this tool, and are too large to find out where. No request was sent; send fewer or shorter values in one call.',
   'output-schema':
-    'The answer of the upstream does not fit the outputSchema of this tool, and is too large to find out where.',
+    'The response of the upstream does not match the outputSchema of this tool, and is too large to find out where.',
 }
 
 /**
@@ -56,7 +56,7 @@ export function schemaCompiler(): CompileSchema {
       const found =
         (few && within(MAX_FIND_ALL, findAll(), view) === false && findAll().errors) ||
         (within(MAX_FIND_FIRST, findFirst(), view) === false && findFirst().errors)
-      if (!found) throw new CallError(of, UNTOLD[of])
+      if (!found) throw new CallError(of, UNLOCATED[of])
       return found
     }
   }

@@ -1,5 +1,8 @@
 import { ExactNumber, type Json, stringify } from '../json/index.ts'
-import { wellFormed } from '../text/index.ts'
+import { sizeText, wellFormed } from '../text/index.ts'
+import { CallError } from './failure.ts'
+
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 /** How a value is written where only text fits: strings as they are, everything else as JSON. */
 export function valueText(value: Json): string {
@@ -22,6 +25,42 @@ function percentEncode(text: string): string {
   } catch {
     return encodeURIComponent(wellFormed(text))
   }
+}
+
+/** How values are escaped in this header. */
+export function headerPlace(name: string): 'cookie' | 'header' {
+  return name.toLowerCase() === 'cookie' ? 'cookie' : 'header'
+}
+
+/** The value of a header, which holds no control characters. @throws CallError */
+export function checkedHeader(name: string, value: string): string {
+  if (!CONTROL.test(value)) return value
+  throw new CallError(
+    'arguments',
+    `No request was sent: the value of the header ${name} holds a control character, such as a line break.`,
+  )
+}
+
+/**
+ * The value of a header as undici takes it, one character for each byte: anything beyond ASCII goes as its UTF-8 bytes,
+ * as curl and Go send it.
+ */
+export function wireText(value: string): string {
+  return /[^\x20-\x7e\t]/.test(value) ? Buffer.from(value).toString('latin1') : value
+}
+
+/** `application/json`, `application/problem+json` and their like; a media type in lower case. */
+export function isJsonType(mediaType: string): boolean {
+  return mediaType.endsWith('+json') || mediaType === 'application/json' || mediaType === 'text/json'
+}
+
+/** @throws CallError for a body that is larger than the limit */
+export function checkSize(bytes: number, maxSize: number): void {
+  if (bytes > maxSize)
+    throw new CallError(
+      'too-large',
+      `No request was sent: its body would be larger than the limit of ${sizeText(maxSize)} (maxRequestSize).`,
+    )
 }
 
 /** Whether the value holds a number that a double cannot. */

@@ -4,10 +4,10 @@ import { Cancellation } from '../mcp/cancel.ts'
 import { Fault } from '../mcp/index.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
-import { headerPlace, wireText } from '../tools/headers.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
+import { headerPlace, wireText } from '../tools/values.ts'
 
 /** What templates of an MCP server can read. */
 const ROOTS = { Request: { Headers: true, Query: true, Cookies: true } } as const

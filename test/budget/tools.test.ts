@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Tool } from '../../src/config/model.ts'
 import type { Json, JsonObject } from '../../src/json/index.ts'
-import type { Answer } from '../../src/tools/exchange.ts'
+import type { HttpAnswer } from '../../src/net/index.ts'
 import { compilePrompts } from '../../src/tools/prompts.ts'
 import { arg, compileAll, makeTool } from '../tools/harness.ts'
 import { assertBudget, random } from './held.ts'
 
 const MIB = 1024 * 1024
 const call = { headers: {}, body: null, signal: new AbortController().signal }
-const OK: Answer = { status: 200, reason: 'OK', headers: {}, body: Buffer.from('{}') }
+const OK: HttpAnswer = { status: 200, reason: 'OK', headers: {}, body: Buffer.from('{}') }
 
 /** What a tool would send, and what it makes of an answer; nothing is sent. */
 function tool(parts: Partial<Tool>) {
@@ -23,7 +23,7 @@ function tool(parts: Partial<Tool>) {
   const compiled = tools.get('tool')!
   return {
     request: (args: Json) => compiled.request(args, call),
-    respond: (args: Json, answer: Partial<Answer>) => compiled.respond(args, call, { ...OK, ...answer }),
+    respond: (args: Json, answer: Partial<HttpAnswer>) => compiled.respond(args, call, { ...OK, ...answer }),
   }
 }
 
@@ -93,7 +93,7 @@ for (const [name, parts, args] of requests) {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const text = (value: string, type = 'text/plain', status = 200): Partial<Answer> => ({
+const text = (value: string, type = 'text/plain', status = 200): Partial<HttpAnswer> => ({
   status,
   headers: { 'content-type': type },
   body: Buffer.from(value),
@@ -103,7 +103,7 @@ const outputSchema = {
   items: { type: 'object', properties: { id: { type: 'integer' } } },
 } as JsonObject
 
-const answers: [string, Partial<Tool>, Partial<Answer>][] = [
+const answers: [string, Partial<Tool>, Partial<HttpAnswer>][] = [
   ['text of 10 MiB', {}, text('x"\n'.repeat(3 * MIB))],
   [
     'bytes that are not UTF-8',

@@ -10,14 +10,15 @@ import { lintTemplates } from '../../src/checks/templates/index.ts'
 import { type Configuration, DEFAULT_LIMITS, type Env } from '../../src/config/index.ts'
 import { type Finding, formatText } from '../../src/findings/index.ts'
 import type { JsonObject } from '../../src/json/index.ts'
-import { type CallContext, compileTools, createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { type CallContext, compileTools } from '../../src/tools/index.ts'
 
 /**
  * What the linter says before a call is held against what the tools do in one: without an error every request
  * can be made from sample arguments, and is sound; with an undeclared argument it lacks a value.
  */
 const env: Env = { SET: 'set' }
-const pools = createPools()
+const http = new HttpClient()
 const call: CallContext = {
   headers: { authorization: 'x', accept: 'x', 'x-trace-id': 'x', tenant: 'x' },
   body: null,
@@ -66,7 +67,7 @@ async function request(
   const index = servers.findIndex(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
   const server = { ...servers[index]!, allowedTools: [tool.name] }
   const only = { ...configuration, servers: servers.with(index, server) }
-  const { tools, problems } = compileTools(only, server, { env, limits: DEFAULT_LIMITS, pools })
+  const { tools, problems } = compileTools(only, server, { env, limits: DEFAULT_LIMITS, http })
   const errors = problems.filter(({ severity }) => severity === 'error')
   if (errors.length > 0) return { error: errors.map(({ message }) => message).join('; ') }
   const args: JsonObject = sampleArgs(toolSubjects(configuration, tool, i).args, all)

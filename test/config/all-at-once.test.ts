@@ -6,10 +6,11 @@ import { parse } from 'yaml'
 import { checkTogether, readConfiguration } from '../../src/checks/index.ts'
 import { lintTemplates } from '../../src/checks/templates/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
-import { compileTools, createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { compileTools } from '../../src/tools/index.ts'
 
 const env = { SET: 'set' }
-const pools = createPools()
+const http = new HttpClient()
 
 function findingsOf(text: string) {
   const read = readConfiguration({ file: 'a.yaml', text }, env)
@@ -177,7 +178,7 @@ test('several faulty values at once: later stages can look at what is left, and 
       )
       const { servers } = read.configuration
       for (const server of servers)
-        compileTools(read.configuration, server, { env, limits: DEFAULT_LIMITS, pools })
+        compileTools(read.configuration, server, { env, limits: DEFAULT_LIMITS, http })
     }),
     { numRuns: 300, includeErrorInReport: true },
   )

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
-import { compileTools, createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { compileTools } from '../../src/tools/index.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { listen } from '../tools/harness.ts'
 
@@ -131,9 +132,9 @@ tools:
     const shown = JSON.parse(stdout)
 
     const read = readConfiguration({ file: 'a.yaml', text }, env).configuration!
-    const pools = createPools()
-    t.after(() => pools.close())
-    const { tools } = compileTools(read, read.servers[0]!, { env, limits: DEFAULT_LIMITS, pools })
+    const http = new HttpClient()
+    t.after(() => http.drain())
+    const { tools } = compileTools(read, read.servers[0]!, { env, limits: DEFAULT_LIMITS, http })
     const args = { id: 'a/"b"', n: 9223372036854775807n, tags: ['x'], user: { name: 'ü' }, q: true }
     const signal = new AbortController().signal
     const outcome = await tools

@@ -4,8 +4,9 @@ import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { applyIgnores, checkOf } from '../../src/findings/index.ts'
 import type { JsonObject } from '../../src/json/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
 import { type Imported, type ImportOptions, importOpenApi } from '../../src/openapi/index.ts'
-import { compileTools, createPools } from '../../src/tools/index.ts'
+import { compileTools } from '../../src/tools/index.ts'
 
 /** A document of OpenAPI 3.0 with these paths. */
 export function document(paths: object, more: object = {}): object {
@@ -63,7 +64,7 @@ export async function toolsOf(
   assert.equal(made.configurations.length, 1, JSON.stringify(made.skipped))
   const [{ text, prefix }] = made.configurations as [Imported['configurations'][0]]
   const { configuration } = readConfiguration({ file: '-', text }, env)
-  const context = { env, limits: DEFAULT_LIMITS, pools: createPools() }
+  const context = { env, limits: DEFAULT_LIMITS, http: new HttpClient() }
   const { tools, problems } = compileTools(configuration!, configuration!.servers[0]!, context)
   assert.deepEqual(problems, [])
   return {

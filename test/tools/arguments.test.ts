@@ -35,21 +35,21 @@ test('every faulty argument is named, with what was expected, what came and the 
   assert.equal(outcome.failure, 'arguments')
   assert.equal(outcome.result.isError, true)
   assert.deepEqual(text(outcome).split('\n').sort(), [
-    '- `color` must be one of "red", "green", but "gren" came; did you mean "green"?',
-    '- `count` must be an integer, but a string came (write it without quotes)',
-    '- `open` must be a boolean, but an object came',
+    '- `color` must be one of "red", "green"; got "gren"; did you mean "green"?',
+    '- `count` must be an integer; got a string (write it without quotes)',
+    '- `open` must be a boolean; got an object',
     '- `owner.pet.name` is missing',
-    '- `tags[1]` must be a string, but an integer came',
+    '- `tags[1]` must be a string; got an integer',
     '- `titel` is not an argument; did you mean `title`?',
     '- `title` is missing: a string, What it is called',
-    'The arguments of createThing are not right; nothing was sent:',
+    'Invalid arguments for createThing; no request was sent:',
   ])
   assert.equal(target.received.length, before)
 })
 
 test('arguments that are no object are refused, and absent ones are none', async () => {
   const call = callable({ endpoint })
-  for (const bad of [[], 'x', 1, null]) assert.match(text(await call(bad)), /must be an object, but .* came/)
+  for (const bad of [[], 'x', 1, null]) assert.match(text(await call(bad)), /must be an object; got .*/)
   assert.equal((await call(undefined)).result.isError, undefined)
 })
 
@@ -172,7 +172,7 @@ test('an inputSchema of the tool replaces the one made from args, and is held', 
   })
   assert.match(
     text(await call({ when: 'tomorrow', n: 1 })),
-    /`when` must match format "date", but "tomorrow" came\n- `n` must be >= 3, but 1 came/,
+    /`when` must match format "date"; got "tomorrow"\n- `n` must be >= 3; got 1/,
   )
   assert.equal((await call({ when: '2026-01-02', n: null })).failure, undefined)
   assert.equal(target.last().body.toString(), '{"when": "2026-01-02", "n": null}')
@@ -189,7 +189,7 @@ test('a flood of faults costs no more than the first of them', async () => {
       .slice(1)
   assert.equal((await faults(30)).length, 21)
   assert.equal((await faults(30)).at(-1), '- and 10 more')
-  assert.deepEqual(await faults(100_000), ['- `list[0]` must be a string, but an integer came'])
+  assert.deepEqual(await faults(100_000), ['- `list[0]` must be a string; got an integer'])
 })
 
 test('arguments nested too deep are an error', async () => {

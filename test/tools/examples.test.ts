@@ -5,11 +5,12 @@ import { after, test } from 'node:test'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import type { Json } from '../../src/json/index.ts'
-import { compilePrompts, compileTools, createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { compilePrompts, compileTools } from '../../src/tools/index.ts'
 import { json, listen, text, upstream } from './harness.ts'
 
-const pools = createPools()
-after(() => pools.close())
+const http = new HttpClient()
+after(() => http.drain())
 
 /** A configuration of the examples, read as `serve` reads it. */
 function example(name: string, env: Record<string, string>) {
@@ -22,7 +23,7 @@ function example(name: string, env: Record<string, string>) {
     findings.map(({ message }) => message),
     [],
   )
-  const context = { env, limits: DEFAULT_LIMITS, pools }
+  const context = { env, limits: DEFAULT_LIMITS, http }
   const { tools, problems } = compileTools(configuration!, configuration!.servers[0]!, context)
   assert.deepEqual(problems, [])
   const call = (tool: string, args: Json = {}, headers: Record<string, string> = {}) =>
@@ -83,7 +84,7 @@ test('a nested body, and an error that says what to do', async () => {
     '`items[0].quantity` is missing',
   ])
     assert.ok(faulty.includes(expected), faulty)
-  assert.equal(text(await shop.call('cancelOrder', { number: 1 })), '204 No Content (empty answer)')
+  assert.equal(text(await shop.call('cancelOrder', { number: 1 })), '204 No Content (empty response)')
 })
 
 test('several files in one form', async () => {

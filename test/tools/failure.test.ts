@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createTcp, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
 import { arg, callable, json, listen, text, upstream } from './harness.ts'
 
 /** A server that is no HTTP server. */
@@ -15,13 +15,13 @@ test('an upstream that never answers ends at the time-out', async () => {
   const silent = await upstream(() => {})
   const outcome = await callable({ endpoint: silent.origin, limits: { timeout: 60 } })()
   assert.equal(outcome.failure, 'timeout')
-  assert.equal(text(outcome), `${silent.origin} did not answer completely within 60 ms (timeout).`)
+  assert.equal(text(outcome), `${silent.origin} did not respond completely within 60 ms (timeout).`)
 })
 
 test('whether a request that is not safe was carried out is not known, and the text says so', async () => {
   const closing = await raw((socket) => socket.once('data', () => socket.destroy()))
   const outcome = await callable({ method: 'POST', endpoint: closing })()
-  assert.match(text(outcome), /\. Whether the request was carried out is not known\.$/)
+  assert.match(text(outcome), /\. The request may or may not have been carried out\.$/)
   const refused = await callable({ method: 'POST', endpoint: 'http://127.0.0.1:1' })()
   assert.doesNotMatch(text(refused), /not known/)
 })
@@ -67,7 +67,7 @@ test('an answer beyond the limit is not read to its end', async () => {
   assert.equal(outcome.failure, 'too-large')
   assert.equal(
     text(outcome),
-    `${endless.origin} answered 200, but with more than the limit of 100 KiB (maxResponseSize).`,
+    `The response of ${endless.origin} (200) is larger than the limit of 100 KiB (maxResponseSize).`,
   )
   await closed
 })
@@ -97,33 +97,33 @@ test('limits of the tool go before those of the server, and those before the pro
 
 test('connections that are refused, closed or garbage say so, by origin only', async () => {
   const cases: [string, string, RegExp][] = [
-    ['http://127.0.0.1:1', 'connect', /refused the connection: nothing listens there/],
-    ['http://nowhere.invalid', 'connect', /has no address: the name is not known/],
+    ['http://127.0.0.1:1', 'connect', /refused the connection: nothing is listening there/],
+    ['http://nowhere.invalid', 'connect', /^Cannot resolve the host name of /],
     [
       await raw((socket) => socket.destroy()),
       'network',
-      /closed the connection before its answer was complete/,
+      /closed the connection before its response was complete/,
     ],
     [
       await raw((socket) =>
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
       ),
       'network',
-      /closed the connection before its answer was complete/,
+      /closed the connection before its response was complete/,
     ],
     [
       await raw((socket) => socket.once('data', () => socket.end('garbage\r\n\r\n'))),
       'network',
-      /not sound HTTP/,
+      /invalid HTTP response/,
     ],
     [
       await raw((socket) =>
         socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`)),
       ),
       'network',
-      /headers of the answer .* are too large/,
+      /response headers of .* are too large/,
     ],
-    [(await upstream()).origin.replace('http:', 'https:'), 'tls', /No trusted TLS connection/],
+    [(await upstream()).origin.replace('http:', 'https:'), 'tls', /does not speak TLS/],
   ]
   for (const [origin, failure, expected] of cases) {
     const outcome = await callable({ endpoint: `${origin}/secret/path?key=secret` })()
@@ -181,16 +181,20 @@ test('an upstream that closes every connection is not asked for ever', async () 
   assert.ok(requests <= 2)
 })
 
-test('pools are bounded, and closing them waits for calls in flight', async () => {
-  const pools = createPools()
+test('connections are bounded, and draining them waits for calls in flight', async () => {
+  const http = new HttpClient()
   let release: (() => void) | undefined
   const waiting = await upstream((response) => {
     release = () => json(response, { done: true })
   })
-  const call = callable({ endpoint: waiting.origin }, { pools })()
-  for (let i = 0; i < 300; i++) pools.get(`http://127.0.0.1:${20_000 + i}`, 1000)
+  const call = callable({ endpoint: waiting.origin }, { http })()
+  const others = Array.from({ length: 300 }, (_, i) => {
+    const request = { method: 'POST', origin: `http://127.0.0.1:${20_000 + i}`, path: '/', headers: [] }
+    return http.fetch(request, { timeout: 1000, maxSize: 1 })
+  })
+  await Promise.allSettled(others)
   while (!release) await turn()
-  const closed = pools.close()
+  const closed = http.drain()
   release()
   assert.equal(text(await call), '{"done":true}')
   await closed
@@ -207,5 +211,5 @@ test('an origin that comes from a branch is checked in each call', async () => {
   )
   assert.equal((await call({})).failure, undefined)
   const outcome = await call({ bad: true })
-  assert.match(text(outcome), /has the scheme file: where only http and https/)
+  assert.match(text(outcome), /uses the scheme file: but only http and https/)
 })

@@ -10,13 +10,8 @@ import {
   type Tool,
 } from '../../src/config/model.ts'
 import type { Json } from '../../src/json/index.ts'
-import {
-  type CallContext,
-  compileTools,
-  createPools,
-  type Outcome,
-  type Pools,
-} from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { type CallContext, type CallOutcome, compileTools } from '../../src/tools/index.ts'
 
 /** What an upstream of a test received. */
 export interface Received {
@@ -103,11 +98,11 @@ export interface Setup {
   server?: Partial<Server>
   limits?: Partial<Limits>
   env?: Record<string, string>
-  pools?: Pools
+  http?: HttpClient
 }
 
-const shared = createPools()
-after(() => shared.close())
+const shared = new HttpClient()
+after(() => shared.drain())
 
 /** Compiles tools as the only ones of a configuration. */
 export function compileAll(tools: Tool[], setup: Setup = {}) {
@@ -122,7 +117,7 @@ export function compileAll(tools: Tool[], setup: Setup = {}) {
     mcpServers: [],
   }
   const limits = { ...DEFAULT_LIMITS, ...setup.limits }
-  return compileTools(configuration, server, { env: setup.env ?? {}, limits, pools: setup.pools ?? shared })
+  return compileTools(configuration, server, { env: setup.env ?? {}, limits, http: setup.http ?? shared })
 }
 
 /** Compiles one tool that must be sound; returns its call. */
@@ -131,12 +126,12 @@ export function callable(parts: Parts, setup: Setup = {}) {
   if (problems.some(({ severity }) => severity === 'error'))
     throw new Error(problems.map(({ message }) => message).join('\n'))
   const tool = tools.get(parts.name ?? 'tool')!
-  return (args: unknown = {}, call: Partial<CallContext> = {}): Promise<Outcome> =>
+  return (args: unknown = {}, call: Partial<CallContext> = {}): Promise<CallOutcome> =>
     tool.call(args, { headers: {}, body: null as Json, signal: new AbortController().signal, ...call })
 }
 
 /** The text of a result's first content. */
-export function text({ result }: Outcome): string {
+export function text({ result }: CallOutcome): string {
   const [first] = result.content
   if (first?.type !== 'text') throw new Error(`not a text: ${JSON.stringify(first)}`)
   return first.text

@@ -88,7 +88,7 @@ test('data that is not base64 and content types that are none are refused', asyn
     assert.equal(outcome.failure, 'arguments')
     assert.match(
       text(outcome),
-      /`(?:file|meta)`: the (?:data|content type) of the file is not .*nothing was sent/,
+      /`(?:file|meta)`: the (?:data|content type) of the file must be .*\. No request was sent/,
     )
   }
   assert.equal(target.received.length, before)

@@ -74,7 +74,7 @@ test('a value with a dot segment is refused in every encoding, by the name of it
   ]
   for (const city of climbs) {
     const { error } = await pathOf('{{.Args.city}}', { city })
-    assert.match(error ?? '', /^Nothing was sent: `city` may not/, JSON.stringify(city))
+    assert.match(error ?? '', /^No request was sent: `city` must not/, JSON.stringify(city))
     assert.ok(city.length < 3 || !error!.includes('admin'), error)
   }
 })
@@ -105,7 +105,7 @@ test('what stands beside a value counts with it', async () => {
   ]
   for (const [endpoint, args] of refused) {
     const { error } = await pathOf(endpoint, args)
-    assert.match(error ?? '', /^Nothing was sent: .*`[ab]`/, `${endpoint} ${JSON.stringify(args)}`)
+    assert.match(error ?? '', /^No request was sent: .*`[ab]`/, `${endpoint} ${JSON.stringify(args)}`)
   }
 })
 
@@ -201,7 +201,7 @@ test('behind nginx no spelling of ../../admin reaches /admin', { skip: noNginx }
       for (const call of calls) {
         const answer = text(await call({ city }))
         assert.doesNotMatch(answer, /^ADMIN/)
-        assert.match(answer, /^Nothing was sent: `city` may not put/)
+        assert.match(answer, /^No request was sent: `city` must not put/)
       }
     }),
     { numRuns: 500, examples: [['../../admin'], ['..%2f..%2fadmin'], ['%252e%252e%252f%252e./admin']] },
@@ -236,7 +236,7 @@ test('behind nginx any text that is sent reaches its own location', { skip: noNg
       async (city) => {
         assert.doesNotMatch(text(await twice({ city })), /^ADMIN/)
         const answer = text(await plain({ city }))
-        if (answer.startsWith('Nothing was sent')) return
+        if (answer.startsWith('No request was sent')) return
         sent++
         // As it is: nginx refuses what it cannot decode.
         if (!answer.includes('400 Bad Request'))

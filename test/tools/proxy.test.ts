@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { connect, createServer as createTcp, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { createPools } from '../../src/tools/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
 import { callable, listen, text, upstream } from './harness.ts'
 
 const target = await upstream()
-const pools = createPools()
-after(() => pools.close())
+const http = new HttpClient()
+after(() => http.drain())
 
 function pipe(from: Socket, to: Socket): void {
   from.pipe(to).pipe(from)
@@ -28,7 +28,7 @@ test('a tool reaches its upstream through an HTTP proxy', async () => {
   const { hostname, port } = new URL(await listen(proxy))
   const call = callable(
     { endpoint: target.origin, proxy: { type: 'http', host: hostname, port: Number(port) } },
-    { pools },
+    { http },
   )
   assert.equal(text(await call()), '{"ok":true}')
   assert.deepEqual(asked, [new URL(target.origin).host])
@@ -55,7 +55,7 @@ test('a tool reaches its upstream through a SOCKS5 proxy', async () => {
   const { hostname, port } = new URL(await listen(proxy))
   const call = callable(
     { endpoint: target.origin, proxy: { type: 'socks5', host: hostname, port: Number(port) } },
-    { pools },
+    { http },
   )
   assert.equal(text(await call()), '{"ok":true}')
   assert.equal(asked, 1)
@@ -67,22 +67,22 @@ test('a proxy that refuses, or is not there, says so', async () => {
   const { hostname, port } = new URL(await listen(proxy))
   const refused = await callable(
     { endpoint: target.origin, proxy: { type: 'http', host: hostname, port: Number(port) } },
-    { pools },
+    { http },
   )()
   assert.equal(refused.failure, 'connect')
-  assert.match(text(refused), /The proxy of this tool gave no connection to http:\/\/127\.0\.0\.1:\d+ /)
+  assert.match(text(refused), /The proxy could not connect to http:\/\/127\.0\.0\.1:\d+ /)
   const garbage = await listen(createTcp((socket) => socket.once('data', () => socket.end('what?\r\n\r\n'))))
   const babbling = await callable(
     {
       endpoint: target.origin,
       proxy: { type: 'http', host: '127.0.0.1', port: Number(new URL(garbage).port) },
     },
-    { pools },
+    { http },
   )()
   assert.equal(babbling.failure, 'network')
   assert.match(
     text(babbling),
-    /^The proxy of this tool, or http:\/\/\S+ behind it, sent an answer that is not sound HTTP/,
+    /^The proxy of http:\/\/\S+, or http:\/\/\S+ itself, sent an invalid HTTP response/,
   )
   let asked = 0
   const leaving = createServer()
@@ -93,17 +93,17 @@ test('a proxy that refuses, or is not there, says so', async () => {
   const left = new URL(await listen(leaving))
   for (const [i, endpoint] of [target.origin, 'https://127.0.0.1:9'].entries()) {
     const proxy = { type: 'http' as const, host: left.hostname, port: Number(left.port) }
-    const call = await callable({ endpoint, proxy, limits: { timeout: 5000 } }, { pools })()
+    const call = await callable({ endpoint, proxy, limits: { timeout: 5000 } }, { http })()
     assert.equal(call.failure, 'connect', text(call))
-    assert.match(text(call), /The proxy of this tool gave no connection/)
+    assert.match(text(call), /The proxy could not connect to /)
     assert.equal(asked, i + 1, 'a proxy that hangs up is asked once')
   }
   for (const type of ['http', 'socks5'] as const) {
     const gone = await callable(
       { endpoint: target.origin, proxy: { type, host: '127.0.0.1', port: 1 } },
-      { pools },
+      { http },
     )()
     assert.equal(gone.failure, 'connect')
-    assert.match(text(gone), /The proxy of this tool gave no connection/)
+    assert.match(text(gone), /The proxy could not connect to /)
   }
 })

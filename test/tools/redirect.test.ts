@@ -38,7 +38,7 @@ test('a redirect is not followed by itself; the result names where it leads, wit
   assert.equal(outcome.result.isError, true)
   assert.equal(
     text(outcome),
-    `GET ${target.origin}/302 answered 302 Found: a redirect to http://else.example/x that is not followed; followRedirects of the tool would follow it.`,
+    `GET ${target.origin}/302 answered 302 Found: a redirect to http://else.example/x that was not followed; set followRedirects on the tool to follow it.`,
   )
 })
 
@@ -94,7 +94,7 @@ test('at most five are followed', async () => {
   const before = target.received.length
   const outcome = await follow(nest(6))
   assert.equal(outcome.failure, 'redirect')
-  assert.match(text(outcome), /redirects more than 5 times/)
+  assert.match(text(outcome), /redirected more than 5 times/)
   assert.equal(target.received.length - before, 6)
 })
 
@@ -154,7 +154,7 @@ test('a body goes to another origin only where the tool says so', async () => {
     assert.equal(outcome.failure, 'redirect')
     assert.equal(
       text(outcome),
-      `${target.origin} answered ${status} with a redirect to ${other.origin}. It is not followed, since the body of the request would go to another origin; \`redirectBody: true\` of the tool would send it there.`,
+      `${target.origin} answered ${status} with a redirect to ${other.origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
     )
     assert.equal(other.received.length, before)
   }
@@ -192,7 +192,7 @@ test('no header and no query takes a known secret to another origin', async () =
   assert.equal(other.last().headers['accept-language'], 'de')
   const path = await post(`${other.origin}/topsecret123/end`, { method: 'GET', requestBody: undefined })
   assert.equal(path.failure, 'redirect')
-  assert.match(text(path), /whose path holds a credential of this tool/)
+  assert.match(text(path), /with a credential of this tool in its path/)
   await post(`${target.origin}/end${query}`, { method: 'GET', requestBody: undefined, headers })
   assert.equal(target.last().url, `/end${query}`)
 })

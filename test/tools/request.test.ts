@@ -131,7 +131,7 @@ test('a body of another type goes as text', async () => {
   const { problems } = compileAll([
     makeTool({ method: 'POST', endpoint: origin, headers, args: [arg('a', 'body')] }),
   ])
-  assert.match(problems[0]!.message, /are sent as JSON, but the Content-Type says `text\/plain`/)
+  assert.match(problems[0]!.message, /are sent as JSON, but the Content-Type is `text\/plain`/)
   assert.equal(problems[0]!.severity, 'warning')
 })
 
@@ -216,7 +216,7 @@ test('control characters in a header are refused, and nothing is sent', async ()
   })
   for (const bad of ['a\r\nX-B: 1', 'a\nb', 'a\0b', '\x1f']) {
     const outcome = await byArgument({ 'X-A': bad })
-    assert.match(text(outcome), /Nothing was sent: the value of the header X-A holds a control character/)
+    assert.match(text(outcome), /No request was sent: the value of the header X-A holds a control character/)
     assert.equal((await byTemplate({ a: bad })).result.isError, true)
   }
   assert.equal(target.received.length, before)
@@ -231,8 +231,8 @@ test('a path argument that would change the path is refused', async () => {
   for (const id of ['.', '..', '']) {
     const outcome = await call({ id })
     assert.equal(outcome.result.isError, true, id)
-    const said = id === '' ? 'may not be empty' : `may not be \`${id}\`: it must name something`
-    assert.equal(text(outcome), `Nothing was sent: \`id\` ${said}.`)
+    const said = id === '' ? 'must not be empty' : `must not be \`${id}\`: it must be a name`
+    assert.equal(text(outcome), `No request was sent: \`id\` ${said}.`)
     assert.match(outcome.detail!, /endpoint .* at `\{\{\.Args\.id\}\}`, line 1, column \d+/)
   }
   assert.equal(target.received.length, before)
@@ -258,7 +258,7 @@ test('a missing value in the endpoint is an error that names it', async () => {
   const call = callable({ endpoint: `${origin}/users/{{.Args.id}}`, args: [arg('id', 'path')] })
   const outcome = await call({})
   assert.equal(outcome.failure, 'template')
-  assert.equal(text(outcome), 'Nothing was sent: `id` is missing; give it a value.')
+  assert.equal(text(outcome), 'No request was sent: `id` is missing; provide a value.')
   assert.match(outcome.detail!, /endpoint .*give the argument a default, or guard it.*\.Args\.id/)
 })
 
@@ -267,33 +267,33 @@ test('what keeps a template from being made is told in terms of the call', async
   const said = async (parts: Partial<Tool>, given: JsonObject) => {
     const outcome = await callable({ endpoint: origin, args, ...parts })(given)
     assert.equal(outcome.failure, 'template')
-    assert.match(outcome.detail!, /of this tool could not be made: .*line 1, column \d+\.$/)
+    assert.match(outcome.detail!, /of this tool could not be rendered: .*line 1, column \d+\.$/)
     assert.doesNotMatch(text(outcome), /\{\{|column|guard|\.Args/)
     return text(outcome)
   }
   assert.equal(
     await said({ endpoint: `${origin}/{{$x := .Args.v}}{{$x}}` }, { w: 'x' }),
-    'Nothing was sent: `v` is missing; give it a value.',
+    'No request was sent: `v` is missing; provide a value.',
   )
   assert.equal(
     await said({ endpoint: `${origin}/{{.Request.Headers.X}}` }, {}),
-    'Nothing was sent: the header `X` is missing; it comes with the request to this gateway, not with the arguments.',
+    'No request was sent: the header `X` is missing; it is part of the request to this gateway, not of the arguments.',
   )
   assert.equal(
     await said({ headers: { 'X-A': '{{.Args.v}} {{.Args.w}}' } }, { v: 'a\nb', w: 'x' }),
-    'Nothing was sent: `v` holds a line break or another character that the header X-A cannot hold.',
+    'No request was sent: `v` contains a line break or another character that is not allowed in the header X-A.',
   )
   assert.equal(
     await said({ method: 'POST', requestBody: '{"a": {{index (list 1) (atoi .Args.v)}}}' }, { v: '3' }),
-    'Nothing was sent: the requestBody of this tool could not be made of `v`: index out of range.',
+    'No request was sent: the requestBody of this tool could not be rendered with `v`: index out of range.',
   )
   assert.equal(
     await said({ method: 'POST', requestBody: '{"a": {{index .Args (list 1)}}}' }, { v: 'x' }),
-    'Nothing was sent: the requestBody of this tool could not be made of the arguments: value has type []interface {}; should be string.',
+    'No request was sent: the requestBody of this tool could not be rendered with the arguments: value has type []interface {}; should be string.',
   )
   assert.equal(
     await said({ endpoint: `${origin}/{{.Args.v}}{{.Args.w}}` }, { v: '.', w: '.' }),
-    'Nothing was sent: `v` may not be `.`: it must name something.',
+    'No request was sent: `v` must not be `.`: it must be a name.',
   )
 })
 
@@ -314,7 +314,7 @@ test('a prompt that cannot be made says so in terms of the call', async () => {
   )
   assert.equal(
     (await prompts.get('p', { v: '3' })).error,
-    'The text of this prompt could not be made of `v`: index out of range.',
+    'The text of this prompt could not be rendered with `v`: index out of range.',
   )
 })
 
@@ -325,12 +325,12 @@ test('what is wrong with an endpoint is found at load', () => {
     assert.deepEqual(problems[0]?.path, ['tools', 0, 'endpoint'])
     return problems[0]!.message
   }
-  assert.match(problem('file:///etc/passwd'), /scheme file: where only http and https/)
+  assert.match(problem('file:///etc/passwd'), /scheme file: but only http and https/)
   assert.match(problem('ftp://host/{{.Args.x}}'), /scheme ftp:/)
   assert.match(problem('/relative'), /not an absolute http or https URL/)
   assert.match(problem('http://user:pass@host/x'), /user name or password/)
-  assert.match(problem('http://host:99999/x'), /no valid host and port/)
-  assert.match(problem('http:///x'), /no valid host and port/)
+  assert.match(problem('http://host:99999/x'), /not name a valid host and port/)
+  assert.match(problem('http:///x'), /not name a valid host and port/)
   assert.match(problem('http://host/a/../b'), /path segment that is `\.` or `\.\.`/)
   assert.match(problem('{{.Config.base}}/x', { base: 'host.example' }), /not an absolute/)
   assert.match(problem('http://host/{{.Args.id'), /./)

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Arg, Tool } from '../../config/index.ts'
 import type { Json, JsonObject } from '../../json/index.ts'
 import { isObject } from '../../json/index.ts'
-import type { Answer } from '../../tools/index.ts'
+import type { HttpAnswer } from '../../net/index.ts'
 import { readJson, readValue, splitArgument } from '../call/call-arguments.ts'
 
 /**
@@ -58,7 +58,7 @@ function readBytes(path: string): Buffer {
 }
 
 /** An answer of the upstream with status 200 and this body; its type is seen by the body. */
-export function readAnswerFile(path: string): Answer {
+export function readAnswerFile(path: string): HttpAnswer {
   const body = readBytes(path)
   return { status: 200, reason: 'OK', headers: { 'content-type': typeOfBody(body) }, body }
 }

@@ -3,8 +3,9 @@ import { toFinding } from '../../build/prepare.ts'
 import { readConfigurations } from '../../checks/index.ts'
 import { type Configuration, DEFAULT_LIMITS, type Env, type Server, type Tool } from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
+import { HttpClient } from '../../net/index.ts'
 import { nearest } from '../../text/index.ts'
-import { type CallContext, compileTools, createPools, type UpstreamRequest } from '../../tools/index.ts'
+import { type CallContext, compileTools, type UpstreamRequest } from '../../tools/index.ts'
 import { addHeader } from '../header.ts'
 import { printFindings } from '../print.ts'
 import { masker, noMasks, SHOWN, secretConfig, secretsOf } from './masks.ts'
@@ -114,7 +115,7 @@ function compileOne(configuration: Configuration, tool: Tool, env: Env) {
     allowedTools: [tool.name],
   }
   const only = { ...configuration, servers: servers.length ? servers.with(index, server) : [server] }
-  const context = { env, limits: DEFAULT_LIMITS, pools: createPools() }
+  const context = { env, limits: DEFAULT_LIMITS, http: new HttpClient() }
   const { tools, problems } = compileTools(only, server, context)
   const compiled = problems.some(({ severity }) => severity === 'error') ? undefined : tools.get(tool.name)
   return { compiled, problems, server }

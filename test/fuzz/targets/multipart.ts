@@ -1,6 +1,6 @@
 import { parse } from '../../../src/json/index.ts'
 import { CallError } from '../../../src/tools/failure.ts'
-import { argParts, type Part, partWriter } from '../../../src/tools/multipart.ts'
+import { argParts, type Part, PartWriter } from '../../../src/tools/multipart.ts'
 import { holds, type Target } from '../target.ts'
 
 export const multipart: Target = {
@@ -64,7 +64,7 @@ function run(input: string): void {
     holds(error instanceof CallError, 'something else than a CallError is thrown')
     return
   }
-  const writer = partWriter()
+  const writer = new PartWriter()
   for (const part of parts) writer.write(part)
   const { body, contentType } = writer.end()
   const boundary = /^multipart\/form-data; boundary=([\w-]{1,70})$/.exec(contentType)?.[1]

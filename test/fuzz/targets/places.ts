@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../src/config/model.ts'
-import { compileTools, createPools } from '../../../src/tools/index.ts'
+import { HttpClient } from '../../../src/net/index.ts'
+import { compileTools } from '../../../src/tools/index.ts'
 import { holds, type Target } from '../target.ts'
 
 export const places: Target = {
@@ -48,7 +49,7 @@ export const places: Target = {
   maxLength: 200,
   ciRuns: 30_000,
   async start() {
-    const pools = createPools()
+    const http = new HttpClient()
     const arg = (name: string, position: 'path' | 'query' | 'header') =>
       ({ name, position, required: false, type: 'string' }) as const
     const tool = {
@@ -65,7 +66,7 @@ export const places: Target = {
     const { tools } = compileTools({ ...rest, servers: [server], tools: [tool] } as never, server as never, {
       env: {},
       limits: DEFAULT_LIMITS,
-      pools,
+      http,
     })
     const compiled = tools.get('tool')!
     const call = { headers: {}, body: null, signal: new AbortController().signal }
@@ -79,7 +80,7 @@ export const places: Target = {
         for (let i = 0; i < request.headers.length; i += 2)
           holdHeader(request.headers[i]!, request.headers[i + 1]!)
       },
-      close: () => pools.close(),
+      close: () => http.drain(),
     }
   },
 }
