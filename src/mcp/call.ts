@@ -1,7 +1,7 @@
+import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
-import type { CancelSignal } from './cancel.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
 import type { ListKind } from './hub.ts'

@@ -1,5 +1,6 @@
 /** The wire: bytes from a client → messages of a known revision → a backend → bytes. */
 
+export { Cancellation, type CancelSignal } from '../net/index.ts'
 export type {
   Adopted,
   Alone,
@@ -12,7 +13,6 @@ export type {
   StatelessServer,
 } from './backend.ts'
 export { Accounted, type Accounting, Call, type CallEnd } from './call.ts'
-export { Cancellation, type CancelSignal } from './cancel.ts'
 export { Fault, type FaultDetails, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   carries,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { McpServer } from '../config/model.ts'
-import { Cancellation } from '../mcp/cancel.ts'
 import { Fault } from '../mcp/index.ts'
+import { Cancellation } from '../net/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
 import { rootBuilder } from '../tools/root.ts'

@@ -1,1 +1,0 @@
-export { Cancellation, type CancelSignal } from '../net/index.ts'
