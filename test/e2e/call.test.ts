@@ -98,5 +98,5 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
   await says(/argument id of type integer must be JSON/, 'call', '/gateway/plants', 'createPlant', 'id=x')
   await says(/neither a URL .* nor a prefix/, 'tools', 'garden')
   await says(/status 404\. Is this the address of its MCP endpoint\?/, 'tools', '/nothing')
-  await says(/refuses connections\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
+  await says(/nothing is listening there\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
 })

@@ -1,20 +1,17 @@
 import { createInterface } from 'node:readline'
 import { isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import type { CancelSignal } from '../../mcp/index.ts'
 import { printable } from './tools.ts'
 
 /** Reads a line; undefined at the end of input. */
 type Read = (question: string) => Promise<string | undefined>
 
 /**
- * Answers what a server asks in the middle of a call, on the terminal. Only elicitation is answered, as nothing else
- * was declared.
+ * Answers an `elicitation/create` of a server on the terminal.
+ * @param signal ends the input; a question that is open then is cancelled
  * @returns an `ElicitResult`
  */
-export async function answerInput(request: Json | undefined, signal: CancelSignal): Promise<JsonObject> {
-  const { method, params } = isObject(request) ? request : ({} as JsonObject)
-  if (method !== 'elicitation/create' || !isObject(params))
-    throw new Error(`the server asks for ${String(method)}, which a shell cannot answer`)
+export async function answerQuestion(question: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  const params = isObject(question.params) ? question.params : {}
   const { read, close } = openTerminal()
   signal.addEventListener('abort', close)
   try {

@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import { printableJson } from '../../findings/frame.ts'
-import { isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
 import { nearest } from '../../text/index.ts'
 import { addHeader } from '../header.ts'
 import { callArguments } from './call-arguments.ts'
-import { answerInput } from './call-input.ts'
+import { answerQuestion } from './call-input.ts'
 import { contentText, progressText } from './call-text.ts'
-import { listTools, type Target, type TargetFlags, withTarget } from './target.ts'
+import { listTools, type TargetFlags, withTarget } from './target.ts'
 
 interface CallFlags extends TargetFlags {
   json?: boolean
@@ -34,38 +34,25 @@ export function callCommand(exit: (code: number) => void): Command {
 const interactive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
 async function call(to: string, name: string, given: readonly string[], flags: CallFlags): Promise<number> {
-  const capabilities: JsonObject = interactive() ? { elicitation: { form: {}, url: {} } } : {}
-  const result = await withTarget(to, flags, capabilities, async (target) => {
-    const tools = await listTools(target)
-    if (target.signal.aborted) return undefined
-    const tool = tools.find((each) => each.name === name)
-    if (!tool) throw new Error(unknownTool(name, tools))
-    const result = await callTool(target, name, callArguments(tool.inputSchema, given))
-    return result && flags.json ? target.asGiven(result) : result
-  })
+  const answer = interactive() ? answerQuestion : undefined
+  const result = await withTarget(
+    to,
+    flags,
+    { onNotification: showProgress, answer },
+    async (client, signal) => {
+      const tools = await listTools(client)
+      if (signal.aborted) return undefined
+      const tool = tools.find((each) => each.name === name)
+      if (!tool) throw new Error(unknownTool(name, tools))
+      return client.callTool(name, callArguments(tool.inputSchema, given))
+    },
+  )
   if (!result) {
     process.stderr.write('cancelled\n')
     return 2
   }
   process.stdout.write(flags.json ? `${printableJson(stringify(result))}\n` : contentText(result))
   return result.isError === true ? 1 : 0
-}
-
-/** Calls a tool, answering what the server asks meanwhile (2026-07-28, Multi Round-Trip Requests). */
-async function callTool(target: Target, name: string, args: JsonObject): Promise<JsonObject | undefined> {
-  const params = { name, arguments: args, _meta: { progressToken: 'call' } }
-  let more: JsonObject = {}
-  for (;;) {
-    const result = await target.ask('tools/call', { ...params, ...more }, showProgress)
-    if (result?.resultType !== 'input_required') return result
-    const requests = isObject(result.inputRequests) ? result.inputRequests : {}
-    const inputResponses: JsonObject = {}
-    for (const [key, request] of Object.entries(requests))
-      inputResponses[key] = (await answerInput(request, target.signal)) as Json
-    if (target.signal.aborted) return undefined
-    const { requestState } = result
-    more = { inputResponses, ...(requestState !== undefined && { requestState }) }
-  }
 }
 
 function showProgress(message: JsonObject): void {

@@ -21,7 +21,11 @@ export function toolsCommand(exit: (code: number) => void): Command {
 }
 
 async function tools(target: string, flags: ToolsFlags): Promise<number> {
-  const listed = await withTarget(target, flags, {}, listTools)
+  const listed = await withTarget(target, flags, { onNotification() {}, answer: undefined }, listTools)
+  if (!listed) {
+    process.stderr.write('cancelled\n')
+    return 2
+  }
   const { bold } = palette(wantsColor(process.stdout))
   if (flags.json) process.stdout.write(`${printableJson(stringify(listed))}\n`)
   else if (listed.length === 0) process.stdout.write('no tools\n')

@@ -1,0 +1,210 @@
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  Client,
+  type FetchLike,
+  LOG_LEVEL_META_KEY,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  type StandardSchemaV1,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import { DEFAULT_LIMITS } from '../../config/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import { HttpClient, NetFault } from '../../net/index.ts'
+import { VERSION } from '../version.ts'
+import { fromSdk, mark, toSdk, unmark } from './exact.ts'
+
+/** A client of one MCP server, of whatever revision. It holds connections: close it. */
+export interface McpClient {
+  /**
+   * The result of a request; undefined once the signal has cancelled it.
+   * @throws Error with what the server, or the way to it, reports
+   */
+  request(method: string, params: JsonObject): Promise<JsonObject | undefined>
+  /** Calls a tool, whose log messages of level `info` and above are notifications. @throws Error as `request` */
+  callTool(name: string, args: JsonObject): Promise<JsonObject | undefined>
+  close(): Promise<void>
+}
+
+export interface ClientOptions {
+  headers: Record<string, string>
+  signal: AbortSignal
+  /** Takes every notification of the server. */
+  onNotification(notification: JsonObject): void
+  /** Answers a question of the server with an `ElicitResult`; absent: there is nobody to ask. */
+  answer: ((question: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined
+}
+
+/** Milliseconds that a call may take while somebody answers questions. */
+const PATIENCE = 3_600_000
+/** Milliseconds for ending a session. */
+const END_TIMEOUT = 1_000
+
+/** Takes results as they are. */
+const ANY: StandardSchemaV1<unknown, unknown> = {
+  '~standard': { version: 1, vendor: 'plantgw', validate: (value) => ({ value }) },
+}
+
+/**
+ * Connects the client of the MCP SDK, generation 2: generation 1 (`@modelcontextprotocol/sdk`) does not speak 2026-07-28. A
+ * URL that ends in `/sse` speaks the older HTTP+SSE transport, any other streamable HTTP. Its HTTP goes through
+ * `net/`, for the kinds of faults and limits of the gateway, and for numbers that a double does not hold.
+ * @throws Error that says why the server cannot be used
+ */
+export async function connect(url: URL, options: ClientOptions): Promise<McpClient | undefined> {
+  const { headers, signal, onNotification, answer } = options
+  const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
+  const transportOptions = { fetch: exactFetch(http), requestInit: { headers } }
+  const transport = url.pathname.endsWith('/sse')
+    ? new SSEClientTransport(url, transportOptions)
+    : new StreamableHTTPClientTransport(url, transportOptions)
+  const client = new Client(
+    { name: 'plantgw', version: VERSION },
+    {
+      capabilities: { elicitation: { form: {}, url: {} } },
+      versionNegotiation: { mode: 'auto' },
+    },
+  )
+  let unanswered: Error | undefined
+  client.setRequestHandler('elicitation/create', async (question) => {
+    if (answer) return (await answer(fromSdk(question) as JsonObject, signal)) as never
+    unanswered = new Error('the server asks for elicitation. On a terminal, elicitation can be answered')
+    throw unanswered
+  })
+  const timeout = answer ? PATIENCE : DEFAULT_LIMITS.timeout
+  // The client notices progress for its time limit. It drops what comes in one piece with the result, so that is
+  // read from the transport.
+  const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }
+
+  async function attempt<T>(work: () => Promise<T>, what?: string): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw unanswered ?? faultOf(error, url, what)
+    }
+  }
+
+  async function close(): Promise<void> {
+    if (transport instanceof StreamableHTTPClientTransport)
+      await Promise.race([transport.terminateSession().catch(() => {}), delay(END_TIMEOUT)])
+    await client.close()
+    await http.close()
+  }
+
+  try {
+    await attempt(() => client.connect(transport, limits))
+  } catch (error) {
+    await http.close()
+    throw error
+  }
+  const { onmessage } = transport as Transport
+  ;(transport as Transport).onmessage = (message, extra) => {
+    if ('method' in message && !('id' in message)) onNotification(fromSdk(message) as JsonObject)
+    onmessage?.(message, extra)
+  }
+  const request = (method: string, params: JsonObject) =>
+    attempt(async () => {
+      const result = await client.request({ method, params: toSdk(params) as never }, ANY, limits)
+      if (unanswered) throw unanswered
+      return fromSdk(result) as JsonObject
+    }, method)
+  return {
+    request,
+    async callTool(name, args) {
+      const isModern = client.getProtocolEra() === 'modern'
+      // A server that refuses the level still answers the call.
+      if (!isModern && client.getServerCapabilities()?.logging)
+        await client.setLoggingLevel('info', limits).catch(() => {})
+      const meta = isModern && { _meta: { [LOG_LEVEL_META_KEY]: 'info' } }
+      return request('tools/call', { name, arguments: args, ...meta })
+    },
+    close,
+  }
+}
+
+function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
+  if (error instanceof ProtocolError) return new Error(`${method}: ${error.message} (${error.code})`)
+  const fault = netFaultIn(error)
+  if (fault)
+    return new Error(`${href}: ${fault.message}${fault.kind === 'refused' ? '. Is it running?' : ''}`)
+  if (error instanceof SdkHttpError) {
+    const { status } = error
+    const said = `${href}: the server answered with the status ${status}`
+    if (status === 401 || status === 403)
+      return new Error(`${said}. Give a credential: --header "Authorization: Bearer …"`)
+    if (status < 500)
+      return new Error(
+        `${said}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`,
+      )
+    return new Error(said)
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return new Error(`${href}: no response in time; the call timed out`)
+  return new Error(`${href}: ${(error as Error).message}`)
+}
+
+/** The fault of the connection that the SDK's error was made of. */
+function netFaultIn(error: unknown): NetFault | undefined {
+  if (error instanceof NetFault) return error
+  const { cause, data } = (error ?? {}) as { cause?: unknown; data?: { cause?: unknown } }
+  const inner = cause ?? data?.cause
+  return inner === undefined ? undefined : netFaultIn(inner)
+}
+
+function exactFetch(http: HttpClient): FetchLike {
+  return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    const { origin, pathname, search } = new URL(url)
+    const request = {
+      method,
+      origin,
+      path: pathname + search,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(typeof body === 'string' && { body: unmark(body) }),
+    }
+    const answer = await http.open(request, signal ? { signal } : {}, (fault) => fault)
+    if (answer instanceof NetFault) throw answer
+    const names = Object.entries(answer.headers).flatMap(([name, value]) =>
+      value === undefined || name === 'content-length' ? [] : [[name, String(value)] as [string, string]],
+    )
+    const init = { status: answer.status, headers: names }
+    const pieces = answer.whole ? [answer.whole] : answer.body
+    if (String(answer.headers['content-type']).startsWith('text/event-stream'))
+      return new Response(ReadableStream.from(markedEvents(pieces)), init)
+    let text = ''
+    for await (const piece of decoded(pieces)) text += limited(piece, text)
+    return new Response([101, 204, 205, 304].includes(answer.status) ? null : mark(text), init)
+  }
+}
+
+async function* decoded(pieces: Readable | Buffer[]): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  for await (const piece of pieces) yield decoder.decode(piece, { stream: true })
+}
+
+/** The data of server-sent events, line by line. */
+async function* markedEvents(pieces: Readable | Buffer[]): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let rest = ''
+  for await (const piece of decoded(pieces)) {
+    rest += limited(piece, rest)
+    const end = rest.lastIndexOf('\n') + 1
+    yield encoder.encode(
+      rest.slice(0, end).replaceAll(/^data:(.*)$/gm, (_, data: string) => `data:${mark(data)}`),
+    )
+    rest = rest.slice(end)
+  }
+  yield encoder.encode(rest)
+}
+
+/** @throws NetFault when the text is longer than a response may be */
+function limited(piece: string, before: string): string {
+  if (before.length + piece.length > DEFAULT_LIMITS.maxResponseSize)
+    throw NetFault.of('too-large', 'the server')
+  return piece
+}
