@@ -1,4 +1,14 @@
-import type { CommandNode, Node, Operand, PipeNode, Span, Tree } from '../../template/index.ts'
+import type {
+  ActionNode,
+  BranchNode,
+  CommandNode,
+  Node,
+  Operand,
+  PipeNode,
+  Span,
+  TemplateNode,
+  Tree,
+} from '../../template/node.ts'
 
 /** A place in a template where something below the root is read. */
 export interface Ref extends Span {
@@ -39,23 +49,24 @@ export function pathKey(path: readonly string[]): string {
 type Known = readonly string[] | undefined
 
 /** Variables of a block, and those of the block around it. */
-interface Vars {
-  own: Map<string, Known>
-  outer: Vars | undefined
-}
+class Vars {
+  private readonly own = new Map<string, Known>()
 
-function lookUp(vars: Vars, name: string): Known {
-  for (let at: Vars | undefined = vars; at; at = at.outer) if (at.own.has(name)) return at.own.get(name)
-  return undefined
-}
+  constructor(private readonly outer?: Vars) {}
 
-/** Assigned anew, perhaps in one branch only: nothing is known of it any more. */
-function forget(vars: Vars, name: string): void {
-  for (let at: Vars | undefined = vars; at; at = at.outer) if (at.own.has(name)) at.own.set(name, undefined)
-}
+  get(name: string): Known {
+    return this.own.has(name) ? this.own.get(name) : this.outer?.get(name)
+  }
 
-function block(outer?: Vars): Vars {
-  return { own: new Map(), outer }
+  declare(name: string, value: Known): void {
+    this.own.set(name, value)
+  }
+
+  /** Assigned again, perhaps in one branch only: nothing is known of it any more. */
+  forget(name: string): void {
+    if (this.own.has(name)) this.own.set(name, undefined)
+    this.outer?.forget(name)
+  }
 }
 
 /** From here on nothing is known of the dot that a definition is called with. */
@@ -70,186 +81,178 @@ interface Scope {
   open: readonly string[]
 }
 
+/** What a pipeline or an operand comes to. */
+interface Value {
+  ref?: Ref | undefined
+  toJson?: boolean
+  made?: string
+  /** What the function `made` was given last. */
+  of?: Ref | undefined
+}
+
+type Seen = ((ref: Ref) => void) | undefined
+
 /** Visits every reference, call and printed value of a template, with what `with`, `range` and variables mean. */
 export function walk(tree: Tree, json: boolean, visitor: Visitor): void {
-  let inString = false
-  let escaped = false
-  const called = new Set<string>()
-  const seenNames = new Set<string>()
+  new Walker(tree, json, visitor).run()
+}
 
-  const follow = (text: string) => {
-    if (!json) return
+class Walker {
+  private inString = false
+  private escaped = false
+  private readonly called = new Set<string>()
+  private readonly names = new Set<string>()
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly json: boolean,
+    private readonly visitor: Visitor,
+  ) {}
+
+  run(): void {
+    const { root, definitions } = this.tree
+    this.list(root, { dot: [], root: [], vars: new Vars(), guards: new Set(), open: [] })
+    // Definitions that nothing calls are read too, with a dot of which nothing is known.
+    for (const [name, body] of definitions)
+      if (name !== '' && body !== root && !this.names.has(name))
+        this.list(body, {
+          dot: undefined,
+          root: undefined,
+          vars: new Vars(),
+          guards: new Set(),
+          open: [name],
+        })
+  }
+
+  private text(text: string): void {
+    if (!this.json) return
     for (const char of text) {
-      if (escaped) escaped = false
-      else if (inString && char === '\\') escaped = true
-      else if (char === '"') inString = !inString
+      if (this.escaped) this.escaped = false
+      else if (this.inString && char === '\\') this.escaped = true
+      else if (char === '"') this.inString = !this.inString
     }
   }
 
-  function list(nodes: readonly Node[], scope: Scope): void {
+  private list(nodes: readonly Node[], scope: Scope): void {
     for (const [i, node] of nodes.entries()) {
-      switch (node.type) {
-        case 'text':
-          follow(node.text)
-          break
-        case 'action': {
-          const value = pipe(node.pipe, scope)
-          if (node.pipe.declarations.length > 0) break
-          const [before, after] = [nodes[i - 1], nodes[i + 1]]
-          const { start, end } = node
-          visitor.print({
-            start,
-            end,
-            ...printed(node.pipe, value),
-            made: value.made,
-            of: value.of,
-            inString,
-            before: before?.type === 'text' ? before.text.slice(-1) : '',
-            after: after?.type === 'text' ? after.text.slice(0, 1) : '',
-            guards: scope.guards,
-          })
-          break
-        }
-        case 'if':
-        case 'with':
-        case 'range':
-          branch(node, scope)
-          break
-        case 'template':
-          template(node, scope)
-      }
+      if (node.type === 'text') this.text(node.text)
+      else if (node.type === 'action') this.action(node, nodes[i - 1], nodes[i + 1], scope)
+      else if (node.type === 'template') this.template(node, scope)
+      else if ('list' in node) this.branch(node, scope)
     }
   }
 
-  function branch(node: Extract<Node, { type: 'if' | 'with' | 'range' }>, outer: Scope): void {
-    const guards = new Set(outer.guards)
-    const scope = { ...outer, vars: block(outer.vars), guards }
-    const { ref } = pipe(node.pipe, scope, (each) => guards.add(pathKey(each.path)))
-    const inner = { ...scope, vars: block(scope.vars) }
-    if (node.type === 'with') inner.dot = ref?.path
-    if (node.type === 'range') {
-      inner.dot = ref && [...ref.path, '*']
-      for (const [i, { name }] of node.pipe.declarations.entries())
-        inner.vars.own.set(name, i === node.pipe.declarations.length - 1 ? inner.dot : undefined)
-    }
-    const before = inString
-    list(node.list, inner)
-    const behind = inString
-    if (!node.elseList) return
-    inString = before
-    list(node.elseList, { ...scope, vars: block(scope.vars) })
-    inString = behind
-  }
-
-  function template(node: Extract<Node, { type: 'template' }>, scope: Scope): void {
-    const value = node.pipe && pipe(node.pipe, scope)
-    const body = tree.definitions.get(node.name)
-    if (!body || scope.open.includes(node.name) || scope.open.length > 20) return
-    const dot = called.size < MAX_CALLS ? value?.ref?.path : undefined
-    const key = `${node.name} ${inString} ${pathKey(dot ?? ['?'])}`
-    if (called.has(key)) return
-    called.add(key)
-    seenNames.add(node.name)
-    list(body, {
-      dot,
-      root: dot,
-      vars: block(),
+  private action(node: ActionNode, before: Node | undefined, after: Node | undefined, scope: Scope): void {
+    const { start, end, pipe } = node
+    const { ref, toJson = false, made, of } = this.pipe(pipe, scope)
+    if (pipe.declarations.length > 0) return
+    this.visitor.print({
+      start,
+      end,
+      ref: pipe.commands.length === 1 || toJson ? ref : undefined,
+      toJson,
+      made,
+      of,
+      inString: this.inString,
+      before: before?.type === 'text' ? before.text.slice(-1) : '',
+      after: after?.type === 'text' ? after.text.slice(0, 1) : '',
       guards: scope.guards,
-      open: [...scope.open, node.name],
     })
   }
 
-  interface Value {
-    ref?: Ref | undefined
-    toJson?: boolean
-    made?: string
-    /** What the function `made` was given last. */
-    of?: Ref | undefined
+  private branch(node: BranchNode, outer: Scope): void {
+    const guards = new Set(outer.guards)
+    const scope = { ...outer, vars: new Vars(outer.vars), guards }
+    const { ref } = this.pipe(node.pipe, scope, (each) => guards.add(pathKey(each.path)))
+    const inner = { ...scope, vars: new Vars(scope.vars) }
+    if (node.type === 'with') inner.dot = ref?.path
+    if (node.type === 'range') {
+      inner.dot = ref && [...ref.path, '*']
+      const { declarations } = node.pipe
+      for (const [i, { name }] of declarations.entries())
+        inner.vars.declare(name, i === declarations.length - 1 ? inner.dot : undefined)
+    }
+    const before = this.inString
+    this.list(node.list, inner)
+    const behind = this.inString
+    if (!node.elseList) return
+    this.inString = before
+    this.list(node.elseList, { ...scope, vars: new Vars(scope.vars) })
+    this.inString = behind
   }
 
-  function pipe(node: PipeNode, scope: Scope, seen?: (ref: Ref) => void): Value {
+  private template(node: TemplateNode, scope: Scope): void {
+    const value = node.pipe && this.pipe(node.pipe, scope)
+    const body = this.tree.definitions.get(node.name)
+    if (!body || scope.open.includes(node.name) || scope.open.length > 20) return
+    const dot = this.called.size < MAX_CALLS ? value?.ref?.path : undefined
+    const key = `${node.name} ${this.inString} ${pathKey(dot ?? ['?'])}`
+    if (this.called.has(key)) return
+    this.called.add(key)
+    this.names.add(node.name)
+    const open = [...scope.open, node.name]
+    this.list(body, { dot, root: dot, vars: new Vars(), guards: scope.guards, open })
+  }
+
+  private pipe({ commands, declarations, assign }: PipeNode, scope: Scope, seen?: Seen): Value {
     let value: Value | undefined
-    for (const command of node.commands) value = run(command, value, scope, seen)
-    for (const { name } of node.declarations) {
-      if (node.assign) forget(scope.vars, name)
-      else scope.vars.own.set(name, value?.ref?.path)
+    for (const command of commands) value = this.command(command, value, scope, seen)
+    for (const { name } of declarations) {
+      if (assign) scope.vars.forget(name)
+      else scope.vars.declare(name, value?.ref?.path)
     }
     return value ?? {}
   }
 
-  function run(
-    command: CommandNode,
-    piped: Value | undefined,
-    scope: Scope,
-    seen?: (ref: Ref) => void,
-  ): Value {
+  private command(command: CommandNode, piped: Value | undefined, scope: Scope, seen: Seen): Value {
     const [first, ...args] = command.operands
     if (first?.type !== 'identifier') {
-      const value = first ? operand(first, scope, seen) : {}
-      for (const arg of args) operand(arg, scope, seen)
+      const value = first ? this.operand(first, scope, seen) : {}
+      for (const arg of args) this.operand(arg, scope, seen)
       return value
     }
-    visitor.call(first.name, first)
+    this.visitor.call(first.name, first)
     if (first.name === 'index' && args[0]) {
       const keys = args.slice(1)
-      const base = quietly(args[0], scope)
-      if (base && keys.length > 0 && keys.every((key) => key.type === 'string' || key.type === 'number')) {
-        const ref = indexed(base, keys, command)
-        visitor.ref(ref)
-        seen?.(ref)
-        return { ref }
-      }
+      const base = this.reference(args[0], scope)
+      if (base && keys.length > 0 && keys.every((key) => key.type === 'string' || key.type === 'number'))
+        return this.visit(indexed(base, keys, command), seen)
     }
-    const values = args.map((arg) => operand(arg, scope, seen))
+    const values = args.map((arg) => this.operand(arg, scope, seen))
     if (first.name === 'toJSON') return { ref: (values[0] ?? piped)?.ref, toJson: true }
     const text = args[0]?.type === 'string' ? ` ${args[0].value}` : ''
     return { made: first.name + text, of: (piped ?? values.at(-1))?.ref }
   }
 
-  /** The reference that an operand is, without visiting it; undefined for anything else. */
-  function quietly(node: Operand, scope: Scope): Ref | undefined {
-    const { start, end } = node
-    switch (node.type) {
-      case 'dot':
-        return scope.dot && { path: scope.dot, spans: scope.dot.map(() => undefined), start, end }
-      case 'field':
-        return scope.dot && extended(scope.dot, node.path, node)
-      case 'variable': {
-        const base = node.name === '$' ? scope.root : lookUp(scope.vars, node.name)
-        return base && extended(base, node.path, node)
-      }
-      default:
-        return undefined
-    }
-  }
-
-  function operand(node: Operand, scope: Scope, seen?: (ref: Ref) => void): Value {
-    if (node.type === 'pipe') return pipe(node, scope, seen)
+  private operand(node: Operand, scope: Scope, seen: Seen): Value {
+    if (node.type === 'pipe') return this.pipe(node, scope, seen)
     if (node.type === 'identifier') {
-      visitor.call(node.name, node)
+      this.visitor.call(node.name, node)
       return {}
     }
-    let ref = quietly(node, scope)
     if (node.type === 'chain') {
-      const base = operand(node.node, scope, seen).ref
-      ref = base && extended(base.path, node.path, node)
+      const base = this.operand(node.node, scope, seen).ref
+      return base ? this.visit(extended(base.path, node.path, node), seen) : {}
     }
-    if (!ref) return {}
-    visitor.ref(ref)
+    const ref = this.reference(node, scope)
+    return ref ? this.visit(ref, seen) : {}
+  }
+
+  private visit(ref: Ref, seen: Seen): Value {
+    this.visitor.ref(ref)
     seen?.(ref)
     return { ref }
   }
 
-  list(tree.root, { dot: [], root: [], vars: block(), guards: new Set(), open: [] })
-  // Definitions that nothing calls are read too, with a dot of which nothing is known.
-  for (const [name, body] of tree.definitions)
-    if (name !== '' && body !== tree.root && !seenNames.has(name))
-      list(body, { dot: undefined, root: undefined, vars: block(), guards: new Set(), open: [name] })
-}
-
-function printed(pipe: PipeNode, { ref, toJson = false }: { ref?: Ref | undefined; toJson?: boolean }) {
-  const single = pipe.commands.length === 1 || toJson
-  return { ref: single ? ref : undefined, toJson }
+  /** The reference that an operand is, without visiting it; undefined for anything else. */
+  private reference(node: Operand, { dot, root, vars }: Scope): Ref | undefined {
+    const { start, end } = node
+    if (node.type === 'dot') return dot && { path: dot, spans: dot.map(() => undefined), start, end }
+    if (node.type === 'field') return dot && extended(dot, node.path, node)
+    if (node.type !== 'variable') return undefined
+    const base = node.name === '$' ? root : vars.get(node.name)
+    return base && extended(base, node.path, node)
+  }
 }
 
 /** The names at the end of the node's text are those of `path`, each behind a dot. */
