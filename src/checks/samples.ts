@@ -109,7 +109,7 @@ export function sampleArgs(
   for (const { path } of references) {
     const [root, name, ...rest] = path
     if (root !== 'Args' || rest.length === 0 || !isFree(schemas.get(name!))) continue
-    fill(args, [name!, ...rest], flavour.text)
+    if (Object.hasOwn(args, name!)) setMissing(args, [name!, ...rest], flavour.text)
   }
   return args
 }
@@ -119,14 +119,14 @@ function isFree(schema: JsonObject | undefined): boolean {
   return schema?.type === 'object' && !isObject(schema.properties)
 }
 
-/** Gives an object the members that are read of it. */
-function fill(args: JsonObject, [name, ...path]: readonly string[], text: string): void {
-  if (name === undefined || !Object.hasOwn(args, name)) return
-  let at: Json = args[name]!
+/** Sets what is not there yet at a path, through objects only. */
+export function setMissing(object: JsonObject, path: readonly string[], value: Json): void {
+  let at = object
   for (const [i, key] of path.entries()) {
-    if (!isObject(at)) return
-    if (!Object.hasOwn(at, key)) setOwn(at, key, i === path.length - 1 ? text : {})
-    at = at[key]!
+    if (!Object.hasOwn(at, key)) setOwn(at, key, i === path.length - 1 ? value : {})
+    const next = at[key]
+    if (!isObject(next)) return
+    at = next
   }
 }
 

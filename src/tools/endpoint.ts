@@ -1,5 +1,6 @@
+import { sampleOf, setMissing } from '../checks/samples.ts'
 import type { Arg } from '../config/model.ts'
-import type { Json } from '../json/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import { percentEncode, percentTable } from '../text/index.ts'
 import { CallError } from './failure.ts'
@@ -149,34 +150,15 @@ function foresee(
   }
 }
 
-const SAMPLES: Record<Arg['type'], Json> = {
-  string: 'x',
-  number: 1,
-  integer: 1,
-  boolean: true,
-  array: ['x', 'x', 'x', 'x'],
-  object: {},
-}
+/** What the arguments of a URL are like: as short as can be, with some items to index. */
+const PLAIN = { text: 'x', items: 4 }
 
 function sampleRoot(template: Template, args: Arg[], config: Root['Config']): object {
-  const root = { Config: config, Args: {}, Request: {} }
-  for (const { name, type } of args) set(root, ['Args', name], SAMPLES[type])
+  const root: JsonObject = { Config: config, Args: {}, Request: {} }
+  for (const { name, type } of args) setMissing(root, ['Args', name], sampleOf({ type }, true, PLAIN))
   for (const { path } of template.references)
-    if (path[0] === 'Args' || path[0] === 'Request') set(root, path, 'x')
+    if (path[0] === 'Args' || path[0] === 'Request') setMissing(root, path, PLAIN.text)
   return root
-}
-
-/** Sets what is not there yet, through objects only. */
-function set(root: object, path: readonly string[], value: Json): void {
-  let target = root as Record<string, unknown>
-  for (const [i, key] of path.entries()) {
-    const last = i === path.length - 1
-    if (!Object.hasOwn(target, key))
-      Object.defineProperty(target, key, { value: last ? value : {}, enumerable: true, writable: true })
-    const next = target[key]
-    if (typeof next !== 'object' || next === null) return
-    target = next as Record<string, unknown>
-  }
 }
 
 /**
