@@ -1,5 +1,4 @@
-import { Pool } from 'undici'
-import { unexpected } from '../telemetry/unexpected.ts'
+import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
 import { streamOf } from './stream.ts'
 
@@ -48,55 +47,49 @@ const MAX_REPLICAS = 64
 const PATIENCE = 30_000
 /** Milliseconds until an answer begins: replicas have limits of their own for whom they wait for. */
 const LONGEST = 3_600_000
-/** Answers that say how long they are, and are no longer, are taken in one piece. */
-const MAX_WHOLE = 1024 * 1024
 /** What concerns one connection alone (RFC 9110, 7.6.1), and what is made anew for each. */
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'expect', 'date', HOP_HEADER, PROOF_HEADER],
 ])
 const BODILESS = new Set([202, 204, 205, 304])
-/** Nobody listens there: the process that did has ended. */
-const REFUSED = new Set(['ECONNREFUSED'])
 /** The request cannot have been taken. */
-const UNREACHED = new Set([
-  ...['UND_ERR_CONNECT_TIMEOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ETIMEDOUT'],
-  ...['ENOTFOUND', 'EAI_AGAIN'],
-])
+const UNREACHED = new Set<NetFaultKind>(['connect-timeout', 'unreachable', 'name'])
 
 export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarder {
   const { connectTimeout, now = Date.now } = options
-  const pools = new Map<string, Pool>()
+  const client = new HttpClient({
+    connectTimeout,
+    headersTimeout: LONGEST,
+    maxSockets: null,
+    maxOrigins: MAX_REPLICAS,
+  })
   /** Since when a replica has not answered. */
   const silent = new Map<string, number>()
-
-  function poolOf(owner: string): Pool {
-    const settings = { connections: null, headersTimeout: LONGEST, bodyTimeout: 0 }
-    const pool = pools.get(owner) ?? new Pool(owner, { ...settings, connect: { timeout: connectTimeout } })
-    pools.delete(owner)
-    pools.set(owner, pool)
-    if (pools.size > MAX_REPLICAS) {
-      const [oldest, unused] = pools.entries().next().value as [string, Pool]
-      pools.delete(oldest)
-      silent.delete(oldest)
-      unused.close().catch(unexpected('the end of a connection pool'))
-    }
-    return pool
-  }
 
   /** What a replica that was not reached is taken for. */
   function unreached(owner: string, reason: string): ForwardOutcome {
     const since = silent.get(owner) ?? now()
     silent.set(owner, since)
+    if (silent.size > MAX_REPLICAS) silent.delete(silent.keys().next().value as string)
     if (now() - since >= PATIENCE) return { gone: `${reason} for more than ${PATIENCE / 1000} s` }
     return { fault: reason, lost: false }
   }
 
-  function failed(owner: string, error: unknown): ForwardOutcome {
-    const code = codeOf(error)
-    if (REFUSED.has(code)) return { gone: `the replica ${owner} refuses connections` }
-    if (UNREACHED.has(code)) return unreached(owner, `the replica ${owner} is unreachable (${code})`)
-    return { fault: `the replica ${owner} closed the connection (${code})`, lost: true }
+  function failed(owner: string, { kind, code }: NetFault): { failed: ForwardOutcome } {
+    const why = code || kind
+    if (kind === 'refused') return { failed: { gone: `the replica ${owner} refuses connections` } }
+    if (UNREACHED.has(kind))
+      return { failed: unreached(owner, `the replica ${owner} is unreachable (${why})`) }
+    return { failed: { fault: `the replica ${owner} closed the connection (${why})`, lost: true } }
+  }
+
+  /** Without the proof somebody else has the address, or answers for the replica. */
+  function unproven(owner: string, { status, body, whole }: StreamedAnswer): ForwardOutcome {
+    // It may be a stream without an end.
+    if (!whole) body.on('error', () => {}).destroy()
+    if (status >= 500) return unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
+    return { gone: `the address ${owner} no longer belongs to a replica (${status})` }
   }
 
   return {
@@ -104,35 +97,23 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
       const { method, target, signal, lastWords, onEnd } = request
       const { header, proof } = hops.sign(method, target)
       const headers = { ...passed(request.headers), [HOP_HEADER]: header }
-      const body = request.body ?? null
-      try {
-        const pool = poolOf(owner)
-        const answer = await pool.request({ path: target, method, headers, body, signal })
-        const { statusCode: status } = answer
-        if (!same(String(answer.headers[PROOF_HEADER] ?? ''), proof)) {
-          // It may be a stream without an end.
-          answer.body.on('error', () => {}).destroy()
-          // What stands between replicas may answer for one of them.
-          if (status >= 500) return unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
-          return { gone: `the address ${owner} no longer belongs to a replica (${status})` }
-        }
-        silent.delete(owner)
-        const returned = { status, headers: passed(answer.headers) }
-        if (BODILESS.has(status)) {
-          await answer.body.dump()
-          return { ...returned, body: null }
-        }
-        if (Number(answer.headers['content-length']) <= MAX_WHOLE)
-          return { ...returned, body: Buffer.from(await answer.body.arrayBuffer()) }
-        const events = String(answer.headers['content-type']).startsWith('text/event-stream')
-        return { ...returned, body: streamOf(answer.body, events ? lastWords : undefined, onEnd) }
-      } catch (error) {
-        return failed(owner, error)
+      const body = request.body === undefined ? {} : { body: request.body }
+      const sent = { origin: owner, path: target, method, headers, ...body }
+      const answer = await client.open(sent, { signal }, (fault) => failed(owner, fault))
+      if ('failed' in answer) return answer.failed
+      if (!same(String(answer.headers[PROOF_HEADER] ?? ''), proof)) return unproven(owner, answer)
+      silent.delete(owner)
+      const { status, whole } = answer
+      const returned = { status, headers: passed(answer.headers) }
+      if (BODILESS.has(status)) {
+        if (!whole) answer.body.on('error', () => {}).resume()
+        return { ...returned, body: null }
       }
+      if (whole) return { ...returned, body: whole }
+      const events = String(answer.headers['content-type']).startsWith('text/event-stream')
+      return { ...returned, body: streamOf(answer.body, events ? lastWords : undefined, onEnd) }
     },
-    async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()))
-    },
+    close: () => client.close(),
   }
 }
 
@@ -146,10 +127,4 @@ function passed(headers: ForwardRequest['headers']): Record<string, string> {
       value === undefined || OF_A_CONNECTION.has(name) || own.includes(name) ? [] : [[name, String(value)]],
     ),
   )
-}
-
-function codeOf(error: unknown): string {
-  const { code, name, message, cause } = error as NodeJS.ErrnoException & { cause?: NodeJS.ErrnoException }
-  const inner = (error as AggregateError).errors?.[0] as NodeJS.ErrnoException | undefined
-  return code ?? inner?.code ?? cause?.code ?? (name === 'Error' ? message : name)
 }
