@@ -248,7 +248,7 @@ test('a call that is cut off as the gateway ends says so', TIMEOUT, async (t) =>
   const answer = post(made.app, '/a/mcp', call)
   await until(() => asked > 0)
   await made.close()
-  assert.match((await body(await answer)).error?.message ?? '', /the gateway is ending/)
+  assert.match((await body(await answer)).error?.message ?? '', /the gateway is shutting down/)
 })
 
 test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {

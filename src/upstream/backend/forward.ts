@@ -83,7 +83,7 @@ const IS_ERROR = '"isError":true'
 
 /** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
 export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): Response {
-  const { statusCode: status, headers } = answer
+  const { status, headers } = answer
   const { id, onEnd } = options
   const fail = (fault: Fault) => {
     discard(answer)
@@ -117,7 +117,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
 function completed(whole: Buffer, answer: HttpAnswer, { id, server }: ForwardOptions) {
   const watch = id !== null && mediaType(answer) === 'text/event-stream' ? answerWatch(id) : undefined
   watch?.see(whole)
-  const end = endOfBytes(answer.statusCode, whole.includes(IS_ERROR))
+  const end = endOfBytes(answer.status, whole.includes(IS_ERROR))
   if (!watch?.missing()) return { bytes: whole, end }
   const fault = noAnswer(server)
   const error = event(errorText(id, { code: INTERNAL_ERROR, message: fault.message }))
@@ -130,7 +130,7 @@ function noAnswer(server: string): Fault {
 
 /** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
 export function refusedCaller(
-  { statusCode: status, headers }: HttpAnswer,
+  { status, headers }: HttpAnswer,
   server: string,
   forwardsAuthorization: boolean,
 ): Fault | undefined {
@@ -145,7 +145,7 @@ export function refusal(
   answer: HttpAnswer,
   { id, server, forwardsAuthorization }: Pick<ForwardOptions, 'id' | 'server' | 'forwardsAuthorization'>,
 ): Fault | undefined {
-  const { statusCode: status, headers, whole } = answer
+  const { status, headers, whole } = answer
   const type = mediaType(answer)
   const coding = headers['content-encoding'] ?? 'identity'
   // Its bytes hold no messages that could be watched for.
@@ -206,7 +206,7 @@ class PassedBody {
         },
         cancel: () => {
           const { watch } = this
-          this.end(watch?.missing() ? { outcome: 'cancelled' } : endOfBytes(answer.statusCode, this.hasError))
+          this.end(watch?.missing() ? { outcome: 'cancelled' } : endOfBytes(answer.status, this.hasError))
           answer.body.destroy()
         },
       },
@@ -252,7 +252,7 @@ class PassedBody {
     if (missing)
       this.controller.enqueue(Buffer.from(this.watch ? (this.whole ? '' : '\n\n') + event(error) : error))
     this.controller.close()
-    this.end(missing ? endFault(fault) : endOfBytes(this.answer.statusCode, this.hasError))
+    this.end(missing ? endFault(fault) : endOfBytes(this.answer.status, this.hasError))
   }
 
   private end(end: CallEnd): void {

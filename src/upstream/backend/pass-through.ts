@@ -235,7 +235,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   private hasForgotten(answer: HttpAnswer): boolean {
-    return answer.statusCode === 404 && this.id !== undefined
+    return answer.status === 404 && this.id !== undefined
   }
 
   /** @param text as the client sent it; @param body as the server gets it */
@@ -319,10 +319,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       const message = parsed(each)
       return isObject(message) && ('result' in message || 'error' in message)
     })
-    const { statusCode } = answer
-    if (found === undefined) return refused(`The server ${name} answered ${statusCode} to initialize`)
+    const { status } = answer
+    if (found === undefined) return refused(`The server ${name} answered ${status} to initialize`)
     const { result } = parsed(found) as JsonObject
-    if (statusCode !== 200 || !isObject(result)) return { ok: false, text: found, status: statusCode }
+    if (status !== 200 || !isObject(result)) return { ok: false, text: found, status: status }
     this.id = idOf(answer)
     const { protocolVersion } = result
     if (isSessionRevision(protocolVersion)) this.revision = this.session.revision = protocolVersion
@@ -344,7 +344,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const answer = await http.send(resolved, { method: 'POST', headers: FIRST, body })
     if (answer instanceof Fault) return false
     const read = await readMessages(answer, limits.maxResponseSize, name)
-    if (read instanceof Fault || answer.statusCode !== 200) return false
+    if (read instanceof Fault || answer.status !== 200) return false
     const message = read.texts.map(parsed).find((each) => isObject(each) && isObject(each.result))
     const { protocolVersion } = ((message as JsonObject | undefined)?.result ?? {}) as JsonObject
     // The client was told a revision already.
@@ -463,7 +463,7 @@ async function passAnswer(
 ): Promise<Response> {
   const { maxResponseSize, timeout } = limits
   const { forwardsAuthorization } = definition
-  if (!filter || request?.method !== 'tools/list' || answer.statusCode >= 300) {
+  if (!filter || request?.method !== 'tools/list' || answer.status >= 300) {
     const id = request?.id ?? null
     const options = { id, server: name, forwardsAuthorization, maxResponseSize, timeout, onEnd }
     return forwardAnswer(exchange, answer, options)

@@ -76,7 +76,7 @@ export async function requestHttp(
   if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
   if (response) return { ...response, id: message.id }
   if (rejected) return rejected
-  const { statusCode: status } = answer
+  const { status } = answer
   const refused = refusedCaller(answer, name, definition.forwardsAuthorization)
   if (refused) return refused
   if (status === 401 || status === 403)

@@ -74,9 +74,9 @@ export function openSseChannel(
       outgoing.sent(body)
       if (answer instanceof Fault) return fail(answer)
       discard(answer)
-      if (answer.statusCode >= 400) {
-        const message = `The server ${server.name} refused a message (${answer.statusCode})`
-        fail(new Fault('status', message, { status: answer.statusCode }))
+      if (answer.status >= 400) {
+        const message = `The server ${server.name} refused a message (${answer.status})`
+        fail(new Fault('status', message, { status: answer.status }))
       }
     })
   }
@@ -85,10 +85,10 @@ export function openSseChannel(
     const headers = { accept: 'text/event-stream' }
     const answer = await http.send(resolved, { method: 'GET', headers, signal: abort })
     if (answer instanceof Fault) return fail(answer)
-    if (answer.statusCode !== 200 || mediaType(answer) !== 'text/event-stream') {
+    if (answer.status !== 200 || mediaType(answer) !== 'text/event-stream') {
       discard(answer)
-      const message = `The server ${server.name} answered ${answer.statusCode} where an event stream was expected`
-      return fail(new Fault('status', message, { status: answer.statusCode }))
+      const message = `The server ${server.name} answered ${answer.status} where an event stream was expected`
+      return fail(new Fault('status', message, { status: answer.status }))
     }
     const unfinished = memory.hold()
     const tooLarge = () => events.rejected(undefined, TOO_LARGE)

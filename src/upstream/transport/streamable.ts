@@ -120,7 +120,7 @@ export function openStreamable(
     } as const
     const answer = await http.send(resolved, options)
     if (answer instanceof Fault) return fail(id, answer)
-    if (answer.statusCode === 404 && sessionId !== undefined) {
+    if (answer.status === 404 && sessionId !== undefined) {
       discard(answer)
       sessionId = undefined
       if (closing) return
@@ -130,7 +130,7 @@ export function openStreamable(
     const given = answer.headers['mcp-session-id']
     if (given !== undefined) sessionId ??= String(given)
     await read(answer, id)
-    fail(id, unanswered(server.name, answer.statusCode))
+    fail(id, unanswered(server.name, answer.status))
   }
 
   /** Sends what is not answered. */
@@ -145,7 +145,7 @@ export function openStreamable(
     const sent = { accept: 'text/event-stream', ...headers() }
     const answer = await http.send(resolved, { method: 'GET', headers: sent, signal: abort })
     if (answer instanceof Fault) return
-    if (answer.statusCode === 200 && mediaType(answer) === 'text/event-stream') await read(answer)
+    if (answer.status === 200 && mediaType(answer) === 'text/event-stream') await read(answer)
     else discard(answer)
   }
 
