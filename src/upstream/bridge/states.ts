@@ -46,7 +46,8 @@ function unknown(exchange: Exchange, id: RequestId): Response {
 /** The same server, whose calls that wait are found again from every replica. */
 export function withStates(server: Stateless, replicas: Replicas): Stateless {
   return {
-    ...server,
+    versions: (resolved) => server.versions(resolved),
+    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
     async request(call) {
       const raw = await server.request(call)
       if (!raw || !('result' in raw) || !isObject(raw.result)) return raw
