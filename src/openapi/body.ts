@@ -19,7 +19,7 @@ export function addBody(draft: Draft, { body, method }: Operation): void {
   if (!body) return
   try {
     if (isEmpty(draft, body)) return
-    if (WITHOUT_BODY.has(method)) throw new Unfit(`no body is sent with ${method}`)
+    if (WITHOUT_BODY.has(method)) throw new Unfit(`the gateway sends no body with ${method}`)
     add(draft, body, method)
   } catch (error) {
     if (!(error instanceof Unfit)) throw error
@@ -113,7 +113,7 @@ function addWhole(draft: Draft, schema: JsonObject, { required, description }: B
 
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
   if (schema.type !== undefined && schema.type !== 'string')
-    throw new Unfit('its body is text of an unknown form')
+    throw new Unfit('its text body has an unknown format')
   const name = draft.nameFor('body', 'request')
   const text = withFittingDefault({ ...schema, type: 'string' })
   draft.args.push({ name, position: 'body', required, schema: text, description })

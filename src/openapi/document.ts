@@ -28,27 +28,30 @@ export function readDocument(source: Source): ReadDocument {
 }
 
 function versionOf(document: unknown): ReadDocument {
-  if (!isMap(document)) return { fault: 'it holds no map at its top' }
+  if (!isMap(document)) return { fault: 'the top level is not an object' }
   const { openapi, swagger } = document
   const version = String(openapi ?? swagger ?? '')
   if (openapi === undefined && swagger === undefined) {
     if (document.swaggerVersion !== undefined)
-      return { fault: 'Swagger 1 is too old: convert it to 3.0 first' }
-    if (document.asyncapi !== undefined) return { fault: 'it is AsyncAPI, which describes no HTTP calls' }
-    return { fault: 'it has neither `openapi` nor `swagger` at its top' }
+      return { fault: 'Swagger 1 is not supported: convert it to OpenAPI 3.0 first' }
+    if (document.asyncapi !== undefined)
+      return { fault: 'it is an AsyncAPI document, which does not describe HTTP calls' }
+    return { fault: 'the top level has neither `openapi` nor `swagger`' }
   }
   if (!isMap(document.paths)) {
-    if (isMap(document.webhooks)) return { fault: 'it has webhooks only, which nobody can call' }
+    if (isMap(document.webhooks)) return { fault: 'it describes only webhooks, which cannot be called' }
     return { fault: 'it has no `paths`' }
   }
   if (openapi === undefined)
     return /^2(\.|$)/.test(version)
       ? { document, version: '2.0' }
-      : { fault: `Swagger ${version} is not known` }
+      : { fault: `Swagger ${version} is not supported` }
   if (/^3\.0(\.|$)/.test(version) || version === '3') return { document, version: '3.0' }
   // 3.2 adds to 3.1.
   if (/^3\.[1-9]/.test(version)) return { document, version: '3.1' }
-  return { fault: `OpenAPI ${version.slice(0, 20)} is not known; 3.0 and 3.1 are, and Swagger 2.0` }
+  return {
+    fault: `OpenAPI ${version.slice(0, 20)} is not supported; supported are OpenAPI 3.0 and 3.1, and Swagger 2.0`,
+  }
 }
 
 /** JSON or YAML as values. Never throws. */
@@ -67,7 +70,7 @@ export function parseText(
     }
   }
   const tooMany = TAG_HEAP.exec(text)
-  if (tooMany) return { findings: [fault(source, 'too many tags or anchors in a row', tooMany.index)] }
+  if (tooMany) return { findings: [fault(source, 'too many consecutive tags or anchors', tooMany.index)] }
   try {
     const doc = parseDocument(text, {
       schema: 'core',
@@ -86,7 +89,7 @@ export function parseText(
     return { value: doc.toJS({ maxAliasCount: 1000 }) }
   } catch (error) {
     const deep = error instanceof RangeError
-    const message = deep ? 'it is nested too deep' : `it cannot be read: ${(error as Error).message}`
+    const message = deep ? 'it is nested too deeply' : `it cannot be read: ${(error as Error).message}`
     return { findings: [finding('yaml-syntax', file, message)] }
   }
 }

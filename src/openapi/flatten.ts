@@ -18,7 +18,7 @@ const MAX_HOPS = 20
 
 /** @throws Unfit for a reference that leads nowhere, or back to itself */
 export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
-  if (hops > MAX_HOPS) throw new Unfit('a schema is made of itself')
+  if (hops > MAX_HOPS) throw new Unfit('a schema includes itself')
   const parts: JsonObject[] = []
   const sources: Json[] = []
   gather(given, refs, parts, sources, 0)
@@ -55,7 +55,7 @@ const SEPARATE = new Set(['allOf', '$ref', 'properties', 'required'])
 function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], hops: number): void {
   if (!isMap(given)) return
   if (hops > MAX_HOPS || parts.length > MAX_PARTS)
-    throw new Unfit('a schema is made of itself, or of too many')
+    throw new Unfit('a schema includes itself, or too many others')
   const { $ref, ...own } = given
   if (typeof $ref === 'string') {
     if (Object.keys(own).length > 0) parts.push(own)

@@ -15,7 +15,7 @@ export function fieldsOf(
   const fields = Object.entries(mapOf(schema.properties)).filter((entry): entry is [string, JsonObject] =>
     isMap(entry[1]),
   )
-  if (fields.length === 0) throw new Unfit('its body is a form without fields of a name')
+  if (fields.length === 0) throw new Unfit('its body is a form without named fields')
   return { fields, required: new Set(Array.isArray(schema.required) ? schema.required : []) }
 }
 
@@ -31,11 +31,11 @@ export function addForm(draft: Draft, media: JsonObject, optional: boolean): voi
   for (const [name, schema] of fields) {
     const needed = required.has(name)
     try {
-      if (/[\p{Cc}\p{Cs}]/u.test(name)) throw new Unfit('its name cannot be sent')
+      if (/[\p{Cc}\p{Cs}]/u.test(name)) throw new Unfit('its name contains characters that cannot be sent')
       const style = styleOf(mapOf(encodings[name]))
       const what = fieldOf(schema, style)
       for (const left of what.leftOut)
-        draft.leaveOut(`${left} of ${name}`, 'no style of OpenAPI says how it is written')
+        draft.leaveOut(`${left} of ${name}`, 'no OpenAPI style defines how to write it')
       const arg = {
         name: draft.nameFor(name, 'form'),
         position: 'body' as const,
@@ -50,7 +50,7 @@ export function addForm(draft: Draft, media: JsonObject, optional: boolean): voi
       draft.leaveOut(`the field ${name}`, error.message)
     }
   }
-  if (pairs.length === 0) throw new Unfit('nothing of its body can be written as a form')
+  if (pairs.length === 0) throw new Unfit('no field of its body can be written as a form')
   draft.args.push(...pairs.map(({ arg }) => arg))
   draft.headers.set('Content-Type', 'application/x-www-form-urlencoded')
   if (!pairs.every(isDirect))
@@ -104,7 +104,7 @@ export function addMultipart(draft: Draft, media: JsonObject): void {
   let added = 0
   for (const [name, schema] of fields) {
     try {
-      if (!isArgumentName(name)) throw new Unfit('its name cannot be that of an argument')
+      if (!isArgumentName(name)) throw new Unfit('its name cannot be used for an argument')
       const file = files.get(name)
       checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
       draft.args.push({
@@ -121,12 +121,12 @@ export function addMultipart(draft: Draft, media: JsonObject): void {
       draft.leaveOut(`the field ${name}`, error.message)
     }
   }
-  if (added === 0) throw new Unfit('nothing of its body can be written as a form')
+  if (added === 0) throw new Unfit('no field of its body can be written as a form')
 }
 
 function nameOf(draft: Draft, name: string): string {
   const given = draft.nameFor(name, 'form')
-  if (given !== name) throw new Unfit('its name is that of another argument')
+  if (given !== name) throw new Unfit('another argument has the same name')
   return given
 }
 
@@ -135,7 +135,7 @@ function checkType({ type }: JsonObject, contentType: string | undefined, file: 
   if (contentType === undefined || file) return
   const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
   if (type === 'object' ? !/\bjson$|\*/.test(wanted) : !/^text\/plain$|\*/.test(wanted))
-    throw new Unfit(`a part of the type ${wanted} cannot be made`)
+    throw new Unfit(`the gateway cannot write a part of type ${wanted}`)
 }
 
 const SEPARATORS: Record<string, string> = {

@@ -23,7 +23,7 @@ export function addParameters(draft: Draft, parameters: readonly JsonObject[]): 
     const name = String(parameter.name)
     const shown = `the ${String(parameter.in)} parameter ${name}`
     try {
-      if (NEUTRAL.test(name)) throw new Unfit('its name cannot be sent')
+      if (NEUTRAL.test(name)) throw new Unfit('its name contains characters that cannot be sent')
       addParameter(draft, parameter, name)
     } catch (error) {
       if (!(error instanceof Unfit)) throw error
@@ -47,7 +47,7 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string): void {
     }
     draft.args.push(arg)
     for (const left of what.leftOut)
-      draft.leaveOut(`${left} of ${name}`, 'no style of OpenAPI says how it is written')
+      draft.leaveOut(`${left} of ${name}`, 'no OpenAPI style defines how to write it')
     return arg
   }
   const schema = () => toSchema(schemaOf(parameter), draft.schemas)
@@ -70,12 +70,12 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string): void {
     case 'cookie': {
       const what = writable(schema(), style, false)
       if (what.kind === 'object' || (what.kind === 'array' && style.explode))
-        throw new Unfit('no style of OpenAPI says how such a value is written there')
+        throw new Unfit('no OpenAPI style defines how to write such a value there')
       draft.cookies.push({ arg: make(what, 'cookie', undefined), name, what, style })
       return
     }
     default:
-      throw new Unfit(`there is no place ${String(parameter.in)}`)
+      throw new Unfit(`a parameter in ${String(parameter.in)} is not supported`)
   }
 }
 
@@ -92,10 +92,10 @@ function addHeader(
     draft.leaveOut(`the header ${name}`, 'the gateway sets it')
     return
   }
-  if (!HEADER.test(name)) throw new Unfit('it is no name of a header')
+  if (!HEADER.test(name)) throw new Unfit('it is not a valid header name')
   // A credential goes there already.
   if ([...draft.headers.keys()].some((one) => one.toLowerCase() === lower)) return
-  if (lower === 'cookie') throw new Unfit('cookies are sent one by one')
+  if (lower === 'cookie') throw new Unfit('describe each cookie as a parameter of its own')
   const what = read()
   const arg = make(what, 'header', undefined)
   if (what.kind === 'scalar' && arg.name === name) arg.position = 'header'
@@ -122,7 +122,7 @@ function schemaOf({ schema, content }: JsonObject): JsonObject {
   if (content === undefined) return mapOf(schema)
   const [type, media] = Object.entries(mapOf(content))[0] ?? ['nothing', {}]
   if (!/^(?:application\/json|[\w.-]+\/[\w.-]+\+json)\b/i.test(type))
-    throw new Unfit(`it is written as ${type}`)
+    throw new Unfit(`the media type ${type} is not supported there`)
   return mapOf(mapOf(media).schema)
 }
 

@@ -28,7 +28,7 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
     follow(value) {
       let at = value
       for (let hops = 0; isMap(at) && typeof at.$ref === 'string'; hops++) {
-        if (hops === MAX_HOPS) throw new Unfit('a reference leads back to itself')
+        if (hops === MAX_HOPS) throw new Unfit('a reference refers to itself')
         at = target(at.$ref)
       }
       return isMap(at) ? at : {}
@@ -37,8 +37,11 @@ export function refsOf(document: JsonObject, others?: Others): Refs {
 }
 
 function lookUpOther(ref: string, others: Others | undefined): Json {
-  if (!others) throw new Unfit('it refers to another file: name the description, or bundle it into one file')
-  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref, 80)} leads nowhere`)
+  if (!others)
+    throw new Unfit(
+      'it refers to another file: import the description by its path or URL, or bundle it into one file',
+    )
+  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
   const url = new URL(ref, others.base)
   const pointer = url.hash
   url.hash = ''
@@ -55,7 +58,7 @@ function lookUp(document: Json, pointer: string, ref: string): Json {
     else at = isMap(at) ? member(at, name) : undefined
     if (at === undefined) break
   }
-  if (at === undefined || at === document) throw new Unfit(`the reference ${shorten(ref, 80)} leads nowhere`)
+  if (at === undefined || at === document) throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
   return at
 }
 
@@ -96,7 +99,7 @@ export async function readOthers(
   const waiting = read.findings ? [] : namedBy(read.value as Json, base, base)
   for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {
     if (files.has(url)) continue
-    const entry = files.size < MAX_FILES ? await readOther(url, load) : { fault: 'it is one file too many' }
+    const entry = files.size < MAX_FILES ? await readOther(url, load) : { fault: 'there are too many files' }
     files.set(url, entry)
     if ('value' in entry) waiting.push(...namedBy(entry.value, url, base))
   }
@@ -109,7 +112,7 @@ async function readOther(
 ): Promise<{ value: Json } | { fault: string }> {
   try {
     const read = parseText({ file: url, text: (await load(url)).replace(/^\uFEFF/, '') })
-    return read.findings ? { fault: 'it is neither JSON nor YAML' } : { value: read.value as Json }
+    return read.findings ? { fault: 'the file is neither JSON nor YAML' } : { value: read.value as Json }
   } catch (error) {
     return { fault: (error as Error).message }
   }

@@ -46,7 +46,7 @@ export function toSchema(
     parts = flatten(given, context.refs)
   } catch (error) {
     if (!(error instanceof Unfit)) throw error
-    context.note(`${error.message}: any value is allowed there`)
+    context.note(`${error.message}: any value is accepted there`)
     return describe({}, given, context, depth)
   }
   const { schema, sources } = parts
@@ -238,7 +238,7 @@ export function constraints(
     if (typeof schema.pattern === 'string') {
       const fault = patternFault(schema.pattern)
       if (fault === undefined) made.pattern = schema.pattern
-      else note(`a pattern cannot be checked, and is left out: ${fault}`)
+      else note(`a pattern cannot be checked and is omitted: ${fault}`)
     }
     range(schema, made, 'minLength', 'maxLength', isCount)
   }
@@ -291,7 +291,7 @@ function isCount(value: unknown): boolean {
 export function patternFault(pattern: string): string | undefined {
   if (pattern.length > MAX_PATTERN) return `it is longer than ${MAX_PATTERN} characters`
   // Some write the slashes of a programming language.
-  if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it stands between slashes'
+  if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it is written between slashes'
   const compiled = compilePattern(pattern)
   return 'error' in compiled ? compiled.error : undefined
 }

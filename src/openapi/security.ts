@@ -52,13 +52,13 @@ export function credentialsOf(
 }
 
 function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made: Credentials): void {
-  if (!Object.hasOwn(schemes, scheme)) throw new Unfit(`its security scheme ${scheme} is not described`)
+  if (!Object.hasOwn(schemes, scheme)) throw new Unfit(`its security scheme ${scheme} is not defined`)
   const { type, scheme: kind, in: place, name: parameter } = refs.follow(schemes[scheme])
   const key = safeKey(configKey(scheme))
   const variable = upper(name, scheme)
   const setHeader = (as: string, value: string, config: string) => {
     if ([...made.headers.keys()].some((one) => one.toLowerCase() === as.toLowerCase()))
-      throw new Unfit('two credentials in one header')
+      throw new Unfit('it needs two credentials in one header')
     made.headers.set(as, value)
     made.config.set(key, config)
   }
@@ -72,10 +72,10 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
     setHeader('Authorization', `Basic {{.Config.${key}}}`, `{{if env "${user}" ""}}${both}{{end}}`)
   } else if (type !== 'apiKey' || !isName(parameter)) {
     const shown = [type, http].filter(Boolean).join(' ') || 'unknown'
-    throw new Unfit(`a login of the kind ${shown} cannot be configured`)
+    throw new Unfit(`authentication of type ${shown} cannot be configured`)
   } else if (place === 'header') {
     if (!HEADER.test(parameter) || FORBIDDEN.test(parameter))
-      throw new Unfit(`the header ${parameter} cannot be set`)
+      throw new Unfit(`the header ${parameter} cannot be set by a configuration`)
     // The header is not sent where there is no value.
     setHeader(parameter, `{{with .Config.${key}}}{{.}}{{end}}`, plain)
   } else if (place === 'query') {
@@ -85,7 +85,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
   } else if (place === 'cookie') {
     made.config.set(key, plain)
     made.cookies.push([parameter, key])
-  } else throw new Unfit(`an API key in ${String(place)} cannot be sent`)
+  } else throw new Unfit(`an API key cannot be sent in ${String(place)}`)
 }
 
 function isName(name: Json | undefined): name is string {

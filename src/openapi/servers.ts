@@ -65,7 +65,8 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
 
 /** Without a host there is only what the document was read from, else what the environment says. */
 function relative(url: string, template: string, name: string, base: string | undefined): Base | string {
-  if (faultOf(new URL(url, 'http://localhost').href)) return `its server ${shorten(url, 80)} is no address`
+  if (faultOf(new URL(url, 'http://localhost').href))
+    return `its server ${shorten(url, 80)} is not a valid URL`
   if (base === undefined || template !== url) {
     const path = template.replace(/^\/?/, '/').replace(/(?<!\/)\/+$/, '')
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
@@ -83,10 +84,11 @@ function faultOf(text: string): string | undefined {
   try {
     url = new URL(text)
   } catch {
-    return 'is no address'
+    return 'is not a valid URL'
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `is not reached by HTTP`
-  if (url.username || url.password) return 'holds a user name'
-  if (url.search || url.hash || /[?#\s"{}]|%7b|%7d/i.test(text)) return 'holds more than an address'
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `is not an HTTP or HTTPS URL`
+  if (url.username || url.password) return 'contains a user name'
+  if (url.search || url.hash || /[?#\s"{}]|%7b|%7d/i.test(text))
+    return 'contains a query, a fragment or characters that a URL cannot have'
   return undefined
 }

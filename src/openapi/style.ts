@@ -17,7 +17,7 @@ export interface Writable {
   leftOut: string[]
 }
 
-const UNDEFINED = 'no style of OpenAPI says how such a value is written there'
+const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
 
 /**
  * Narrows a schema to what a style is defined for.

@@ -60,7 +60,7 @@ export function makeTool(
     }
   }
   if (smallest && smallest.size <= LARGEST) return smallest
-  throw new Unfit('it costs a model too much: its arguments are too many')
+  throw new Unfit('its arguments take too much room in the context of a model')
 }
 
 function attempt(
@@ -78,7 +78,7 @@ function attempt(
   const note: SchemaContext['note'] = (reason) => leaveOut('a part of a schema', reason)
   const draft = newDraft({ refs, bounds, budget: { left: MAX_SCHEMAS }, note }, leaveOut)
   for (const [header, value] of credentials.headers) draft.headers.set(header, value)
-  if (credentials.missing) leaveOut('the login', credentials.missing)
+  if (credentials.missing) leaveOut('authentication', credentials.missing)
   // The body first: its names can be changed least.
   addBody(draft, operation)
   addParameters(draft, operation.parameters)
@@ -94,10 +94,10 @@ function attempt(
 function pathOf(draft: Draft, given: string): string {
   // Some tell operations of one path apart by a fragment, which is never sent.
   const path = given.replace(/#.*$/s, '')
-  if (/\p{Cs}/u.test(path)) throw new Unfit('its path is no text')
-  if (!path.startsWith('/')) throw new Unfit('its path does not begin with /')
-  if (path.startsWith('//')) throw new Unfit('its path begins with //')
-  if (/\/\.{1,2}(?:[/?]|$)/.test(path)) throw new Unfit('its path holds . or ..')
+  if (/\p{Cs}/u.test(path)) throw new Unfit('its path is not valid Unicode')
+  if (!path.startsWith('/')) throw new Unfit('its path does not start with /')
+  if (path.startsWith('//')) throw new Unfit('its path starts with //')
+  if (/\/\.{1,2}(?:[/?]|$)/.test(path)) throw new Unfit('its path contains . or .. as a segment')
   const used = new Set<string>()
   const text = path.split(/(\{[^{}]*\})/).map((piece) => {
     if (!/^\{[^{}]*\}$/.test(piece)) return literal(piece)
@@ -108,7 +108,7 @@ function pathOf(draft: Draft, given: string): string {
     return known
   })
   for (const name of draft.path.keys())
-    if (!used.has(name)) throw new Unfit(`its path does not hold the parameter ${name}`)
+    if (!used.has(name)) throw new Unfit(`its path does not contain the parameter ${name}`)
   return text.join('')
 }
 

@@ -132,7 +132,7 @@ test('what cannot be read is told, with exit code 1 for what it says and 2 for t
   assert.equal(other.code, 1)
   assert.equal(
     other.stderr,
-    'plantgw: - is no OpenAPI description: it has neither `openapi` nor `swagger` at its top\n',
+    'plantgw: - is no OpenAPI description: the top level has neither `openapi` nor `swagger`\n',
   )
   const nothing = await of(JSON.stringify(document({ '/a': { trace: {} } })))
   assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
@@ -235,7 +235,7 @@ test('a description in several files is followed, beside a file and at the origi
   )
   assert.match(
     reasons.join('\n'),
-    /^\/gone: .*there is no such file\n\/far: .*another place.*\n\/folder: .* is no file\n\/nowhere: .*leads nowhere$/,
+    /^\/gone: .*there is no such file\n\/far: .*another place.*\n\/folder: .* is no file\n\/nowhere: .*has no target$/,
   )
 
   const origin = await served(t, (request, response) => {

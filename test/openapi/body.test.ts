@@ -184,7 +184,7 @@ test('a body that cannot be sent skips what brings something, and is left out of
   const { leftOut, imported: count } = imported(operation(body(xml, false), { method: 'delete' }))
   assert.deepEqual([count, leftOut[0]!.what], [1, 'the body'])
   const get = imported(operation(json({ type: 'object', properties: { a: { type: 'string' } } })))
-  assert.equal(get.skipped[0]!.reason, 'no body is sent with GET')
+  assert.equal(get.skipped[0]!.reason, 'the gateway sends no body with GET')
   const empty = imported(operation(json({ type: 'object', properties: {} }, false)))
   assert.deepEqual([empty.imported, empty.leftOut], [1, []])
 })

@@ -58,8 +58,8 @@ test('security: headers, query and cookies from the environment, nothing where i
   assert.deepEqual(set.leftOut, [
     {
       operation: 'GET /tls',
-      what: 'the login',
-      reason: 'a login of the kind mutualTLS cannot be configured',
+      what: 'authentication',
+      reason: 'authentication of type mutualTLS cannot be configured',
     },
   ])
   const headers = { authorization: 'Token {{env "MINE" "m"}}' }
@@ -202,11 +202,11 @@ test('operations are chosen by tag, identifier and path', () => {
   assert.deepEqual([operations, notSelected, count], [10, 10, 0])
 })
 
-test('what is no OpenAPI document is told, with its place where it is no JSON or YAML', () => {
+test('what is not an OpenAPI document is reported, with its place if it is not JSON or YAML', () => {
   const fault = (text: string) => importOpenApi({ file: 'x', text })
   const faults: [string, RegExp][] = [
-    ['', /no map/],
-    ['[]', /no map/],
+    ['', /not an object/],
+    ['[]', /not an object/],
     ['a: 1', /neither `openapi` nor `swagger`/],
     ['swaggerVersion: "1.2"', /Swagger 1/],
     ['asyncapi: 2.0.0', /AsyncAPI/],
@@ -255,7 +255,8 @@ test('path items and parameters by reference, and what refers to other files', (
     ),
   )
   assert.deepEqual(made.configurations[0]!.tools, ['a'])
-  const reason = 'it refers to another file: name the description, or bundle it into one file'
+  const reason =
+    'it refers to another file: import the description by its path or URL, or bundle it into one file'
   assert.deepEqual(made.skipped, [
     { operation: '/b', reason },
     { operation: 'GET /d', reason },

@@ -132,7 +132,7 @@ test('what no style defines is left out, or skips the operation where it is requ
     {
       operation: 'GET /things',
       what: 'the query parameter p',
-      reason: 'no style of OpenAPI says how such a value is written there',
+      reason: 'no OpenAPI style defines how to write such a value there',
     },
   ])
   assert.match((await send({ p: [] })).error!, /`p` is not an argument/)
@@ -158,7 +158,7 @@ test('a path parameter that is not described is a text; one that the path lacks 
   const { skipped } = imported(
     operation({ parameters: [{ name: 'p', in: 'path', required: true, schema: {} }] }),
   )
-  assert.match(skipped[0]!.reason, /its path does not hold the parameter p/)
+  assert.match(skipped[0]!.reason, /its path does not contain the parameter p/)
 })
 
 test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
