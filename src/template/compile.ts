@@ -131,7 +131,7 @@ class Compiler {
     if (compiled.end !== start && compiled.end !== this.rules.dead && callsTemplates(list)) {
       const span = list[0] ?? { start: 0, end: 0 }
       const message = `template "${name}" calls itself and ends in a different context`
-      this.contextError(span, message, 'let it begin and end in the same place')
+      this.contextError(span, message, 'let it start and end in the same context')
     }
     return Object.assign(instance, compiled)
   }
@@ -242,7 +242,7 @@ class Compiler {
       for (const exit of this.exits.pop()!) {
         const joined = this.rules.join(end, exit.context)
         if (joined !== undefined) end = joined
-        else this.contextError(exit.span, 'the range is left in a different context', CONTEXT_HINT)
+        else this.contextError(exit.span, 'the range exits in a different context', CONTEXT_HINT)
       }
       if (end === from || end === this.rules.dead) return { body, end: from }
       from = end
@@ -266,7 +266,7 @@ class Compiler {
     if (joined !== undefined) return joined
     const { rules } = this
     const message = `the branches of {{${node.type}}} end in different contexts: ${rules.name(a)} and ${rules.name(b)}`
-    this.contextError(node, message, 'let all branches end in the same place')
+    this.contextError(node, message, 'let all branches end in the same context')
     return a
   }
 
@@ -286,4 +286,4 @@ function scoped<T>(unit: Unit, body: () => T): T {
   return result
 }
 
-const CONTEXT_HINT = 'let the loop begin, end and be left in the same place'
+const CONTEXT_HINT = 'let the loop start, end and exit in the same context'

@@ -92,7 +92,7 @@ export class State implements Host {
     if (this.steps >= this.least) return
     throw this.steps < 0
       ? new Fault('limit', `more than ${this.limits.steps} steps`, undefined, TOO_MUCH)
-      : new Fault('limit', 'too long a value for this function', undefined, 'give it less at a time')
+      : new Fault('limit', 'a value is too long for this function', undefined, 'pass less at a time')
   }
 
   missing(): void {
@@ -112,12 +112,12 @@ export function isHeader(place: Place): boolean {
 }
 
 const START: Span = { start: 0, end: 0 }
-const TOO_MUCH = 'a loop runs too often, or what it works on is too long'
+const TOO_MUCH = 'a loop runs too many times, or a value is too long'
 
 export function missingFault(): Fault {
   return new Fault(
     'missing',
-    'a value of the URL is missing',
+    'a value in the URL is missing',
     undefined,
     'give the argument a default, or guard it',
   )

@@ -119,7 +119,7 @@ function lexComment(source: string, open: number, inner: number): Lexed | { trim
   const after = close + 2
   if (source.startsWith('}}', after)) return { trim: false, next: after + 2 }
   if (isSpace(source[after]) && source.startsWith('-}}', after + 1)) return { trim: true, next: after + 4 }
-  const hint = 'nothing may stand between */ and }}'
+  const hint = '}} must follow */ directly'
   const end = Math.min(after + 1, source.length)
   return failed(source, open, [], after, end, 'comment ends before closing delimiter', hint)
 }

@@ -371,7 +371,7 @@ const OPERATORS: Record<string, string> = {
   '[': 'write (index a 0)',
   '(': 'put a space before (',
   '{': 'two braces open an action',
-  declare: 'a field cannot be assigned, only a variable $x',
+  declare: 'only a variable $x can be assigned, not a field',
 }
 
 export function unexpected(token: Token, context: string, hint?: string): ParseFail {

@@ -63,7 +63,7 @@ export function compile(source: string, options: CompileOptions, parsed?: () => 
     return compileWith(source, options, locate, sink, parsed)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    sink.add('parse', { start: 0, end: 0 }, 'the template is nested too deep')
+    sink.add('parse', { start: 0, end: 0 }, 'the template is nested too deeply')
     return { template: undefined, errors: sink.errors }
   }
 }
@@ -191,7 +191,7 @@ function finish(state: State, place: Place, frame: string | undefined): string |
 /** Running out of stack is a limit like others; anything else that is not a Fault is a mistake of ours. */
 function asRenderError(error: unknown, state: State, source: string, locate: Locate): unknown {
   if (error instanceof RangeError)
-    return renderError(new Fault('limit', 'nested too deep or too long', state.at), source, locate)
+    return renderError(new Fault('limit', 'nested too deeply, or too long', state.at), source, locate)
   if (!(error instanceof Fault)) return error
   const fault = error.span ? error : new Fault(error.kind, error.message, state.at, error.hint, error.ofType)
   return renderError(fault, source, locate) satisfies RenderError

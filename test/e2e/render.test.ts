@@ -227,7 +227,7 @@ tools:
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(
         stderr,
-        /^plantgw: .* a segment of the path would come out as \. or \.\., .*at `\{\{\.Args\.id\}\}`/,
+        /^plantgw: .* a path segment would be \. or \.\., .*at `\{\{\.Args\.id\}\}`/,
       )
     }
   })

@@ -241,9 +241,9 @@ test('benign text renders in every place as Go renders it', () => {
 const refusals: [Place, string, RegExp][] = [
   ['json', '{"a": "{{if .Args.x}}b"{{end}}}', /branches of \{\{if\}\} end in different contexts/],
   ['json', '{{range .Args.x}}"{{end}}', /different contexts/],
-  ['json', String.raw`{"a": "\{{.Args.x}}"}`, /behind a backslash/],
+  ['json', String.raw`{"a": "\{{.Args.x}}"}`, /follows a backslash/],
   ['json', '{"a": "{{.Args.x}}}', /never closed/],
-  ['json', '"{{range .Args.x}}{{if .}}"{{break}}{{end}}{{end}}"', /left in a different context/],
+  ['json', '"{{range .Args.x}}{{if .}}"{{break}}{{end}}{{end}}"', /exits in a different context/],
   ['url', '{{.Args.x}}/users', /decides the scheme, host or port/],
   ['url', 'http://{{.Args.x}}/users', /decides the scheme/],
   ['url', 'http://h:{{.Args.x}}/users', /decides the scheme/],

@@ -169,7 +169,7 @@ const refused: [string, RegExp][] = [
   ['(?:(?:(?:a{0}){1000}){1000}){1000}', /too large/],
   ['a{100000}', /repeats something more than/],
   ['a'.repeat(10_001), /longer than/],
-  [`${'('.repeat(201)}${')'.repeat(201)}`, /nest deeper/],
+  [`${'('.repeat(201)}${')'.repeat(201)}`, /nested deeper/],
   [Array.from({ length: 2400 }, (_, i) => String.fromCodePoint(0x4e00 + 2 * i)).join(''), /different sets/],
 ]
 

@@ -173,7 +173,7 @@ function reportCompile(error: TemplateError, { place }: Subject, known: Known, r
       report({
         code: 'template-host',
         at,
-        message: 'a value from outside decides scheme, host or port of the URL',
+        message: 'an untrusted value decides the scheme, host or port of the URL',
         hint: 'Write the host into the endpoint or into `config`, with a `/` before the argument',
       })
   } else if (known(error)) return

@@ -254,7 +254,8 @@ const MAX_ITEMS = 2_000_000
 
 export function formatValue(value: unknown, verb: string, flags: Flags, depth: number): string {
   visited = depth === 0 ? 0 : visited + 1
-  if (depth > 1000 || visited > MAX_ITEMS) throw new Fault('limit', 'a value is nested too deep or too large')
+  if (depth > 1000 || visited > MAX_ITEMS)
+    throw new Fault('limit', 'a value is nested too deeply, or too large')
   switch (kindOf(value)) {
     case 'slice':
       return list(value as unknown[], typeName(value), verb, flags, depth)

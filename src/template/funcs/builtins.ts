@@ -271,7 +271,5 @@ function plain(value: unknown): number | bigint {
 }
 
 function comparisonHint(a: unknown, b: unknown): string | undefined {
-  return typeof a === 'string' || typeof b === 'string'
-    ? 'put quotes around a text, none around a number'
-    : undefined
+  return typeof a === 'string' || typeof b === 'string' ? 'quote strings, do not quote numbers' : undefined
 }

@@ -83,7 +83,7 @@ export function keysOf(map: object, host: Host): string[] {
 
 export function deepCopy(value: unknown, host: Host, depth = 0): unknown {
   host.charge(1)
-  if (depth > 1000) throw execFault('a value is nested too deep')
+  if (depth > 1000) throw execFault('a value is nested too deeply')
   if (Array.isArray(value)) return value.map((item) => deepCopy(item, host, depth + 1))
   const map = asMap(value)
   if (!map) return value

@@ -101,7 +101,7 @@ export const json: readonly FunctionEntry[] = [
 function pretty(value: unknown, host: Host, margin: string): string {
   host.charge(1)
   const html = host.go
-  if (margin.length > 2000) throw execFault('a value is nested too deep')
+  if (margin.length > 2000) throw execFault('a value is nested too deeply')
   const inner = `${margin}  `
   if (Array.isArray(value)) {
     if (value.length === 0) return '[]'

@@ -12,22 +12,22 @@ import { versions } from './semver.ts'
 import { strings } from './strings.ts'
 
 const sprigGroups: readonly FunctionGroup[] = [
-  { title: 'Texts', functions: strings },
+  { title: 'Strings', functions: strings },
   { title: 'Defaults, choices and types', functions: defaults },
   { title: 'JSON', functions: json },
   { title: 'Lists', functions: lists },
   { title: 'Maps', functions: dicts },
   { title: 'Numbers', functions: numbers },
   { title: 'Dates', functions: dates },
-  { title: 'Encodings, sums, paths and URLs', functions: encodings },
+  { title: 'Encodings, checksums, paths and URLs', functions: encodings },
   { title: 'Regular expressions', functions: regexes },
   { title: 'Versions', functions: versions },
 ]
 
 /** Every function with its documentation, by group. */
 export const functionGroups: readonly FunctionGroup[] = [
-  { title: 'Of the gateway', functions: gatewayFunctions({}) },
-  { title: 'Of Go’s text/template', functions: builtins },
+  { title: 'Functions of the gateway', functions: gatewayFunctions({}) },
+  { title: 'Functions of Go’s text/template', functions: builtins },
   ...sprigGroups,
 ]
 

@@ -20,14 +20,14 @@ export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
       if (context === 'string' || context === DEAD) return { sink: stringSink(flow), end: context }
       if (context === 'value') return { sink: valueSinkAt(source, span, flow), end: context }
       const hint = String.raw`write \\ for a backslash`
-      errors.add('context', span, 'a value stands behind a backslash inside of a JSON string', hint)
+      errors.add('context', span, 'a value follows a backslash inside a JSON string', hint)
       return { sink: stringSink(flow), end: 'string' }
     },
     join(a, b) {
       if (a === DEAD) return b
       return b === DEAD || a === b ? a : undefined
     },
-    name: (context) => (context === 'value' ? 'outside of a JSON string' : 'inside of a JSON string'),
+    name: (context) => (context === 'value' ? 'outside a JSON string' : 'inside a JSON string'),
     finish(context, root) {
       // Where branches end in different places, so does the template, whatever stands in it.
       if (context === 'value' || context === DEAD || errors.errors.some(({ kind }) => kind === 'context'))

@@ -105,8 +105,8 @@ export function finishHeader(state: State, frame: string | undefined): string | 
   if (!state.printed && !state.emptied && (state.out === '' || state.out === frame)) return undefined
   if (state.dropped || (state.emptied && !state.printed && state.out !== '')) return undefined
   if (CONTROL.test(state.out)) {
-    const hint = 'a header is one line of text'
-    throw new Fault('unsafe', 'the header would hold a control character', state.at, hint)
+    const hint = 'a header value is a single line'
+    throw new Fault('unsafe', 'the header would contain a control character', state.at, hint)
   }
   return state.out
 }

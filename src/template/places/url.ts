@@ -42,7 +42,7 @@ export function urlRules(errors: ErrorSink): PlaceRules {
         return { sink: trustedSink, end: behindTrusted(context as UrlContext) }
       }
       if (!OPEN.has(context)) {
-        const message = 'a value from outside decides the scheme, host or port of the URL'
+        const message = 'an untrusted value decides the scheme, host or port of the URL'
         const hint = 'write the origin and a / before it, or take it from .Config'
         errors.add('context', span, message, hint)
       }
@@ -152,7 +152,7 @@ function checkOrigin(state: State): void {
   const before = state.out.replace(/[\t\n\r]/g, '')
   if (!ORIGIN_ENDS.test(before)) {
     const hint = 'end the origin with a / before the first argument'
-    throw new Fault('unsafe', 'a value from outside would become a part of the origin', state.at, hint)
+    throw new Fault('unsafe', 'an untrusted value would become part of the origin', state.at, hint)
   }
   state.originChecked = true
 }
@@ -197,12 +197,12 @@ export function finishUrl(state: State): string {
 function judge(segments: string, span: Span): void {
   if (hasDotSegment(segments)) {
     const hint = 'the argument must name a resource'
-    const message = 'a segment of the path would come out as . or .., as it is or once decoded'
+    const message = 'a path segment would be . or .., directly or after decoding'
     throw new Fault('unsafe', message, span, hint)
   }
   if (/^[\x00-\x20]*$/.test(segments)) {
     const hint = 'the argument must not be empty'
-    throw new Fault('missing', 'a value that is a whole segment of the path is empty', span, hint)
+    throw new Fault('missing', 'a value that is a whole path segment is empty', span, hint)
   }
 }
 

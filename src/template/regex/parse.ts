@@ -42,7 +42,8 @@ export abstract class RegexReader<Test> {
   protected abstract term(): RegexNode<Test> | undefined
 
   protected choice(): RegexNode<Test> {
-    if (++this.depth > MAX_DEPTH) throw new RegexError('size', `its groups nest deeper than ${MAX_DEPTH}`)
+    if (++this.depth > MAX_DEPTH)
+      throw new RegexError('size', `its groups are nested deeper than ${MAX_DEPTH}`)
     const nodes = [this.sequence()]
     while (this.eat('|')) nodes.push(this.sequence())
     this.depth--
