@@ -31,12 +31,7 @@ const long: [string, 'endpoint' | 'requestBody', string, RegExp][] = [
     `{{len${" 'a'".repeat(100_000)}}}`,
     /a string in single quotes|wrong number/,
   ],
-  [
-    'many braces',
-    'endpoint',
-    `http://localhost/${'{a}'.repeat(150_000)}/{{.Args.a}}`,
-    /is sent unchanged/,
-  ],
+  ['many braces', 'endpoint', `http://localhost/${'{a}'.repeat(150_000)}/{{.Args.a}}`, /is sent unchanged/],
 ]
 for (const [name, key, source, message] of long)
   test(`${name} are linted in time proportional to their number`, () => {

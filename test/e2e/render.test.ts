@@ -225,10 +225,7 @@ tools:
         input,
       })
       assert.deepEqual([code, stdout], [1, ''])
-      assert.match(
-        stderr,
-        /^plantgw: .* a path segment would be \. or \.\., .*at `\{\{\.Args\.id\}\}`/,
-      )
+      assert.match(stderr, /^plantgw: .* a path segment would be \. or \.\., .*at `\{\{\.Args\.id\}\}`/)
     }
   })
 
