@@ -1,5 +1,5 @@
-import { request } from 'undici'
 import { type Notifier, reloadUrl } from '../config/index.ts'
+import { HttpClient } from '../net/index.ts'
 import type { Notified } from './send.ts'
 
 /** Milliseconds: a reload of many configurations takes its time. */
@@ -56,26 +56,23 @@ const CURES: Record<number, string> = {
 }
 
 async function post(url: URL, token: string | undefined, name: string | undefined) {
+  const http = new HttpClient()
+  const { origin } = url
+  const request = {
+    method: 'POST',
+    origin,
+    path: url.pathname + url.search,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(name !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(name !== undefined && { body: JSON.stringify({ name }) }),
+  }
   try {
-    const { statusCode, body } = await request(url, {
-      method: 'POST',
-      headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(name !== undefined && { 'content-type': 'application/json' }),
-      },
-      body: name === undefined ? null : JSON.stringify({ name }),
-      headersTimeout: TIMEOUT,
-      bodyTimeout: TIMEOUT,
-    })
-    let text = ''
-    for await (const chunk of body.setEncoding('utf8')) {
-      text += chunk
-      if (text.length > LONGEST) break
-    }
-    return { statusCode, text }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new Error(`${url.origin} cannot be reached: ${message || code}`, { cause: error })
+    const { status, body } = await http.fetch(request, { timeout: TIMEOUT, maxSize: LONGEST })
+    return { statusCode: status, text: body.toString() }
+  } finally {
+    await http.close()
   }
 }
 
