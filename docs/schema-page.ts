@@ -81,7 +81,7 @@ ${rows.join('\n')}
 function typeOf(schema: Schema, root: Schema): string {
   const target = resolve(schema, root)
   const { anyOf, items, additionalProperties, properties, title, type } = target
-  if (properties) return `[${title}](#${title!.toLowerCase()})`
+  if (properties) return `[${title}](#${title!.toLowerCase().replaceAll(' ', '-')})`
   if (anyOf?.[1]?.$ref === '#/$defs/env') return typeOf(anyOf[0]!, root)
   if (target.enum) return target.enum.map((value) => `\`${value}\``).join(', ')
   if (type === 'array') return `list of ${typeof items === 'object' ? typeOf(items, root) : 'any value'}`

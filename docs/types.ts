@@ -6,7 +6,7 @@ import { parseDuration, parseSize, type SchemaNode } from '../src/config/index.t
  */
 export function typesModule(schemas: readonly SchemaNode[]): string {
   const written = new Map<string, string>()
-  for (const root of schemas) interfaceOf(root, root, root.title!, written)
+  for (const root of schemas) interfaceOf(root, root, nameOf(root), written)
   return `// Made by \`npm run docs\` from the schemas of \`schemas/\`; do not edit.
 import type { JsonObject, Json } from '../json/index.ts'
 
@@ -51,11 +51,11 @@ function typeOf(
 ): string {
   if (typeof schema !== 'object') return 'Json'
   const [definition, target] = targetOf(schema, root)
-  const { additionalProperties, enum: allowed, items, properties, title, type, 'x-model': model } = target
+  const { additionalProperties, enum: allowed, items, properties, type, 'x-model': model } = target
   if (model === 'json') return 'JsonObject'
   if (model === 'duration' || model === 'size') return 'number'
   if (properties) {
-    const name = definition ?? title!
+    const name = definition ?? nameOf(target)
     interfaceOf(target, root, name, written)
     return model === 'partial' ? `Partial<${name}>` : name
   }
@@ -77,6 +77,14 @@ function wordsOf({ default: fallback, description, 'x-model': model }: SchemaNod
   const unit = model === 'duration' ? 'Milliseconds.' : model === 'size' ? 'Bytes.' : undefined
   const isPlain = fallback !== undefined && typeof fallback !== 'object'
   return [firstSentence(description), unit, isPlain ? `Default \`${fallback}\`.` : undefined]
+}
+
+/** `Prompt argument` → `PromptArgument`. */
+function nameOf({ title = '' }: SchemaNode): string {
+  return title.replace(
+    /(?:^| )(.)(\S*)/g,
+    (_, first: string, rest: string) => first.toUpperCase() + rest.toLowerCase(),
+  )
 }
 
 function firstSentence(text = ''): string {

@@ -1,5 +1,5 @@
 import { isScalar } from 'yaml'
-import { type Finding, finding } from '../findings/index.ts'
+import { type Finding, type Report, suggest, toFinding } from '../findings/index.ts'
 import {
   ExactNumber,
   isObject,
@@ -9,22 +9,23 @@ import {
   stringify,
   toDoubles,
 } from '../json/index.ts'
-import { nearest, quote, quoteAll } from '../text/index.ts'
+import { quote, quoteAll } from '../text/index.ts'
+import { type Describe, describer, describeType, variableAt } from './describe.ts'
 import { schemaErrors } from './json-schema/check.ts'
 import type { Arg, Tool } from './model.ts'
 import type { Locate, Path } from './types.ts'
-import { sayer, typeNoun, valueNoun } from './words.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 interface Context {
   file: string
+  text: string
   nodes: Nodes
   locate: Locate
   findings: Finding[]
   doubtful: (path: Path) => boolean
 }
 
-/** Reads `default` and `enum` of every argument by its type; what does not fit is a finding and left out. */
+/** Reads `default` and `enum` of every argument by its type; a value of another type is reported and left out. */
 export function readArguments(tools: Tool[], context: Context) {
   tools.forEach((tool, i) => {
     tool.args.forEach((arg, j) => {
@@ -39,23 +40,15 @@ export function readArguments(tools: Tool[], context: Context) {
   })
 }
 
-function report(
-  { file, locate, findings }: Context,
-  code: Finding['code'],
-  path: Path,
-  message: string,
-  hint: string,
-) {
-  const range = locate(path) ?? locate.key(path)
-  findings.push(finding(code, file, message, { ...(range && { range }), hint }))
-}
-
 function readEnum(arg: Arg, path: Path, context: Context) {
   arg.enum = arg.enum?.flatMap((value, k) => {
     const read = readTyped(value, arg.type, [...path, 'enum', k], context)
     if (read !== undefined) return [read]
-    const message = `${sayer(context.nodes)([...path, 'enum', k], value)} in \`enum\` of ${quote(arg.name)} is not ${typeNoun(arg.type)}`
-    report(context, 'invalid-value', [...path, 'enum', k], message, `Write ${typeNoun(arg.type)}`)
+    const at = [...path, 'enum', k]
+    const wanted = describeType(arg.type)
+    const message = `every value in \`enum\` of ${quote(arg.name)} must be ${wanted}; got ${describer(context.nodes)(at, value)}`
+    const found: Report = { code: 'invalid-value', path: at, message, hint: `Write ${wanted}` }
+    context.findings.push(toFinding(found, context))
     return []
   }) as Json[]
   if (!arg.enum) delete arg.enum
@@ -69,8 +62,10 @@ function readDefault(arg: Arg, path: Path, context: Context) {
   const value = readTyped(given, arg.type, path, context)
   const fault = defaultFault(arg, given, value, path, context)
   if (fault) {
-    report(context, 'invalid-default', path, `the default of ${quote(arg.name)} ${fault.what}`, fault.hint)
-    // It was meant to have a value in every call: that it may lack one is not said as well.
+    const { what, ...advice } = fault
+    const message = `the default of ${quote(arg.name)} ${what}`
+    context.findings.push(toFinding({ code: 'invalid-default', path, message, ...advice }, context))
+    // The argument was meant to have a value in every call: that it may lack one is not reported as well.
     arg.required = true
   } else if (value !== undefined) arg.default = value
 }
@@ -82,40 +77,41 @@ function defaultFault(
   value: Json | undefined,
   path: Path,
   { nodes }: Context,
-): { what: string; hint: string } | undefined {
-  const say = sayer(nodes)
+): ({ what: string } & Pick<Report, 'hint' | 'suggestion' | 'fix'>) | undefined {
+  const describe = describer(nodes)
   if (value === undefined)
     return {
-      what: `is ${say(path, given)}, which is not ${typeNoun(arg.type)}`,
+      what: `must be ${describeType(arg.type)}; got ${describe(path, given)}`,
       hint: `Write ${EXAMPLES[arg.type]}`,
     }
   if (arg.enum && !arg.enum.some((allowed) => stringify(allowed) === stringify(value))) {
     const allowed = arg.enum.map((one) => (typeof one === 'string' ? one : stringify(one)))
-    const close = typeof value === 'string' ? nearest(value, allowed) : undefined
+    const meant = typeof value === 'string' ? suggest(value, allowed) : {}
     return {
-      what: `is ${say(path, value)}, which is not in its \`enum\``,
-      hint: close ? `Did you mean \`${close}\`?` : `Allowed are ${quoteAll(allowed)}`,
+      what: `must be one of its \`enum\`; got ${describe(path, value)}`,
+      ...(meant.suggestion === undefined ? { hint: `Allowed: ${quoteAll(allowed)}` } : meant),
     }
   }
-  // A list or map that is written as text has no nodes of its own.
-  const ofVariable = isScalar(nodes.at(path)) && say(path, given) !== valueNoun(given)
-  const sayPart: Say = (inner, part) => (ofVariable ? say(path, given) : say([...path, ...inner], part))
-  const misfit = nestedMisfit(arg, value, sayPart)
+  // An array or object that is written as a string has no nodes of its own.
+  const isVariable = variableAt(path, nodes) !== undefined
+  const describePart: Describe = (inner, part) =>
+    isVariable ? describe(path, given) : describe([...path, ...inner], part)
+  const misfit = nestedMisfit(arg, value, describePart)
   return misfit
-    ? { what: `does not fit: ${misfit}`, hint: 'Make it fit what `items` or `properties` say' }
+    ? { what: `does not match its schema: ${misfit}`, hint: 'Make it match `items` or `properties`' }
     : undefined
 }
 
 const EXAMPLES: Record<Arg['type'], string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number such as `"1.5"`, or `""` for none',
-  integer: 'a whole number such as `"20"`, or `""` for none',
+  integer: 'an integer such as `"20"`, or `""` for none',
   boolean: '`"true"`, `"false"`, or `""` for none',
-  array: 'a list such as `"[]"`, or `""` for none',
-  object: 'a map such as `"{}"`, or `""` for none',
+  array: 'an array such as `"[]"`, or `""` for none',
+  object: 'an object such as `"{}"`, or `""` for none',
 }
 
-/** A value as its type wants it: texts are parsed, scalars become the text that stands in the file. */
+/** A value by the type of its argument: strings are parsed, or scalars become the text of the file. */
 function readTyped(
   given: Json,
   type: Arg['type'],
@@ -149,7 +145,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Nested values of type `string` have texts in `enum` too, as they stand in the file. */
+/** Nested values of type `string` have strings in `enum` too, as they are written in the file. */
 function nestedTexts(schema: JsonObject, path: Path, context: Context): JsonObject {
   const out: JsonObject = { ...schema }
   const allowed = schema.enum
@@ -171,15 +167,13 @@ function nestedProperties<T extends JsonObject>(properties: T, path: Path, conte
   return Object.fromEntries(entries) as T
 }
 
-type Say = (path: Path, value: unknown) => string
-
-/** Why a list or map does not fit what is said of its parts. */
-function nestedMisfit({ items, properties }: Arg, value: Json, say: Say): string | undefined {
+/** Why an array or object does not match the schema of its parts. */
+function nestedMisfit({ items, properties }: Arg, value: Json, describe: Describe): string | undefined {
   if (Array.isArray(value) && value.length && items) {
-    return schemaErrors({ type: 'array', items: toDoubles(items) }, toDoubles(value), say)
+    return schemaErrors({ type: 'array', items: toDoubles(items) }, toDoubles(value), describe)
   }
   if (isObject(value) && Object.keys(value).length && properties) {
-    return schemaErrors({ type: 'object', properties: toDoubles(properties) }, toDoubles(value), say)
+    return schemaErrors({ type: 'object', properties: toDoubles(properties) }, toDoubles(value), describe)
   }
   return undefined
 }

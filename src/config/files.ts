@@ -101,8 +101,8 @@ export async function filesOf(
     }
     const files = await yamlFiles(path, findings, folders, onLink)
     if (files.length === 0) {
-      const hint = 'Name a folder that holds `*.yaml` or `*.yml` files'
-      findings.push(finding('no-files', path, 'the folder holds no configuration', { hint }))
+      const hint = 'Name a folder that contains `*.yaml` or `*.yml` files'
+      findings.push(finding('no-files', path, 'the folder contains no configuration', { hint }))
     }
     return files
   } catch (error) {

@@ -305,7 +305,7 @@ export interface RedisNotifier {
 }
 
 /** What `plantgw validate` and `plantgw lint-templates` tell, and as what: `plantgw.lint.yaml` in the working folder or beside the first path, or the file of `--lint-config`. */
-export interface Lint {
+export interface LintConfiguration {
   /** Severities by the code of a finding, such as `no-router`, or by a check, such as `templates`; that of a code wins. */
   severity: Record<string, 'off' | 'info' | 'warning' | 'error'>
   /** How much is too much. */

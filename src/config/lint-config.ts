@@ -1,5 +1,5 @@
-import { CHECKS, CODES, type Finding, finding, hasErrors } from '../findings/index.ts'
-import { nearest, quote } from '../text/index.ts'
+import { CHECKS, CODES, type Finding, hasErrors, type Report, suggest, toFinding } from '../findings/index.ts'
+import { quote } from '../text/index.ts'
 import { filled } from './build.ts'
 import type { LintConfig } from './model.ts'
 import { limited, readSchemaFile } from './read.ts'
@@ -24,11 +24,11 @@ export function readLintConfig(
   const known = [...Object.keys(CHECKS), ...Object.keys(CODES)]
   for (const name of Object.keys(severity)) {
     if (known.includes(name)) continue
-    const close = nearest(name, known)
-    const range = locate.key(['severity', name])
-    const hint = close ? `Did you mean \`${close}\`?` : '`plantgw explain` lists the codes'
+    const { suggestion } = suggest(name, known)
+    const advice = suggestion === undefined ? { hint: '`plantgw explain` lists the codes' } : { suggestion }
     const message = `there is no finding and no check ${quote(name)}`
-    findings.push(finding('unknown-key', file, message, { ...(range && { range }), hint }))
+    const found: Report = { code: 'unknown-key', path: ['severity', name], isKey: true, message, ...advice }
+    findings.push(toFinding(found, { ...source, locate }))
   }
   return { config: hasErrors(findings) ? undefined : { severity, limits }, findings: limited(findings, file) }
 }

@@ -117,7 +117,7 @@ export function decode(file: string, bytes: Uint8Array, findings: Finding[]): So
 }
 
 const REASONS: Record<string, [string, string]> = {
-  ENOENT: ['no such file or folder', 'Check the path and its spelling'],
+  ENOENT: ['there is no such file or folder', 'Check the path and its spelling'],
   EACCES: ['permission denied', 'Give this user permission to read the file'],
   EPERM: ['permission denied', 'Give this user permission to read the file'],
   EISDIR: ['this is a folder, not a file', 'Name a file'],

@@ -10,7 +10,7 @@ export type {
   Configuration,
   Cors,
   Limits,
-  Lint as LintConfig,
+  LintConfiguration as LintConfig,
   McpServer,
   Notifier,
   Prompt,

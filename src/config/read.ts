@@ -5,6 +5,7 @@ import type { Json } from '../json/index.ts'
 import { nearest } from '../text/index.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
+import { describer } from './describe.ts'
 import { type Repaired, repair } from './repair.ts'
 import { pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName } from './schemas.ts'
@@ -12,7 +13,6 @@ import type { SchemaNode } from './shape.ts'
 import { atOnce, type Steps } from './turns.ts'
 import type { Env, Locate, ReadConfiguration, Source } from './types.ts'
 import { schemaErrorsOf } from './validate.ts'
-import { sayer } from './words.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
 
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
@@ -68,7 +68,7 @@ export function limited(findings: readonly Finding[], file: string): Finding[] {
 
 function tooMany(file: string): Finding {
   const message = 'this file has more findings than are shown'
-  return finding('too-many-findings', file, message, { hint: 'Mend these, then look again' })
+  return finding('too-many-findings', file, message, { hint: 'Fix these, then check again' })
 }
 
 export interface SchemaFile {
@@ -137,7 +137,7 @@ function* schemaFileSteps(source: Source, env: Env, name: SchemaName): Steps<Sch
     // Settings may all be left out.
     if (name !== 'configuration') return { ...result, value: {}, sound: true, broken: false }
     const hint = 'Write a configuration with at least `name`, or remove the file'
-    findings.push(finding('empty-file', source.file, 'the file holds no configuration', { hint }))
+    findings.push(finding('empty-file', source.file, 'the file contains no configuration', { hint }))
     return result
   }
   const errors = schemaErrorsOf(value, source.text.length, schema, nodes, MAX_FINDINGS)
@@ -145,12 +145,12 @@ function* schemaFileSteps(source: Source, env: Env, name: SchemaName): Steps<Sch
   if (name === 'configuration' && isSettings(value, schema)) {
     const [first = ''] = Object.keys(value as object)
     const range = locate.key([first])
-    const hint = 'Give it by `--settings`, and keep it out of the folders of configurations'
-    const message = 'this is a file of settings and no configuration'
+    const hint = 'Pass it with `--settings`, and keep it out of the folders of configurations'
+    const message = 'this is a settings file, not a configuration'
     findings.push(finding('missing-key', source.file, message, { ...(range && { range }), hint }))
     return { ...result, sound: false, broken: false, errors }
   }
-  tellErrors(errors, { ...result, file: source.file, text: source.text, homes: schema.homes })
+  reportErrors(errors, { ...result, ...source, schema })
   return { ...result, sound, broken: false, errors }
 }
 
@@ -163,13 +163,11 @@ function isSettings(value: Json, { schema: { properties: own = {} } }: LoadedSch
   return keys.every((key) => key in known)
 }
 
-type Told = Pick<SchemaFile, 'value' | 'findings' | 'locate' | 'nodes' | 'spoilt'> &
-  Pick<LoadedSchema, 'homes'> &
-  Source
+type Checked = SchemaFile & Source & { schema: LoadedSchema }
 
-function tellErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, ...read }: Told) {
+function reportErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, ...read }: Checked) {
   if (errors.length >= MAX_FINDINGS) findings.push(tooMany(read.file))
-  const place = { ...read, say: sayer(nodes) }
+  const context = { ...read, describe: describer(nodes) }
   const misspelt = misspeltKeys(errors)
   for (const error of errors) {
     if (findings.length > MAX_FINDINGS) return
@@ -177,12 +175,12 @@ function tellErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt, .
     if (node && spoilt.has(node)) continue
     const { missingProperty } = error.params
     if (missingProperty && misspelt.has(`${error.instancePath} ${missingProperty}`)) continue
-    const found = schemaFinding(error, place)
-    if (found) findings.push(toFinding(found, place))
+    const found = schemaFinding(error, context)
+    if (found) findings.push(toFinding(found, context))
   }
 }
 
-/** A key that is missing because it is misspelt is told once, as an unknown key. */
+/** A key that is missing because it is misspelt is reported once, as an unknown key. */
 function misspeltKeys(errors: readonly ErrorObject[]): Set<string> {
   const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties')
   return new Set(

@@ -5,7 +5,7 @@ import { nearest } from '../text/index.ts'
 import { type Around, cureOf, namesRead } from './cures.ts'
 import { pointerPath } from './schema-findings.ts'
 import type { LoadedSchema } from './schemas.ts'
-import type { SchemaNode, Shape } from './shape.ts'
+import { type SchemaNode, type Shape, shapeAt } from './shape.ts'
 import { plantTree, type Tree } from './tree.ts'
 import type { Path } from './types.ts'
 import { schemaErrorsOf } from './validate.ts'
@@ -87,13 +87,7 @@ function mendKey({ instancePath, params, parentSchema }: ErrorObject, tree: Tree
   const value = tree.at(own)
   if (!close || value === undefined || tree.at([...path, close]) !== undefined)
     return tree.put(own, undefined)
-  let shape = whole
-  for (const key of [...path, close]) shape = partOf(shape, key)
-  tree.rename(own, close, shaped(value, shape))
-}
-
-function partOf(shape: Shape, key: string | number): Shape {
-  return typeof key === 'number' ? shape.items : (shape.properties.get(key) ?? shape.others)
+  tree.rename(own, close, shaped(value, shapeAt(whole, [...path, close])))
 }
 
 /** Under a key that is not known scalars were read as YAML says: where a text is wanted they become texts. */
@@ -101,7 +95,7 @@ function shaped(value: Json, shape: Shape): Json {
   if (Array.isArray(value)) return value.map((item) => shaped(item, shape.items))
   if (isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, shaped(member, partOf(shape, key))]),
+      Object.entries(value).map(([key, member]) => [key, shaped(member, shapeAt(shape, [key]))]),
     )
   if (shape.kind !== 'text' || typeof value === 'string') return value
   return value === null ? '' : stringify(value)

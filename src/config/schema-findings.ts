@@ -1,42 +1,38 @@
 import type { ErrorObject } from 'ajv'
-import { type Report, suggest } from '../findings/index.ts'
+import { type Place, type Report, suggest } from '../findings/index.ts'
 import { pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll } from '../text/index.ts'
+import { type Describe, describeType } from './describe.ts'
 import type { LoadedSchema } from './schemas.ts'
-import type { SchemaNode } from './shape.ts'
-import type { Locate, Path } from './types.ts'
-import { noun, typeNoun } from './words.ts'
+import { type SchemaNode, shapeAt, titled } from './shape.ts'
+import type { Path } from './types.ts'
 
-export interface Place {
-  file: string
-  text: string
+interface Context extends Place {
   value: unknown
-  locate: Locate
-  homes: LoadedSchema['homes']
-  /** What the value at a path is, in a sentence. */
-  say: (path: Path, value: unknown) => string
+  schema: LoadedSchema
+  describe: Describe
 }
 
 /** What the validator found, in plain words and at its exact place; undefined for what only repeats another error. */
-export function schemaFinding(error: ErrorObject, place: Place): Report | undefined {
-  const path = pointerPath(error.instancePath, place.value)
+export function schemaFinding(error: ErrorObject, context: Context): Report | undefined {
+  const path = pointerPath(error.instancePath, context.value)
   switch (error.keyword) {
     case 'if':
       return undefined
     case 'additionalProperties':
-      return unknownKey(error, path, place)
+      return unknownKey(error, path, context)
     case 'required':
-      return missingKey(error, path, place)
+      return missingKey(error, path, context)
     case 'type':
-      return wrongType(error, path, place)
+      return wrongType(error, path, context)
     case 'enum':
-      return notAllowed(error, path, place)
+      return notAllowed(error, path, context)
     default:
-      return invalidValue(error, path, place)
+      return invalidValue(error, path, context)
   }
 }
 
-/** A JSON pointer as a path, with indexes of lists as numbers. */
+/** A JSON pointer as a path, with indexes of arrays as numbers. */
 export function pointerPath(pointer: string, value: unknown): (string | number)[] {
   const path: (string | number)[] = []
   let at = value
@@ -47,89 +43,90 @@ export function pointerPath(pointer: string, value: unknown): (string | number)[
   return path
 }
 
-/** Where something is said of a whole map: its key, or the first key of an item of a list. */
-function mapPlace(path: Path, { value, locate }: Place): Pick<Report, 'path' | 'isKey'> {
+/** Where something is said of a whole object: its key, or the first key of an item of an array. */
+function objectPlace(path: Path, { value, locate }: Context): Pick<Report, 'path' | 'isKey'> {
   if (locate.key(path)) return { path, isKey: true }
-  const map = valueAt(value, path)
-  const first = typeof map === 'object' && map !== null ? Object.keys(map)[0] : undefined
+  const object = valueAt(value, path)
+  const first = typeof object === 'object' && object !== null ? Object.keys(object)[0] : undefined
   return { path: first === undefined ? path : [...path, first], isKey: true }
 }
 
-/** Keys of Unla and habits from elsewhere that have another name or place here. */
+function valuePlace(path: Path, context: Context): Pick<Report, 'path' | 'isKey'> {
+  const value = valueAt(context.value, path)
+  // A whole array or object is not a place to point at.
+  return typeof value === 'object' && value !== null ? objectPlace(path, context) : { path }
+}
+
+/** Keys of Unla, and keys known from elsewhere, that have another name or place here. */
 const ELSEWHERE = new Map([
   [
     'allowAuthorizationPassThrough',
-    'Say it with `headers: {Authorization: "{{.Request.Headers.Authorization}}"}`',
+    'Write `headers: {Authorization: "{{.Request.Headers.Authorization}}"}` instead',
   ],
   ['target_url', '`target_url` belongs under `api` of a notifier'],
 ])
 
-function unknownKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Report {
+function unknownKey({ params, parentSchema }: ErrorObject, path: Path, { schema }: Context): Report {
   const key = params.additionalProperty as string
-  const schema = parentSchema as SchemaNode
-  const here = Object.keys(schema.properties ?? {})
-  const homes = place.homes.get(key)?.map(noun)
-  const { suggestion, fix } = suggest(key, here)
+  const known = Object.keys((parentSchema as SchemaNode).properties ?? {})
+  const homes = schema.homes.get(key)
+  const { suggestion, fix } = suggest(key, known)
   const hint =
     ELSEWHERE.get(key) ??
-    (homes?.length
-      ? `\`${key}\` belongs to ${homes.join(' or ')}`
-      : `Known here: ${quoteAll(here)}; keys of your own begin with \`x-\``)
+    (homes
+      ? `\`${key}\` belongs in ${homes.join(' or ')}`
+      : `Known keys: ${quoteAll(known)}; keys of your own start with \`x-\``)
   return {
     code: 'unknown-key',
     path: [...path, key],
     isKey: true,
-    message: `unknown key ${quote(key)} in ${noun(schema.title)}`,
+    message: `unknown key ${quote(key)} in ${objectNoun(path, schema)}`,
     ...(suggestion === undefined
       ? { hint }
-      : { suggestion, ...(fix && { fix }), hint: 'Keys of your own begin with `x-`' }),
+      : { suggestion, ...(fix && { fix }), hint: 'Keys of your own start with `x-`' }),
   }
 }
 
-function missingKey({ params, parentSchema }: ErrorObject, path: Path, place: Place): Report {
+function missingKey({ params, parentSchema }: ErrorObject, path: Path, context: Context): Report {
   const key = params.missingProperty as string
-  const map = valueAt(place.value, path) as Record<string, unknown>
-  const title = titleOf(parentSchema as SchemaNode, path)
-  const kind = typeof map.type === 'string' && !title.startsWith('`') ? ` of type \`${map.type}\`` : ''
-  const name = typeof map.name === 'string' && map.name ? ` ${quote(map.name)}` : ''
-  const whose = /^(a|an|the) /.test(title) && name ? title.replace(/^(a|an) /, 'the ') : title
+  const { name, type } = valueAt(context.value, path) as Record<string, unknown>
+  // Only a condition has no properties of its own, and what it is about is the type.
+  const isConditional = (parentSchema as SchemaNode).properties === undefined
+  const kind = isConditional && typeof type === 'string' ? ` of type \`${type}\`` : ''
+  const owner = objectNoun(path, context.schema, typeof name === 'string' ? name : '')
   return {
     code: 'missing-key',
-    ...mapPlace(path, place),
-    message: `${whose}${name}${kind} needs \`${key}\``,
+    ...objectPlace(path, context),
+    message: `${owner}${kind} requires \`${key}\``,
     hint: `Add \`${key}\``,
   }
 }
 
-/** Titles of what has conditions, by the first key of the path to it. */
-const CONDITIONED: Record<string, string> = {
-  mcpServers: 'McpServer',
-  notifier: 'Notifier',
-  plants: 'PlantStorage',
-  storage: 'Storage',
+/** `the settings`; `` `cors` ``; `a tool`, or with a name `` the tool `get_item` ``. */
+function objectNoun(path: Path, { shape }: LoadedSchema, name = ''): string {
+  const last = path.at(-1)
+  if (last === undefined) return titled(shape, 'the')
+  if (shapeAt(shape, path.slice(0, -1)).properties.has(String(last))) return `\`${last}\``
+  const own = shapeAt(shape, path)
+  return name ? `${titled(own, 'the')} ${quote(name)}` : titled(own, 'a')
 }
 
-/** A condition (`then`) has no title of its own. */
-function titleOf(schema: SchemaNode, path: Path): string {
-  if (schema.title) return noun(schema.title)
-  return noun(CONDITIONED[String(path[0])])
-}
-
-function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, place: Place): Report {
+function wrongType({ params, data, parentSchema }: ErrorObject, path: Path, context: Context): Report {
   const type = params.type as string | string[]
-  const wanted = typeNoun(type === 'string' || Array.isArray(type) ? 'string' : type)
+  // Scalars are read as strings where a string is allowed.
+  const wanted = describeType(Array.isArray(type) ? 'string' : type)
   const bare = bareValue(type, data)
   return {
     code: 'wrong-type',
-    ...valuePlace(path, place),
-    message: `${subject(path)} wants ${wanted}, but is ${place.say(path, data)}`,
+    ...valuePlace(path, context),
+    message: `${subject(path)} must be ${wanted}; got ${context.describe(path, data)}`,
     ...(bare
       ? { hint: bare.hint, fix: { was: String(data), now: bare.text, bare: true } }
       : { hint: requiredHint(data, path) ?? typeHint(type, data, path, parentSchema as SchemaNode) }),
   }
 }
 
-/** What a string stands for where a truth value or a number is wanted. */
+/** What a string stands for where a boolean or a number is wanted. */
 function bareValue(type: string | string[], data: unknown): { text: string; hint: string } | undefined {
   if (typeof data !== 'string') return undefined
   const form = type === 'boolean' ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/
@@ -140,34 +137,30 @@ function bareValue(type: string | string[], data: unknown): { text: string; hint
   return { text, hint: `Write \`${text}\`` }
 }
 
-/** Of nested values it is the object that says which of its properties are required. */
+/** In nested schemas the object lists which of its properties are required. */
 function requiredHint(data: unknown, path: Path): string | undefined {
   if (path.at(-1) !== 'required' || path.at(-3) !== 'properties') return undefined
-  if (data === false) return 'Remove it: a property is optional unless its object says otherwise'
-  const list = `\`required: [${path.at(-2)}]\` goes on the object, beside its \`properties\``
+  if (data === false) return 'Remove it: a property is optional unless its object lists it as required'
+  const hint = `\`required: [${path.at(-2)}]\` goes on the object, beside its \`properties\``
   // `required` of an argument says that calls must give the argument itself.
   const ofArgument = path[2] === 'args' && path.length === 7
-  return ofArgument ? `${list}; for the object of an argument write it in the tool’s \`inputSchema\`` : list
+  return ofArgument ? `${hint}; for the object of an argument write it in the tool’s \`inputSchema\`` : hint
 }
 
-function typeHint(type: string | string[], data: unknown, path: Path, schema: SchemaNode): string {
+function typeHint(type: string | string[], data: unknown, path: Path, { examples }: SchemaNode): string {
   if (data === null) return 'Give it a value, or remove the key'
   if (type === 'array')
     return typeof data === 'object'
       ? 'Put `- ` before each item'
       : 'Write each item on a line of its own after `- `'
   if (type === 'object') return 'Write it as `key: value` lines'
-  const example = schema.examples as unknown[] | undefined
-  if (typeof data === 'object' && data !== null && path.at(-1) !== undefined) {
-    return JSON.stringify(data).includes('[object') || isTemplateMap(data)
-      ? 'Put a value that begins with a template into quotes'
-      : `Write a text${example?.length ? `, such as \`${String(example[0])}\`` : ''}; text that begins with \`{\` or \`[\` needs quotes`
+  if (typeof data === 'object' && data !== null && path.length > 0) {
+    // `{{…}}` without quotes is a key that YAML cannot hold, which leaves an empty object.
+    if (Object.keys(data).length === 0) return 'Put a value that starts with a template in quotes'
+    const example = examples?.length ? `, such as \`${String(examples[0])}\`` : ''
+    return `Write a string${example}; a string that starts with \`{\` or \`[\` needs quotes`
   }
-  return `Write ${typeNoun(type)}`
-}
-
-function isTemplateMap(data: object): boolean {
-  return Object.keys(data).length === 0
+  return type === 'boolean' ? 'Write `true` or `false`' : `Write ${describeType(type)}`
 }
 
 /** Names that other languages have for what is meant. */
@@ -191,20 +184,16 @@ export function sureChoice(data: unknown, allowed: readonly string[]): string | 
   return allowed.find((one) => one === meant)
 }
 
-function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Report {
+function notAllowed({ params, data }: ErrorObject, path: Path, context: Context): Report {
   const allowed = (params.allowedValues as unknown[]).map(String)
-  const at = valuePlace(path, place)
-  if (
-    path.at(-1) === 'mode' &&
-    path.at(-2) === 'auth' &&
-    typeof data === 'string' &&
-    !nearest(data, allowed)
-  ) {
+  const at = valuePlace(path, context)
+  const isAuthMode = path.at(-1) === 'mode' && path.at(-2) === 'auth'
+  if (isAuthMode && typeof data === 'string' && !nearest(data, allowed)) {
     return {
       code: 'unsupported-auth',
       ...at,
       message: `authentication by ${quote(data)} is not supported`,
-      hint: 'Use `mode: bearer` with `tokens`; a router is never served open when its file asks for a login',
+      hint: 'Use `mode: bearer` with `tokens`; a router is never served open when its file asks for authentication',
     }
   }
   const sure = sureChoice(data, allowed)
@@ -217,7 +206,7 @@ function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Re
   return {
     code: typeof data === 'string' ? 'invalid-value' : 'wrong-type',
     ...at,
-    message: `${subject(path)} is ${place.say(path, data)}, allowed are ${quoteAll(allowed)}`,
+    message: `${subject(path)} must be one of ${quoteAll(allowed)}; got ${context.describe(path, data)}`,
     ...('suggestion' in meant ? meant : { hint: 'Write one of the allowed values' }),
   }
 }
@@ -225,68 +214,62 @@ function notAllowed({ params, data }: ErrorObject, path: Path, place: Place): Re
 function invalidValue(
   { keyword, params, data, parentSchema }: ErrorObject,
   path: Path,
-  place: Place,
+  context: Context,
 ): Report {
   const schema = parentSchema as SchemaNode
-  const at = valuePlace(path, place)
-  const hint = exampleHint(schema)
-  const say = (message: string, instead = hint): Report => ({
+  const got = () => `; got ${context.describe(path, data)}`
+  const report = (fault: string, hint = exampleHint(schema)): Report => ({
     code: 'invalid-value',
-    ...at,
-    message,
-    hint: instead,
+    ...valuePlace(path, context),
+    message: `${subject(path)} ${fault}`,
+    hint,
   })
-  if (keyword === 'minLength') {
-    const isShort = params.limit > 1 && data !== ''
-    return say(`${subject(path)} ${isShort ? `is shorter than ${params.limit} characters` : 'is empty'}`)
+  switch (keyword) {
+    case 'minLength':
+      return params.limit > 1 && data !== ''
+        ? report(`must have at least ${params.limit} characters`)
+        : report('is empty')
+    case 'minItems':
+      return report('is an empty array', 'Add an item, or remove the key')
+    case 'pattern':
+      // A secret is never shown.
+      return schema.writeOnly
+        ? report(
+            'contains white space, which a bearer token cannot',
+            'Remove it; files often end in a line break',
+          )
+        : report(`must be ${formOf(schema)}${got()}`)
+    case 'format':
+      return report(
+        `is not a valid regular expression: ${context.describe(path, data)}`,
+        'Fix the expression',
+      )
+    default: {
+      const { minimum, maximum } = schema
+      const range =
+        minimum !== undefined && maximum !== undefined
+          ? `from ${minimum} to ${maximum}`
+          : `${COMPARISONS[params.comparison as keyof typeof COMPARISONS]} ${params.limit}`
+      return report(`must be ${range}${got()}`, 'Write a number in that range')
+    }
   }
-  if (keyword === 'minItems')
-    return say(`${subject(path)} is an empty list`, 'Add an item, or remove the key')
-  // What the secret is stays untold.
-  if (keyword === 'pattern' && schema.pattern?.includes('\\S'))
-    return say(
-      `${subject(path)} holds white space, which a bearer token cannot`,
-      'Remove it; at the end it often comes along with a file',
-    )
-  if (keyword === 'pattern')
-    return say(`${subject(path)} is ${place.say(path, data)}, but wants ${formNoun(schema)}`)
-  if (keyword === 'format') {
-    return say(`${subject(path)} is no regular expression: ${place.say(path, data)}`, 'Mend the expression')
-  }
-  if (schema.minimum !== undefined && schema.maximum !== undefined) {
-    return say(
-      `${subject(path)} is ${place.say(path, data)}, allowed are ${schema.minimum} to ${schema.maximum}`,
-      'Write a number in that range',
-    )
-  }
-  return say(
-    `${subject(path)} must be ${params.comparison ?? ''} ${params.limit ?? ''}`.replace(/ +/g, ' ').trim(),
-    'Write a number in that range',
-  )
 }
 
-function formNoun({ pattern }: SchemaNode): string {
-  if (pattern?.includes('ms|')) return 'a duration'
-  if (pattern?.includes('iB')) return 'a size'
-  return 'a path that begins with `/`'
+const COMPARISONS = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' }
+
+function formOf({ 'x-model': model }: SchemaNode): string {
+  return model === 'duration' ? 'a duration' : model === 'size' ? 'a size' : 'a path that starts with `/`'
 }
 
 function exampleHint({ examples }: SchemaNode): string {
-  const example = (examples as unknown[] | undefined)?.[0]
-  return example === undefined ? 'Give it a value' : `Write for example \`${String(example)}\``
+  return examples?.length ? `Write for example \`${String(examples[0])}\`` : 'Give it a value'
 }
 
-/** `port`, or for an item of a list `an item of allowedTools`. */
+/** `` `port` ``, or for an item of an array `` item 1 of `allowedTools` ``. */
 function subject(path: Path): string {
   const last = path.at(-1)
   if (last === undefined) return 'the file'
   if (typeof last === 'string') return `\`${last}\``
   const key = path.at(-2)
   return typeof key === 'string' ? `item ${last + 1} of \`${key}\`` : `item ${last + 1}`
-}
-
-function valuePlace(path: Path, place: Place): Pick<Report, 'path' | 'isKey'> {
-  const value = valueAt(place.value, path)
-  // A whole list or map is not a place to point at.
-  return typeof value === 'object' && value !== null ? mapPlace(path, place) : { path }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { makeAjv } from './json-schema/ajv.ts'
-import { type SchemaNode, type Shape, shapeOf, withoutEnv } from './shape.ts'
+import { homesOf, type SchemaNode, type Shape, shapeOf, withoutEnv } from './shape.ts'
 
 export interface LoadedSchema {
   schema: SchemaNode
@@ -13,7 +13,7 @@ export interface LoadedSchema {
   validate: ValidateFunction
   /** Stops at the first error. */
   validateFirst: ValidateFunction
-  /** Where each key is known: the titles of the objects that have it. */
+  /** Where each key is known, in words. */
   homes: ReadonlyMap<string, string[]>
 }
 
@@ -26,16 +26,17 @@ export function loadSchema(name: SchemaName): LoadedSchema {
   const known = loaded.get(name)
   if (known) return known
   const schema = withoutEnv(schemaFile(name))
+  const shape = shapeOf(schema)
   let firstOnly: ValidateFunction | undefined
   const result: LoadedSchema = {
     schema,
-    shape: shapeOf(schema),
+    shape,
     validate: precompiled(name) ?? schemaAjv(true).compile(schema),
     get validateFirst() {
       firstOnly ??= schemaAjv(false).compile(schema)
       return firstOnly
     },
-    homes: homesOf(schema),
+    homes: homesOf(shape),
   }
   loaded.set(name, result)
   return result
@@ -88,18 +89,4 @@ export function regexFault(text: string): string | undefined {
     const reason = (error as Error).message.replace(/^Invalid regular expression: .*\/[a-z]*: /s, '')
     return reason.charAt(0).toLowerCase() + reason.slice(1)
   }
-}
-
-function homesOf(root: SchemaNode): Map<string, string[]> {
-  const homes = new Map<string, string[]>()
-  const visit = (value: unknown) => {
-    if (typeof value !== 'object' || value === null) return
-    const { title, properties } = value as SchemaNode
-    if (typeof title === 'string' && properties) {
-      for (const key of Object.keys(properties)) homes.set(key, [...(homes.get(key) ?? []), title])
-    }
-    for (const member of Object.values(value)) visit(member)
-  }
-  visit(root)
-  return homes
 }

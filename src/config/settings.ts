@@ -1,15 +1,16 @@
 import { dirname, resolve } from 'node:path'
-import { type Finding, finding } from '../findings/index.ts'
-import { nearest, quote, quoteAll } from '../text/index.ts'
+import { type Finding, toFinding } from '../findings/index.ts'
+import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
+import { describeValue } from './describe.ts'
 import type { Plants, Storage, Settings as Written } from './generated.ts'
 import type { PlantSettings, Settings, StorageSettings } from './model.ts'
 import { readSchemaFile } from './read.ts'
-import type { Env, Locate, Source } from './types.ts'
-import { parseDuration } from './units.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: the parsers below have checked every value
-type Checked = Record<string, any>
+import { schemaFinding } from './schema-findings.ts'
+import { loadSchema } from './schemas.ts'
+import { shapeAt } from './shape.ts'
+import type { Env, Locate, Path, Source } from './types.ts'
+import { scalarValue } from './yaml/scalar.ts'
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {
@@ -32,52 +33,19 @@ export interface ReadSettings {
   locate: Locate
 }
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-const FORMATS = ['json', 'pretty'] as const
-
-/** The value of a text, or why it is none. */
-type Parsed = { value: unknown } | { fault: string; hint: string }
-
-interface Outer {
-  flag: keyof SettingsFlags
-  option: string
-  variable: string
-  parse: (text: string) => Parsed
+/** Settings that flags and variables can set: `logLevel` is `--log-level` and `PLANTGW_LOG_LEVEL`. */
+const OUTER: Record<keyof SettingsFlags, readonly string[]> = {
+  port: ['port'],
+  host: ['host'],
+  pid: ['pid'],
+  logLevel: ['logger', 'level'],
+  logFormat: ['logger', 'format'],
+  reloadInterval: ['reload_interval'],
+  reloadSwitch: ['reload_switch'],
+  watch: ['watch'],
 }
 
-/** Settings that a flag or an environment variable can set. */
-const OUTER: Outer[] = [
-  { flag: 'port', option: '--port', variable: 'PLANTGW_PORT', parse: parsePort },
-  { flag: 'host', option: '--host', variable: 'PLANTGW_HOST', parse: parseText },
-  { flag: 'pid', option: '--pid', variable: 'PLANTGW_PID', parse: parseText },
-  {
-    flag: 'logLevel',
-    option: '--log-level',
-    variable: 'PLANTGW_LOG_LEVEL',
-    parse: (text) => parseChoice(text, LEVELS),
-  },
-  {
-    flag: 'logFormat',
-    option: '--log-format',
-    variable: 'PLANTGW_LOG_FORMAT',
-    parse: (text) => parseChoice(text, FORMATS),
-  },
-  {
-    flag: 'reloadInterval',
-    option: '--reload-interval',
-    variable: 'PLANTGW_RELOAD_INTERVAL',
-    parse: parseInterval,
-  },
-  {
-    flag: 'reloadSwitch',
-    option: '--reload-switch',
-    variable: 'PLANTGW_RELOAD_SWITCH',
-    parse: parseBoolean,
-  },
-  { flag: 'watch', option: '--watch', variable: 'PLANTGW_WATCH', parse: parseBoolean },
-]
-
-// biome-ignore lint/suspicious/noExplicitAny: the schema, or the parsers below, have checked every field
+// biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
 export type GivenSettings = Record<string, any>
 
 export interface SettingsFile {
@@ -98,49 +66,65 @@ export function readSettingsFile(source: Source | undefined, env: Env, flags: Se
   return { given, settings, findings, place: { file, text, locate } }
 }
 
-function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): Record<string, unknown> {
-  const values: Record<string, unknown> = {}
-  for (const { flag, option, variable, parse } of OUTER) {
-    const fromFlag = flags[flag]
+/** What flags and variables say, in the form of the file; what the schema refuses is reported and left out. */
+function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): GivenSettings {
+  const outer: GivenSettings = {}
+  for (const [flag, [section = '', key]] of Object.entries(OUTER)) {
+    const words = flag.replace(/[A-Z]/g, (letter) => `_${letter}`)
+    const variable = `PLANTGW_${words.toUpperCase()}`
+    const fromFlag = flags[flag as keyof SettingsFlags]
     const text = fromFlag === undefined ? env[variable] || undefined : String(fromFlag)
     if (text === undefined) continue
-    const parsed = parse(text)
-    if ('value' in parsed) values[flag] = parsed.value
-    else {
-      const name = fromFlag === undefined ? variable : option
-      findings.push(finding('invalid-value', name, `${quote(text)} ${parsed.fault}`, { hint: parsed.hint }))
-    }
+    const option = `--${words.replaceAll('_', '-').toLowerCase()}`
+    const value = outerValue(text, fromFlag === undefined ? variable : option, [section, key], findings)
+    if (value !== undefined) outer[section] = key === undefined ? value : { ...outer[section], [key]: value }
   }
-  return values
+  return outer
 }
 
-/** @param outer what flags and variables say, by the keys of `SettingsFlags` */
-function buildSettings(given: GivenSettings, outer: Checked, file: string): Settings {
+const NOWHERE: Locate = Object.assign(() => undefined, { key: () => undefined })
+
+/** @param name of the flag or variable, in place of a file */
+function outerValue(
+  text: string,
+  name: string,
+  [section, key]: readonly [string, string | undefined],
+  findings: Finding[],
+): Json | undefined {
+  const schema = loadSchema('settings')
+  const { kind } = shapeAt(schema.shape, key === undefined ? [section] : [section, key])
+  // Variables of the environment are often set to 1 and 0.
+  const values =
+    kind === 'typed' ? [scalarValue(text) ?? text, text === '1' || (text !== '0' && text)] : [text]
+  for (const value of values)
+    if (schema.validate({ [section]: key === undefined ? value : { [key]: value } })) return value
+  const value = { [section]: key === undefined ? values[0]! : { [key]: values[0]! } }
+  schema.validate(value)
+  const place = { file: name, text, locate: NOWHERE }
+  const describe = (_: Path, one: unknown) => describeValue(one)
+  for (const error of schema.validate.errors ?? []) {
+    const found = schemaFinding(error, { ...place, value, schema, describe })
+    if (found) findings.push(toFinding(found, place))
+  }
+  return undefined
+}
+
+/** @param outer wins over what the file says */
+function buildSettings(given: GivenSettings, outer: GivenSettings, file: string): Settings {
   const folder = file === '-' ? '.' : dirname(file)
   const path = (relative: string) => resolve(folder, relative)
-  const { plants, storage, ...settings } = filled('settings', given) as unknown as Written
-  // What flags and variables say is relative to the working folder.
-  const pid = outer.pid ?? (settings.pid && path(settings.pid))
+  const logger = { ...given.logger, ...outer.logger }
+  const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
+  const { plants, storage, cluster, ...settings } = written
   const { signal } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
+  // Paths of flags and variables are relative to the working folder.
+  if (settings.pid !== undefined && outer.pid === undefined) settings.pid = path(settings.pid)
   return {
     ...settings,
-    port: outer.port ?? settings.port,
-    host: outer.host ?? settings.host,
-    ...(pid !== undefined && { pid }),
-    reload_interval: outer.reloadInterval ?? settings.reload_interval,
-    reload_switch: outer.reloadSwitch ?? settings.reload_switch,
-    watch: outer.watch ?? settings.watch,
-    logger: {
-      ...settings.logger,
-      ...(outer.logLevel && { level: outer.logLevel }),
-      ...(outer.logFormat && { format: outer.logFormat }),
-    },
     ...(plants && { plants: buildPlants(plants, path) }),
     ...(storage && { storage: buildStorage(storage, path) }),
-    ...(settings.cluster && {
-      cluster: { ...settings.cluster, advertise: originOf(settings.cluster.advertise) },
-    }),
+    ...(cluster && { cluster: { ...cluster, advertise: originOf(cluster.advertise) } }),
   }
 }
 
@@ -163,42 +147,4 @@ function buildStorage(
 ): StorageSettings {
   if (type === 'directory') return { type, path: path(folder) }
   return type === 'lowdb' ? { type, file: path(file), poll } : { type, url, poll }
-}
-
-function parsePort(text: string): Parsed {
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  return value <= 65535 ? { value } : { fault: 'is not a port', hint: 'Write a number from 0 to 65535' }
-}
-
-function parseText(text: string): Parsed {
-  return text ? { value: text } : { fault: 'is empty', hint: 'Give it a value' }
-}
-
-function parseChoice(text: string, allowed: readonly string[]): Parsed {
-  if (allowed.includes(text)) return { value: text }
-  const close = nearest(text, allowed)
-  return {
-    fault: `is not one of ${quoteAll(allowed)}`,
-    hint: close ? `Did you mean \`${close}\`?` : 'Write one of them',
-  }
-}
-
-function parseInterval(text: string): Parsed {
-  const value = parseDuration(text)
-  if (value) return { value }
-  return { fault: 'is not a duration', hint: 'Write for example `600s` or `10m`' }
-}
-
-const BOOLEANS = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-])
-
-function parseBoolean(text: string): Parsed {
-  const value = BOOLEANS.get(text)
-  return value === undefined
-    ? { fault: 'is neither true nor false', hint: 'Write `true` or `false`' }
-    : { value }
 }

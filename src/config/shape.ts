@@ -15,7 +15,11 @@ export interface SchemaNode {
   enum?: unknown[]
   minLength?: number
   pattern?: string
+  minimum?: number
+  maximum?: number
   default?: unknown
+  /** A secret: no finding shows it. */
+  writeOnly?: boolean
   examples?: unknown[]
   deprecated?: boolean
   /**
@@ -27,6 +31,7 @@ export interface SchemaNode {
 
 /** What a schema wants at a place, as far as reading YAML scalars needs to know. */
 export interface Shape {
+  title: string
   /** `text`: scalars are taken as written. `typed`: a number or boolean. `any`: as YAML says. */
   kind: 'text' | 'typed' | 'any' | 'map' | 'list'
   /** An empty text is no value here, so for an optional key it counts as not given. */
@@ -39,6 +44,7 @@ export interface Shape {
 }
 
 export const ANY: Shape = {
+  title: 'object',
   kind: 'any',
   neverEmpty: false,
   required: new Set(),
@@ -78,7 +84,8 @@ export function shapeOf(root: SchemaNode): Shape {
     if (done) return done
     const kind = kindOf(schema)
     const neverEmpty = kind === 'text' && Boolean(schema.minLength || schema.pattern || schema.enum)
-    const shape: Shape = { ...ANY, kind, neverEmpty, required: new Set(schema.required) }
+    const { title = ANY.title, required } = schema
+    const shape: Shape = { ...ANY, title, kind, neverEmpty, required: new Set(required) }
     // Registered before its parts are built: schemas refer to themselves.
     known.set(schema, shape)
     shape.properties = new Map(
@@ -97,4 +104,35 @@ function kindOf({ type, enum: allowed }: SchemaNode): Shape['kind'] {
   if (type === 'object') return 'map'
   if (type === 'array') return 'list'
   return [type].flat().includes('string') ? 'text' : 'typed'
+}
+
+/** The shape at a path; what no schema describes has any. */
+export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape {
+  let shape = root
+  for (const key of path)
+    shape = typeof key === 'number' ? shape.items : (shape.properties.get(key) ?? shape.others)
+  return shape
+}
+
+/** The title of a shape inside a sentence: `a tool`, `an MCP server`, `the settings`. */
+export function titled({ title }: Shape, article: 'a' | 'the'): string {
+  const noun = /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
+  return `${article === 'a' && /^[aeiou]|^MCP/.test(noun) ? 'an' : article} ${noun}`
+}
+
+/** Where each key is known, in words: `a tool`, `` `cors` ``. */
+export function homesOf(root: Shape): Map<string, string[]> {
+  const homes = new Map<string, string[]>()
+  const seen = new Set<Shape>([ANY])
+  const visit = (shape: Shape, noun: string) => {
+    if (seen.has(shape)) return
+    seen.add(shape)
+    for (const [key, member] of shape.properties) {
+      homes.set(key, [...(homes.get(key) ?? []), noun])
+      visit(member, `\`${key}\``)
+    }
+    for (const part of [shape.items, shape.others]) visit(part, titled(part, 'a'))
+  }
+  visit(root, titled(root, 'the'))
+  return homes
 }

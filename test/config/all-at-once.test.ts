@@ -120,8 +120,8 @@ test('an entry whose name cannot be read may be the one that is meant', () => {
     'name: a\nrouters: [{server: b, prefix: /a}]\nservers: [{name: [b], allowedTools: [t]}]\ntools: [{endpoint: http://localhost}]',
   )
   assert.deepEqual(told, [
-    'wrong-type: `name` wants a text, but is a list',
-    'missing-key: a tool needs `name`',
+    'wrong-type: `name` must be a string; got an array',
+    'missing-key: a tool requires `name`',
   ])
 })
 

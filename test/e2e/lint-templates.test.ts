@@ -55,7 +55,7 @@ describe('lint-templates', () => {
       (await told('    headers:\n      A: {{.Config.a}}\n'))!,
       /^<stdin>:9:11: error: .*\[not-json\]$/,
     )
-    const body = /^<stdin>:8:5: error: `requestBody` wants a text, but is a map \[wrong-type\]$/
+    const body = /^<stdin>:8:5: error: `requestBody` must be a string; got an object \[wrong-type\]$/
     assert.match((await told('    requestBody: {"a": "{{.Config.a}}"}\n'))!, body)
     assert.match((await told('    requestBody:\n      a: 1\n\n      b: "{{.Config.a}}"\n'))!, body)
     assert.equal(await told('    timeout: [1]\n    requestBody: "{{.Config.a}}"\n'), '1 file, nothing wrong')

@@ -54,9 +54,9 @@ test('how often a storage is looked at', () => {
 
 test('what is wrong with a storage is told, and its URL never shown', () => {
   const cases: [string, RegExp][] = [
-    ['{type: sqlite}', /`type` is the text `sqlite`, allowed are/],
-    ['{path: x}', /missing-key: `storage` needs `type`/],
-    ['{type: postgres}', /missing-key: `storage` needs `url`/],
+    ['{type: sqlite}', /`type` must be one of .*; got "sqlite"/],
+    ['{path: x}', /missing-key: `storage` requires `type`/],
+    ['{type: postgres}', /missing-key: `storage` of type `postgres` requires `url`/],
     ['{type: mysql, url: "postgres://me:s3cret@db/x"}', /`url` is not a mysql URL that names a database/],
     ['{type: postgres, url: "postgres://me:s3cret@db"}', /`url` is not a postgres URL/],
     [

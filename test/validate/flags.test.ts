@@ -79,7 +79,7 @@ describe('which checks are told', () => {
       'plantgw.lint.yaml': 'severity: {no-ruter: off, references: loud}\n',
     })
     const { stdout, code } = await run(t, ['validate', 'user.yaml'], { cwd })
-    assert.match(stdout, /plantgw\.lint\.yaml:1:\d+: error: `references` is the text `loud`, allowed are/)
+    assert.match(stdout, /plantgw\.lint\.yaml:1:\d+: error: `references` must be one of .*; got "loud"/)
     assert.equal(code, 1)
     writeFileSync(join(cwd, 'plantgw.lint.yaml'), 'severity: {no-ruter: off}\n')
     const unknown = await run(t, ['validate', 'user.yaml'], { cwd })

@@ -3,10 +3,10 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json, pointerOf, stringify, valueAt } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
+import { type Describe, describeType } from '../describe.ts'
 import { pointerPath, sureChoice } from '../schema-findings.ts'
 import { regexFault } from '../schemas.ts'
 import type { Path } from '../types.ts'
-import { typeNoun } from '../words.ts'
 import { addFormats, makeAjv } from './ajv.ts'
 import { foreignAjv } from './bounded.ts'
 import { withinWork } from './work.ts'
@@ -26,7 +26,8 @@ export interface SchemaFault {
   /** JSON pointer into the schema. */
   pointer: string
   message: string
-  hint: string
+  hint?: string
+  suggestion?: string
 }
 
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
@@ -75,7 +76,7 @@ function compileFaults(schema: object): SchemaFault[] {
   } catch (error) {
     const { message, missingRef } = error as Error & { missingRef?: string }
     const pointer = missingRef === undefined ? '' : (pointerTo(schema as Json, missingRef, '') ?? '')
-    const hint = 'Mend the reference, such as `#/$defs/name`, or define what it names'
+    const hint = 'Fix the reference, such as `#/$defs/name`, or define what it names'
     return [{ code: 'invalid-schema', pointer, message: message.replace(/ from id [\s\S]*$/, ''), hint }]
   }
 }
@@ -121,7 +122,7 @@ export function unsupportedPatterns(argument: Json): SchemaFault[] {
 function patternFault(pointer: string, pattern: string): SchemaFault[] {
   const reason = regexFault(pattern)
   if (reason !== undefined) {
-    const message = `${quote(pattern)} is no regular expression: ${reason}`
+    const message = `${quote(pattern)} is not a regular expression: ${reason}`
     return [{ code: 'invalid-schema', pointer, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
   }
   const compiled = compilePattern(pattern)
@@ -138,49 +139,48 @@ const UNSUPPORTED_HINTS = {
   size: 'Use `minLength` and `maxLength` in place of large repetition counts, or split the pattern with `allOf`',
 }
 
-const PATTERN_HINT = 'Mend the expression; `[`, `(` and `{` that mean themselves stand behind a backslash'
+const PATTERN_HINT = 'Fix the expression; escape a literal `[`, `(` or `{` with a backslash'
 /** What other engines, and this one without its flag for Unicode, let pass. */
 const PATTERN_HINTS: Record<string, string> = {
-  'invalid escape': 'Remove the backslash from what needs none, such as `-` outside of `[ ]`',
-  'invalid character class': 'Inside `[ ]` write a `-` that means itself last, or as `\\-`',
+  'invalid escape': 'Remove the backslash from characters that need none, such as `-` outside of `[ ]`',
+  'invalid character class': 'Inside `[ ]` write a literal `-` last, or as `\\-`',
 }
 
 function entriesOf(value: Json): [string, Json][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : []
 }
 
-function metaWords(error: ErrorObject, value: unknown): Pick<SchemaFault, 'message' | 'hint'> {
+function metaWords(error: ErrorObject, value: unknown): Omit<SchemaFault, 'code' | 'pointer'> {
   const { instancePath, keyword, params, message } = error
   const key = instancePath.split('/').at(-1)
   if (keyword === 'type') {
-    const wanted = typeNoun(params.type)
-    return { message: `\`${key}\` wants ${wanted}`, hint: `Write ${wanted}` }
+    const wanted = describeType(params.type)
+    return { message: `\`${key}\` must be ${wanted}`, hint: `Write ${wanted}` }
   }
   if (keyword === 'enum') {
     const allowed = params.allowedValues as string[]
-    const close =
+    const suggestion =
       sureChoice(value, allowed) ?? (typeof value === 'string' ? nearest(value, allowed) : undefined)
-    const hint = close ? `Did you mean \`${close}\`?` : 'Write one of these'
-    return { message: `\`${key}\` must be one of ${allowed.join(', ')}`, hint }
+    const message = `\`${key}\` must be one of ${quoteAll(allowed)}`
+    return suggestion === undefined ? { message, hint: 'Write one of these' } : { message, suggestion }
   }
-  return { message: `\`${key}\` ${message}`, hint: 'Mend the schema' }
+  return { message: `\`${key}\` ${message}`, hint: 'Fix the schema' }
 }
 
 const MAX_DEFAULT_WORK = 4_000_000
 
 /**
- * What is wrong with a value by a schema, in a few words; undefined when nothing is, or the schema cannot say.
- * @param say what a value is, in a sentence
+ * What is wrong with a value by a schema, in a few words; undefined when nothing is, or the schema cannot be used.
  */
 export function schemaErrors(
   schema: { [key: string]: Json },
   value: Json,
-  say: (path: Path, value: unknown) => string,
+  describe: Describe,
 ): string | undefined {
   try {
     const validate = foreignAjv({ strict: false, logger: false, validateFormats: false }).compile(schema)
     if (withinWork(MAX_DEFAULT_WORK, () => validate(value))) return undefined
-    return misfit(validate.errors![0]!, value, say)
+    return misfit(validate.errors![0]!, value, describe)
   } catch {
     return undefined
   }
@@ -189,20 +189,20 @@ export function schemaErrors(
 function misfit(
   { instancePath, keyword, params, message }: ErrorObject,
   value: Json,
-  say: (path: Path, value: unknown) => string,
+  describe: Describe,
 ): string {
   const path = pointerPath(instancePath, value)
   const last = path.at(-1)
   const at = last === undefined ? '' : typeof last === 'number' ? `item ${last + 1} ` : `${quote(last)} `
   const of = path.slice(0, -1).map((key) => (typeof key === 'number' ? `item ${key + 1}` : quote(key)))
   const subject = at && of.length > 0 ? `${at}of ${of.reverse().join(' of ')} ` : at
-  const found = say(path, valueAt(value, path))
-  if (keyword === 'type') return `${subject}is ${found}, but must be ${typeNoun(params.type)}`
+  const found = describe(path, valueAt(value, path))
+  if (keyword === 'type') return `${subject}must be ${describeType(params.type)}; got ${found}`
   if (keyword === 'enum') {
     const allowed = (params.allowedValues as Json[]).map((one) =>
       typeof one === 'string' ? one : stringify(one),
     )
-    return `${subject}is ${found}, allowed are ${quoteAll(allowed)}`
+    return `${subject}must be one of ${quoteAll(allowed)}; got ${found}`
   }
   return `${subject}${message}`
 }

@@ -37,7 +37,7 @@ export function* parseYaml(source: Source): Steps<Parsed> {
     doc = yield* documentOf(source.text)
   } catch (error) {
     // The parser recurses: only a stack that is used up gets here.
-    const message = error instanceof RangeError ? 'the YAML is nested too deep' : 'the YAML cannot be read'
+    const message = error instanceof RangeError ? 'the YAML is nested too deeply' : 'the YAML cannot be read'
     return { root: null, findings: [finding('yaml-syntax', source.file, message)], range }
   }
   const findings: Finding[] = []
@@ -97,13 +97,13 @@ function errorFinding(
   const [from, to] = error.pos
   const at = range(from, Math.max(to, from + 1))
   if (error.code === 'MULTIPLE_DOCS') {
-    return finding('several-documents', file, 'a second document begins here', {
+    return finding('several-documents', file, 'a second document starts here', {
       range: at,
-      hint: 'Give each configuration a file of its own',
+      hint: 'Put each configuration in its own file',
     })
   }
   if (error.code === 'RESOURCE_EXHAUSTION') {
-    return finding('yaml-syntax', file, 'the YAML is nested too deep', { range: at, hint: 'Flatten it' })
+    return finding('yaml-syntax', file, 'the YAML is nested too deeply', { range: at, hint: 'Flatten it' })
   }
   const { start, end, message, hint } = explain(error, text, doc)
   return finding('yaml-syntax', file, message, { range: range(start, end), hint })
@@ -121,10 +121,10 @@ function warningFinding(warning: YAMLError, { file }: Source, range: Parsed['ran
   return finding(
     'not-json',
     file,
-    `the tag \`${warning.message.replace(/^.*: /, '').replace('tag:yaml.org,2002:', '!!')}\` has no JSON value`,
+    `the tag \`${warning.message.replace(/^.*: /, '').replace('tag:yaml.org,2002:', '!!')}\` has no JSON equivalent`,
     {
       range: at,
-      hint: 'Remove the tag and write the value as a text, number, list or map',
+      hint: 'Remove the tag, and write the value as a string, number, array or object',
     },
   )
 }

@@ -8,7 +8,7 @@ export interface Explained {
   hint: string
 }
 
-/** The parser tells where it could not go on, and in words of its own; here is where the mistake is, and its cure. */
+/** The parser reports where it could not go on, in words of its own; this is where the mistake is, and how to fix it. */
 export function explain(error: YAMLError, text: string, doc: Document.Parsed): Explained {
   const [at, end] = error.pos
   const unclosed = openerOf(error, doc)
@@ -50,16 +50,16 @@ function openerOf({ message, pos: [at] }: YAMLError, doc: Document.Parsed): numb
 }
 
 const UNEVEN = {
-  message: 'the line is indented unlike its neighbours',
-  hint: 'Indent it as deep as its neighbours',
+  message: 'inconsistent indentation',
+  hint: 'Indent the line like the lines around it',
 }
 
 function wordsOf(error: YAMLError, line: string, before: string): { message: string; hint: string } {
   const { code } = error
   if (/^(?:<{7}|={7}|>{7})(?: |$)/.test(line))
     return {
-      message: 'a conflict of a merge stands in the file',
-      hint: 'Choose one side, and remove the marks',
+      message: 'the file contains a merge conflict',
+      hint: 'Choose one side, and remove the markers',
     }
   const message =
     MESSAGES[code] ??
@@ -70,31 +70,31 @@ function wordsOf(error: YAMLError, line: string, before: string): { message: str
         (name) => TOKENS[name]!,
       )
   if (/(:|-)\s+\{\{/.test(line))
-    return { message, hint: 'Put a value that begins with a template into quotes: `"{{…}}"`' }
+    return { message, hint: 'Put a value that starts with a template in quotes: `"{{…}}"`' }
   if (/(?:^|["'])[^"'{[,]*[{[,][^"']*\$\{/.test(line))
-    return { message, hint: 'Inside `{ }` and `[ ]` put `${NAME}` into quotes: `"${NAME}"`' }
+    return { message, hint: 'Inside `{ }` and `[ ]` put `${NAME}` in quotes: `"${NAME}"`' }
   if (error.message.startsWith('Sequence item without')) return UNEVEN
   // On the line of its key it is a second pair, on one of its own it is not where it belongs.
   if (code === 'BLOCK_AS_IMPLICIT_KEY' && /^[\s-]*$/.test(before)) return UNEVEN
   const quoted = code === 'BLOCK_AS_IMPLICIT_KEY' && /^["']/.test(line.slice(before.length))
   if (quoted || (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(before)))
     return {
-      message: 'text stands behind the quote that ends a value',
-      hint: "Put all of it into the quotes; inside of them write `\\\"` in `\"…\"`, and `''` in `'…'`",
+      message: 'unexpected text after the closing quote',
+      hint: "Put the whole value in the quotes; inside them write `\\\"` in `\"…\"`, and `''` in `'…'`",
     }
   if (code === 'UNEXPECTED_TOKEN' && error.message.endsWith('at node end'))
-    return { message: 'text stands behind the end of a value', hint: HINT }
+    return { message: 'unexpected text after the value', hint: HINT }
   return { message, hint: HINTS[code] ?? HINT }
 }
 
-const HINT = 'Mend the YAML here; quote text that holds special characters'
+const HINT = 'Fix the YAML here; quote a string that contains special characters'
 
 /** Where the parser speaks of its own affairs. */
 const MESSAGES: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'a tab is used as indentation',
   BLOCK_AS_IMPLICIT_KEY: 'a second `key: value` on one line',
   MULTILINE_IMPLICIT_KEY: 'a key without `: `',
-  BAD_ALIAS: 'an alias that cannot be followed',
+  BAD_ALIAS: 'unresolved alias',
 }
 
 const TOKENS: Record<string, string> = {
@@ -107,10 +107,10 @@ const TOKENS: Record<string, string> = {
 
 const HINTS: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'Indent with spaces, not tabs',
-  BAD_SCALAR_START: 'Put the value into quotes',
-  BAD_ALIAS: 'Put text that begins with `*` or `&` into quotes: `"*"`',
+  BAD_SCALAR_START: 'Put the value in quotes',
+  BAD_ALIAS: 'Put a string that starts with `*` or `&` in quotes: `"*"`',
   BAD_DQ_ESCAPE: 'Double the backslash, or use single quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'Put a value that holds `: ` into quotes, or begin a new line',
+  BLOCK_AS_IMPLICIT_KEY: 'Put a value that contains `: ` in quotes, or start a new line',
   MULTILINE_IMPLICIT_KEY: 'A key needs a `:` and a space after it, on its line',
   BAD_INDENT: UNEVEN.hint,
   BLOCK_IN_FLOW: 'Inside `{ }` and `[ ]` put `,` between entries, and write `{ }` and `[ ]` only',

@@ -105,20 +105,14 @@ function readAlias(alias: Alias, shape: Shape, reading: Reading): Json {
   const target = reading.anchors.get(alias.source)
   if (!target) {
     report(reading, alias, 'bad-alias', `there is no anchor \`&${alias.source}\` before this alias`, {
-      hint: `Mark the value that is meant with \`&${alias.source}\`; quote text that begins with \`*\``,
+      hint: `Mark the value with \`&${alias.source}\`; quote a string that starts with \`*\``,
     })
     return null
   }
   if (reading.open.has(target)) {
-    report(
-      reading,
-      alias,
-      'bad-alias',
-      `the alias \`*${alias.source}\` stands inside of what it stands for`,
-      {
-        hint: 'Write the value out',
-      },
-    )
+    report(reading, alias, 'bad-alias', `the alias \`*${alias.source}\` refers to itself`, {
+      hint: 'Write the value out',
+    })
     return null
   }
   reading.aliases.set(alias, target)
@@ -131,7 +125,7 @@ function readAlias(alias: Alias, shape: Shape, reading: Reading): Json {
       reading,
       alias,
       'bad-alias',
-      `the aliases of this file stand for more than ${MAX_ALIASED} values`,
+      `the aliases of this file expand to more than ${MAX_ALIASED} values`,
       {
         hint: 'Write the values out',
       },
@@ -160,7 +154,7 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
     const first = seen.get(name)
     if (first) {
       const [start, end] = first.range!
-      report(reading, key!, 'duplicate-key', `the key \`${name}\` stands twice in this map`, {
+      report(reading, key!, 'duplicate-key', `duplicate key \`${name}\``, {
         hint: 'Keep one of the two',
         related: [{ file: reading.source.file, range: reading.range(start, end), message: 'the first one' }],
       })
@@ -177,7 +171,7 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
   return value
 }
 
-/** Keys `x-…` are free where the keys are fixed; in a map of texts they are texts like the others. */
+/** Keys `x-…` are free where the keys are fixed; in an object of strings they are strings like the others. */
 function ofFree(shape: Shape): Shape {
   return shape.properties.size ? ANY : shape.others
 }
@@ -208,7 +202,10 @@ function mergeMap(value: JsonObject, member: Node, target: Node, shape: Shape, r
     for (const [name, one] of Object.entries(inherited ?? {})) {
       if (!Object.hasOwn(value, name)) set(value, name, one)
     }
-  } else report(reading, member, 'wrong-type', '`<<` wants a map, or a list of maps', { hint: 'Name a map' })
+  } else
+    report(reading, member, 'wrong-type', '`<<` must be an object or an array of objects', {
+      hint: 'Write an alias of an object',
+    })
 }
 
 export function keyText(node: Scalar | null): string {
@@ -218,9 +215,9 @@ export function keyText(node: Scalar | null): string {
 function reportKey(node: Node, reading: Reading) {
   const template = reading.source.text.startsWith('{', node.range?.[0] ?? 0)
   const hint = template
-    ? 'Put a value that begins with a template into quotes: `"{{…}}"`'
-    : 'Write the key as a text'
-  report(reading, node, 'not-json', 'a key must be a text, not a list or map', { hint })
+    ? 'Put a value that starts with a template in quotes: `"{{…}}"`'
+    : 'Write the key as a string'
+  report(reading, node, 'not-json', 'a key must be a string, not an array or object', { hint })
 }
 
 /** Assignment would set the prototype for the key `__proto__`. */
@@ -247,9 +244,9 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
         hint: `Set it, or give a default: \`\${${name}:default}\``,
       })
     } else {
-      report(reading, node, 'env-syntax', `\`${name}\` looks like an environment variable of another form`, {
+      report(reading, node, 'env-syntax', `\`${name}\` is not a supported form of an environment variable`, {
         range,
-        hint: 'Write `${NAME:default}`, or `$${` for the text `${` itself',
+        hint: 'Write `${NAME:default}`, or `$${` for a literal `${`',
       })
     }
   }
@@ -273,8 +270,8 @@ function typedValue(node: Scalar, text: string, replaced: boolean, shape: Shape,
       ? node.value
       : scalarValue(text, node.value)
   if (value !== undefined) return value
-  report(reading, node, 'not-json', `\`${text}\` is no number that JSON can hold`, {
-    hint: 'Write a number, or quote it when text is meant',
+  report(reading, node, 'not-json', `JSON cannot represent the number \`${text}\``, {
+    hint: 'Write another number, or quote it if a string is meant',
   })
   return null
 }
