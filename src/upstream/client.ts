@@ -8,7 +8,7 @@ import {
   metaOf,
   PROTOCOL_VERSION,
   SERVER_INFO,
-} from './bridge/meta.ts'
+} from '../mcp/meta.ts'
 import type { Protocol } from './bridge/probe.ts'
 import { compileDefinition, type Resolved } from './definition.ts'
 import { UpstreamServer } from './pool/server.ts'

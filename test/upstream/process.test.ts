@@ -174,14 +174,33 @@ test(
   },
 )
 
-test('a silent server is given up, and told so', TIMEOUT, async (t) => {
-  const { url } = await proxied(t, [stdio({ limits: { timeout: '200ms' } })])
+test(
+  'a call to a silent server times out: its answer, its line in the log, its cancellation',
+  TIMEOUT,
+  async (t) => {
+    const { url, logged } = await proxied(t, [stdio({ limits: { timeout: '200ms' } })])
+    const client = await open(url)
+    assert.match(
+      await client.call('silent'),
+      /^error: No response from the server for 0.2 s; the call timed out/,
+    )
+    assert.ok((await client.call('seen')).includes('notifications/cancelled'))
+    const line = logged.find(({ tool }) => tool === 'silent')
+    assert.deepEqual([line.level, line.msg, line.outcome], ['warn', 'tool call failed', 'timeout'])
+  },
+)
+
+test('a call that its client cancels is logged as such', TIMEOUT, async (t) => {
+  const { url, logged } = await proxied(t, [stdio()])
   const client = await open(url)
-  assert.match(
-    await client.call('silent'),
-    /^error: No response from the server for 0.2 s; the call timed out/,
-  )
-  assert.ok((await client.call('seen')).includes('notifications/cancelled'))
+  const params = { name: 'silent', arguments: {} }
+  const call = send(url, { id: 'c', method: 'tools/call', params }, client.headers)
+  await until(async () => (await client.call('seen')).split('tools/call').length > 2)
+  const cancelled = { method: 'notifications/cancelled', params: { requestId: 'c' } }
+  assert.equal((await send(url, cancelled, client.headers)).status, 202)
+  assert.deepEqual(await messages(await call), [])
+  const line = logged.find(({ tool }) => tool === 'silent')
+  assert.deepEqual([line.level, line.msg, line.outcome], ['info', 'tool call cancelled', 'cancelled'])
 })
 
 async function gone(t: TestContext, era: 'session' | 'modern') {

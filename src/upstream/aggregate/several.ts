@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
 import { Fault, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
-import { omit } from '../bridge/meta.ts'
+import { omit } from '../../mcp/meta.ts'
 import type { Request } from '../rpc/link.ts'
 import type { ToolFilter } from '../tools.ts'
 

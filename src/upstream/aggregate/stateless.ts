@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from '../../json/index.ts'
 import { Fault, isObject, STATELESS_REVISIONS } from '../../mcp/index.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -8,7 +7,8 @@ import {
   PROTOCOL_VERSION,
   SERVER_INFO,
   SUBSCRIPTION_ID,
-} from '../bridge/meta.ts'
+} from '../../mcp/meta.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import type { ToolFilter } from '../tools.ts'
 import { Aggregate, type AggregatedServer, mergeCapabilities, mergeInstructions } from './several.ts'

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../json/index.ts'
 import { Fault, INVALID_PARAMS, isObject, LIST_KINDS } from '../../mcp/index.ts'
+import { metaOf, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Lease } from '../pool/pool.ts'
 import type { PooledSession } from '../pool/session.ts'
-import { metaOf, SUBSCRIPTION_ID } from './meta.ts'
 
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../json/index.ts'
 import { Fault, isObject, type Message, type RequestId } from '../../mcp/index.ts'
+import { LOG_LEVEL, metaOf, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Notification, PendingRequest, RpcClient } from '../rpc/client.ts'
-import { LOG_LEVEL, metaOf, SUBSCRIPTION_ID } from './meta.ts'
 
 /** A subscription has no end of its own. */
 const LISTEN = 'subscriptions/listen'

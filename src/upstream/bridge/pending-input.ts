@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { stringify } from '../../json/index.ts'
+import { canonical, omit } from '../../mcp/meta.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
-import { canonical, omit } from './meta.ts'
 
 /** Milliseconds that a user has to answer. */
 const LIFE = 300_000

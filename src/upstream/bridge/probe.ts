@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../json/index.ts'
 import { Cancellation, Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
+import { ownMeta } from '../../mcp/meta.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloOf, keyOfHello } from '../pool/session.ts'
 import { NOBODY, type RpcClient } from '../rpc/client.ts'
 import type { Upstream } from '../upstream.ts'
-import { ownMeta } from './meta.ts'
 import type { Modern } from './modern.ts'
 
 /** Whether a server speaks 2026-07-28 (`stateless`), or only revisions with sessions. */

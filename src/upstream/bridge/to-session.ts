@@ -8,13 +8,6 @@ import {
   REVISIONS,
   type RpcError,
 } from '../../mcp/index.ts'
-import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import { type Lease, type SessionOwner, SessionPool, type Use } from '../pool/pool.ts'
-import { helloOf } from '../pool/session.ts'
-import type { ServerRequest } from '../rpc/client.ts'
-import type { Upstream } from '../upstream.ts'
-import { listenInSession } from './listen.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -23,10 +16,17 @@ import {
   omit,
   PROTOCOL_VERSION,
   SERVER_INFO,
-} from './meta.ts'
+} from '../../mcp/meta.ts'
+import { MAX_QUESTIONS } from '../../mcp/session.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import { type Lease, type SessionOwner, SessionPool, type Use } from '../pool/pool.ts'
+import { helloOf } from '../pool/session.ts'
+import type { ServerRequest } from '../rpc/client.ts'
+import type { Upstream } from '../upstream.ts'
+import { listenInSession } from './listen.ts'
 import { createParamHeaders } from './param-headers.ts'
 import { PendingInput } from './pending-input.ts'
-import { MAX_QUESTIONS } from './questions.ts'
 import { UNKNOWN_STATE } from './states.ts'
 
 const CACHEABLE = new Set([

@@ -16,13 +16,6 @@ import {
   readMessage,
   STATELESS_REVISIONS,
 } from '../../mcp/index.ts'
-import { unexpected } from '../../telemetry/unexpected.ts'
-import { levelOf, maySubscribe } from '../backend/session-state.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import type { Resolved } from '../definition.ts'
-import type { Link, LinkEvents, Request, Response, Started } from '../rpc/link.ts'
-import { FAILED } from '../transport/channel.ts'
-import { ACKNOWLEDGED } from './listen.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -32,7 +25,14 @@ import {
   PROTOCOL_VERSION,
   SERVER_INFO,
   SUBSCRIPTION_ID,
-} from './meta.ts'
+} from '../../mcp/meta.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import { levelOf, maySubscribe } from '../backend/session-state.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Resolved } from '../definition.ts'
+import type { Link, LinkEvents, Request, Response, Started } from '../rpc/link.ts'
+import { FAILED } from '../transport/channel.ts'
+import { ACKNOWLEDGED } from './listen.ts'
 
 export interface ToStatelessOptions {
   server: Stateless

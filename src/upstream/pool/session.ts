@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../bridge/meta.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/meta.ts'
 import type { Resolved } from '../definition.ts'
 import type {
   Notification,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { type CancelSignal, Fault, InFlight, type Message, type RequestId } from '../../mcp/index.ts'
+import { metaOf } from '../../mcp/meta.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { metaOf } from '../bridge/meta.ts'
 import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.ts'
 
 /** A request of a server to its client. */
