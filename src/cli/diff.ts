@@ -3,8 +3,7 @@ import { request } from 'undici'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import type { Settings } from '../config/index.ts'
 import { printableJson } from '../findings/frame.ts'
-import { originOf } from './origin.ts'
-import { loadSettings } from './settings.ts'
+import { loadSettings, originOf } from './settings.ts'
 
 interface DiffFlags {
   settings?: string
@@ -30,13 +29,11 @@ interface Answer {
 export function diffCommand(exit: (code: number) => void): Command {
   return new Command('diff')
     .description(
-      'What a reload of the running gateway would do. Exits 1 where it would change or refuse something, or find errors.',
+      'Show what a reload of the running gateway would do. Exit code 1: it would change or refuse something, or find errors.',
     )
     .option('-s, --settings <file>', "the gateway's settings file, such as plantgw.yaml")
-    .option('--url <url>', 'where the gateway is (default: the host and port of the settings)')
-    .addOption(
-      new Option('--format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
-    )
+    .option('--url <url>', 'address of the gateway (default: the host and port of the settings)')
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (flags: DiffFlags) => exit(await diff(flags)))
 }
 
@@ -55,7 +52,7 @@ async function diff(flags: DiffFlags): Promise<number> {
 const TIMEOUT = 60_000
 
 async function ask(base: string, { admin }: Settings): Promise<Answer> {
-  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is no http or https URL`)
+  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
   const url = new URL('/_diff', base)
   const headers = admin ? { authorization: `Bearer ${admin.token}` } : {}
   const answer = await request(url, { headers, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT }).catch(
@@ -65,14 +62,14 @@ async function ask(base: string, { admin }: Settings): Promise<Answer> {
   )
   const text = await answer.body.text()
   if (answer.statusCode === 401)
-    throw new Error(`${url} wants the admin token: name the gateway's settings with --settings`)
+    throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
   try {
     const value = JSON.parse(text) as Answer
     if (answer.statusCode === 200 && Array.isArray(value.configurations)) return value
   } catch {
     // Told below.
   }
-  throw new Error(`${url} answered ${answer.statusCode}, but not as a gateway does: check --url`)
+  throw new Error(`${url} answered with the status ${answer.statusCode}, but is not a gateway: check --url`)
 }
 
 /** Such as a store that cannot be read: what a reload would do is not known then. */
@@ -87,7 +84,7 @@ function printed({ generation, configurations, refused, findings }: Answer): str
     `${SIGNS[change]} ${name} ${change}`,
     ...prefixes.map((one) => `    ${SIGNS[one.change]} ${one.prefix}${insideOf(one)}`),
   ])
-  const told = refused.map((name) => `! ${name} refused: what is served of it is served on`)
+  const told = refused.map((name) => `! ${name} refused: its current version stays in service`)
   const faults = findings
     .filter(({ severity }) => severity === 'error')
     .flatMap(({ file, line, column, message, hint }) => [

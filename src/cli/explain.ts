@@ -5,8 +5,8 @@ import { wantsColor } from './print.ts'
 
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')
-    .description('Say what a finding means and how to mend it, with examples.')
-    .argument('[code]', 'the code in brackets behind a finding (default: lists all)')
+    .description('Explain what a finding means and how to fix it, with examples.')
+    .argument('[code]', 'the code in brackets after a finding (default: list all codes)')
     .action((code: string | undefined) => exit(explainCode(code)))
 }
 
@@ -18,8 +18,8 @@ function explainCode(code: string | undefined): number {
   const name = code.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   if (!Object.hasOwn(CODES, name)) {
     const close = nearest(name, Object.keys(CODES))
-    const hint = close ? `did you mean ${close}?` : '`plantgw explain` lists all'
-    throw new Error(`there is no finding ${JSON.stringify(code)}: ${hint}`)
+    const hint = close ? `did you mean ${close}?` : '`plantgw explain` lists all codes'
+    throw new Error(`unknown finding ${JSON.stringify(code)}: ${hint}`)
   }
   process.stdout.write(explain(name as FindingCode, { color: wantsColor(process.stdout) }))
   return 0

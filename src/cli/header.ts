@@ -4,7 +4,7 @@
  */
 export function addHeader(given: string, headers: Record<string, string>): Record<string, string> {
   const colon = given.indexOf(':')
-  if (colon < 1) throw new Error(`--header is written name:value, not ${given}`)
+  if (colon < 1) throw new Error(`--header must be name:value; got ${given}`)
   const name = given.slice(0, colon).trim().toLowerCase()
   const value = given.slice(colon + 1).trim()
   const before = Object.hasOwn(headers, name) ? `${headers[name]}, ` : ''

@@ -8,15 +8,17 @@ import { writeNew } from './write-new.ts'
 
 export function initCommand(exit: (code: number) => void): Command {
   return new Command('init')
-    .description('Write a starter configuration and settings, which work at once. Nothing is overwritten.')
-    .argument('[folder]', 'where; it is made if need be', '.')
-    .option('--name <service>', 'name of the service, and of its file in configs/', serviceName, 'plants')
+    .description(
+      'Write a starter configuration and settings that work at once. Existing files are never overwritten.',
+    )
+    .argument('[folder]', 'target folder; created if it does not exist', '.')
+    .option('--name <service>', 'name of the service and of its file in configs/', serviceName, 'plants')
     .action((folder: string, { name }: { name: string }) => exit(init(folder, name)))
 }
 
 function serviceName(text: string): string {
   if (!/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/i.test(text))
-    throw new InvalidArgumentError('Write letters, digits, - and _, such as shop.')
+    throw new InvalidArgumentError('Use letters, digits, - and _, for example shop.')
   return text
 }
 
@@ -56,18 +58,18 @@ function schemaFolder(root: string): { path: string; own: boolean } {
 function nextSteps(folder: string, files: readonly string[], service: string, command: string): string {
   const enter = folder === '.' ? [] : [`  cd ${/^[\w./~-]+$/.test(folder) ? folder : JSON.stringify(folder)}`]
   return [
-    `Written to ${folder === '.' ? 'this folder' : folder}:`,
+    `Wrote to ${folder === '.' ? 'this folder' : folder}:`,
     ...files.map((file) => `  ${file}`),
     '',
     'Next:',
     ...enter,
     `  ${command} validate configs --settings plantgw.yaml`,
     `  ${command} serve --settings plantgw.yaml`,
-    'and in another terminal:',
+    'In another terminal:',
     `  ${command} call /${service} create_plant id=1 name=Fern`,
     `  ${command} call /${service} list_plants`,
     '',
-    `Then change configs/${service}.yaml, or make others of OpenAPI descriptions:`,
+    `Then change configs/${service}.yaml, or import OpenAPI descriptions:`,
     `  ${command} import openapi <file|url> -o configs`,
     '',
   ].join('\n')

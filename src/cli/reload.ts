@@ -10,10 +10,10 @@ interface ReloadFlags extends SettingsFlags {
 export function reloadCommand(exit: (code: number) => void): Command {
   return new Command('reload')
     .description(
-      'Tell gateways to read their configurations again: by the `notifier` of the settings, or a pid file.',
+      'Make gateways reload their configurations, by the `notifier` of the settings or a pid file.',
     )
-    .argument('[name]', 'the configuration that changed (default: all; a signal says no name)')
-    .option('-s, --settings <file>', 'settings file with a `notifier` or a `pid`, such as plantgw.yaml')
+    .argument('[name]', 'the configuration that changed (default: all; a signal carries no name)')
+    .option('-s, --settings <file>', 'settings file with a `notifier` or a `pid`, for example plantgw.yaml')
     .option('--pid <file>', 'send SIGHUP to the gateway of this pid file')
     .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }

@@ -7,7 +7,7 @@ export function schemaCommand(exit: (code: number) => void): Command {
   return new Command('schema')
     .description('Print a JSON Schema (2020-12), for editors and other tools.')
     .addArgument(
-      new Argument('[name]', 'of configurations, of settings, or of the lint configuration')
+      new Argument('[name]', 'schema of configurations, settings, or the lint configuration')
         .choices(NAMES)
         .default('configuration'),
     )

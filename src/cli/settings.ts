@@ -42,7 +42,13 @@ export function namedSource(file: string | undefined, what: string): Source | un
     return { file, text: readFileSync(file, 'utf8') }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'there is no such file' : message
+    const why = code === 'ENOENT' ? 'no such file' : message
     throw new Error(`cannot read the ${what} ${file}: ${why}`)
   }
+}
+
+/** Where a gateway with these settings is reached from this machine, such as `http://127.0.0.1:5235`. */
+export function originOf({ host, port }: Pick<Settings, 'host' | 'port'>): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
 }

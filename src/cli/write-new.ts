@@ -12,7 +12,7 @@ export function writeNew(files: ReadonlyMap<string, string>, force = false): voi
     const verb = taken.length === 1 ? 'exists' : 'exist'
     const names = taken.slice(0, 5).join(', ')
     const more = taken.length > 5 ? ` and ${taken.length - 5} more` : ''
-    throw new Error(`${names}${more} ${verb} already; nothing was written`)
+    throw new Error(`${names}${more} already ${verb}; nothing was written`)
   }
   const done: string[] = []
   try {

@@ -78,8 +78,8 @@ export function decodeStore<T>(name: string, bytes: Uint8Array, read: (text: str
     const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
     throw new StoreError(
       'damaged',
-      `${name} is damaged or another kind of file: ${reason}; it was left as it is: ` +
-        'put a sound copy in its place, or move it away to begin with an empty store',
+      `${name} is damaged or another kind of file: ${reason}; it was not changed: ` +
+        'restore a valid copy, or move it away to start with an empty store',
     )
   }
 }

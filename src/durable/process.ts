@@ -18,18 +18,23 @@ export function thisProcess(): Holder {
 }
 
 /** `unknown` for a process of another container or machine, which cannot be seen from here. */
-export function liveness(holder: Holder): 'alive' | 'dead' | 'unknown' {
-  if (holder.realm !== realm()) return 'unknown'
+export function liveness({ realm: place, pid, start }: Holder): 'alive' | 'dead' | 'unknown' {
+  if (place !== realm()) return 'unknown'
+  if (!isAlive(pid)) return 'dead'
+  const stat = processStat(pid)
+  // Another start time is another process that was given the same pid.
+  return stat === undefined || start === '' || stat.start === start ? 'alive' : 'dead'
+}
+
+/** Whether the process is there; a zombie, which ended and was not waited for, is not. */
+export function isAlive(pid: number): boolean {
   try {
-    process.kill(holder.pid, 0)
+    process.kill(pid, 0)
   } catch (error) {
     // EPERM: it is there and belongs to another user.
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'dead'
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
-  const stat = processStat(holder.pid)
-  if (stat === undefined || holder.start === '') return 'alive'
-  // A zombie is killed already; another start time is another process that was given the same pid.
-  return /[ZX]/.test(stat.state) || stat.start !== holder.start ? 'dead' : 'alive'
+  return !/[ZX]/.test(processStat(pid)?.state ?? '')
 }
 
 /** Fields 3 and 22 of proc_pid_stat(5); undefined where there is no such file. */

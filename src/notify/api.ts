@@ -27,20 +27,19 @@ export async function callReload(
   about?: ReadonlySet<string>,
 ): Promise<Notified> {
   const url = reloadUrl(api)
-  if (!url) throw new Error('`target_url` is no http or https URL')
+  if (!url) throw new Error('`target_url` is not an HTTP or HTTPS URL')
   const { statusCode, text } = await post(url, api.token, name)
   const at = `POST ${url.origin}${url.pathname}`
   if (statusCode === 200 || statusCode === 422) {
     const { generation, refused = [], findings = [], ...changes } = read(text)
     if (generation === undefined)
-      throw new Error(`${at} answered ${statusCode}, but not as a gateway does: check \`target_url\``)
+      throw new Error(`${at} answered ${statusCode}, but is not a gateway: check \`target_url\``)
     const mine = (names: readonly string[] = []) => names.filter((one) => about?.has(one) ?? true)
     const told = (['added', 'changed', 'removed'] as const)
       .filter((kind) => mine(changes[kind]).length)
       .map((kind) => `${kind} ${mine(changes[kind]).join(', ')}`)
     const line = `${at}: generation ${generation}, ${told.join('; ') || 'nothing changed'}`
-    if (mine(refused).length)
-      return { line, fault: `it refused ${mine(refused).join(', ')}: its log says why` }
+    if (mine(refused).length) return { line, fault: `it refused ${mine(refused).join(', ')}: see its log` }
     // With something refused the errors may be of that, which is not ours.
     const error = refused.length ? undefined : findings.find(({ severity }) => severity === 'error')
     return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
@@ -49,10 +48,10 @@ export async function callReload(
 }
 
 const CURES: Record<number, string> = {
-  401: 'it wants the admin token of that gateway: set `token` of `api`',
+  401: 'it requires the admin token of that gateway: set `token` of `api`',
   403: 'the token is not the admin token of that gateway',
-  404: 'no gateway answers there, or it serves no such configuration: check `target_url`',
-  405: 'no gateway answers there: check `target_url`',
+  404: 'no gateway responds there, or it does not serve this configuration: check `target_url`',
+  405: 'no gateway responds there: check `target_url`',
 }
 
 async function post(url: URL, token: string | undefined, name: string | undefined) {

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { isAlive } from '../durable/process.ts'
 
 /** A pid file that cannot be had; the message says why and what to do. */
 export class PidFileError extends Error {
@@ -66,7 +67,7 @@ function held(path: string, pid: number): PidFileError {
 
 /** Bytes of a pid file at the most; what is larger is a file of something else, and was named by mistake. */
 const MAX_SIZE = 64
-const HOLDS_MORE = 'it holds something else than a process id: name another file, or remove it'
+const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'
 
 /** Also a pipe or a device, which would be read without end. */
 function holdsMore(path: string): boolean {
@@ -95,22 +96,6 @@ export function readPid(path: string): number | undefined {
   }
 }
 
-/** Whether there is such a process; one that has ended and was not waited for is none. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    // EPERM: it is there and belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-  try {
-    // A zombie has ended already (proc_pid_stat(5), field 3, after the command in parentheses).
-    return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch {
-    return true
-  }
-}
-
 /** Why a pid file could not be written there; undefined when it could. Nothing is written. */
 export function pidFault(path: string): string | undefined {
   const fault = `the pid file ${path} cannot be written`
@@ -120,7 +105,7 @@ export function pidFault(path: string): string | undefined {
   try {
     // Folders that are not there are made.
     for (let there = stats(folder); !there?.isDirectory(); there = stats(folder)) {
-      if (there) return `${fault}: ${folder} is no folder`
+      if (there) return `${fault}: ${folder} is not a folder`
       folder = dirname(folder)
     }
     accessSync(folder, constants.W_OK | constants.X_OK)

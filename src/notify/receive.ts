@@ -50,7 +50,7 @@ export function receiveReloads(
       if (!lost)
         log.error(
           { ...line, reason: brokerError(settings, error).message },
-          'the broker of reload messages is lost: it is asked again, and what was missed is read then',
+          'lost connection to the reload broker; reconnecting, will reload afterwards',
         )
       lost = true
       timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
@@ -66,7 +66,7 @@ export function receiveReloads(
       return lose(error as Error)
     }
     attempts = 0
-    if (lost) log.info(line, 'the broker of reload messages is back')
+    if (lost) log.info(line, 'reconnected to the reload broker')
     lost = false
     probe = setInterval(() => own.ping().catch(lose), PROBE_INTERVAL)
     then()
@@ -75,7 +75,7 @@ export function receiveReloads(
   function receive(text: string): void {
     const message = readMessage(text)
     if (message) then(message)
-    else log.warn({ ...line, message: text.slice(0, 200) }, 'a message that is no reload message is ignored')
+    else log.warn({ ...line, message: text.slice(0, 200) }, 'ignored an invalid reload message')
   }
 
   begin()

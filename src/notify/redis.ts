@@ -27,7 +27,7 @@ export async function connectRedis(settings: RedisSettings, attempt = 0): Promis
   const { Redis } = await import('ioredis')
   const addresses = parseAddresses(settings.addr) ?? []
   const first = addresses[attempt % addresses.length]
-  if (!first) throw new BrokerError(`${settings.addr} is no \`host:port\``)
+  if (!first) throw new BrokerError(`${settings.addr} is not \`host:port\``)
   const { username, password, tls } = settings
   const options: RedisOptions = {
     lazyConnect: true,

@@ -26,13 +26,13 @@ export async function notify(
   const { type, signal, api, redis } = notifier
   if (type === 'signal' && signal) {
     const pid = sendReloadSignal(signal.pid, signal.signal)
-    return { line: `sent ${signal.signal} to process ${pid}: its log says what changed` }
+    return { line: `sent ${signal.signal} to process ${pid}: see its log for the changes` }
   }
   if (type === 'api' && api) return callReload(api, name, about)
   if (!redis) throw new Error(`the notifier of type ${type} says nothing of where to`)
   await publish(redis, writeMessage(name))
   return {
-    line: `published to ${redis.topic} at ${brokerLabel(redis)}: the logs of the gateways say what changed`,
+    line: `published to ${redis.topic} at ${brokerLabel(redis)}: see the logs of the gateways for the changes`,
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { isAlive, PidFileError, readPid } from './pidfile.ts'
+import { isAlive } from '../durable/process.ts'
+import { PidFileError, readPid } from './pidfile.ts'
 
 /** Those that `plantgw serve` reads its configurations again for. */
 export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
@@ -14,7 +15,7 @@ export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[n
   const pid = readPid(path)
   if (pid === undefined)
     throw new PidFileError(
-      `there is no process id in ${path}: start \`plantgw serve\` with this \`pid\`, or name the file that it writes`,
+      `there is no process id in ${path}: start \`plantgw serve\` with this \`pid\`, or give the file that it writes`,
     )
   if (!isAlive(pid)) throw notServing(path, `process ${pid} has ended`)
   if (!isServe(pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)

@@ -2,13 +2,12 @@ import type { ServerResponse } from 'node:http'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
-import type { PlantSettings } from '../config/model.ts'
 import { StoreError } from '../durable/store-error.ts'
 import { Refusal, readNewPlant } from './body.ts'
 import { int64 } from './int64.ts'
 import { bodyOf, jsonArray } from './list.ts'
 import { description } from './openapi.ts'
-import type { Access, PlantStore } from './store.ts'
+import type { Access, PlantSettings, PlantStore } from './store.ts'
 
 type Variables = { access: Access }
 type PlantsContext = Context<{ Variables: Variables }>

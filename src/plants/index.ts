@@ -1,10 +1,9 @@
 import type { Hono } from 'hono'
-import type { PlantSettings, PlantStorage } from '../config/model.ts'
 import { requirePackages } from '../durable/packages.ts'
 import { plantsApp } from './app.ts'
 import { openFile } from './file.ts'
 import { lowdbStore } from './lowdb.ts'
-import type { PlantStore } from './store.ts'
+import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
 
 export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 

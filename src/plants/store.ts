@@ -35,3 +35,13 @@ export interface PlantStore {
   /** Ends what is under way, then refuses changes. May be called twice. */
   close(): Promise<void>
 }
+
+export interface PlantSettings {
+  /** The operations are at `<basePath>/plants`. */
+  basePath: string
+  storage: PlantStorage
+  tokens: { token: string; caller: string; access: 'own' | 'all' }[]
+}
+
+/** Where plants are kept: a file (absolute path), or a database on a server (URL with credentials). */
+export type PlantStorage = { type: 'lowdb'; file: string } | { type: 'postgres' | 'mysql'; url: string }

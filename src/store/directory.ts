@@ -83,7 +83,7 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
     async history() {
       throw new StoreError(
         'unsupported',
-        `the folder ${folder} keeps no history of its own: keep it in version control, ` +
+        `the folder ${folder} keeps no history: keep it in version control, ` +
           'or choose another `storage.type`',
       )
     },
@@ -144,7 +144,7 @@ async function fileChange(
     () => false,
   )
   if (taken)
-    throw new StoreError('failed', `${path} is there and holds something else: rename or remove it first`)
+    throw new StoreError('failed', `${path} exists with another configuration: rename or remove it first`)
   return { file, text }
 }
 

@@ -39,9 +39,7 @@ export async function changeFiles(folder: string, changes: readonly FileChange[]
   } catch (error) {
     const { kind, message } = writeError(folder, error)
     const begun = await isUnsettled(folder)
-    const rest = begun
-      ? `; the changes are written down in ${path}, and made by the next command that can`
-      : ''
+    const rest = begun ? `; the changes are recorded in ${path}; the next command completes them` : ''
     throw new StoreError(kind, `${message}${rest}`, { cause: error })
   }
 }

@@ -151,7 +151,7 @@ async function load(path: string, held: Held): Promise<Held> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       if (held === ABSENT) return ABSENT
       // Such as a disk that was taken away: nobody deleted its configurations.
-      throw new StoreError('failed', `the store ${path} is gone: put the file back`)
+      throw new StoreError('failed', `the store ${path} no longer exists: restore the file`)
     }
     throw new StoreError('failed', `cannot read the store ${path}: ${(error as Error).message}`)
   }

@@ -103,7 +103,7 @@ export async function sqlStore(type: DatabaseType, url: string): Promise<Configu
 /** A change that broke off may have been made. */
 function unsure(error: unknown): unknown {
   if (!(error instanceof StoreError) || error.kind !== 'unreachable') return error
-  const advice = 'it is not known whether the change was made: look before you repeat it'
+  const advice = 'the change may have been made: check before you repeat it'
   return new StoreError(error.kind, `${error.message}; ${advice}`, { cause: error })
 }
 

@@ -56,7 +56,7 @@ test('-o writes the files, all or none; --force overwrites them', async (t) => {
   assert.equal(several.code, 2)
   assert.match(
     several.stderr,
-    /200 tools are more than .* 4 configurations:\n {2}\/shop\/t0 {2}50 tools\n[\s\S]*-o, .*--tag/,
+    /200 tools are too many .* 4 configurations:\n {2}\/shop\/t0 {2}50 tools\n[\s\S]*-o, .*--tag/,
   )
   assert.equal(several.stdout, '')
   const first = await run(t, ['import', 'openapi', '-', '-o', 'configs'], { cwd, input })
@@ -73,7 +73,7 @@ test('-o writes the files, all or none; --force overwrites them', async (t) => {
   assert.ok(existsSync(join(cwd, 'configs/shop.yaml')))
   const taken = await run(t, ['import', 'openapi', '-', '-o', 'configs'], { cwd, input })
   assert.equal(taken.code, 2)
-  assert.match(taken.stderr, /shop-t1\.yaml.* exist already; nothing was written/)
+  assert.match(taken.stderr, /shop-t1\.yaml.* already exist; nothing was written/)
   assert.equal(readFileSync(join(cwd, 'configs/shop-t1.yaml'), 'utf8'), 'mine')
   assert.equal((await run(t, ['import', 'openapi', '-', '-o', 'configs', '--force'], { cwd, input })).code, 0)
   assert.notEqual(readFileSync(join(cwd, 'configs/shop-t1.yaml'), 'utf8'), 'mine')
@@ -132,14 +132,14 @@ test('what cannot be read is told, with exit code 1 for what it says and 2 for t
   assert.equal(other.code, 1)
   assert.equal(
     other.stderr,
-    'plantgw: - is no OpenAPI description: the top level has neither `openapi` nor `swagger`\n',
+    'plantgw: - is not an OpenAPI description: the top level has neither `openapi` nor `swagger`\n',
   )
   const nothing = await of(JSON.stringify(document({ '/a': { trace: {} } })))
   assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
   for (const [from, message] of [
-    ['nosuch.json', /there is no such file/],
+    ['nosuch.json', /no such file/],
     ['.', /it is a folder/],
-    ['ftp://example.com/x', /give a file, or a URL of http or https/],
+    ['ftp://example.com/x', /give a file, or an HTTP or HTTPS URL/],
     [`http://127.0.0.1:${await freePort()}/x`, /cannot fetch .*ECONNREFUSED/],
   ] as const) {
     const { code, stderr } = await run(t, ['import', 'openapi', from], { cwd })
@@ -168,9 +168,9 @@ test('a URL: redirects, limits, and servers relative to it', async (t) => {
   assert.equal(code, 0, stderr)
   assert.ok(stdout.includes(`url: ${base}/docs/v2\n`), stdout)
   for (const [path, message] of [
-    ['/nosuch', /it answers with the status 404/],
+    ['/nosuch', /the server answered with the status 404/],
     ['/loop', /redirects more than 5 times/],
-    ['/page', /it is a web page/],
+    ['/page', /the response is a web page/],
     ['/bytes', /not UTF-8/],
     ['/large', /larger than 64 MiB/],
   ] as const) {
@@ -235,7 +235,7 @@ test('a description in several files is followed, beside a file and at the origi
   )
   assert.match(
     reasons.join('\n'),
-    /^\/gone: .*there is no such file\n\/far: .*another place.*\n\/folder: .* is no file\n\/nowhere: .*has no target$/,
+    /^\/gone: .*no such file\n\/far: .*another origin.*\n\/folder: .* is not a file\n\/nowhere: .*has no target$/,
   )
 
   const origin = await served(t, (request, response) => {

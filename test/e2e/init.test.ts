@@ -59,7 +59,7 @@ test('nothing is overwritten, and nothing is half written', async (t) => {
   writeFileSync(join(folder, 'configs/plants.yaml'), 'mine\n')
   const taken = await run(t, ['init'], { cwd: folder })
   assert.equal(taken.code, 2)
-  assert.match(taken.stderr, /^plantgw: configs\/plants\.yaml exists already; nothing was written$/m)
+  assert.match(taken.stderr, /^plantgw: configs\/plants\.yaml already exists; nothing was written$/m)
   assert.deepEqual(files(folder), ['configs/plants.yaml'])
   assert.equal(readFileSync(join(folder, 'configs/plants.yaml'), 'utf8'), 'mine\n')
 

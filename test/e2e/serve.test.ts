@@ -77,7 +77,7 @@ test('SIGTERM lets calls in flight finish, removes the pid file, and exits 0', a
   const answer = gateway.post('a', 'tools/call', { name: 'slow' }, session)
   const held = await next()
   gateway.child.kill('SIGTERM')
-  await gateway.until(/ending: calls in flight/)
+  await gateway.until(/shutting down; waiting for calls in flight/)
   held.end('slow answer')
   const result = (await (await answer).json()) as { result: { content: { text: string }[] } }
   assert.equal(result.result.content[0]!.text, 'slow answer')
@@ -141,7 +141,7 @@ test('a pid file of a living process is refused, and a file of something else, a
   assert.equal(readFileSync(pid, 'utf8'), `${process.pid}\n`)
   const mistaken = await run(t, ['serve', file, '--pid', file, '--port', String(await freePort())])
   assert.equal(mistaken.code, 2)
-  assert.match(mistaken.stderr, /a\.yaml: it holds something else than a process id: name another file/)
+  assert.match(mistaken.stderr, /a\.yaml: it does not hold a process id: choose another file/)
   assert.equal(readFileSync(file, 'utf8'), configuration('a', base, { now: '/now' }))
   writeFileSync(pid, '4194303\n')
   const taken = plantgw(t, ['serve', file, '--pid', pid, '--port', String(await freePort())])
@@ -156,7 +156,10 @@ test('a port in use is told with its cure', async (t) => {
   const gateway = await serve(t, { 'a.yaml': configuration('a', base, { now: '/now' }) })
   const second = await run(t, ['serve', gateway.folder, '--port', String(gateway.port)])
   assert.equal(second.code, 2)
-  assert.match(second.stderr, /port \d+ on 127.0.0.1 is in use: stop what uses it, or choose another --port/)
+  assert.match(
+    second.stderr,
+    /port \d+ on 127.0.0.1 is in use: stop the process that uses it, or choose another --port/,
+  )
 })
 
 test('SIGHUP applies what is valid, keeps the last good version of what is not, and loses no session', async (t) => {

@@ -29,5 +29,5 @@ test('a pipe in the place of the pid file is refused, and nobody waits for it', 
   execFileSync('mkfifo', [path])
   assert.equal(readPid(path), undefined)
   assert.throws(() => takePidFile(path), PidFileError)
-  assert.match(pidFault(path) ?? '', /it holds something else than a process id/)
+  assert.match(pidFault(path) ?? '', /it does not hold a process id/)
 })

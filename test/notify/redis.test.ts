@@ -63,7 +63,7 @@ test('every gateway that listens on the topic reloads', { skip }, async (t) => {
   const gateways = [await serve(), await serve()]
   write('a', 'later')
   const sent = await reload('a')
-  assert.match(sent.stdout, /^published to reload at redis:\/\/127\.0\.0\.1:\d+: the logs/)
+  assert.match(sent.stdout, /^published to reload at redis:\/\/127\.0\.0\.1:\d+: see the logs/)
   assert.equal(sent.code, 0)
   await Promise.all(gateways.map((one) => one.until(/"trigger":"redis",.*"changed":\["a"\]/)))
 })
@@ -73,19 +73,22 @@ test('a broker that went away is asked again, and what was missed is read then',
   const { write, serve, reload } = await rig(t, { addr: server.addr })
   const gateway = await serve()
   await server.stop()
-  await gateway.until(/"broker":"redis:\/\/127.*the broker of reload messages is lost/)
+  await gateway.until(/"broker":"redis:\/\/127.*lost connection to the reload broker/)
   write('a', 'missed')
   const failed = await reload()
   assert.equal(failed.code, 2)
   assert.match(failed.stderr, /^plantgw: redis:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
   await server.start()
-  await gateway.until(/the broker of reload messages is back/)
+  await gateway.until(/reconnected to the reload broker/)
   await gateway.until(/"changed":\["a"\]/)
   write('b')
   assert.equal((await reload()).code, 0)
   await gateway.until(/"added":\["b"\]/)
   // One line when it is lost, however often it was asked.
-  assert.equal(gateway.stderr().match(/is lost/g)?.length ?? gateway.stdout().match(/is lost/g)?.length, 1)
+  assert.equal(
+    gateway.stderr().match(/lost connection/g)?.length ?? gateway.stdout().match(/lost connection/g)?.length,
+    1,
+  )
 })
 
 test('in a cluster a message to one node reaches who listens at another', { skip }, async (t) => {
@@ -128,7 +131,7 @@ sentinel failover-timeout plants 2000`
   const masterNow = async () =>
     ((await sentinel.command('sentinel', 'get-master-addr-by-name', 'plants')) as string[])[1]
   while ((await masterNow()) !== String(replica.port));
-  await gateway.until(/the broker of reload messages is back/)
+  await gateway.until(/reconnected to the reload broker/)
   write('b')
   assert.equal((await reload()).code, 0)
   await gateway.until(/"added":\["b"\]/)
@@ -156,7 +159,7 @@ test('a wrong password is told without it, and what is no message is ignored', {
   ])
     await redis.publish('reload', text)
   redis.disconnect()
-  await gateway.until(/(?:a message that is no reload message is ignored[\s\S]*){6}/)
+  await gateway.until(/(?:ignored an invalid reload message[\s\S]*){6}/)
   assert.doesNotMatch(gateway.stdout() + gateway.stderr(), /s3cret-of-redis/)
 })
 
@@ -208,7 +211,7 @@ test('config commands tell the notifier of the configuration, else that of the s
   await server.stop()
   const untold = await apply('a.yaml', configuration('a', 'other'))
   assert.equal(untold.code, 0)
-  assert.match(untold.stderr, /warning: the change is written, but a gateway could not be told: redis:/)
+  assert.match(untold.stderr, /warning: the change is written, but a gateway could not be notified: redis:/)
 })
 
 test('a gateway listens to the notifiers of its configurations, as long as it serves them', {

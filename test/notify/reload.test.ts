@@ -39,7 +39,7 @@ test('plantgw reload makes the gateway of the settings read its configurations a
   await gateway.until(/plantgw serves/)
   writeFileSync(file, CONFIGURATION.replaceAll('now', 'then'))
   const sent = await run(t, ['reload', '-s', settings])
-  assert.equal(sent.stdout, `sent SIGHUP to process ${gateway.child.pid}: its log says what changed\n`)
+  assert.equal(sent.stdout, `sent SIGHUP to process ${gateway.child.pid}: see its log for the changes\n`)
   assert.equal(sent.code, 0)
   await gateway.until(/"trigger":"SIGHUP",.*"changed":\["a"\]/)
   assert.equal((await run(t, ['reload', '--pid', pid])).code, 0)
@@ -119,7 +119,7 @@ test('plantgw reload calls a gateway, with its admin token', async (t) => {
   writeFileSync(file, CONFIGURATION.replace('GET', 'GTE'))
   const refused = await reload({ target_url })
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /it refused a: its log says why/)
+  assert.match(refused.stderr, /it refused a: see its log/)
 
   rmSync(file)
   const unreadable = await reload({ target_url })
@@ -130,7 +130,7 @@ test('plantgw reload calls a gateway, with its admin token', async (t) => {
 
   const wrong = await reload({ target_url, token: 'no-such-token' })
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /answered 401: it wants the admin token of that gateway/)
+  assert.match(wrong.stderr, /answered 401: it requires the admin token of that gateway/)
   assert.doesNotMatch(wrong.stderr, /no-such-token/)
   assert.match(
     (await reload({ target_url: `http://127.0.0.1:${port}/reload` })).stderr,

@@ -51,7 +51,7 @@ mcpServers: [{type: stdio, name: m, command: node, args: [${args}]}]
     ~ /p: MCP servers m
 - b removed
     - /b: tools -one
-! c refused: what is served of it is served on
+! c refused: its current version stays in service
 c.yaml:5:46: error: \`GTE\` is not an HTTP method
   hint: Did you mean \`GET\`?
 a reload would make generation 2
@@ -71,7 +71,7 @@ a reload would make generation 2
   writeFileSync(stranger, JSON.stringify({ admin: { token: 'another-token-of-16' } }))
   const refused = await run(t, ['diff', '-s', stranger, '--url', `http://127.0.0.1:${port}`])
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /wants the admin token/)
+  assert.match(refused.stderr, /requires the admin token/)
   const nobody = await run(t, ['diff', '--url', `http://127.0.0.1:${await freePort()}`])
   assert.match(nobody.stderr, /no gateway answers at http:.*Is it running\?/)
 })

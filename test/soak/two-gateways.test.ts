@@ -104,12 +104,12 @@ test('two gateways on PostgreSQL and Redis, under load, while both go away and c
 
   // The broker goes away: PostgreSQL's notices still bring the change.
   await redis.stop()
-  await until(/the broker of reload messages is lost/)
+  await until(/lost connection to the reload broker/)
   const untold = await apply('one', ['a', 'b'])
-  assert.match(untold.stderr, /warning: the change is written, but a gateway could not be told/)
+  assert.match(untold.stderr, /warning: the change is written, but a gateway could not be notified/)
   await live('/one', ['a', 'b'])
   await redis.start()
-  await until(/the broker of reload messages is back/)
+  await until(/reconnected to the reload broker/)
 
   // The database goes away: what was read is served on, and what changed meanwhile is caught up with.
   await database.stop()

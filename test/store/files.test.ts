@@ -100,7 +100,7 @@ test('lowdb: a file that is gone has not lost its configurations', async (t) => 
   await applied(store, [put('a')])
   assert.deepEqual(await names(store), ['a'])
   await rename(file, `${file}.away`)
-  await assert.rejects(store.readAll(), /store\.json is gone: put the file back/)
+  await assert.rejects(store.readAll(), /store\.json no longer exists: restore the file/)
   await assert.rejects(store.revision(), StoreError)
   await rename(`${file}.away`, file)
   assert.deepEqual(await names(store), ['a'])

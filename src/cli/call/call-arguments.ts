@@ -27,8 +27,7 @@ export function callArguments(inputSchema: unknown, given: readonly string[]): J
  */
 export function splitArgument(given: string): { name: string; json: boolean; text: string } {
   const [, name, colon, text] = /^([^=]+?)(:?)=(.*)$/s.exec(given) ?? []
-  if (name === undefined || text === undefined)
-    throw new Error(`arguments are written key=value, not ${given}`)
+  if (name === undefined || text === undefined) throw new Error(`arguments must be key=value; got ${given}`)
   return { name, json: colon === ':', text }
 }
 
@@ -69,7 +68,7 @@ function readText(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const cure = `write ${name}:='"@…"' for text that begins with @`
+    const cure = `write ${name}:='"@…"' for a string that begins with @`
     throw new Error(`the argument ${name}: cannot read ${path}: ${(error as Error).message} (${cure})`)
   }
 }

@@ -59,7 +59,7 @@ async function fill({ requestedSchema }: JsonObject, read: Read): Promise<JsonOb
     if (answer === undefined) return { action: 'cancel' }
     return /^n/i.test(answer.trim()) ? { action: 'decline' } : { action: 'accept', content }
   }
-  process.stderr.write('(empty takes the default or leaves it out, Ctrl-D declines)\n')
+  process.stderr.write('(leave empty for the default or to omit it; Ctrl-D declines)\n')
   for (const [name, given] of fields) {
     const field = isObject(given) ? given : {}
     for (;;) {
@@ -71,7 +71,7 @@ async function fill({ requestedSchema }: JsonObject, read: Read): Promise<JsonOb
         content[name] = value
         break
       }
-      process.stderr.write(`  ${text === '' ? 'this one is required' : `give ${wanted(field)}`}\n`)
+      process.stderr.write(`  ${text === '' ? 'this field is required' : `give ${wanted(field)}`}\n`)
     }
   }
   return { action: 'accept', content }

@@ -20,7 +20,7 @@ function blockText(block: JsonObject): string {
     return `[resource ${printable(String(uri))}: ${sizeOf(blob)}${mimeType ? `, ${printable(String(mimeType))}` : ''}]`
   }
   if (type === 'image' || type === 'audio')
-    return `[${type}: ${sizeOf(block.data)}, ${printable(String(block.mimeType))}; --json has it]`
+    return `[${type}: ${sizeOf(block.data)}, ${printable(String(block.mimeType))}; see --json]`
   return printable(stringify(block))
 }
 

@@ -14,16 +14,16 @@ interface CallFlags extends TargetFlags {
 
 export function callCommand(exit: (code: number) => void): Command {
   return new Command('call')
-    .description('Call a tool of an MCP server: of a prefix of the gateway, or of any URL.')
-    .argument('<url|prefix>', 'such as /garden, or https://example.com/mcp')
+    .description('Call a tool of an MCP server, given as a prefix of the gateway or any URL.')
+    .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
     .argument('<tool>', 'name of the tool')
     .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
     .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
-    .option('--header <name:value>', 'a header to send; may be repeated', addHeader, {})
-    .option('--json', 'the result as the server gave it, in JSON')
+    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+    .option('--json', 'print the result of the server as JSON')
     .addHelpText(
       'after',
-      '\nProgress and log messages go to standard error. Exit code 1: the tool says that it failed.',
+      '\nProgress and log messages go to standard error. Exit code 1: the tool reports an error.',
     )
     .action(async (target: string, tool: string, args: string[], flags: CallFlags) =>
       exit(await call(target, tool, args, flags)),

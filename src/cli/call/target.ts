@@ -1,8 +1,7 @@
 import { readSettings } from '../../checks/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { originOf } from '../origin.ts'
-import { settingsSource } from '../settings.ts'
+import { originOf, settingsSource } from '../settings.ts'
 import type { ClientOptions, McpClient } from './client.ts'
 
 export interface TargetFlags {

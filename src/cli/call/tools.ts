@@ -12,11 +12,11 @@ interface ToolsFlags extends TargetFlags {
 
 export function toolsCommand(exit: (code: number) => void): Command {
   return new Command('tools')
-    .description('List the tools of an MCP server: of a prefix of the gateway, or of any URL.')
-    .argument('<url|prefix>', 'such as /garden, or https://example.com/mcp')
+    .description('List the tools of an MCP server, given as a prefix of the gateway or any URL.')
+    .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
     .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
-    .option('--header <name:value>', 'a header to send; may be repeated', addHeader, {})
-    .option('--json', 'the tools as the server describes them, in JSON')
+    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+    .option('--json', 'print the tools as JSON, as the server describes them')
     .action(async (target: string, flags: ToolsFlags) => exit(await tools(target, flags)))
 }
 

@@ -19,28 +19,23 @@ interface CheckFlags {
 
 export function checkEndpointsCommand(exit: (code: number) => void): Command {
   return new Command('check-endpoints')
-    .description('Check that what configurations call can be reached: APIs of tools, and MCP servers.')
-    .argument('<paths...>', 'configuration files, and folders of them; - for standard input')
-    .option('--start', 'start MCP servers over stdio, and ask them for their tools')
-    .option('--call <tool>', 'really call this tool, with sample arguments; may be repeated', addTo, [])
+    .description('Check that the APIs and MCP servers of configurations can be reached.')
+    .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .option('--start', 'start MCP servers over stdio and list their tools')
+    .option('--call <tool>', 'call this tool for real, with sample arguments; may be repeated', addTo, [])
     .option(
       '--timeout <duration>',
-      'time for each check, such as 5s (default 10s; `startupTimeout` for a process)',
+      'time limit of each check, for example 5s (default 10s; `startupTimeout` for a process)',
       duration,
     )
-    .option(
-      '--retries <number>',
-      'further tries after a failure that may pass',
-      wholeFrom(0),
-      DEFAULTS.retries,
-    )
-    .option('--concurrency <number>', 'checks at once', wholeFrom(1), DEFAULTS.concurrency)
+    .option('--retries <number>', 'retries after a transient failure', wholeFrom(0), DEFAULTS.retries)
+    .option('--concurrency <number>', 'checks that run at the same time', wholeFrom(1), DEFAULTS.concurrency)
     .addOption(
-      new Option('--format <format>', 'how it is printed').choices(['text', 'json', 'junit']).default('text'),
+      new Option('--format <format>', 'output format').choices(['text', 'json', 'junit']).default('text'),
     )
     .addHelpText(
       'after',
-      '\nHosts are asked by HEAD or OPTIONS, once each. Exit code 1: something failed, or a configuration has errors.',
+      '\nEach host gets one HEAD or OPTIONS request. Exit code 1: a check failed, or a configuration has errors.',
     )
     .action(async (paths: string[], flags: CheckFlags) => exit(await run(paths, flags)))
 }
@@ -56,7 +51,7 @@ async function run(paths: readonly string[], flags: CheckFlags): Promise<number>
   const none = cancelled && checks.length === 0 && flags.format === 'text'
   if (!none) process.stdout.write(printed(checks, flags))
   if (cancelled) {
-    process.stderr.write('cancelled: what is not listed was not checked to its end\n')
+    process.stderr.write('cancelled: checks that are not listed did not finish\n')
     return 2
   }
   const failed = endpointFindings(checks).some(({ severity }) => severity === 'error')
@@ -83,14 +78,14 @@ function addTo(given: string, before: readonly string[]): string[] {
 /** @throws InvalidArgumentError, which commander prints with the option's name */
 function duration(text: string): number {
   const value = parseDuration(text)
-  if (!value) throw new InvalidArgumentError('Write for example 5s or 1m.')
+  if (!value) throw new InvalidArgumentError('Use a duration, for example 5s or 1m.')
   return value
 }
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
     if (!/^\d{1,3}$/.test(text) || Number(text) < least)
-      throw new InvalidArgumentError(`Write a whole number from ${least} to 999.`)
+      throw new InvalidArgumentError(`Use a whole number from ${least} to 999.`)
     return Number(text)
   }
 }

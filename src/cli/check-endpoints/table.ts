@@ -7,7 +7,7 @@ const STATUSES: Status[] = ['ok', 'warning', 'failed', 'skipped']
 
 /** A line for each check, with what was found and who needs it; hints below; a count at the end. */
 export function checksTable(checks: readonly EndpointCheck[], color: boolean): string {
-  if (checks.length === 0) return 'nothing to check: no tool and no MCP server\n'
+  if (checks.length === 0) return 'nothing to check: no tools and no MCP servers\n'
   const { bold, dim, red, green, yellow, cyan } = palette(color)
   const paint = { ok: green, warning: yellow, failed: red, skipped: dim }
   const rows = checks.map((check) => [check.status, check.endpoint, userText(check.usedBy)].map(printable))

@@ -9,6 +9,7 @@ import { printFindings } from '../print.ts'
 import {
   type ChangeFlags,
   changeCommand,
+  conflictLine,
   type Exit,
   isVisible,
   printJson,
@@ -18,11 +19,10 @@ import {
   withStore,
 } from './context.ts'
 import { type Changed, printTold, type Told, tellGateways } from './tell.ts'
-import { conflictLine } from './words.ts'
 
 export function applyCommand(exit: Exit): Command {
   return changeCommand('apply', 'Check configurations and write them to the store: all of them, or none.')
-    .requiredOption('-f, --file <paths...>', 'configuration files, and folders of them; - for standard input')
+    .requiredOption('-f, --file <paths...>', 'configuration files or folders; - for standard input')
     .action(async (flags: ChangeFlags & { file: string[] }) => exit(await apply(flags)))
 }
 
@@ -92,7 +92,7 @@ export async function applyReading(
     )
     return 0
   }
-  return refuse('others change this store all the time; nothing was written: try again')
+  return refuse('the store keeps changing; nothing was written: try again')
 }
 
 /** Of other tenants nothing is shown, except that a name or prefix is taken. */

@@ -6,6 +6,7 @@ import { applyReading } from './apply.ts'
 import {
   type ChangeFlags,
   changeCommand,
+  conflictLine,
   type Exit,
   isVisible,
   printJson,
@@ -15,10 +16,9 @@ import {
   withStore,
 } from './context.ts'
 import { printTold, tellGateways } from './tell.ts'
-import { conflictLine } from './words.ts'
 
 export function deleteCommand(exit: Exit): Command {
-  return changeCommand('delete', 'Take configurations out of the store: all that are named, or none.')
+  return changeCommand('delete', 'Delete configurations from the store: all of them, or none.')
     .argument('<names...>', 'their names')
     .action(async (names: string[], flags: ChangeFlags) => exit(await remove(names, flags)))
 }
@@ -54,9 +54,9 @@ function remove(names: readonly string[], flags: ChangeFlags): Promise<number> {
 }
 
 export function rollbackCommand(exit: Exit): Command {
-  return changeCommand('rollback', 'Write an older version of a configuration again, as its newest.')
+  return changeCommand('rollback', 'Write an older version of a configuration as its newest.')
     .argument('<name>', 'its name')
-    .option('--to <version>', 'which one (default: the one before the current)')
+    .option('--to <version>', 'version (default: the one before the current)')
     .action(async (name: string, flags: ChangeFlags & { to?: string }) => exit(await rollback(name, flags)))
 }
 

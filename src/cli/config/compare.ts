@@ -26,10 +26,10 @@ type Side = Pick<StoredConfiguration, 'version' | 'text'> | undefined
 export function diffCommand(exit: Exit): Command {
   return storeCommand(
     'diff',
-    'What apply would change (-f), or what changed between two versions of a configuration. Exits 1 where they differ.',
+    'Show what apply would change (-f), or the difference of two versions of a configuration. Exit code 1: they differ.',
   )
-    .argument('[name]', 'a configuration, to compare versions of')
-    .option('-f, --file <paths...>', 'files and folders to compare with the store; - for standard input')
+    .argument('[name]', 'configuration whose versions are compared')
+    .option('-f, --file <paths...>', 'files or folders to compare with the store; - for standard input')
     .option('--from <version>', 'the older version (default: the one before --to)')
     .option('--to <version>', 'the newer version (default: the current one)')
     .action(async (name: string | undefined, flags: DiffFlags) => exit(await diff(name, flags)))
@@ -37,7 +37,7 @@ export function diffCommand(exit: Exit): Command {
 
 async function diff(name: string | undefined, flags: DiffFlags): Promise<number> {
   if ((name === undefined) === (flags.file === undefined))
-    throw new Error('give either the name of a configuration, or files with -f')
+    throw new Error('give either the name of a configuration or files with -f')
   return withStore(flags, ({ store, env }) =>
     flags.file ? diffFiles(flags.file, flags, store, env) : diffVersions(name!, flags, store),
   )
@@ -71,7 +71,7 @@ async function diffVersions(name: string, flags: DiffFlags, store: Configuration
   ] as const)
     if (!found && wanted !== undefined)
       return refuse(`there is no version ${wanted} of ${JSON.stringify(name)}`)
-  if (!to) return refuse(`there never was a configuration ${JSON.stringify(name)}`)
+  if (!to) return refuse(`no history of a configuration ${JSON.stringify(name)}`)
   const side = async (entry: HistoryEntry | undefined): Promise<Side> =>
     entry && { version: entry.version, text: (await store.get(name, entry.version))?.text ?? '' }
   return print(difference(name, await side(from), await side(to)), flags)

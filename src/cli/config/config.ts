@@ -7,7 +7,7 @@ import { getCommand, historyCommand, listCommand } from './show.ts'
 
 export function configCommand(exit: Exit): Command {
   const command = new Command('config').description(
-    'Look at and change the configurations in the store that the settings name (`storage`).',
+    'List, read and change the configurations in the store of the settings (`storage`).',
   )
   for (const make of [
     listCommand,

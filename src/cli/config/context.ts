@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import { createAdminAccess } from '../../access/admin.ts'
 import { DEFAULT_TENANT, type Env, type Settings } from '../../config/index.ts'
 import { printableJson, printableLines } from '../../findings/frame.ts'
-import { type ConfigurationStore, openStore, type Reason } from '../../store/index.ts'
+import { type ConfigurationStore, type Conflict, openStore, type Reason } from '../../store/index.ts'
 import { nearest } from '../../text/index.ts'
 import { loadSettings } from '../settings.ts'
 
@@ -35,18 +35,16 @@ export type Exit = (code: number) => void
 export function storeCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .requiredOption('-s, --settings <file>', 'settings file with a `storage`, such as plantgw.yaml')
-    .option('--tenant <name>', "only this tenant's configurations")
-    .addOption(
-      new Option('--format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
-    )
+    .requiredOption('-s, --settings <file>', 'settings file with a `storage`, for example plantgw.yaml')
+    .option('--tenant <name>', 'only the configurations of this tenant')
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
 }
 
 export function changeCommand(name: string, description: string): Command {
   return storeCommand(name, description)
-    .option('-m, --message <text>', 'why, for the history')
-    .option('--author <name>', 'who, for the history (default: user@host)')
-    .option('--expect <version>', 'refuse unless the store holds this version; 0: none yet')
+    .option('-m, --message <text>', 'reason, for the history')
+    .option('--author <name>', 'author, for the history (default: user@host)')
+    .option('--expect <version>', 'refuse unless the store holds this version; 0: it must not exist')
 }
 
 /**
@@ -129,4 +127,11 @@ export function refuse(...lines: string[]): 1 {
 
 export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
+}
+
+/** What is said of a change that is based on another version than the store holds. */
+export function conflictLine({ name, expected, found }: Conflict): string {
+  const read = expected === undefined ? 'based on no version' : `based on version ${expected}`
+  const holds = found === undefined ? 'the store no longer holds it' : `the store holds version ${found}`
+  return `${JSON.stringify(name)} was changed in the meantime: ${read}, ${holds}; nothing was written`
 }

@@ -11,7 +11,7 @@ import {
 } from './context.ts'
 
 export function listCommand(exit: Exit): Command {
-  return storeCommand('list', 'Names, tenants and versions of the configurations.').action(
+  return storeCommand('list', 'List the configurations with their tenants and versions.').action(
     async (flags: StoreFlags) => exit(await list(flags)),
   )
 }
@@ -34,9 +34,9 @@ function list(flags: StoreFlags): Promise<number> {
 }
 
 export function getCommand(exit: Exit): Command {
-  return storeCommand('get', 'The text of a configuration.')
+  return storeCommand('get', 'Print the text of a configuration.')
     .argument('<name>', 'its name')
-    .option('--at <version>', 'an older version of its history')
+    .option('--at <version>', 'version (default: the current one)')
     .action(async (name: string, flags: StoreFlags & { at?: string }) => exit(await get(name, flags)))
 }
 
@@ -55,7 +55,7 @@ function get(name: string, flags: StoreFlags & { at?: string }): Promise<number>
 }
 
 export function historyCommand(exit: Exit): Command {
-  return storeCommand('history', 'The versions of a configuration, newest first.')
+  return storeCommand('history', 'List the versions of a configuration, newest first.')
     .argument('<name>', 'its name')
     .action(async (name: string, flags: StoreFlags) => exit(await history(name, flags)))
 }
@@ -63,7 +63,7 @@ export function historyCommand(exit: Exit): Command {
 function history(name: string, flags: StoreFlags): Promise<number> {
   return withStore(flags, async ({ store }) => {
     const versions = (await store.history(name)).filter((one) => isVisible(one, flags))
-    if (versions.length === 0) return refuse(`there never was a configuration ${JSON.stringify(name)}`)
+    if (versions.length === 0) return refuse(`no history of a configuration ${JSON.stringify(name)}`)
     if (flags.format === 'json') printJson({ name, versions })
     else
       process.stdout.write(

@@ -39,7 +39,7 @@ async function tell(notifier: Notifier, names: ReadonlySet<string>): Promise<Tol
     return {
       type,
       ok: false,
-      message: `the change is written, but a gateway could not be told: ${(error as Error).message}`,
+      message: `the change is written, but a gateway could not be notified: ${(error as Error).message}`,
     }
   }
 }

@@ -20,13 +20,13 @@ const MAX_REDIRECTS = 5
 export async function fetchText(from: string): Promise<Fetched> {
   if (/^https?:\/\//i.test(from)) return await fetchUrl(from)
   if (/^[a-z][a-z\d+.-]+:\/\//i.test(from))
-    throw new Error(`cannot read ${from}: give a file, or a URL of http or https`)
+    throw new Error(`cannot read ${from}: give a file, or an HTTP or HTTPS URL`)
   try {
     const stream = from === '-' ? process.stdin : createReadStream(from)
     return { text: await readText(stream, from) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new Error(`cannot read ${from}: there is no such file`)
+    if (code === 'ENOENT') throw new Error(`cannot read ${from}: no such file`)
     if (code === 'EISDIR') throw new Error(`cannot read ${from}: it is a folder`)
     throw code === undefined ? error : new Error(`cannot read ${from}: ${message}`)
   }
@@ -39,11 +39,11 @@ export async function fetchText(from: string): Promise<Fetched> {
 export async function fetchOther(url: string, base: string): Promise<string> {
   const isFile = url.startsWith('file:')
   if (isFile !== base.startsWith('file:') || (!isFile && new URL(url).origin !== new URL(base).origin))
-    throw new Error(`${url} is at another place, and not read: bundle the description into one`)
+    throw new Error(`${url} is on another origin and was not read: bundle the description into one file`)
   if (!isFile) return (await fetchText(url)).text
   const path = fileURLToPath(url)
   // A pipe or a device would be waited for.
-  if (existsSync(path) && !statSync(path).isFile()) throw new Error(`${path} is no file`)
+  if (existsSync(path) && !statSync(path).isFile()) throw new Error(`${path} is not a file`)
   return (await fetchText(path)).text
 }
 
@@ -66,12 +66,12 @@ async function fetchUrl(from: string): Promise<Fetched> {
       }
       if (!response.ok) {
         await response.body?.cancel()
-        throw new Failed(`it answers with the status ${response.status}`)
+        throw new Failed(`the server answered with the status ${response.status}`)
       }
       const body = response.body ? Readable.fromWeb(response.body as never) : Readable.from([])
       const text = await readText(body, from)
       if (/^\s*(?:<!doctype html|<html)/i.test(text))
-        throw new Failed('it is a web page: give the URL of the description')
+        throw new Failed('the response is a web page: give the URL of the description')
       return { text, base: url.href }
     } catch (error) {
       throw new Error(`cannot fetch ${from}: ${reasonOf(error)}`)
@@ -83,7 +83,7 @@ class Failed extends Error {}
 
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException }
-  if (name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`
+  if (name === 'TimeoutError') return `no response within ${TIMEOUT / 1000} s`
   return cause?.code ?? cause?.message ?? message
 }
 
@@ -94,7 +94,7 @@ function parseUrl(text: string, from: string): URL {
   } catch {
     // Told below.
   }
-  throw new Error(`cannot fetch ${from}: ${text} is no address of http or https`)
+  throw new Error(`cannot fetch ${from}: ${text} is not an HTTP or HTTPS URL`)
 }
 
 async function readText(stream: AsyncIterable<Uint8Array>, from: string): Promise<string> {

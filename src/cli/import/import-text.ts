@@ -47,7 +47,7 @@ function reasons(all: [reason: string, what: string][], verb: string): string[] 
     return [`  ${what.length} ${verb}: ${reason}`, ...examples.map((one) => `      ${one}`)]
   })
   if (sorted.length > MAX_REASONS)
-    lines.push(`  and ${sorted.length - MAX_REASONS} more reasons: --format json tells all`)
+    lines.push(`  and ${sorted.length - MAX_REASONS} more reasons: --format json lists all`)
   return lines
 }
 
@@ -55,10 +55,10 @@ function reasons(all: [reason: string, what: string][], verb: string): string[] 
 export function tooManyText({ imported }: Imported, files: Files): string {
   const names = [...files.values()].map(({ prefix, tools }) => `  ${prefix}  ${count(tools.length, 'tool')}`)
   return [
-    `${count(imported, 'tool')} are more than a model can choose from by one list, so they come to ${files.size} configurations:`,
+    `${count(imported, 'tool')} are too many for one list of tools, so they are split into ${files.size} configurations:`,
     ...names.slice(0, 20),
     ...(names.length > 20 ? [`  and ${names.length - 20} more`] : []),
-    'Write them into a folder with -o, or take fewer operations by --tag, --include and --exclude.',
+    'Write them to a folder with -o, or select fewer operations with --tag, --include and --exclude.',
   ].join('\n')
 }
 

@@ -24,29 +24,25 @@ interface ImportFlags {
 
 export function importCommand(exit: (code: number) => void): Command {
   const openapi = new Command('openapi')
-    .description('Make configurations of an OpenAPI 3.0 or 3.1 or a Swagger 2.0 description.')
+    .description('Make configurations from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description.')
     .argument('<file|url>', 'JSON or YAML; - for standard input')
-    .option('-o, --output <folder>', 'write the files into it (default: to standard output)')
-    .option('--force', 'overwrite files that are there')
-    .option('--name <name>', 'name of the configuration (default: made of the title)', configurationName)
-    .option('--prefix <path>', 'where the tools are served (default: / and the name)', urlPrefix)
+    .option('-o, --output <folder>', 'folder for the files (default: standard output)')
+    .option('--force', 'overwrite existing files')
+    .option('--name <name>', 'name of the configuration (default: from the title)', configurationName)
+    .option('--prefix <path>', 'prefix of the tools (default: / and the name)', urlPrefix)
     .option('--server <url>', "base URL of the API instead of the description's", baseUrl)
-    .option('--header <name:value>', 'a header of every tool, a template; may be repeated', addHeader, {})
-    .option('--tag <tag>', 'only operations with it; may be repeated', append, [])
+    .option('--header <name:value>', 'header of every tool, a template; may be repeated', addHeader, {})
+    .option('--tag <tag>', 'only operations with this tag; may be repeated', append, [])
     .option(
       '--include <regex>',
-      'only operations whose id, or `GET /path`, it matches; may be repeated',
+      'only operations whose id or `GET /path` matches; may be repeated',
       addRegex,
       [],
     )
-    .option('--exclude <regex>', 'no operations that it matches; may be repeated', addRegex, [])
-    .addOption(
-      new Option('--format <format>', 'how the result is told').choices(['text', 'json']).default('text'),
-    )
+    .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
-  return new Command('import')
-    .description('Make configurations of descriptions of other kinds.')
-    .addCommand(openapi)
+  return new Command('import').description('Make configurations from API descriptions.').addCommand(openapi)
 }
 
 function append(text: string, before: string[]): string[] {
@@ -63,18 +59,18 @@ function addRegex(text: string, before: RegExp[]): RegExp[] {
 
 function configurationName(text: string): string {
   if (!/^[a-z0-9](?:[a-z0-9_.-]{0,38}[a-z0-9])?$/i.test(text))
-    throw new InvalidArgumentError('Write at most 40 letters, digits and - _ . such as shop.')
+    throw new InvalidArgumentError('Use at most 40 letters, digits, -, _ and ., for example shop.')
   return text
 }
 
 function urlPrefix(text: string): string {
-  if (!/^(?:\/[\w.~-]+)+\/?$/.test(text)) throw new InvalidArgumentError('Write a path such as /shop.')
+  if (!/^(?:\/[\w.~-]+)+\/?$/.test(text)) throw new InvalidArgumentError('Use a path, for example /shop.')
   return text
 }
 
 function baseUrl(text: string): string {
   if (!/^https?:\/\/[^\s/?#@"{}\\]+(?:\/[^\s?#"{}\\]*)?$/i.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('Write a URL such as https://api.example.com/v1.')
+    throw new InvalidArgumentError('Use a URL, for example https://api.example.com/v1.')
   return text
 }
 
@@ -105,7 +101,7 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     return 1
   }
   if (made.fault !== undefined) {
-    process.stderr.write(`plantgw: ${from} is no OpenAPI description: ${made.fault}\n`)
+    process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
     return 1
   }
   const files = new Map(made.configurations.map((one) => [fileOf(one, output), one]))

@@ -22,14 +22,14 @@ interface RenderFlags {
 
 export function renderCommand(exit: (code: number) => void): Command {
   return new Command('render')
-    .description('Show the request that a call of a tool would send, without sending it.')
+    .description('Show the request that a tool call would send, without sending it.')
     .argument('<file>', 'configuration file; - for standard input')
     .argument('<tool>', 'name of the tool')
     .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
-    .option('--response <file>', 'show what the client would get if the upstream answered with this body')
-    .option('--header <name:value>', 'a header of the caller; may be repeated', addHeader, {})
-    .option('--show-secrets', 'do not mask what looks like a secret')
-    .addOption(new Option('--format <format>', 'how it is printed').choices(['text', 'json']).default('text'))
+    .option('--response <file>', 'show the result of the client if the upstream responded with this body')
+    .option('--header <name:value>', 'header of the caller; may be repeated', addHeader, {})
+    .option('--show-secrets', 'do not mask values that look like secrets')
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (file: string, tool: string, args: string[], flags: RenderFlags) =>
       exit(await render(file, tool, args, flags)),
     )
@@ -82,7 +82,7 @@ async function render(
   return request ? 0 : 1
 }
 
-const NEEDS_SECRETS = 'what the client gets depends on secrets: show it with --show-secrets'
+const NEEDS_SECRETS = 'the result depends on secrets: show it with --show-secrets'
 
 /** The tool with `***` for what its templates make of secrets; and which of its headers hold some. */
 function hide(configuration: Configuration, tool: Tool, env: Env) {
@@ -128,6 +128,6 @@ function unknownTool(name: string, { tools }: Configuration): string {
     ? `did you mean ${close}?`
     : names.length
       ? `there are ${names.join(', ')}`
-      : 'there is none'
+      : 'the configuration has no tools'
   return `no tool ${name}: ${cure}`
 }

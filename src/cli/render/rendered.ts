@@ -35,7 +35,7 @@ function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: M
 function bodyText(body: string | Buffer): string {
   if (typeof body === 'string') return body
   if (isUtf8(body) && !body.includes(0)) return body.toString('utf8')
-  return `(${body.length} bytes, not all of them text)`
+  return `(${body.length} bytes of binary data)`
 }
 
 /** What the client gets, as text: each content, and the structured content behind it. */

@@ -1,5 +1,6 @@
 import type { Table } from '../../build/types.ts'
 import type { Settings } from '../../config/index.ts'
+import { table } from '../columns.ts'
 
 /** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */
 export function banner({ routes }: Table, { host, plants }: Settings, port: number): string {
@@ -37,4 +38,19 @@ function tryLine(url: string): string {
     '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
   const body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${meta}}}`
   return `curl -s ${url} -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' -d '${body}'`
+}
+
+/** What a table serves, for people: a line for each prefix. */
+export function printedRoutes({ routes }: Pick<Table, 'routes'>): string {
+  const rows = [...routes.values()].map(
+    ({ prefix, ssePrefix, configuration, tenant, tools, proxy, authenticate }) => [
+      `${prefix}/mcp`,
+      `${ssePrefix}/sse`,
+      configuration,
+      tenant,
+      authenticate ? 'token' : 'open',
+      proxy ? `MCP server: ${proxy.servers.join(', ')}` : `tools: ${tools.join(', ') || 'none'}`,
+    ],
+  )
+  return table(['MCP', 'SSE', 'CONFIGURATION', 'TENANT', 'ACCESS', 'BEHIND IT'], rows)
 }

@@ -19,8 +19,7 @@ import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
 import { printFindings } from '../print.ts'
 import { loadSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
-import { banner } from './banner.ts'
-import { printedRoutes } from './print-routes.ts'
+import { banner, printedRoutes } from './banner.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
@@ -30,22 +29,19 @@ interface ServeFlags extends SettingsFlags {
 
 export function serveCommand(exit: (code: number) => void): Command {
   return new Command('serve')
-    .description('Serve configurations as MCP endpoints, until SIGTERM or SIGINT; SIGHUP reads them again.')
-    .argument(
-      '[paths...]',
-      'configuration files, and folders of them (default: the `storage` of the settings)',
-    )
-    .option('-s, --settings <file>', 'settings file, such as plantgw.yaml')
+    .description('Serve configurations as MCP endpoints until SIGTERM or SIGINT; SIGHUP reloads them.')
+    .argument('[paths...]', 'configuration files or folders (default: the `storage` of the settings)')
+    .option('-s, --settings <file>', 'settings file, for example plantgw.yaml')
     .option('-p, --port <number>', 'port to listen on (default 5235)')
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
     .option('--pid <file>', 'write the process id to this file')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default info)')
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
-    .option('--reload-interval <duration>', 'time between reloads of --reload-switch (default 600s)')
-    .option('--reload-switch', 'read the configurations again at every interval')
-    .option('--watch', 'apply changes of the files and folders by itself')
-    .option('--skip-invalid', 'serve the sound configurations although others have errors')
-    .option('--print-routes', 'print what would be served, and start nothing')
+    .option('--reload-interval <duration>', 'time between the reloads of --reload-switch (default 600s)')
+    .option('--reload-switch', 'reload the configurations at every interval')
+    .option('--watch', 'apply changes of files and folders automatically')
+    .option('--skip-invalid', 'serve the valid configurations even if others have errors')
+    .option('--print-routes', 'print the routes that would be served, and exit')
     .action(async (paths: string[], flags: ServeFlags) => exit(await serve(paths, flags)))
 }
 
@@ -116,10 +112,10 @@ async function printRoutes(options: GatewayOptions): Promise<number> {
 
 const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
   EADDRINUSE: (port, host) =>
-    `port ${port} on ${host} is in use: stop what uses it, or choose another --port`,
+    `port ${port} on ${host} is in use: stop the process that uses it, or choose another --port`,
   EADDRNOTAVAIL: (_, host) => `this machine has no address ${host}: choose another --host`,
-  EACCES: (port) => `port ${port} is not open to this user: choose a --port above 1023`,
-  ENOTFOUND: (_, host) => `the host name ${host} is not known: choose another --host`,
+  EACCES: (port) => `port ${port} is not allowed for this user: choose a --port above 1023`,
+  ENOTFOUND: (_, host) => `cannot resolve the host name ${host}: choose another --host`,
 }
 
 /** Answers a request whose answer could not be sent as it was. */
@@ -184,7 +180,7 @@ function watchReloads(gateway: Gateway, settings: Settings, hangUps: HangUps): {
 function untilSignal(log: Logger): Promise<void> {
   return new Promise((resolve) => {
     const end = (signal: string) => {
-      log.info({ signal }, 'ending: calls in flight are finished first')
+      log.info({ signal }, 'shutting down; waiting for calls in flight')
       process.off('SIGTERM', end)
       process.off('SIGINT', end)
       resolve()

@@ -70,7 +70,7 @@ function rewrite({ file, text }: ReadConfiguration, fixed: string): void {
   const before = readFileSync(path, 'utf8')
   // The reader drops a byte order mark.
   const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
-  if (before !== mark + text) throw new Error(`${file} has changed meanwhile and was left alone`)
+  if (before !== mark + text) throw new Error(`${file} changed in the meantime and was not written`)
   const temporary = `${path}.${process.pid}.tmp`
   try {
     writeFileSync(temporary, mark + fixed, { mode: statSync(path).mode, flag: 'wx' })

@@ -7,8 +7,8 @@ import { validate } from './validate.ts'
 /** `validate`, for templates only. */
 export function lintTemplatesCommand(exit: (code: number) => void): Command {
   const command = new Command('lint-templates')
-    .description('Find mistakes in templates: names, operators, quotes, bodies that are not JSON.')
-    .argument('<paths...>', 'configuration files, and folders of them; - for standard input')
+    .description('Find mistakes in templates: names, operators, quotes, and bodies that are not JSON.')
+    .argument('<paths...>', 'configuration files or folders; - for standard input')
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
   return withReportOptions(withLintConfig(command)).action(
     async (paths: string[], flags: ReportFlags & PolicyFlags & { fix?: boolean }) =>

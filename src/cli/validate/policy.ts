@@ -24,15 +24,15 @@ export interface PolicyFlags {
 export function withCheckOptions(command: Command): Command {
   const checks = Object.keys(CHECKS).join(', ')
   return command
-    .option('--only <checks>', `tell these checks (${checks}) or codes only, by commas`, names, [])
-    .option('--skip <checks>', 'leave out these checks or codes, by commas', names, [])
+    .option('--only <checks>', `run only these checks (${checks}) or codes (comma-separated)`, names, [])
+    .option('--skip <checks>', 'skip these checks or codes (comma-separated)', names, [])
 }
 
 /** Adds the option of the lint configuration. */
 export function withLintConfig(command: Command): Command {
   return command.option(
     '--lint-config <file>',
-    `severities (default: ${LINT_CONFIG_FILE} here or beside the first path)`,
+    `lint configuration (default: ${LINT_CONFIG_FILE} in this folder or beside the first path)`,
   )
 }
 
@@ -47,7 +47,7 @@ function names(text: string, before: readonly string[]): string[] {
   if (unknown !== undefined) {
     const close = nearest(unknown, known)
     const hint = close ? `did you mean ${close}?` : `checks are ${Object.keys(CHECKS).join(', ')}`
-    throw new Error(`there is no check and no finding ${JSON.stringify(unknown)}: ${hint}`)
+    throw new Error(`unknown check or code ${JSON.stringify(unknown)}: ${hint}`)
   }
   return [...before, ...given]
 }

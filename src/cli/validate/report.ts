@@ -9,8 +9,7 @@ import {
   formatSarif,
   formatText,
 } from '../../findings/index.ts'
-import { wantsColor } from '../print.ts'
-import { withoutSecrets } from '../secrets.ts'
+import { wantsColor, withoutSecrets } from '../print.ts'
 import { VERSION } from '../version.ts'
 
 export type Format = 'text' | 'json' | 'sarif' | 'github' | 'junit'
@@ -27,15 +26,15 @@ export interface ReportFlags {
 export function withReportOptions(command: Command): Command {
   const formats: Format[] = ['text', 'json', 'sarif', 'github', 'junit']
   return command
-    .addOption(new Option('--format <format>', 'how findings are printed').choices(formats).default('text'))
-    .option('-q, --quiet', 'print errors only, and nothing when there are none')
-    .option('--max-warnings <number>', 'exit 1 when there are more warnings than that', wholeNumber)
-    .option('--color', 'colour the text although it goes to no terminal')
-    .option('--no-color', 'do not colour the text')
+    .addOption(new Option('--format <format>', 'output format').choices(formats).default('text'))
+    .option('-q, --quiet', 'print only errors, and nothing when there are none')
+    .option('--max-warnings <number>', 'exit with 1 when there are more warnings than this', wholeNumber)
+    .option('--color', 'force colored output')
+    .option('--no-color', 'disable colored output')
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number, such as 0.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number, for example 0.')
   return Number(text)
 }
 

@@ -20,14 +20,14 @@ interface ValidateFlags extends ReportFlags, PolicyFlags {
 
 export function validateCommand(exit: (code: number) => void): Command {
   const command = new Command('validate')
-    .description('Find what is wrong with configurations before they are served.')
-    .argument('<paths...>', 'configuration files, and folders of them; - for standard input')
-    .option('-s, --settings <file>', 'check this settings file too')
+    .description('Find the errors of configurations before they are served.')
+    .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .option('-s, --settings <file>', 'also check this settings file')
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
-    .option('--endpoints', 'check too that what is called can be reached, as check-endpoints does')
+    .option('--endpoints', 'also check that endpoints can be reached, as check-endpoints does')
     .option(
       '--all',
-      'everything: endpoints too, and the databases and brokers of settings and configurations',
+      'run every check, including endpoints and the databases and brokers of settings and configurations',
     )
   return withReportOptions(withLintConfig(withCheckOptions(command))).action(
     async (paths: string[], flags: ValidateFlags) => exit(await validate(paths, flags)),
