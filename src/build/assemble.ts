@@ -22,19 +22,21 @@ export interface Reading {
   findings: readonly Finding[]
 }
 
-/** What may become of one configuration that was read. */
-type Verdict =
-  /** As it is served. */
-  | { kind: 'unchanged'; old: Prepared }
-  /** Not as it is; `old` is kept, where there is one. */
-  | { kind: 'refused'; name: string; old: Prepared | undefined }
-  /** Unless another one has its prefixes or name. `old` is replaced by it. */
-  | Candidate
-
+/** A configuration without errors, to be served unless another one has its prefixes or name. */
 interface Candidate {
-  kind: 'candidate'
   fresh: Prepared
+  /** What it replaces. */
   old: Prepared | undefined
+}
+
+/** Configurations that were read, by what may become of them. */
+interface Sorted {
+  /** Served as before. */
+  kept: Set<Prepared>
+  /** Names of those that are not served as they are. */
+  refused: string[]
+  candidates: Candidate[]
+  findings: Finding[]
 }
 
 /**
@@ -71,18 +73,24 @@ async function assembleIn(
   const isAbout = ({ file }: Finding) => !scope.passed.has(file)
   const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
-  const { verdicts, findings } = await classify(broken, scope, context)
-  const { prepared, refused, clashes, live } = decide(verdicts, served, scope.kept)
-  findings.push(...others.filter(isAbout))
+  const { kept, refused, candidates, findings } = await classify(broken, scope, context)
+  const clashes: Finding[] = []
+  const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
+    refused.push(fresh.name)
+    if (old) kept.add(old)
+    clashes.push(clash(fresh, holder))
+  })
+  findings.unshift(...others.filter(isAbout))
 
   const known = reading.findings.filter((found) => isClash(found, texts))
   const reported = new Set(known.map(({ file }) => file))
   findings.push(...clashes.filter(({ file }) => !reported.has(file)))
   if (known.length) {
-    const versions = new Set(live.map(({ file, text }) => JSON.stringify([file, text])))
+    const versions = new Set([...kept, ...taken].map(({ file, text }) => JSON.stringify([file, text])))
     const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
+  const prepared = successor(served, kept, taken)
   return { prepared, findings: sortFindings(unique(findings)), refused }
 }
 
@@ -137,71 +145,43 @@ function scopeOf(
 /** Compiles and checks what is new, each configuration by itself. */
 async function classify(
   broken: ReadonlySet<string>,
-  { reads, oldOf, lost }: Scope,
+  { reads, oldOf, kept: before, lost }: Scope,
   context: PrepareContext,
-): Promise<{ verdicts: Verdict[]; findings: Finding[] }> {
-  const verdicts: Verdict[] = []
-  const findings: Finding[] = []
+): Promise<Sorted> {
+  const sorted: Sorted = { kept: new Set(before), refused: [], candidates: [], findings: [] }
+  const { kept, refused, candidates, findings } = sorted
   const turn = takeTurns()
   for (const read of reads) {
     const pause = turn()
     if (pause) await pause
     const { configuration, file, text } = read
     const old = oldOf(read)
-    if (old?.text === text && old.file === file) verdicts.push({ kind: 'unchanged', old })
-    else if (!configuration) verdicts.push({ kind: 'refused', name: old?.name ?? file, old })
-    else {
+    const isUnchanged = old?.text === text && old.file === file
+    if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
-      const made = await inspect({ ...read, configuration }, context, turn)
-      findings.push(...made.findings)
-      const isBroken = broken.has(file) || hasErrors(made.findings)
-      if (isBroken) verdicts.push({ kind: 'refused', name: old?.name ?? configuration.name, old })
+      const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, context, turn)
+      findings.push(...found)
+      const isBroken = broken.has(file) || hasErrors(found)
       // Whether it is gone from its old place is not known.
-      else if (old && lost.has(old)) verdicts.push({ kind: 'refused', name: configuration.name, old })
-      else verdicts.push({ kind: 'candidate', fresh: made.prepared, old })
+      const isDoubtful = old !== undefined && lost.has(old)
+      if (!isBroken && !isDoubtful) {
+        candidates.push({ fresh, old })
+        continue
+      }
     }
+    if (!isUnchanged) refused.push(old?.name ?? configuration?.name ?? file)
+    if (old) kept.add(old)
   }
   await turn()
-  return { verdicts, findings }
-}
-
-/** Decides between configurations that want the same, and puts together what is served then. */
-function decide(
-  verdicts: readonly Verdict[],
-  served: ReadonlyMap<string, Prepared>,
-  before: ReadonlySet<Prepared>,
-): { prepared: ReadonlyMap<string, Prepared>; refused: string[]; clashes: Finding[]; live: Prepared[] } {
-  const kept = new Set(before)
-  const refused: string[] = []
-  const clashes: Finding[] = []
-  const candidates: Candidate[] = []
-  for (const verdict of verdicts) {
-    if (verdict.kind === 'candidate') candidates.push(verdict)
-    else if (verdict.old) kept.add(verdict.old)
-    if (verdict.kind === 'refused') refused.push(verdict.name)
-  }
-  const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
-    refused.push(fresh.name)
-    if (old) kept.add(old)
-    clashes.push(clash(fresh, holder))
-  })
-  return { prepared: successor(served, kept, taken), refused, clashes, live: [...kept, ...taken] }
+  return sorted
 }
 
 /** Those that are served already go before new ones, and those from the same file first; one is replaced by one. */
 function ranked(candidates: readonly Candidate[]): Candidate[] {
   const rank = ({ fresh, old }: Candidate) => (!old ? 2 : old.file === fresh.file ? 0 : 1)
-  const replaced = new Set<Prepared>()
-  return candidates
-    .toSorted((a, b) => rank(a) - rank(b))
-    .map((candidate) => {
-      const { old } = candidate
-      if (!old || !replaced.has(old)) {
-        if (old) replaced.add(old)
-        return candidate
-      }
-      return { ...candidate, old: undefined }
-    })
+  const sorted = candidates.toSorted((a, b) => rank(a) - rank(b))
+  const heirs = new Map(sorted.toReversed().map((candidate) => [candidate.old, candidate]))
+  return sorted.map((one) => (heirs.get(one.old) === one ? one : { ...one, old: undefined }))
 }
 
 /**

@@ -99,7 +99,7 @@ async function serve(
     reload: (name) => reloads.request('call', name),
     diff: () => live.diff(),
     async close() {
-      await reloads.stop()
+      await reloads.close()
       hub.close()
       await live.close()
       await cluster?.close()

@@ -13,10 +13,21 @@ export interface PastReload extends Omit<Reload, 'sources'> {
   ms: number
 }
 
+/** Asks for a reload; `trigger` says for the log what saw that something changed. It may reject. */
+export type RequestReload = (trigger: string) => Promise<Reload>
+
+/** Detects changes of configurations; whoever makes it closes it. */
+export interface Watch {
+  /** Begins. Changes since the watch was made count. */
+  start(request: RequestReload): void
+  /** May be called without `start`. */
+  close(): Promise<void>
+}
+
 export interface Reloads {
   /**
-   * Asks for a reload. It begins at once, or when the one under way has ended: all that is asked for until then is
-   * one reload, so that a burst is two at the most, and what was written before the request is always seen.
+   * Asks for a reload. It begins at once, or when the one under way has ended: all requests until then are one reload,
+   * so that a burst is at most two, and what was written before the request is always seen.
    * @param trigger names what asks, for the log
    * @param name reads this configuration only; absent: all
    */
@@ -24,7 +35,7 @@ export interface Reloads {
   /** The last ones, the newest first. */
   history(): readonly PastReload[]
   /** Requests from now on never begin; resolves when none is under way. */
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 /** Reloads that are remembered. */
@@ -50,11 +61,11 @@ export function createReloads(
   const past: PastReload[] = []
   let last: Promise<unknown> = Promise.resolve()
   let waiting: Waiting | undefined
-  let stopped = false
+  let closed = false
 
   async function begin(own: Waiting): Promise<Reload> {
     waiting = undefined
-    if (stopped) throw new Error('the gateway is ending')
+    if (closed) throw new Error('the gateway is ending')
     const at = new Date()
     const started = performance.now()
     const triggers = [...own.triggers]
@@ -92,8 +103,8 @@ export function createReloads(
       return waiting.done
     },
     history: () => past,
-    async stop() {
-      stopped = true
+    async close() {
+      closed = true
       await last
     },
   }

@@ -4,8 +4,8 @@ import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { folderWatchers } from './folder-watchers.ts'
+import type { RequestReload, Watch } from './reloads.ts'
 import { isSame, type Scan, scan } from './scan.ts'
-import type { Watch } from './watch.ts'
 
 /** Milliseconds from a notice to the first look: many come at once. */
 const GATHER = 20
@@ -36,7 +36,7 @@ export interface WatchFilesOptions {
 export async function watchFiles(paths: readonly string[], { env, log }: WatchFilesOptions): Promise<Watch> {
   const files = paths.filter((path) => path !== '-')
   const watchers = folderWatchers(() => lookIn(GATHER), log)
-  let reload: (() => Promise<unknown>) | undefined
+  let request: RequestReload | undefined
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let looking = false
@@ -46,7 +46,7 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
   let change: { now: Scan; since: number; first: number; quiet?: number } | undefined
 
   function lookIn(delay: number): void {
-    if (closed || !reload) return
+    if (closed || !request) return
     const at = performance.now() + delay
     // In the middle of a look that is remembered, as it may have missed what is new.
     if (at >= dueAt) return
@@ -95,13 +95,13 @@ export async function watchFiles(paths: readonly string[], { env, log }: WatchFi
     known = now
     change = undefined
     // What failed is in the log, and the next change may work.
-    await reload?.().catch(() => {})
+    await request?.('watch').catch(() => {})
     return undefined
   }
 
   return {
-    start(request) {
-      reload = () => request('watch')
+    start(given) {
+      request = given
       lookIn(0)
     },
     async close() {

@@ -1,12 +1,11 @@
 import { type ConfigurationSource, fromStore } from '../build/source.ts'
-import type { Reload } from '../build/types.ts'
 import { retryPause } from '../net/index.ts'
 import type { ConfigurationStore } from '../store/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Watch } from './watch.ts'
+import type { RequestReload, Watch } from './reloads.ts'
 
-/** Milliseconds until a store that cannot be reached or read is asked again, at the most. */
+/** Milliseconds until a store that cannot be read is asked again, at most. */
 const LONGEST_PAUSE = 60_000
 
 export interface WatchStoreOptions {
@@ -15,101 +14,112 @@ export interface WatchStoreOptions {
   log: Logger
 }
 
+/** Also the source of the gateway: what changed since it was read counts. */
+export type StoreWatch = Watch & { source: ConfigurationSource }
+
 /**
- * Sees changes of a store by its revision, and at once where the store's server tells of them. While the store cannot
- * be reached what was read is served on; that is logged once, and once when it is back.
- * @returns also the source to make the gateway of: what changed since it was read counts
+ * Detects changes of a store by its revision, at once if the store's server notifies of them. While the store is
+ * unavailable the configurations that were read stay in service; that is logged once, and once when it is back.
  */
-export function watchStore(
-  store: ConfigurationStore,
-  { poll, log }: WatchStoreOptions,
-): Watch & { source: ConfigurationSource } {
-  let reload: ((trigger: string) => Promise<Reload>) | undefined
-  let closed = false
-  let lost = false
-  let read: string | undefined
-  let looking = false
+export function watchStore(store: ConfigurationStore, options: WatchStoreOptions): StoreWatch {
+  return new PollingWatch(store, options)
+}
+
+class PollingWatch implements StoreWatch {
+  readonly source: ConfigurationSource
+  private reload: RequestReload | undefined
+  private closed = false
+  private lost = false
+  /** The revision that was read. */
+  private read: string | undefined
+  private looking = false
   /** Why to look once more after the look that is under way. */
-  let again: string | undefined
-  let timer: NodeJS.Timeout | undefined
-  let failures = 0
-  let notBefore = 0
-  let listener: { close(): Promise<void> } | undefined
-  const source = fromStore({
-    ...store,
-    async readAll() {
+  private again: string | undefined
+  private timer: NodeJS.Timeout | undefined
+  private failures = 0
+  private notBefore = 0
+  private listener: { close(): Promise<void> } | undefined
+
+  constructor(
+    private readonly store: ConfigurationStore,
+    private readonly options: WatchStoreOptions,
+  ) {
+    const readAll = async () => {
       const snapshot = await store.readAll()
       // Later ones may be for reloads of one configuration, which leave out the others.
-      if (!reload) read = snapshot.revision
+      if (!this.reload) this.read = snapshot.revision
       return snapshot
-    },
-  })
-
-  function begin(trigger: string): void {
-    look(trigger).catch(unexpected('watching the store'))
+    }
+    this.source = fromStore({ ...store, readAll })
   }
 
-  async function look(trigger: string): Promise<void> {
-    if (looking) again ??= trigger
-    if (closed || looking) return
-    looking = true
-    clearTimeout(timer)
-    const pause = await ask(trigger)
-    looking = false
-    if (closed) return
+  start(request: RequestReload): void {
+    if (this.options.poll === 0) return
+    this.reload = request
+    this.listener = this.store.listen?.(() => this.begin('notify'))
+    this.begin('poll')
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    clearTimeout(this.timer)
+    await this.listener?.close()
+  }
+
+  private begin(trigger: string): void {
+    this.look(trigger).catch(unexpected('watching the store'))
+  }
+
+  private async look(trigger: string): Promise<void> {
+    if (this.looking) this.again ??= trigger
+    if (this.closed || this.looking) return
+    this.looking = true
+    clearTimeout(this.timer)
+    const pause = await this.ask(trigger)
+    this.looking = false
+    if (this.closed) return
+    const { again } = this
+    this.again = undefined
     const next = again ?? (pause === undefined ? 'poll' : trigger)
-    const wait = again === undefined ? (pause ?? poll) : 0
-    again = undefined
-    timer = setTimeout(begin, wait, next)
+    const wait = again === undefined ? (pause ?? this.options.poll) : 0
+    this.timer = setTimeout(() => this.begin(next), wait)
   }
 
-  /** @returns milliseconds until what failed is tried again, however long `poll` is; undefined when nothing failed */
-  async function ask(trigger: string): Promise<number | undefined> {
+  /** @returns milliseconds until the next attempt, however long `poll` is; undefined when nothing failed */
+  private async ask(trigger: string): Promise<number | undefined> {
     let revision: string
     try {
-      revision = await store.revision()
+      revision = await this.store.revision()
     } catch (error) {
-      tell(true, error as Error)
-      return Math.min(poll, retryPause(failures++, LONGEST_PAUSE))
+      this.report(true, error as Error)
+      return Math.min(this.options.poll, this.pause())
     }
-    tell(false)
-    if (closed) return
-    if (revision === read) {
-      failures = 0
-      return
+    this.report(false)
+    if (this.closed) return undefined
+    if (revision !== this.read) {
+      const early = this.notBefore - performance.now()
+      if (early > 0) return early
+      const done = await this.reload?.(trigger).catch(() => undefined)
+      if (!done || done.findings.some(({ code }) => code === 'unreadable-store')) {
+        const pause = this.pause()
+        this.notBefore = performance.now() + pause
+        return pause
+      }
+      this.read = revision
     }
-    const early = notBefore - performance.now()
-    if (early > 0) return early
-    const done = await reload?.(trigger).catch(() => undefined)
-    if (!done || done.findings.some(({ code }) => code === 'unreadable-store')) {
-      const pause = retryPause(failures++, LONGEST_PAUSE)
-      notBefore = performance.now() + pause
-      return pause
-    }
-    read = revision
-    failures = 0
+    this.failures = 0
+    return undefined
   }
 
-  function tell(now: boolean, error?: Error): void {
-    if (closed || now === lost) return
-    lost = now
-    const line = { store: store.label, ...(error && { reason: error.message }) }
-    if (lost) log.error(line, 'store unavailable; serving the last snapshot and retrying')
-    else log.info(line, 'store available again')
+  private pause(): number {
+    return retryPause(this.failures++, LONGEST_PAUSE)
   }
 
-  return {
-    source,
-    start(request) {
-      if (poll === 0) return
-      reload = request
-      listener = store.listen?.(() => begin('notify'))
-      begin('poll')
-    },
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      await listener?.close()
-    },
+  private report(lost: boolean, error?: Error): void {
+    if (this.closed || lost === this.lost) return
+    this.lost = lost
+    const line = { store: this.store.label, ...(error && { reason: error.message }) }
+    if (lost) this.options.log.error(line, 'store unavailable; serving the last snapshot and retrying')
+    else this.options.log.info(line, 'store available again')
   }
 }

@@ -89,7 +89,7 @@ test('POST /_reload takes the name of one configuration, and no configuration', 
   assert.deepEqual((await reload('{"name":"b"}')).body.changed, ['b'])
   const unknown = await reload('{"name":"bb"}')
   assert.equal(unknown.status, 404)
-  assert.match(unknown.body.message, /no configuration "bb": did you mean b\?/)
+  assert.match(unknown.body.message, /No configuration is named "bb": did you mean b\?/)
   for (const body of [
     '{"name":1}',
     '[]',

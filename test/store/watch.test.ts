@@ -119,7 +119,7 @@ for (const { type, make, skip = false } of KINDS) {
     await gateway.until(/store unavailable/)
     await proxy.start()
     await gateway.until(/"added":\["a"\]/)
-    assert.equal(count(gateway, /the store is (lost|back)/g), 2)
+    assert.equal(count(gateway, /store (unavailable|available again)/g), 2)
   })
 
   if (type !== 'postgres') continue
