@@ -1,5 +1,6 @@
 import type { Tool } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
 import { addBody } from './body.ts'
 import { isDirect } from './form.ts'
@@ -32,7 +33,7 @@ const TRIES: Bounds[] = [5, 4, 3, 2, 1, 0].flatMap((depth) => [
   { depth, description: LENGTHS.nested },
   { depth, description: 60 },
 ])
-const ORDER: DraftArg['position'][] = ['path', 'query', 'header', undefined, 'body', 'form-data']
+const ORDER = Object.keys(POSITIONS)
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /**
@@ -143,7 +144,8 @@ function write(operation: Operation, name: string, endpoint: string, draft: Draf
   const tool: WrittenTool = { name, description: describe(operation), method, endpoint }
   if (draft.headers.size > 0) tool.headers = Object.fromEntries(draft.headers)
   // What a call is about goes first.
-  const rank = ({ position }: DraftArg) => ORDER.indexOf(position)
+  // What only templates read goes before the body.
+  const rank = ({ position }: DraftArg) => ORDER.indexOf(position ?? 'body') - (position ? 0 : 0.5)
   const sorted = [...draft.args].sort((a, b) => rank(a) - rank(b))
   const args = sorted.map((arg) => ({ ...arg, schema: described(arg) }))
   const plain = args.map(plainArg)

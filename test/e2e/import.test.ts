@@ -247,5 +247,5 @@ test('a description in several files is followed, beside a file and at the origi
 
   const input = JSON.stringify(files['openapi.json'])
   const ofInput = await run(t, ['import', 'openapi', '-'], { cwd, input })
-  assert.match(ofInput.stderr, /6 skipped: it refers to another file: name the description/)
+  assert.match(ofInput.stderr, /6 skipped: it refers to another file: import the description by its path/)
 })
