@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
-import { request } from 'undici'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import type { Settings } from '../config/index.ts'
 import { printableJson } from '../findings/frame.ts'
+import { HttpClient, type NetFault } from '../net/index.ts'
 import { loadSettings, originOf } from './settings.ts'
 
 interface DiffFlags {
@@ -50,26 +50,31 @@ async function diff(flags: DiffFlags): Promise<number> {
 
 /** Milliseconds for reading many configurations. */
 const TIMEOUT = 60_000
+/** Bytes of the answer at most. */
+const MAX_SIZE = 64 * 1024 * 1024
 
 async function ask(base: string, { admin }: Settings): Promise<Answer> {
   if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
   const url = new URL('/_diff', base)
-  const headers = admin ? { authorization: `Bearer ${admin.token}` } : {}
-  const answer = await request(url, { headers, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT }).catch(
-    (error) => {
-      throw new Error(`no gateway answers at ${url.origin}: ${error.message || error.code}. Is it running?`)
-    },
-  )
-  const text = await answer.body.text()
-  if (answer.statusCode === 401)
+  const headers: Record<string, string> = admin ? { authorization: `Bearer ${admin.token}` } : {}
+  const http = new HttpClient()
+  const request = { method: 'GET', origin: url.origin, path: url.pathname, headers }
+  const answer = await http
+    .fetch(request, { timeout: TIMEOUT, maxSize: MAX_SIZE })
+    .catch((error: NetFault) => {
+      throw new Error(`${error.message}. Is the gateway running?`)
+    })
+    .finally(() => http.close())
+  const text = answer.body.toString('utf8')
+  if (answer.status === 401)
     throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
   try {
     const value = JSON.parse(text) as Answer
-    if (answer.statusCode === 200 && Array.isArray(value.configurations)) return value
+    if (answer.status === 200 && Array.isArray(value.configurations)) return value
   } catch {
     // Told below.
   }
-  throw new Error(`${url} answered with the status ${answer.statusCode}, but is not a gateway: check --url`)
+  throw new Error(`${url} answered with the status ${answer.status}, but is not a gateway: check --url`)
 }
 
 /** Such as a store that cannot be read: what a reload would do is not known then. */

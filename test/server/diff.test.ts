@@ -73,5 +73,5 @@ a reload would make generation 2
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /requires the admin token/)
   const nobody = await run(t, ['diff', '--url', `http://127.0.0.1:${await freePort()}`])
-  assert.match(nobody.stderr, /no gateway answers at http:.*Is it running\?/)
+  assert.match(nobody.stderr, /refused the connection.*Is the gateway running\?/)
 })
