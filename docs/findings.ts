@@ -11,11 +11,11 @@ export function findingsPage(): string {
   const sections = entries.map(([code, info]) => section(code, info))
   return `# Findings
 
-Made by \`npm run docs\` from \`src/findings/codes.ts\`; do not edit.
+Made by \`npm run docs\` from \`src/findings/catalogue/\`; do not edit.
 
-Every finding has a code, a severity, a place and a cure. An \`error\` keeps a configuration from being served, a
-\`warning\` does not. \`plantgw explain CODE\` prints what stands here. How findings are chosen, silenced and printed is
-told in [Validating](validate.md).
+Every finding has a code, a severity, a place in a file and a hint how to fix it. An \`error\` keeps a configuration from
+being served, a \`warning\` does not. \`plantgw explain CODE\` prints the same text. [Validating](validate.md) explains how
+findings are selected, silenced and printed.
 
 | check | looks at |
 | --- | --- |
@@ -28,12 +28,12 @@ ${rows.join('\n')}
 ${sections.join('\n')}`
 }
 
-function section(code: string, { severity, title, cause, cure, wrong, right }: CodeInfo): string {
+function section(code: string, { severity, title, cause, fix, wrong, right }: CodeInfo): string {
   const parts = [
     `## ${code}`,
     `*${severity}* · check \`${checkOf(code as FindingCode)}\` · ${title}`,
     cause,
-    `**Cure.** ${cure}`,
+    `**Fix.** ${fix}`,
   ]
   if (wrong) parts.push(`Wrong:\n\n${yaml(wrong)}`)
   if (right) parts.push(`Right:\n\n${yaml(right)}`)

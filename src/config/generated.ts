@@ -304,19 +304,19 @@ export interface RedisNotifier {
   topic: string
 }
 
-/** What `plantgw validate` and `plantgw lint-templates` tell, and as what: `plantgw.lint.yaml` in the working folder or beside the first path, or the file of `--lint-config`. */
+/** Which findings `plantgw validate` and `plantgw lint-templates` report, and as what: `plantgw.lint.yaml` in the working folder or beside the first path, or the file of `--lint-config`. */
 export interface LintConfiguration {
   /** Severities by the code of a finding, such as `no-router`, or by a check, such as `templates`; that of a code wins. */
   severity: Record<string, 'off' | 'info' | 'warning' | 'error'>
-  /** How much is too much. */
+  /** Limits of the findings. */
   limits: Partial<LintLimits>
 }
 
-/** How much is too much. */
+/** Limits of the findings. */
 export interface LintLimits {
-  /** Tokens that the `tools/list` of a prefix may cost a model, with 4 characters for each; 0 tells the cost of every prefix. Default `10000`. */
+  /** Tokens that the `tools/list` of a prefix may cost a model, counted as 4 characters each; 0 reports the cost of every prefix. Default `10000`. */
   toolListTokens: number
-  /** Characters that the description of a tool or argument may have. Default `1024`. */
+  /** Longest description of a tool or argument, in characters. Default `1024`. */
   descriptionLength: number
 }
 

@@ -1,7 +1,7 @@
-import { CONNECTIONS } from './catalogue/connections.ts'
+import { CONNECTIONS, PID } from './catalogue/connections.ts'
 import { ENDPOINTS } from './catalogue/endpoints.ts'
 import { FIELDS } from './catalogue/fields.ts'
-import { FILES } from './catalogue/files.ts'
+import { ENV, FILES } from './catalogue/files.ts'
 import { IGNORES } from './catalogue/ignores.ts'
 import { NAMES } from './catalogue/names.ts'
 import { PRACTICE } from './catalogue/practice.ts'
@@ -9,34 +9,71 @@ import { TEMPLATES } from './catalogue/templates.ts'
 import { UPSTREAM } from './catalogue/upstream.ts'
 import type { Severity } from './finding.ts'
 
-/** What a code stands for. `docs/findings.md` is made from it, and so is what `explain` prints. */
+/** What a code stands for. `docs/findings.md` and `plantgw explain` are made from it. */
 export interface CodeInfo {
   severity: Severity
   title: string
   /** Why it is a fault: what would happen if it were served. */
   cause: string
   /** What to do. */
-  cure: string
+  fix: string
   /** YAML that gives the finding. */
   wrong?: string
-  /** The same, mended. */
+  /** The same, fixed. */
   right?: string
 }
+
+/** The checks that `validate` consists of, as `--only` and `--skip` name them, and what each looks at. */
+export const CHECKS = {
+  yaml: 'files that can be read and are YAML',
+  env: 'environment variables that must be set',
+  fields: 'keys, types and values, and how they fit each other',
+  references: 'names, prefixes, and what refers to them',
+  templates: 'syntax of templates, and their variables',
+  practice: 'what works, but experience advises against',
+  pid: 'whether the pid file of `--settings` can be written',
+  connections: 'whether databases and brokers accept this machine; only with `--all`',
+  endpoints: 'whether endpoints can be reached; only with `--endpoints` or `--all`',
+} as const
+
+export type CheckName = keyof typeof CHECKS
 
 /** The closed catalogue of findings, in the order in which a file meets them. */
 export const CODES = {
   ...FILES,
+  ...ENV,
   ...IGNORES,
   ...FIELDS,
   ...NAMES,
   ...TEMPLATES,
   ...UPSTREAM,
+  ...PID,
   ...CONNECTIONS,
   ...ENDPOINTS,
   ...PRACTICE,
 } as const
 
 export type FindingCode = keyof typeof CODES
+
+const SECTIONS: readonly [CheckName, object][] = [
+  ['yaml', { ...FILES, ...IGNORES }],
+  ['env', ENV],
+  ['fields', { ...FIELDS, ...UPSTREAM }],
+  ['references', NAMES],
+  ['templates', TEMPLATES],
+  ['practice', PRACTICE],
+  ['pid', PID],
+  ['connections', CONNECTIONS],
+  ['endpoints', ENDPOINTS],
+]
+const CHECK_OF = new Map(
+  SECTIONS.flatMap(([check, codes]) => Object.keys(codes).map((code) => [code, check] as const)),
+)
+
+/** The check that a code belongs to. */
+export function checkOf(code: FindingCode): CheckName {
+  return CHECK_OF.get(code)!
+}
 
 /** What the catalogue says of a code. */
 export function codeInfo(code: FindingCode): CodeInfo {

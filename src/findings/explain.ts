@@ -1,5 +1,4 @@
-import { checkOf } from './checks.ts'
-import { CODES, codeInfo, type FindingCode } from './codes.ts'
+import { CODES, checkOf, codeInfo, type FindingCode } from './codes.ts'
 import { palette } from './paint.ts'
 
 /**
@@ -8,9 +7,9 @@ import { palette } from './paint.ts'
  */
 export function explain(code: FindingCode, { color }: { color: boolean }): string {
   const { bold, cyan, red, green } = palette(color)
-  const { severity, title, cause, cure, wrong, right } = codeInfo(code)
+  const { severity, title, cause, fix, wrong, right } = codeInfo(code)
   const head = `${bold(code)} (${severity}, of the check ${checkOf(code)})`
-  const parts = [`${head}\n${title}`, cause, `${cyan('Cure:')} ${cure}`]
+  const parts = [`${head}\n${title}`, cause, `${cyan('Fix:')} ${fix}`]
   if (wrong !== undefined) parts.push(`${red('Wrong:')}\n\n${indented(wrong)}`)
   if (right !== undefined) parts.push(`${green('Right:')}\n\n${indented(right)}`)
   return `${parts.join('\n\n')}\n`

@@ -17,7 +17,7 @@ interface Style {
 }
 
 /**
- * Findings for people: each with its place, a frame of the source, the cure and related places, then a summary.
+ * Findings for people: each with its place, a frame of the source, the hint and related places, then a summary.
  * They are printed in the order given. Ends with a line feed; without findings it is `no findings`.
  * @param sources the text of each file, by the path that the findings give; a file without one gets no frames
  */

@@ -1,5 +1,4 @@
-export { CHECKS, type CheckName, checkOf } from './checks.ts'
-export { CODES, type CodeInfo, codeInfo, type FindingCode } from './codes.ts'
+export { CHECKS, type CheckName, CODES, type CodeInfo, checkOf, codeInfo, type FindingCode } from './codes.ts'
 export { explain, listCodes } from './explain.ts'
 export type { Finding, Fix, Position, Range, Severity } from './finding.ts'
 export { type FormatTextOptions, formatJson, formatText } from './format.ts'

@@ -29,12 +29,12 @@ export function formatSarif(findings: readonly Finding[], version: string): stri
 }
 
 function rule(code: Finding['code']) {
-  const { severity, title, cause, cure }: CodeInfo = CODES[code]
+  const { severity, title, cause, fix }: CodeInfo = CODES[code]
   return {
     id: code,
     shortDescription: { text: title },
     fullDescription: { text: cause },
-    help: { text: cure },
+    help: { text: fix },
     defaultConfiguration: { level: LEVELS[severity] },
   }
 }

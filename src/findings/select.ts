@@ -1,5 +1,4 @@
-import { type CheckName, checkOf } from './checks.ts'
-import type { FindingCode } from './codes.ts'
+import { type CheckName, checkOf, type FindingCode } from './codes.ts'
 import type { Finding, Severity } from './finding.ts'
 import { sortFindings } from './list.ts'
 

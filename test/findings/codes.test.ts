@@ -37,11 +37,11 @@ describe('codes, explain, docs and golden files say the same', () => {
   })
   for (const code of codes) {
     test(`explain ${code}`, () => {
-      const { severity, title, cause, cure, wrong, right }: CodeInfo = CODES[code]
+      const { severity, title, cause, fix, wrong, right }: CodeInfo = CODES[code]
       const text = explain(code, { color: false })
-      for (const part of [code, severity, title, cause, cure]) assert.ok(text.includes(part), part)
+      for (const part of [code, severity, title, cause, fix]) assert.ok(text.includes(part), part)
       const section = page.slice(page.indexOf(`\n## ${code}\n`))
-      for (const part of [severity, title, cause, cure, wrong ?? '', right ?? ''])
+      for (const part of [severity, title, cause, fix, wrong ?? '', right ?? ''])
         assert.ok(section.includes(part), part)
       assert.equal(wrong === undefined, !text.includes('Wrong:'))
       assert.ok(listCodes().includes(title))

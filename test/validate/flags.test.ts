@@ -143,7 +143,7 @@ describe('explain', () => {
     const { stdout, code } = await run(t, ['explain', 'prefix-form'])
     assert.match(
       stdout,
-      /^prefix-form \(error, of the check references\)\n[\s\S]*Cure: [\s\S]*Wrong:\n\n {4}routers:\n[\s\S]*Right:/,
+      /^prefix-form \(error, of the check references\)\n[\s\S]*Fix: [\s\S]*Wrong:\n\n {4}routers:\n[\s\S]*Right:/,
     )
     assert.equal(code, 0)
   })

@@ -13,7 +13,7 @@ import { applyIgnores, CHECKS, CODES, type Finding, type FindingCode, select } f
 import { nearest } from '../../text/index.ts'
 import { namedSource } from '../settings.ts'
 
-/** What is told and what is not. */
+/** Which findings are reported. */
 export interface PolicyFlags {
   only?: string[]
   skip?: string[]

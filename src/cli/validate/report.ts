@@ -12,9 +12,37 @@ import {
 import { wantsColor, withoutSecrets } from '../print.ts'
 import { VERSION } from '../version.ts'
 
-export type Format = 'text' | 'json' | 'sarif' | 'github' | 'junit'
+/** What a command that checks has to print. */
+interface Output {
+  findings: readonly Finding[]
+  /** The text of each file that was looked at. */
+  sources: ReadonlyMap<string, string>
+  color: boolean
+  /** Why the command fails although no finding is an error. */
+  failure: string | undefined
+  /** What text says without findings. */
+  sound: string
+}
 
-/** How findings are told, and what makes the command fail. */
+/** How findings are printed; a further format is a row. */
+const FORMATS = {
+  text({ findings, sources, color, failure, sound }: Output) {
+    const last = failure === undefined ? '' : `${failure}\n`
+    return findings.length > 0
+      ? formatText(findings, withoutSecrets(findings, sources), { color }) + last
+      : last || sound
+  },
+  json: ({ findings }: Output) => formatJson(findings),
+  sarif: ({ findings }: Output) => formatSarif(findings, VERSION),
+  github: ({ findings, failure }: Output) =>
+    formatGithub(findings) + (failure === undefined ? '' : `::error title=max-warnings::${failure}\n`),
+  junit: ({ findings, sources, failure }: Output) =>
+    formatJunit(findings, { files: [...sources.keys()], failure }),
+} satisfies Record<string, (output: Output) => string>
+
+export type Format = keyof typeof FORMATS
+
+/** How findings are printed, and what makes the command fail. */
 export interface ReportFlags {
   format: Format
   quiet?: boolean
@@ -24,9 +52,8 @@ export interface ReportFlags {
 
 /** Adds the options of `ReportFlags`. */
 export function withReportOptions(command: Command): Command {
-  const formats: Format[] = ['text', 'json', 'sarif', 'github', 'junit']
   return command
-    .addOption(new Option('--format <format>', 'output format').choices(formats).default('text'))
+    .addOption(new Option('--format <format>', 'output format').choices(Object.keys(FORMATS)).default('text'))
     .option('-q, --quiet', 'print only errors, and nothing when there are none')
     .option('--max-warnings <number>', 'exit with 1 when there are more warnings than this', wholeNumber)
     .option('--color', 'force colored output')
@@ -51,31 +78,13 @@ export function report(
 ): { text: string; code: 0 | 1 } {
   const { format, quiet, maxWarnings, color = wantsColor(process.stdout) } = flags
   const warnings = countFindings(findings).warning
-  const tooMany =
+  const failure =
     maxWarnings !== undefined && warnings > maxWarnings
       ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, and --max-warnings allows ${maxWarnings}`
       : undefined
-  const told = quiet ? findings.filter(({ severity }) => severity === 'error') : findings
-  const code = tooMany === undefined ? exitCode(findings) : 1
-  return { text: body(), code }
-
-  function body(): string {
-    switch (format) {
-      case 'json':
-        return formatJson(told)
-      case 'sarif':
-        return formatSarif(told, VERSION)
-      case 'github':
-        return formatGithub(told) + (tooMany === undefined ? '' : `::error title=max-warnings::${tooMany}\n`)
-      case 'junit':
-        return formatJunit(told, { files: [...sources.keys()], failure: tooMany })
-      default: {
-        const last = tooMany === undefined ? '' : `${tooMany}\n`
-        if (told.length > 0) return formatText(told, withoutSecrets(told, sources), { color }) + last
-        return quiet ? last : `${sound}\n`
-      }
-    }
-  }
+  const shown = quiet ? findings.filter(({ severity }) => severity === 'error') : findings
+  const output = { findings: shown, sources, color, failure, sound: quiet ? '' : `${sound}\n` }
+  return { text: FORMATS[format](output), code: failure === undefined ? exitCode(findings) : 1 }
 }
 
 /** `1 file`, `2 files`. */

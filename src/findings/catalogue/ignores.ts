@@ -6,8 +6,8 @@ export const IGNORES = {
     severity: 'warning',
     title: 'A comment that cannot silence anything',
     cause:
-      'A comment silences the findings of the codes that it names, and says why: `# plantgw-ignore CODE: reason`. This one names no code that there is, or gives no reason.',
-    cure: 'Write the code of the finding, a colon and a reason.',
+      'A comment silences the findings of the codes that it names, and says why: `# plantgw-ignore CODE: reason`. This one names no existing code, or gives no reason.',
+    fix: 'Write the code of the finding, a colon and a reason.',
     wrong: 'name: user # plantgw-ignore no-router',
     right: 'name: user # plantgw-ignore no-router: it is still being written',
   },
@@ -15,8 +15,8 @@ export const IGNORES = {
     severity: 'warning',
     title: 'A comment that silences nothing',
     cause:
-      'Neither on the line of the comment nor, where it stands alone, on the next one there is a finding of this code. It would hide the next mistake that somebody makes there.',
-    cure: 'Remove the comment.',
+      'Neither on the line of the comment nor, where it stands alone, on the next one there is a finding of this code. It would hide the next mistake there.',
+    fix: 'Remove the comment.',
     wrong:
       'name: user\nrouters:\n  # plantgw-ignore no-router: there is one now\n  - {server: user, prefix: /user}\nservers: [{name: user}]',
     right: 'name: user\nrouters:\n  - {server: user, prefix: /user}\nservers: [{name: user}]',

@@ -4,10 +4,10 @@ import type { CodeInfo } from '../codes.ts'
 export const PRACTICE = {
   'file-name': {
     severity: 'info',
-    title: 'A file named unlike its configuration',
+    title: 'A file that is named differently from its configuration',
     cause:
-      'The log, the status page and commands speak of configurations by name; who then looks for the file of `orders` does not expect `billing.yaml`.',
-    cure: 'Rename one of the two.',
+      'The log, the status page and commands name configurations by `name`; someone who looks for the file of `orders` does not expect `billing.yaml`.',
+    fix: 'Rename one of the two.',
     wrong: '# billing.yaml\nname: orders',
     right: '# orders.yaml\nname: orders',
   },
@@ -16,7 +16,7 @@ export const PRACTICE = {
     title: 'A tool that no server allows',
     cause:
       'Every server of the configuration has `allowedTools`, and none names the tool: no client gets it.',
-    cure: 'Name it in `allowedTools`, or remove it.',
+    fix: 'Name it in `allowedTools`, or remove it.',
     wrong:
       'servers:\n  - {name: user, allowedTools: [list]}\ntools:\n  - {name: list, description: Lists users, endpoint: http://localhost/users}\n  - {name: count, description: Counts users, endpoint: http://localhost/count}',
     right:
@@ -24,10 +24,10 @@ export const PRACTICE = {
   },
   'repeated-entry': {
     severity: 'warning',
-    title: 'An entry stands twice in a list',
+    title: 'A repeated entry in a list',
     cause:
-      'In `allowedTools`, `blockedTools` and the lists of `cors` the second one does nothing; another name may have been meant.',
-    cure: 'Remove one of the two, or write what was meant.',
+      'In `allowedTools`, `blockedTools` and the lists of `cors` the second one has no effect; another name may have been meant.',
+    fix: 'Remove one of the two, or write the entry that was meant.',
     wrong:
       'servers:\n  - {name: user, allowedTools: [list, list]}\ntools:\n  - {name: list, description: Lists users, endpoint: http://localhost/users}',
     right:
@@ -37,8 +37,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'The name of a tool is too long for model providers',
     cause:
-      'MCP allows 128 characters, model providers take 64 and refuse the whole request for a longer one. Behind a list of servers the name of the server and `__` count too; clients may put more in front.',
-    cure: 'Shorten the name of the tool or of the server; a text for people belongs into `title`.',
+      'MCP allows 128 characters; model providers allow 64 and refuse the whole request for a longer one. In a list of servers the name of the server and `__` count too; clients may add a prefix.',
+    fix: 'Shorten the name of the tool or of the server; a name for people goes into `title`.',
     wrong:
       'tools:\n  - name: get_all_of_the_orders_of_one_customer_of_the_shop_sorted_by_their_date\n    description: Orders by date\n    endpoint: http://localhost/orders',
     right: 'tools:\n  - {name: get_orders, description: Orders by date, endpoint: http://localhost/orders}',
@@ -47,8 +47,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'The name of an argument that model providers refuse',
     cause:
-      'Arguments are properties of a JSON Schema that clients hand to a model. Providers take names of 1 to 64 of the characters `A-Z a-z 0-9 _ . -` and refuse a request that holds any other, with all its tools.',
-    cure: 'Give the argument a plain name, and write the one that the API wants into the endpoint, a header or the body.',
+      'Arguments are properties of a JSON Schema that clients hand to a model. Providers accept names of 1 to 64 of the characters `A-Z a-z 0-9 _ . -` and refuse a request with any other name, with all its tools.',
+    fix: 'Give the argument a plain name, and write the API’s own name into the endpoint, a header or the body.',
     wrong:
       'tools:\n  - name: find\n    description: Finds users\n    endpoint: http://localhost/users\n    args:\n      - {name: "filter[name]", position: query, description: Part of the name}',
     right:
@@ -58,8 +58,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'A tool or argument without a description',
     cause:
-      'A model chooses tools and fills in arguments by their descriptions. Without one of the tool it guesses by the name; of arguments it is a note.',
-    cure: 'Say in a sentence what the tool does, and what the argument means.',
+      'A model chooses tools and fills in arguments by their descriptions. Without one it guesses from the name. For arguments this is a note.',
+    fix: 'Say in a sentence what the tool does, and what the argument means.',
     wrong: 'tools:\n  - {name: find, endpoint: http://localhost/users}',
     right: 'tools:\n  - {name: find, description: Finds users by name, endpoint: http://localhost/users}',
   },
@@ -67,22 +67,22 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'A description that is too long',
     cause:
-      'Some model providers refuse descriptions of more than 1,024 characters, and every request pays for each of them. `limits.descriptionLength` of `plantgw.lint.yaml` sets another limit.',
-    cure: 'Keep what decides whether and how the tool is called; move the rest into the answer or a prompt.',
+      'Some model providers refuse descriptions of more than 1,024 characters, and every request pays for each character. `limits.descriptionLength` in `plantgw.lint.yaml` sets another limit.',
+    fix: 'Keep what decides whether and how the tool is called; move the rest into the result or a prompt.',
   },
   'tool-list-size': {
     severity: 'warning',
-    title: 'A list of tools that costs a model much',
+    title: 'A list of tools that costs a model many tokens',
     cause:
-      'A client hands all of a prefix’s `tools/list` to its model, mostly with every request. Above `limits.toolListTokens` of `plantgw.lint.yaml` (10,000; a token is taken for 4 characters) that is slow and dear, and models choose worse among many tools.',
-    cure: 'Split the tools over several servers and prefixes by `allowedTools`, and shorten descriptions and schemas.',
+      'A client passes the whole `tools/list` of a prefix to its model, usually with every request. Above `limits.toolListTokens` of `plantgw.lint.yaml` (10,000; counted as 4 characters per token) that is slow and expensive, and models choose worse among many tools.',
+    fix: 'Split the tools over several servers and prefixes with `allowedTools`, and shorten descriptions and schemas.',
   },
   'required-default': {
     severity: 'warning',
     title: 'An argument that is required and has a default',
     cause:
-      'Clients are told that the argument must be given, so a model makes up a value instead of leaving it to the default.',
-    cure: 'Write `required: false`, or remove the default.',
+      'Clients see that the argument must be given, so a model makes up a value instead of leaving it to the default.',
+    fix: 'Write `required: false`, or remove the default.',
     wrong:
       'args:\n  - {name: limit, position: query, type: integer, required: true, default: "20", description: How many}',
     right: 'args:\n  - {name: limit, position: query, type: integer, default: "20", description: How many}',
@@ -91,8 +91,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'An array that does not say what it holds',
     cause:
-      'Model providers refuse a function with an array without `items` (`array schema missing items`), and models can only guess.',
-    cure: 'Say what an item is by `items`.',
+      'Model providers refuse a function that has an array without `items` (`array schema missing items`), and models can only guess.',
+    fix: 'Say in `items` what an item is.',
     wrong: 'args:\n  - {name: tags, position: query, type: array, description: Tags that all must be there}',
     right:
       'args:\n  - {name: tags, position: query, type: array, items: {type: string}, description: Tags that all must be there}',
@@ -101,8 +101,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'A keyword at the top of a schema that model providers refuse',
     cause:
-      'The `inputSchema` of a function must be a plain object for them: `oneOf`, `anyOf`, `allOf`, `not`, `enum` and `$ref` at its top make them refuse the whole request.',
-    cure: 'Move the alternatives into a property, or make a tool of each.',
+      'For model providers the `inputSchema` of a function must be a plain object: `oneOf`, `anyOf`, `allOf`, `not`, `enum` or `$ref` at its top makes them refuse the whole request.',
+    fix: 'Move the alternatives into a property, or make each of them a tool.',
     wrong:
       'inputSchema:\n  type: object\n  properties: {id: {type: string}, name: {type: string}}\n  oneOf: [{required: [id]}, {required: [name]}]',
     right: 'inputSchema:\n  type: object\n  properties: {id: {type: string}, name: {type: string}}',
@@ -111,8 +111,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'Keywords of a schema that contradict each other',
     cause:
-      'A `default` that is none of the values of `enum`, or a value that is not of the `type`: a model is told to send what is refused.',
-    cure: 'Make the two agree, or remove one.',
+      'A `default` that is none of the values of `enum`, or a value that is not of the `type`: it asks a model to send what is then refused.',
+    fix: 'Make the two agree, or remove one.',
     wrong:
       'inputSchema:\n  type: object\n  properties:\n    size: {type: string, enum: [small, large], default: medium}',
     right:
@@ -122,26 +122,25 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'A keyword that JSON Schema 2020-12 does not have',
     cause:
-      'It comes from an older draft or from OpenAPI 3.0, and is passed over without a word: `nullable: true` allows no null, and `dependencies` demands nothing.',
-    cure: 'Write what 2020-12 has for it, as the message says.',
+      'It comes from an older draft or from OpenAPI 3.0, and is silently ignored: `nullable: true` does not allow null, and `dependencies` requires nothing.',
+    fix: 'Write the keyword that 2020-12 has instead, as the hint says.',
     wrong: 'inputSchema:\n  type: object\n  properties:\n    tag: {type: string, nullable: true}',
     right: 'inputSchema:\n  type: object\n  properties:\n    tag: {type: [string, "null"]}',
   },
   'literal-secret': {
     severity: 'warning',
-    title: 'A secret stands in the file',
+    title: 'A secret in the file',
     cause:
-      'Files of configuration are kept under version control, copied and shown; by its form or its key this is a token, a password or a private key. It is shown in no output of `validate`.',
-    cure: 'Replace the secret at its issuer, since it may have been read; then give the new one by `${NAME}`.',
+      'Configuration files are kept under version control, copied and shown; by its form or its key this is a token, a password or a private key. No output of `validate` shows it.',
+    fix: 'Replace the secret at its issuer, since it may have been read; then pass the new one as `${NAME}`.',
     wrong: 'servers:\n  - name: user\n    config: {token: 9f8Ac27b-41Ee-8d03-77Bc-5521c0aAe9d4}',
     right: 'servers:\n  - name: user\n    config: {token: "${USER_TOKEN:}"}',
   },
   'plain-http': {
     severity: 'warning',
-    title: 'http to a host of the internet',
-    cause:
-      'Arguments, answers and credentials go over the network for everybody on the way to read and change.',
-    cure: 'Write `https`.',
+    title: 'http to a host on the internet',
+    cause: 'Everybody on the way can read and change arguments, results and credentials.',
+    fix: 'Write `https`.',
     wrong: 'tools:\n  - {name: find, description: Finds users, endpoint: http://api.shop.com/users}',
     right: 'tools:\n  - {name: find, description: Finds users, endpoint: https://api.shop.com/users}',
   },
@@ -149,8 +148,8 @@ export const PRACTICE = {
     severity: 'info',
     title: 'An address of a private network',
     cause:
-      'The number means another machine in every network. An address like 169.254.169.254 is a warning: there the credentials of a machine in the cloud can be read.',
-    cure: 'Give the address by `${NAME}`, or a name that the network resolves.',
+      'The address is another machine in every network. An address like 169.254.169.254 is a warning: cloud machines give out their credentials there.',
+    fix: 'Pass the address as `${NAME}`, or write a name that the network resolves.',
     wrong: 'tools:\n  - {name: find, description: Finds users, endpoint: http://192.168.1.20/users}',
     right:
       'tools:\n  - {name: find, description: Finds users, endpoint: "${USERS_URL:http://localhost}/users"}',
@@ -159,8 +158,8 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'Any web site may call the tools in production',
     cause:
-      '`allowOrigins: ["*"]` without a login lets every page that somebody opens call the tools from the network of that person. It is told when the settings listen beyond this machine, or `NODE_ENV` is `production`.',
-    cure: 'List the origins of your own pages, or ask for a login by `auth`.',
+      '`allowOrigins: ["*"]` without a login lets every page that somebody opens call the tools from that person’s network. It is reported when the settings listen beyond this machine, or `NODE_ENV` is `production`.',
+    fix: 'List the origins of your own pages, or require a login with `auth`.',
     wrong: 'cors:\n  allowOrigins: ["*"]',
     right: 'cors:\n  allowOrigins: [https://app.example.com]',
   },

@@ -6,8 +6,8 @@ export const UPSTREAM = {
     severity: 'error',
     title: 'A shared MCP server that differs by caller',
     cause:
-      'With `isolation: shared` one process or connection serves everybody, so `env`, `url` and `headers` cannot come from a request.',
-    cure: 'Write `isolation: credential` or `session`, or keep the request out of the templates.',
+      'With `isolation: shared` one process or connection serves everybody, so `env`, `url` and `headers` cannot depend on a request.',
+    fix: 'Write `isolation: credential` or `session`, or keep the request out of the templates.',
     wrong:
       'mcpServers:\n  - {name: a, type: stdio, command: npx, isolation: shared, env: {KEY: "{{.Request.Headers.X-Key}}"}}',
     right:
@@ -17,15 +17,15 @@ export const UPSTREAM = {
     severity: 'warning',
     title: 'An MCP server that did not start',
     cause:
-      'A server with `preinstalled` or `policy: onStart` was started when the configuration was loaded, and did not answer. At a reload it is an error, and the version that is served is served on.',
-    cure: 'Run its command by hand, look at what it wrote to standard error (in the log), and give `startupTimeout` enough time.',
+      'A server with `preinstalled` or `policy: onStart` was started when the configuration was loaded, and did not respond. At a reload this is an error, and the gateway keeps serving the previous version.',
+    fix: 'Run its command by hand, read its standard error (in the log), and increase `startupTimeout`.',
   },
   'command-line': {
     severity: 'warning',
     title: 'A command together with its arguments',
     cause:
       'A child is started without a shell, so `command` is the name or path of a program and nothing else.',
-    cure: 'Write the program in `command`, and each argument as an entry of `args`.',
+    fix: 'Write the program in `command`, and each argument as an entry of `args`.',
     wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx -y some-server}',
     right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [-y, some-server]}',
   },
@@ -33,8 +33,8 @@ export const UPSTREAM = {
     severity: 'warning',
     title: 'A template where none is rendered',
     cause:
-      'Of an MCP server `env`, `url` and `headers` are templates. `command` and `args` are sent as they stand, so that no caller can change what is started.',
-    cure: 'Give the value by `env`, or write `${NAME}` for an environment variable of the gateway.',
+      'In an MCP server only `env`, `url` and `headers` are templates. `command` and `args` are used unchanged, so that no caller can change which program starts.',
+    fix: 'Pass the value in `env`, or write `${NAME}` for an environment variable of the gateway.',
     wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: ["--key={{.Request.Headers.Key}}"]}',
     right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, env: {KEY: "{{.Request.Headers.Key}}"}}',
   },
@@ -42,16 +42,16 @@ export const UPSTREAM = {
     severity: 'warning',
     title: 'A path that only a shell would understand',
     cause: 'A child is started without a shell, so `~` and `$NAME` are not replaced.',
-    cure: 'Write the whole path, or `${NAME}`, which the gateway replaces itself.',
+    fix: 'Write the whole path, or `${NAME}`, which the gateway replaces itself.',
     wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, ~/notes]}',
     right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, "${HOME}/notes"]}',
   },
   'ambiguous-name': {
     severity: 'warning',
-    title: 'Servers of one prefix whose tools cannot be told apart',
+    title: 'Servers of one prefix with ambiguous tool names',
     cause:
-      'Behind a list of servers a tool is known as `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
-    cure: 'Rename one of the two servers.',
+      'In a list of servers a tool is known as `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
+    fix: 'Rename one of the two servers.',
     wrong: 'routers:\n  - {server: [a, a__b], prefix: /all}',
     right: 'routers:\n  - {server: [a, b], prefix: /all}',
   },
