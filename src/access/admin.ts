@@ -7,7 +7,7 @@ export interface Overseer {
   tenant: string | undefined
 }
 
-/** What of a request tells who asks. */
+/** The parts of a request that identify its sender. */
 export interface Asker {
   /** Names in lower case. */
   headers: Readonly<Record<string, string | undefined>>
@@ -15,12 +15,12 @@ export interface Asker {
   remoteAddress: string | undefined
 }
 
-/** Headers that proxies add: who stands behind one is not on this machine, for all that is known (RFC 7239). */
+/** Headers that proxies add: the client behind one may be on another machine (RFC 7239). */
 export const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
 /**
  * Who may use `/_reload`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that
- * tenant's part. Without a credential only who calls from this machine, and through no proxy, may.
+ * tenant's part. Without a credential only requests from this machine that came through no proxy are let in.
  */
 export function createAdminAccess(
   admin: { token: string } | undefined,

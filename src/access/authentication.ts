@@ -1,6 +1,6 @@
 import type { Identity, Refusal, Step, StepRequest } from './steps.ts'
 
-/** Finds out who sent a request, as the route demands it. */
+/** Identifies the caller, on routes that require it. */
 export const authenticationStep: Step = {
   name: 'authentication',
   run(request) {

@@ -5,13 +5,13 @@ import { memory } from './memory.ts'
 import { bump, networkOf } from './quota.ts'
 import { countRefusal, RETRY_AFTER } from './refusals.ts'
 
-/** Headers of a request at the most: who counts fewer than there are reads another request than was sent. */
+/** Headers of a request at most: a reader that drops some of them reads another request than was sent. */
 const MAX_HEADERS = 200
 /** Milliseconds between looks at what is being written. */
 const SWEEP = 1_000
 /** Milliseconds without progress after which a connection ends while memory is short. */
 const SHORT_PATIENCE = 2_000
-/** Connections beyond a limit that are still told so. */
+/** Connections beyond a limit that still get a response. */
 const SURPLUS = 100
 
 export interface Guarded {

@@ -6,7 +6,7 @@ export const SMALL = 64 * 1024
 const SHARE_OF_LARGE = 0.75
 /** What one caller, or one address without callers, may hold of it, so that others are still served. */
 const SHARE_OF_ONE = 0.5
-/** Bytes: `maxBuffered` at the most, unless the settings say otherwise. */
+/** Bytes: `maxBuffered` by default, at most. */
 const MOST = 1024 * 1024 * 1024
 
 /** A quarter of the heap: what waits is held as text, as bytes and sometimes parsed, for a moment all at once. */
@@ -21,9 +21,9 @@ export function defaultMaxBuffered(): number {
 export class Memory {
   /** Bytes held now. */
   used = 0
-  /** Bytes held at the most: `maxBuffered`. */
+  /** Bytes held at most: `maxBuffered`. */
   limit = defaultMaxBuffered()
-  /** Bytes that wait in one queue at the most: `maxQueued`. */
+  /** Bytes in one queue at most: `maxQueued`. */
   queueLimit = 16 * 1024 * 1024
 
   /** Whether only small messages are taken. */
@@ -56,7 +56,7 @@ export class Memory {
   }
 }
 
-/** A part of the memory that is held for one purpose; whoever makes it frees it. */
+/** A part of the memory that is held for one purpose; free it when that is over. */
 export class Hold {
   /** Bytes. */
   size = 0

@@ -50,8 +50,8 @@ export function bump<Key>(counts: Map<Key, number>, key: Key, by: number): numbe
 }
 
 /**
- * Whose share of limits somebody uses: that of a caller at a prefix, as names are the prefix's own; who is not known
- * has that of an address, at all prefixes together.
+ * Whose share of the limits a request uses: that of a caller at its prefix, which names it; without a caller that of the
+ * address, at all prefixes together.
  */
 export function sharerOf(prefix: string, caller: string | undefined, address: string | undefined): string {
   return caller === undefined ? networkOf(address ?? '') : JSON.stringify([prefix, caller])

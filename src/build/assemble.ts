@@ -185,8 +185,8 @@ function ranked(candidates: readonly Candidate[]): Candidate[] {
 }
 
 /**
- * What was found before anything is served, with the clashes of which one side is broken otherwise: whoever fixes that
- * would only then learn of them.
+ * All findings of a first load, with clashes of which one side is also broken otherwise: they would only show once that
+ * is fixed.
  */
 export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
   return sortFindings(unique([...findings, ...made]))

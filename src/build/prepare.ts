@@ -30,13 +30,13 @@ export interface PrepareContext {
   version: string
   /** Templates that the same run has compiled. */
   memo?: Memo
-  /** Hears of every call that is over. */
+  /** Is called after every call. */
   onCall?: (call: CallRecord) => void
   /** Whose credentials open their routers. */
   tenants?: readonly TenantSettings[]
   /** Makes what proxies MCP servers; absent where configurations are only looked at. */
   createProxy?: typeof createProxy
-  /** Proxies that are served now, by key, to be served on. */
+  /** Proxies that are served now, by key, to be kept. */
   proxies: ReadonlyMap<string, Served>
 }
 
@@ -118,7 +118,7 @@ function tokensOf({ tenant }: Configuration, router: Router, { tenants = [] }: P
   return own || shared.length ? [...(own ?? []), ...shared] : undefined
 }
 
-/** Which tool a message calls is known when it was read: a prefix takes what the most generous of its tools takes. */
+/** Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools. */
 function withTools(
   own: Partial<Limits> | undefined,
   { tools }: Configuration,

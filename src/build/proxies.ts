@@ -7,7 +7,7 @@ import type { Served } from './types.ts'
 
 /**
  * The proxy of a router that names MCP servers; undefined when it names none. One that is served with the same
- * definition is served on, with its sessions and processes. Nothing is started here.
+ * definition is kept, with its sessions and processes. Nothing is started here.
  */
 export function proxyOf(
   configuration: Configuration,

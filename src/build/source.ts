@@ -18,7 +18,7 @@ export type ConfigurationSource = (
   options: CheckOptions,
 ) => Promise<ReadConfigurationsResult & { versions?: ReadonlyMap<string, string> }>
 
-/** Files and folders. What a killed `config apply` left half done in a folder is ended first. */
+/** Files and folders. A `config apply` that was killed in a folder is finished first. */
 export function fromPaths(paths: readonly string[]): ConfigurationSource {
   const readerOf = readerKeeper()
   const files = createFileReader()
@@ -36,7 +36,7 @@ export function fromPaths(paths: readonly string[]): ConfigurationSource {
   }
 }
 
-/** The records of a store; while it cannot be read what was served from it is served on. */
+/** The records of a store; while it cannot be read its configurations stay in service. */
 export function fromStore(store: ConfigurationStore): ConfigurationSource {
   const readerOf = readerKeeper()
   return async (env, options) => {

@@ -24,8 +24,8 @@ export interface Forwarded {
 }
 
 /**
- * `gone`: the replica is no more, and with it what it held. `fault`: a sentence; what it holds may be there yet.
- * `lost` when the replica may have acted on the request.
+ * `gone`: the replica has ended, and with it what it held. `fault`: a sentence; what it holds may still exist.
+ * `lost`: the replica may have acted on the request.
  */
 export type ForwardOutcome = Forwarded | { gone: string } | { fault: string; lost: boolean }
 
@@ -43,11 +43,11 @@ export interface ForwarderOptions {
 
 /** Addresses change as replicas come and go; the connections of the longest unused one are closed. */
 const MAX_REPLICAS = 64
-/** A replica that nobody answers for, for so many milliseconds, is taken for gone. */
+/** Milliseconds without a response after which a replica counts as gone. */
 const PATIENCE = 30_000
 /** Milliseconds until an answer begins: replicas have limits of their own for whom they wait for. */
 const LONGEST = 3_600_000
-/** What concerns one connection alone (RFC 9110, 7.6.1), and what is made anew for each. */
+/** Headers of one connection (RFC 9110, 7.6.1), and those that each connection gets again. */
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'expect', 'date', HOP_HEADER, PROOF_HEADER],

@@ -3,7 +3,7 @@ import { keyOf } from './seal.ts'
 
 /** Says that a request comes from a replica, which is why it is not sent on once more. */
 export const HOP_HEADER = 'plantgw-hop'
-/** Says that an answer comes from a replica, and not from who has its address by now. */
+/** Proves that a response comes from a replica, and not from a machine that has its address now. */
 export const PROOF_HEADER = 'plantgw-hop-proof'
 
 /**

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Text that only those who share a secret can make or read (AES-256-GCM); visible ASCII, as ids and URLs allow it. */
+/** Text that only holders of a secret can write or read (AES-256-GCM); visible ASCII, for ids and URLs. */
 export interface Seal {
   /** @param bound what must be the same to open it; it is not part of the token */
   close(text: string, bound: string): string

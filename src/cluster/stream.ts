@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 const MAX_QUEUED = 256 * 1024
 
 /**
- * A body as a stream for a client, at the client's pace; whoever leaves first is told to the other.
+ * A body as a stream for a client, at the client's pace; when either side leaves, the other side is ended.
  * @param lastWords what a client is sent when the body breaks off; undefined: its connection breaks off, too
  */
 export function streamOf(

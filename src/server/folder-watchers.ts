@@ -12,8 +12,8 @@ interface Watched {
 }
 
 /**
- * The system's own notices of changes in folders: one watcher for each, as a recursive one misses folders that come
- * and go. Only hints: they may be lost, and whoever owns this looks by himself from time to time.
+ * File system events of folders: one watcher for each, as a recursive one misses folders that come
+ * and go. Only hints: they may be lost, so the owner also polls.
  */
 export interface FolderWatchers {
   /** Watches these folders and no others. Whether some are watched from now on that were not before. */
@@ -21,7 +21,7 @@ export interface FolderWatchers {
   close(): void
 }
 
-const CURES: Record<string, string> = {
+const REMEDIES: Record<string, string> = {
   ENOSPC:
     'Raise the limit, for example `sysctl fs.inotify.max_user_watches=524288`, as other programs use it too',
   EMFILE: 'Raise the limit, for example `sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`',
@@ -29,7 +29,7 @@ const CURES: Record<string, string> = {
 
 export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers {
   const watched = new Map<string, Watched>()
-  let told = false
+  let warned = false
 
   function open(folder: string, identity: string, names: Watched['names']): void {
     const watcher = watch(folder, { persistent: false })
@@ -53,11 +53,11 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
   }
 
   function refused(folder: string, error: NodeJS.ErrnoException): boolean {
-    const cure = CURES[error.code ?? '']
+    const remedy = REMEDIES[error.code ?? '']
     // A folder that has just gone is no fault, and one that may not be read is a finding of the reload.
-    if (!cure) return false
-    if (!told) log.warn({ folder, err: error, hint: cure }, 'file watching unavailable; polling instead')
-    told = true
+    if (!remedy) return false
+    if (!warned) log.warn({ folder, err: error, hint: remedy }, 'file watching unavailable; polling instead')
+    warned = true
     return true
   }
 
@@ -87,7 +87,7 @@ export function folderWatchers(onEvent: () => void, log: Logger): FolderWatchers
           full = refused(folder, error as NodeJS.ErrnoException)
         }
       }
-      if (!full) told = false
+      if (!full) warned = false
       return fresh
     },
     close() {

@@ -19,7 +19,7 @@ import { statusOf } from './status.ts'
 
 export type GatewayOptions = LiveOptions
 
-/** A running gateway; whoever made it closes it. */
+/** A running gateway. It holds connections and processes: close it. */
 export interface Gateway {
   app: Hono
   hub: Hub

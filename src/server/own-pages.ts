@@ -124,7 +124,7 @@ async function nameOf(c: Context): Promise<{ name: string | undefined } | { refu
 
 /** Whether a name is served, or was, or would be but for its errors. */
 function isKnown(name: string, { refused }: Reload, { configurations, reloads }: Status): boolean {
-  // That it was removed may have been seen before whoever removed it asks.
+  // An earlier reload may have removed it already.
   const removed = reloads.flatMap((past) => past.removed)
   return [...removed, ...refused, ...configurations.map((one) => one.name)].includes(name)
 }

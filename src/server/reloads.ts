@@ -16,7 +16,7 @@ export interface PastReload extends Omit<Reload, 'sources'> {
 /** Asks for a reload; `trigger` says for the log what saw that something changed. It may reject. */
 export type RequestReload = (trigger: string) => Promise<Reload>
 
-/** Detects changes of configurations; whoever makes it closes it. */
+/** Detects changes of configurations. It holds timers and connections: close it. */
 export interface Watch {
   /** Begins. Changes since the watch was made count. */
   start(request: RequestReload): void

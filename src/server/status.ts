@@ -8,7 +8,7 @@ import type { PastReload } from './reloads.ts'
 /** What is live, as `GET /_status` answers it. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {
   version: string
-  /** Of the process; only for who may see everything. */
+  /** Of the process; only for an overseer of all tenants. */
   pid?: number
   startedAt: string
   generation: number
@@ -18,7 +18,7 @@ export interface Status {
   prefixes: PrefixStatus[]
   /** Of clients. */
   sessions: number
-  /** Open streams of all clients; only for who may see everything. */
+  /** Open streams of all clients; only for an overseer of all tenants. */
   streams?: number
   /** The newest first. */
   reloads: ReloadStatus[]

@@ -7,15 +7,15 @@ import { folderWatchers } from './folder-watchers.ts'
 import type { RequestReload, Watch } from './reloads.ts'
 import { isSame, type Scan, scan } from './scan.ts'
 
-/** Milliseconds from a notice to the first look: many come at once. */
+/** Milliseconds from an event to the first look: many come at once. */
 const GATHER = 20
 /** Milliseconds in which files must not have changed, so that nobody is in the middle of writing them. */
 const QUIET = 100
-/** The same where a file is gone or has errors: some editors remove it and make it anew, or write it in pieces. */
+/** The same where a file is missing or has errors: some editors remove and create it, or write it in pieces. */
 const DOUBTFUL_QUIET = 1_000
 /** Milliseconds after which a change is applied although there is no quiet. */
 const PATIENCE = 5_000
-/** Milliseconds between looks where there is no notice: some are lost, and network file systems give none. */
+/** Milliseconds between looks without an event: some are lost, and network file systems send none. */
 const LOOK_INTERVAL = 2_000
 /** The looks take no more of the time than one part in so many. */
 const LOOK_SHARE = 50
@@ -28,9 +28,9 @@ export interface WatchFilesOptions {
 }
 
 /**
- * Sees changes of files and folders: files written, replaced, added and removed, folders below, links that lead
- * elsewhere. What counts is what is on disk compared with what was there before; notices of the system only say
- * when to look. Changes count from when this resolves.
+ * Detects changes of files and folders: files written, replaced, added and removed, sub-folders, links with another
+ * target. It compares what is on disk with what was there before; events of the file system only say when to look.
+ * Changes count from when this resolves.
  * @param paths as `serve` takes them
  */
 export async function watchFiles(paths: readonly string[], { env, log }: WatchFilesOptions): Promise<Watch> {
