@@ -11,10 +11,10 @@ export type ReadDocument =
   | { document: JsonObject; version: Version; findings?: undefined; fault?: undefined }
   /** Not JSON or YAML: where. */
   | { document?: undefined; findings: Finding[]; fault?: undefined }
-  /** It is no OpenAPI document: why. */
+  /** Why it is not an OpenAPI document. */
   | { document?: undefined; fault: string; findings?: undefined }
 
-/** At most so many faults are told: those after the first are often its echo. */
+/** At most so many faults are reported: those after the first often follow from it. */
 const MAX_FAULTS = 5
 /** The YAML parser takes time by the square of their number. */
 const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/

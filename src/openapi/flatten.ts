@@ -72,13 +72,13 @@ function takeLone(schema: JsonObject): Json | undefined {
     const given = listOf(schema[key])
     if (given.length === 0) continue
     const others = given.filter((one) => !(isMap(one) && one.type === 'null'))
-    // Those that only say what is required besides tell of no value.
-    const telling = others.some(
+    // Alternatives that only add required names describe no value.
+    const describing = others.some(
       (one) => !isMap(one) || Object.keys(one).some((name) => !RESTRICTING.has(name)),
     )
-    if (telling && others.length > 1) continue
+    if (describing && others.length > 1) continue
     delete schema[key]
-    if (!telling) continue
+    if (!describing) continue
     if (given.length > others.length) schema.nullable = true
     return others[0]
   }

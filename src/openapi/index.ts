@@ -57,7 +57,7 @@ export interface Imported {
 
 export type ImportResult =
   | ({ fault?: undefined; findings?: undefined } & Imported)
-  /** It is no OpenAPI document. */
+  /** Why it is not an OpenAPI document. */
   | { fault: string; findings?: undefined }
   /** It is neither JSON nor YAML. */
   | { fault?: undefined; findings: Finding[] }
@@ -126,7 +126,7 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   return { members, counts }
 }
 
-/** Those that cannot be had are told by the operations that want them. */
+/** Schemes that cannot be read are reported by the operations that need them. */
 function schemesOf(document: JsonObject, version: Version, refs: Refs): JsonObject {
   if (version === '2.0') return oldSchemes(document)
   try {

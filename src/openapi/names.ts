@@ -21,7 +21,7 @@ export function namer(longest = MAX_NAME): Namer {
   }
 }
 
-/** A long name keeps its beginning, and gets a few letters that tell it from others with the same one. */
+/** A long name keeps its beginning, and gets a few letters that distinguish it from others with the same one. */
 function shorten(text: string, longest: number): string {
   if (text.length <= longest) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 6)

@@ -37,7 +37,7 @@ export interface Unread {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
 
-/** Every operation in the order of the document; what cannot be read of them is told instead. */
+/** Every operation in the order of the document, or the reason why it cannot be read. */
 export function* operationsOf(
   document: JsonObject,
   version: Version,

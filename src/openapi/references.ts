@@ -70,7 +70,7 @@ function decode(segment: string): string {
   }
 }
 
-/** What the files that a description refers to hold, by their URLs; for those that are not to be had, why. */
+/** The files that a description refers to, by URL: their values, or why they cannot be read. */
 export interface Others {
   /** URL of the description itself. */
   base: string
@@ -81,10 +81,10 @@ export interface Others {
 const MAX_FILES = 2_000
 
 /**
- * Reads the files that a description refers to, and those that they refer to. What cannot be read is told where it is
+ * Reads the files that a description refers to, and those that they refer to. What cannot be read is reported where it is
  * needed. References in those files become absolute.
  * @param base URL of the description
- * @param load gives the text of a URL; its error's message is told as the reason
+ * @param load gives the text of a URL; its error's message is reported as the reason
  */
 export async function readOthers(
   { file, text }: { file: string; text: string },

@@ -22,7 +22,7 @@ export interface SchemaContext {
   note(reason: string): void
 }
 
-/** Any JSON value, said so that nobody takes it for an oversight. */
+/** Any JSON value, written out so that nobody takes it for an oversight. */
 export const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 export const MAX_SCHEMAS = 4000
 const MAX_ALTERNATIVES = 12
@@ -50,7 +50,7 @@ export function toSchema(
     return describe({}, given, context, depth)
   }
   const { schema, sources } = parts
-  // What comes around again, or is too deep, is told by its type only.
+  // A schema that recurs, or is too deep, is reduced to its type.
   const again = sources.some((source) => path.includes(source))
   const inner = again ? [] : [...path, ...sources]
   const deep = again || depth >= context.bounds.depth
@@ -225,7 +225,7 @@ function isOf(value: Json, type: string): boolean {
 
 /**
  * Lengths, ranges, formats and patterns, each only with a type that it is about.
- * @param note is told why a pattern is left out
+ * @param note gets the reason why a pattern is omitted
  */
 export function constraints(
   schema: JsonObject,

@@ -20,7 +20,7 @@ const FORBIDDEN =
   /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** The first of the alternatives that can be sent; one without credentials only where there is no other. */
+/** The first alternative that can be sent; one without credentials only if there is no other. */
 export function credentialsOf(
   security: Json | undefined,
   schemes: JsonObject,

@@ -5,7 +5,7 @@ import { isMap, listOf, mapOf, textOf, Unfit } from './values.ts'
 
 /** Where calls go: a value of `.Config`, in which the environment can change what the document leaves open. */
 export interface Base {
-  /** A template that reads `env` at the most. */
+  /** A template that reads at most `env`. */
   template: string
   /** What it is when nothing is set. */
   url: string
@@ -27,7 +27,7 @@ export function baseOf(servers: Json | undefined, context: ServerContext): Base 
   const made = listOf(servers).map((one) => attempt(mapOf(one), context))
   const usable = made.filter((one) => typeof one !== 'string')
   const first = usable[0]
-  // What can be had without anybody listening.
+  // Prefers what cannot be overheard.
   const secure = usable.find(({ url }) => first && url === first.url.replace(/^http:/, 'https:'))
   if (secure ?? first) return (secure ?? first)!
   const reason = made.find((one) => typeof one === 'string')

@@ -56,7 +56,7 @@ export function makeTool(
       if (!smallest || made.size < smallest.size) smallest = made
       if (made.size <= MAX_SIZE) return made
     } catch (error) {
-      // Only that can be mended by looking less deep.
+      // Only this can be fixed by a shallower schema.
       if (!(error instanceof TooLarge)) throw error
     }
   }
@@ -91,9 +91,9 @@ function attempt(
   return { tool, leftOut, size: JSON.stringify(toolDefinition(asTool(tool))).length + 1 }
 }
 
-/** The path with the arguments in it; a parameter that nobody describes is a text. @throws Unfit */
+/** The path with its arguments; a parameter that is not described is a string. @throws Unfit */
 function pathOf(draft: Draft, given: string): string {
-  // Some tell operations of one path apart by a fragment, which is never sent.
+  // Some documents distinguish operations of one path by a fragment, which is never sent.
   const path = given.replace(/#.*$/s, '')
   if (/\p{Cs}/u.test(path)) throw new Unfit('its path is not valid Unicode')
   if (!path.startsWith('/')) throw new Unfit('its path does not start with /')
@@ -231,7 +231,7 @@ const NESTED = new Set(
 /** The argument in the words of `args`, where they say all that its schema does. */
 export function plainArg({ name, position, required, schema }: DraftArg): JsonObject | undefined {
   const { default: preset, ...rest } = schema
-  // A default of `args` is sent; the API's own is only told.
+  // A default of `args` is sent; the API applies its own, which is only shown.
   if (preset !== undefined && !required) return undefined
   if (position === undefined || !TYPES.has(String(rest.type))) return undefined
   if (!Object.keys(rest).every((key) => OWN.has(key))) return undefined

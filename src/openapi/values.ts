@@ -23,5 +23,5 @@ export function member(map: JsonObject, name: string): Json | undefined {
 /** Schemas that are followed too far: to be tried again less deep; never thrown out of the room. */
 export class TooLarge extends Error {}
 
-/** Why something cannot be had; never thrown out of the room. */
+/** Why a part of a document cannot be used; never leaves the room. */
 export class Unfit extends Error {}

@@ -77,7 +77,7 @@ function isShort(node: Node): boolean {
   return flat && length <= LINE
 }
 
-/** Examples of credentials in descriptions are none of anybody's, but nothing can tell. */
+/** Credentials in descriptions are examples, but no check can know. */
 function withoutSecrets(text: string): string {
   let made = text
   for (const { range } of secretsIn({ file: '', text }))

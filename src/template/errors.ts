@@ -39,7 +39,7 @@ export interface ErrorSink {
   ): void
 }
 
-/** More than this many errors of one template help nobody. */
+/** Errors reported for one template. */
 const MAX_ERRORS = 100
 
 export function errorSink(locate: Locate): ErrorSink {

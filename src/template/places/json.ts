@@ -90,7 +90,7 @@ function keySink({ form }: Flow): Sink {
   }
 }
 
-/** `{{$comma}}`, which is empty at first and a comma from then on, is no value; behind a colon only a value stands. */
+/** `{{$comma}}`, which is empty at first and a comma from then on, is not a value; only a value can follow a colon. */
 function valueSinkAt(source: string, span: Span, flow: Flow): Sink {
   if (isKey(source, span)) return keySink(flow)
   if (flow.separator && !/:[ \t\r\n]*$/.test(source.slice(Math.max(0, span.start - 64), span.start)))

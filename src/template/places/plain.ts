@@ -111,7 +111,7 @@ export function finishHeader(state: State, frame: string | undefined): string | 
   return state.out
 }
 
-/** A header or URL written as a YAML block ends in a line break, which is no part of it. */
+/** A header or URL written as a YAML block ends in a line break, which is not part of it. */
 export function trimEnds(root: Node[]): Node[] {
   const list = root.slice()
   const first = list[0]

@@ -157,7 +157,7 @@ function checkOrigin(state: State): void {
   state.originChecked = true
 }
 
-/** No server takes a longer one, and judging it takes 35 ms at the most. */
+/** No server takes a longer one, and judging it takes at most 35 ms. */
 const LONGEST_PATH = 1024 * 1024
 
 /**

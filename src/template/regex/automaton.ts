@@ -78,7 +78,7 @@ const MATCHED: State = { open: [], before: START, next: [], reached: [] }
 /** Runs a program as a deterministic automaton, whose states are made when a text first reaches them. */
 class Automaton implements Pattern {
   private readonly classes: Classes
-  /** Words are told from other characters. */
+  /** Word characters are distinguished from others. */
   private readonly words: boolean
   /** No later place can be the start of the text. */
   private readonly anchored: boolean
