@@ -7,7 +7,7 @@ import type { Definition, Resolved } from './definition.ts'
 import { RpcClient, type RpcEvents } from './rpc/client.ts'
 import { createToolFilter, type ToolFilter } from './tools.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
-import { createHttp, type Http } from './transport/http.ts'
+import { Http } from './transport/http.ts'
 import { openSseChannel } from './transport/sse.ts'
 import { openStdio } from './transport/stdio.ts'
 import { openStreamable } from './transport/streamable.ts'
@@ -51,7 +51,7 @@ export class Upstream {
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
     // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
     const masked = secrets.length > 0 && server.type === 'streamable-http'
-    this.http = createHttp({
+    this.http = new Http({
       ...this.limits,
       ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
     })

@@ -322,7 +322,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const { status } = answer
     if (found === undefined) return refused(`The server ${name} answered ${status} to initialize`)
     const { result } = parsed(found) as JsonObject
-    if (status !== 200 || !isObject(result)) return { ok: false, text: found, status: status }
+    if (status !== 200 || !isObject(result)) return { ok: false, text: found, status }
     this.id = idOf(answer)
     const { protocolVersion } = result
     if (isSessionRevision(protocolVersion)) this.revision = this.session.revision = protocolVersion

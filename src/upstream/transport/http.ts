@@ -1,21 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
 import { type CancelSignal, Fault, type FaultKind } from '../../mcp/index.ts'
-import {
-  type AnswerFilter,
-  HttpClient,
-  type NetFault,
-  type NetFaultKind,
-  type StreamedAnswer,
-} from '../../net/index.ts'
+import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../../net/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
 
 export interface HttpOptions {
+  /** Milliseconds. */
   connectTimeout: number
   /** Milliseconds until an answer begins. */
   timeout: number
-  /** Makes a mask that takes the server's secrets out of an answer. */
+  /** Makes what takes the server's secrets out of an answer. */
   mask?: () => StreamMask
   /** The same for the values of headers. */
   maskText?: Mask
@@ -32,59 +27,75 @@ export interface HttpRequest {
 
 export type HttpAnswer = StreamedAnswer
 
-/** Connections to the upstreams of one proxy. */
-export interface Http {
-  send(resolved: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault>
-  close(): Promise<void>
-}
-
-/** Origins may come from templates, so their number is bounded. */
+/** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
 const MAX_ORIGINS = 64
 /** Milliseconds that servers have to answer the end of their sessions. */
 const FAREWELL = 1_000
 
-export function createHttp({ connectTimeout, timeout, mask, maskText }: HttpOptions): Http {
-  const client = new HttpClient({
-    connectTimeout,
-    headersTimeout: timeout,
-    // Streams stay open for as long as sessions do.
-    maxSockets: null,
-    maxOrigins: MAX_ORIGINS,
-    hold: () => memory.hold(),
-  })
+/** Connections to the addresses of one server. */
+export class Http {
+  readonly #client: HttpClient
+  readonly #options: HttpOptions
   /** Sessions that are being ended. */
-  const leaving = new Set<Promise<unknown>>()
-  const filter = (): AnswerFilter | undefined => {
-    if (!mask) return undefined
-    const { push, end } = mask()
-    return { headers: (headers) => (maskText ? maskedHeaders(headers, maskText) : headers), push, end }
-  }
-  const failed = (fault: NetFault) => faultOf(fault, timeout)
+  readonly #leaving = new Set<Promise<unknown>>()
 
-  return {
-    send({ origin, path, headers: own }, { method, headers, body, signal, hold }) {
-      const request = {
-        method,
-        origin,
-        path,
-        headers: { ...headers, ...own },
-        ...(body !== undefined && { body }),
-      }
-      const sent = client.open(request, { signal, hold, filter: filter() }, failed)
-      if (method === 'DELETE') {
-        leaving.add(sent)
-        const left = () => leaving.delete(sent)
-        sent.then(left, left)
-      }
-      return sent
-    },
-    async close() {
-      // Servers hear of the end of their sessions, unless they take long.
-      const late = new Promise((resolve) => setTimeout(resolve, FAREWELL).unref())
-      if (leaving.size) await Promise.race([Promise.all(leaving), late])
-      await client.close()
-    },
+  constructor(options: HttpOptions) {
+    const { connectTimeout, timeout } = options
+    this.#options = options
+    // Streams stay open for as long as sessions do, so that their number has no limit here.
+    this.#client = new HttpClient({
+      connectTimeout,
+      headersTimeout: timeout,
+      maxSockets: null,
+      maxOrigins: MAX_ORIGINS,
+      hold: () => memory.hold(),
+    })
   }
+
+  /** Sends one request: the way of every message to a server over HTTP. */
+  send({ origin, path, headers: own }: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
+    const { method, headers, body, signal, hold } = request
+    const { mask, maskText } = this.#options
+    const filter =
+      mask && maskText
+        ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
+        : undefined
+    const sent = this.#client.open(
+      { origin, path, method, headers: { ...headers, ...own }, ...(body !== undefined && { body }) },
+      { signal, hold, filter },
+      faultOf,
+    )
+    if (method === 'DELETE') {
+      this.#leaving.add(sent)
+      const left = () => this.#leaving.delete(sent)
+      sent.then(left, left)
+    }
+    return sent
+  }
+
+  async close(): Promise<void> {
+    // Servers hear of the end of their sessions, unless they take long.
+    const late = new Promise((resolve) => setTimeout(resolve, FAREWELL).unref())
+    if (this.#leaving.size) await Promise.race([Promise.all(this.#leaving), late])
+    await this.#client.close()
+  }
+}
+
+const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
+  timeout: 'timeout',
+  cancelled: 'cancelled',
+  'no-room': 'busy',
+  closed: 'lost',
+  ended: 'lost',
+  protocol: 'invalid',
+  headers: 'invalid',
+  'too-large': 'invalid',
+  encoding: 'invalid',
+  request: 'refused',
+}
+
+function faultOf({ kind, message }: NetFault): Fault {
+  return new Fault(KINDS[kind] ?? 'unreachable', message)
 }
 
 /** Reads a body of at most `limit` bytes; undefined when it is larger, or there is no room for it. @throws when it ends early */
@@ -141,29 +152,4 @@ export function mediaType({ headers }: HttpAnswer): string {
     .split(';', 1)[0]!
     .trim()
     .toLowerCase()
-}
-
-const KINDS: Readonly<Record<NetFaultKind, FaultKind>> = {
-  name: 'unreachable',
-  refused: 'unreachable',
-  unreachable: 'unreachable',
-  proxy: 'unreachable',
-  tls: 'unreachable',
-  'connect-timeout': 'unreachable',
-  timeout: 'timeout',
-  cancelled: 'cancelled',
-  closed: 'lost',
-  ended: 'lost',
-  protocol: 'invalid',
-  headers: 'invalid',
-  encoding: 'invalid',
-  'too-large': 'invalid',
-  'no-room': 'busy',
-  request: 'refused',
-  other: 'unreachable',
-}
-
-function faultOf({ kind, host, message }: NetFault, timeout: number): Fault {
-  const text = kind === 'timeout' ? `No response from ${host} within ${timeout / 1000} s` : message
-  return new Fault(KINDS[kind], text)
 }
