@@ -8,9 +8,9 @@ import { RpcClient, type RpcEvents } from './rpc/client.ts'
 import { createToolFilter, type ToolFilter } from './tools.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
 import { Http } from './transport/http.ts'
-import { openSseChannel } from './transport/sse.ts'
-import { openStdio } from './transport/stdio.ts'
-import { openStreamable } from './transport/streamable.ts'
+import { SseChannel } from './transport/sse.ts'
+import { StdioChannel } from './transport/stdio.ts'
+import { StreamableChannel } from './transport/streamable.ts'
 
 export interface UpstreamContext {
   /** The gateway's environment. */
@@ -131,27 +131,18 @@ export class Upstream {
 
   #open(resolved: Resolved): RpcClient {
     let channel: Channel | undefined
-    const forget = () => this.#live.delete(client)
-    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, (events) => {
-      const inner = this.#transport(resolved, {
-        ...events,
-        closed(fault) {
-          forget()
-          events.closed(fault)
-        },
-      })
-      channel = inner
-      const close = () => {
-        forget()
-        inner.close()
-      }
-      return { ...inner, close }
-    })
+    const open = (events: ChannelEvents) => {
+      channel = this.#transport(resolved, events)
+      return channel
+    }
+    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, open, () =>
+      this.#live.delete(client),
+    )
     this.#live.set(client, channel?.pid)
     const ended = channel?.ended
       .catch((error) => client.fail(error))
       .finally(() => {
-        forget()
+        this.#live.delete(client)
         if (ended) this.#ending.delete(ended)
       })
     if (ended) this.#ending.add(ended)
@@ -161,9 +152,9 @@ export class Upstream {
   #transport(resolved: Resolved, events: ChannelEvents): Channel {
     const { definition, http } = this
     const { type } = definition.server
-    if (type === 'stdio') return openStdio(definition, resolved, events, this.#options)
+    if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
     const options = { http, ...this.#options }
-    if (type === 'sse') return openSseChannel(definition, resolved, events, options)
-    return openStreamable(definition, resolved, events, options)
+    if (type === 'sse') return new SseChannel(definition, resolved, events, options)
+    return new StreamableChannel(definition, resolved, events, options)
   }
 }

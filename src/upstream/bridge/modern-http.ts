@@ -1,13 +1,10 @@
-import { StringDecoder } from 'node:string_decoder'
-import { memory } from '../../access/memory.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, type ParamHeader, type RequestHeaders, STATELESS_REVISIONS } from '../../mcp/index.ts'
-import { eventParser } from '../../net/index.ts'
 import { refusedCaller } from '../backend/forward.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { TOO_LARGE } from '../transport/channel.ts'
-import { mediaType, piecesOf, readText } from '../transport/http.ts'
+import { readAnswer } from '../transport/http.ts'
 import { readTexts } from '../transport/messages.ts'
 import { unanswered } from '../transport/streamable.ts'
 import type { Upstream } from '../upstream.ts'
@@ -36,11 +33,10 @@ export async function requestHttp(
   if (answer instanceof Fault) return answer
   let response: JsonObject | undefined
   let rejected: Fault | undefined
-  const unfinished = memory.hold()
   const take = (data: string) => {
     for (const taken of readTexts(data)) {
       if ('fault' in taken) {
-        // What answers nothing is lost alone.
+        // A rejected message that answers nothing is lost alone.
         if (taken.answers.length) rejected ??= taken.fault
         continue
       }
@@ -48,31 +44,11 @@ export async function requestHttp(
       if (each.kind === 'response' && (each.id === message.id || each.id === null)) response ??= each.raw
       else if (each.kind === 'notification') onMessage(each.raw)
     }
+    return response !== undefined || rejected !== undefined
   }
-  try {
-    if (mediaType(answer) === 'text/event-stream') {
-      const parser = eventParser(
-        limits.maxResponseSize,
-        ({ data }) => take(data),
-        () => {
-          rejected ??= TOO_LARGE
-        },
-        unfinished,
-      )
-      const decoder = new StringDecoder('utf8')
-      for await (const chunk of piecesOf(answer)) {
-        parser(decoder.write(chunk))
-        if (response || rejected) break
-      }
-    } else {
-      const text = await readText(answer, limits.maxResponseSize)
-      if (text === undefined) rejected = TOO_LARGE
-      else take(text)
-    }
-  } catch {
-    // What is missing tells that the answer ended early.
-  }
-  unfinished.free()
+  await readAnswer(answer, limits.maxResponseSize, take, () => {
+    rejected ??= TOO_LARGE
+  })
   if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
   if (response) return { ...response, id: message.id }
   if (rejected) return rejected

@@ -81,8 +81,16 @@ export class RpcClient {
   readonly #channel: Channel
   #ended: Fault | undefined
 
-  /** @param timeout milliseconds of silence after which a request times out */
-  constructor(server: string, timeout: number, open: (events: ChannelEvents) => Channel) {
+  /**
+   * @param timeout milliseconds of silence after which a request times out
+   * @param onEnd runs once, when the connection was closed or lost
+   */
+  constructor(
+    server: string,
+    timeout: number,
+    open: (events: ChannelEvents) => Channel,
+    private readonly onEnd: () => void,
+  ) {
     this.#server = server
     this.#timeout = timeout
     this.#channel = open({
@@ -239,6 +247,7 @@ export class RpcClient {
   #end(fault: Fault): void {
     if (this.#ended) return
     this.#ended = fault
+    this.onEnd()
     for (const { id } of this.#pending.values()) this.#settle(id, fault)
   }
 

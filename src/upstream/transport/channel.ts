@@ -1,3 +1,4 @@
+import { memory } from '../../access/memory.ts'
 import { Fault, type Message, type RequestId } from '../../mcp/index.ts'
 
 /**
@@ -38,3 +39,28 @@ export const FAILED = 'Internal error'
 
 /** Why a message is rejected that is larger than `maxResponseSize`. */
 export const TOO_LARGE = new Fault('invalid', 'The answer of the server is larger than maxResponseSize')
+
+/** Messages on their way to a server, which takes them one after the other: bounded in bytes. */
+export class Outgoing {
+  readonly #hold = memory.queue()
+  #closed = false
+
+  /** @param server for the fault */
+  constructor(private readonly server: string) {}
+
+  /** Takes a message, which counts until `sent`; a fault when there is no room for it. */
+  add(text: string): Fault | undefined {
+    if (!this.#closed && this.#hold.add(text.length)) return undefined
+    return new Fault('busy', `The server ${this.server} does not read what is sent to it; try again later`)
+  }
+
+  sent(text: string): void {
+    if (!this.#closed) this.#hold.free(text.length)
+  }
+
+  /** Nothing is sent any more. */
+  close(): void {
+    this.#closed = true
+    this.#hold.free()
+  }
+}

@@ -1,7 +1,15 @@
+import { StringDecoder } from 'node:string_decoder'
 import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
 import { type CancelSignal, Fault, type FaultKind } from '../../mcp/index.ts'
-import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../../net/index.ts'
+import {
+  eventParser,
+  HttpClient,
+  type NetFault,
+  type NetFaultKind,
+  type ServerEvent,
+  type StreamedAnswer,
+} from '../../net/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
 
@@ -126,7 +134,7 @@ export function discard({ whole, body }: HttpAnswer): void {
 const SLICE = 10
 
 /** The pieces of a body. @throws when it ends early */
-export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
+async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
   if (whole) {
     yield whole
     return
@@ -152,4 +160,40 @@ export function mediaType({ headers }: HttpAnswer): string {
     .split(';', 1)[0]!
     .trim()
     .toLowerCase()
+}
+
+/**
+ * Reads an answer of JSON, or of events, text by text; an answer that ends early just ends.
+ * @param limit bytes of one text
+ * @param take may return true to stop
+ */
+export async function readAnswer(
+  answer: HttpAnswer,
+  limit: number,
+  take: (data: string, event: string) => unknown,
+  tooLarge: () => void,
+): Promise<void> {
+  const unfinished = memory.hold()
+  let stopped = false
+  try {
+    if (mediaType(answer) === 'text/event-stream') {
+      const onEvent = ({ data, event }: ServerEvent) => {
+        if (take(data, event) === true) stopped = true
+      }
+      const parse = eventParser(limit, onEvent, tooLarge, unfinished)
+      const decoder = new StringDecoder('utf8')
+      for await (const chunk of piecesOf(answer)) {
+        parse(decoder.write(chunk))
+        if (stopped) break
+      }
+    } else {
+      const text = await readText(answer, limit)
+      if (text === undefined) tooLarge()
+      else take(text, 'message')
+    }
+  } catch {
+    // Whatever is still awaited reveals that the answer ended early.
+  } finally {
+    unfinished.free()
+  }
 }
