@@ -23,7 +23,7 @@ interface Fault {
   check?(answer: Answer): void
 }
 
-const SILENCE = /said nothing|No response from the server|did not respond in time/
+const SILENCE = /said nothing|No response from/
 
 const FAULTS: Fault[] = [
   { tool: 'die', kinds: STDIO, error: /SIGKILL/ },

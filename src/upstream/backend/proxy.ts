@@ -13,7 +13,7 @@ import {
   type SessionRevision,
 } from '../../mcp/index.ts'
 import { AggregateSession } from '../aggregate/session.ts'
-import { severalStateless } from '../aggregate/stateless.ts'
+import { AggregateStateless } from '../aggregate/stateless.ts'
 import { resumed, withStates } from '../bridge/states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { UpstreamServer } from '../pool/server.ts'
@@ -233,7 +233,7 @@ class ProxyBackend implements McpProxy {
         return { name, filter, resolved: resolved[i] as Resolved, server }
       }),
     )
-    return severalStateless(branches, this.info, this.onClash)
+    return new AggregateStateless(branches, this.info, this.onClash)
   }
 
   private async statelessRequest(

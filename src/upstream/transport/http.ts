@@ -63,7 +63,7 @@ export class Http {
   /** Sends one request: the way of every message to a server over HTTP. */
   send({ origin, path, headers: own }: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
     const { method, headers, body, signal, hold } = request
-    const { mask, maskText } = this.#options
+    const { mask, maskText, timeout } = this.#options
     const filter =
       mask && maskText
         ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
@@ -71,7 +71,7 @@ export class Http {
     const sent = this.#client.open(
       { origin, path, method, headers: { ...headers, ...own }, ...(body !== undefined && { body }) },
       { signal, hold, filter },
-      faultOf,
+      (fault) => faultOf(fault, timeout),
     )
     if (method === 'DELETE') {
       this.#leaving.add(sent)
@@ -102,8 +102,9 @@ const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
   request: 'refused',
 }
 
-function faultOf({ kind, message }: NetFault): Fault {
-  return new Fault(KINDS[kind] ?? 'unreachable', message)
+function faultOf({ kind, host, message }: NetFault, timeout: number): Fault {
+  const text = kind === 'timeout' ? `No response from ${host} within ${timeout / 1000} s` : message
+  return new Fault(KINDS[kind] ?? 'unreachable', text)
 }
 
 /** Reads a body of at most `limit` bytes; undefined when it is larger, or there is no room for it. @throws when it ends early */
