@@ -6,7 +6,7 @@ import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/checks/index.ts'
 import { Waiting } from '../../src/mcp/session.ts'
 import { createLasting } from '../../src/upstream/backend/session-state.ts'
-import { makeRoom, type Occupant } from '../../src/upstream/pool/evict.ts'
+import { makeRoom, type Occupant } from '../../src/upstream/pool/pool.ts'
 
 test('the last quarter of the memory is for small messages', () => {
   const own = new Memory()

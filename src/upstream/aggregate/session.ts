@@ -19,7 +19,7 @@ import {
   type Response,
   type Started,
 } from '../rpc/link.ts'
-import type { ToolFilter } from '../tools.ts'
+import type { ToolFilter } from '../tool-filter.ts'
 import { FAILED } from '../transport/channel.ts'
 import { Aggregate, type AggregatedServer, mergeCapabilities, mergeInstructions } from './several.ts'
 

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, parse, stringify } from '../../json/index.t
 import { Fault, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
 import { omit } from '../../mcp/meta.ts'
 import type { Request } from '../rpc/link.ts'
-import type { ToolFilter } from '../tools.ts'
+import type { ToolFilter } from '../tool-filter.ts'
 
 /** One of several servers behind one prefix, whatever carries its messages. */
 export interface AggregatedServer {

@@ -11,7 +11,7 @@ import {
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { ACKNOWLEDGED } from '../bridge/listen.ts'
 import type { Resolved } from '../definition.ts'
-import type { ToolFilter } from '../tools.ts'
+import type { ToolFilter } from '../tool-filter.ts'
 import { Aggregate, type AggregatedServer, mergeCapabilities, mergeInstructions } from './several.ts'
 
 const LISTEN = 'subscriptions/listen'

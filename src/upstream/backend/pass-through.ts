@@ -28,9 +28,9 @@ import {
   unknownSession,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import { encodeHeader } from '../bridge/modern-http.ts'
+import { encodeHeader } from '../bridge/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import { filterTexts } from '../tools.ts'
+import { filterTexts } from '../tool-filter.ts'
 import { discard, type HttpAnswer } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 import {

@@ -19,7 +19,7 @@ import {
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
-import type { ToolFilter } from '../tools.ts'
+import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
 import type { Sessions } from './sessions.ts'
 import { endOf } from './stateless.ts'

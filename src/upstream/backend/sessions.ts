@@ -1,5 +1,5 @@
 import type { Session } from '../../mcp/index.ts'
-import type { Occupant } from '../pool/evict.ts'
+import type { Occupant } from '../pool/pool.ts'
 import type { ProxySession } from './session.ts'
 
 /** Milliseconds between looks for idle sessions, at most. */

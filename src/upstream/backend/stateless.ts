@@ -15,7 +15,7 @@ import {
 } from '../../mcp/index.ts'
 import { ACKNOWLEDGED } from '../bridge/listen.ts'
 import type { Resolved } from '../definition.ts'
-import type { ToolFilter } from '../tools.ts'
+import type { ToolFilter } from '../tool-filter.ts'
 
 /** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
 export interface Stateless {

@@ -1,7 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { stringify } from '../../json/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
+import {
+  type Exchange,
+  errorText,
+  INVALID_PARAMS,
+  isObject,
+  json,
+  type Replicas,
+  type RequestId,
+} from '../../mcp/index.ts'
 import { canonical, omit } from '../../mcp/meta.ts'
-import type { StatelessCall } from '../backend/stateless.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Request } from '../rpc/link.ts'
 
 /** Milliseconds that a user has to answer. */
 const LIFE = 300_000
@@ -58,4 +68,52 @@ function boundTo({ message, caller, resolved }: StatelessCall): string {
   const params = canonical(omit(message.params, '_meta', 'inputResponses', 'requestState'))
   const text = stringify([caller ?? null, resolved.key, message.method, params])
   return createHash('sha256').update(text).digest('base64url')
+}
+
+/** What a client is told whose call nobody holds any more. */
+export const UNKNOWN_STATE = {
+  code: INVALID_PARAMS,
+  message: 'requestState is unknown, used up, expired or of another request: call again without it',
+}
+
+/**
+ * Calls that wait for input wait in one replica, so `requestState` names it. Gives the request as the server is to
+ * have it, or the answer of the replica that has the call.
+ * @param text the request as it came
+ */
+export async function resumed(
+  exchange: Exchange,
+  replicas: Replicas,
+  request: Request,
+  text: string,
+): Promise<Request | Response> {
+  const { requestState } = request.params
+  if (requestState === undefined) return request
+  const waiting = replicas.unseal(String(requestState))
+  if (!waiting) return unknown(exchange, request.id)
+  const { owner, state } = waiting
+  if (!replicas.isOwn(owner))
+    return (await replicas.forward(owner, text, request.id)) ?? unknown(exchange, request.id)
+  const params = { ...request.params, requestState: state }
+  return { ...request, params, raw: { ...request.raw, params } }
+}
+
+function unknown(exchange: Exchange, id: RequestId): Response {
+  return json(exchange, errorText(id, UNKNOWN_STATE))
+}
+
+/** The same server, whose calls that wait are found again from every replica. */
+export function withStates(server: Stateless, replicas: Replicas): Stateless {
+  return {
+    versions: (resolved) => server.versions(resolved),
+    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
+    async request(call) {
+      const raw = await server.request(call)
+      if (!raw || !('result' in raw) || !isObject(raw.result)) return raw
+      const { resultType, requestState } = raw.result
+      if (resultType !== 'input_required' || typeof requestState !== 'string') return raw
+      const result: JsonObject = { ...raw.result, requestState: replicas.seal(requestState) }
+      return { ...raw, result }
+    },
+  }
 }

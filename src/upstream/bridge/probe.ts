@@ -6,7 +6,7 @@ import type { Resolved } from '../definition.ts'
 import { type Hello, helloOf, keyOfHello } from '../pool/session.ts'
 import { NOBODY, type RpcClient } from '../rpc/client.ts'
 import type { Upstream } from '../upstream.ts'
-import type { Modern } from './modern.ts'
+import type { StatelessUpstream } from './stateless.ts'
 
 /** Whether a server speaks 2026-07-28 (`stateless`), or only revisions with sessions. */
 export type Protocol = 'stateless' | 'session'
@@ -27,7 +27,7 @@ export class Probe {
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly modern: Modern,
+    private readonly stateless: StatelessUpstream,
   ) {}
 
   /**
@@ -61,7 +61,7 @@ export class Probe {
   }
 
   async #probeHttp(resolved: Resolved): Promise<Protocol | Fault> {
-    const answer = await this.modern.ask(resolved, 'server/discover')
+    const answer = await this.stateless.ask(resolved, 'server/discover')
     if (!(answer instanceof Fault)) return protocolOf(answer)
     const { kind, status = 0 } = answer
     return kind === 'timeout' || (kind === 'status' && status >= 400 && status < 500) ? 'session' : answer
@@ -69,7 +69,7 @@ export class Probe {
 
   /** Probes a child, which then serves the first session or all calls. */
   async #probeChild(resolved: Resolved, params?: JsonObject): Promise<Protocol | Fault> {
-    const { upstream, modern } = this
+    const { upstream, stateless } = this
     const client = upstream.connect(resolved, NOBODY, undefined)
     if (client instanceof Fault) return client
     const hello = helloOf(params ?? {})
@@ -83,10 +83,10 @@ export class Probe {
       return answer
     }
     const protocol = protocolOf(answer)
-    if (protocol === 'stateless') modern.adopt(client, resolved)
+    if (protocol === 'stateless') stateless.adopt(client, resolved)
     else {
       // The server may have been replaced by one of old.
-      modern.close()
+      stateless.close()
       await this.#keep(client, resolved, hello, begun)
     }
     return protocol
@@ -100,14 +100,14 @@ export class Probe {
     const { startupTimeout } = this.upstream.definition.server
     const silence = Math.min(SILENCE, startupTimeout / 2)
     const stop = new Cancellation()
-    const params = { _meta: ownMeta(this.modern.version) }
+    const params = { _meta: ownMeta(this.stateless.version) }
     const options = { timeout: startupTimeout, signal: stop }
     const discovered = client.request('server/discover', params, options).answer
     let timer: NodeJS.Timeout | undefined
     let begun: Promise<Answer> | undefined
     const greeted = new Promise<Answer>((resolve) => {
       timer = setTimeout(() => {
-        begun = initialize(client, hello, this.modern.version, startupTimeout - silence)
+        begun = initialize(client, hello, this.stateless.version, startupTimeout - silence)
         const wait = (answer: Answer) => {
           if (isResult(answer)) timer = setTimeout(() => resolve(answer), silence)
         }
@@ -124,7 +124,7 @@ export class Probe {
     const client = this.upstream.connect(resolved, NOBODY, undefined)
     if (client instanceof Fault) return false
     const { startupTimeout } = this.upstream.definition.server
-    const begun = initialize(client, hello, this.modern.version, startupTimeout)
+    const begun = initialize(client, hello, this.stateless.version, startupTimeout)
     return this.#keep(client, resolved, hello, begun)
   }
 

@@ -26,8 +26,7 @@ import type { ServerRequest } from '../rpc/client.ts'
 import type { Upstream } from '../upstream.ts'
 import { listenInSession } from './listen.ts'
 import { createParamHeaders } from './param-headers.ts'
-import { PendingInput } from './pending-input.ts'
-import { UNKNOWN_STATE } from './states.ts'
+import { PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 
 const CACHEABLE = new Set([
   'server/discover',

@@ -2,8 +2,8 @@ import { type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import { Modern } from '../bridge/modern.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
+import { StatelessUpstream } from '../bridge/stateless.ts'
 import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
@@ -16,7 +16,7 @@ import {
   type Started,
 } from '../rpc/link.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
-import { makeRoom, type Occupant } from './evict.ts'
+import { makeRoom, type Occupant } from './pool.ts'
 import { helloOf } from './session.ts'
 
 export type Restore = () => Restored[]
@@ -25,7 +25,7 @@ export type Restore = () => Restored[]
 export class UpstreamServer {
   readonly upstream: Upstream
   readonly probe: Probe
-  readonly #modern: Modern
+  readonly #stateless: StatelessUpstream
   readonly #toSession: ToSession
   /** Whether the server has refused a handshake that session-based servers take. */
   #refusesSessions = false
@@ -38,9 +38,9 @@ export class UpstreamServer {
     this.upstream = new Upstream(definition, context, (sharer) =>
       makeRoom([...occupants(), ...this.#toSession.pool.occupants()], sharer),
     )
-    this.#modern = new Modern(this.upstream, context.version, context.log)
+    this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
     this.#toSession = new ToSession(this.upstream)
-    this.probe = new Probe(this.upstream, this.#modern)
+    this.probe = new Probe(this.upstream, this.#stateless)
   }
 
   /** A session for a client, bridged when the server has no sessions. */
@@ -65,7 +65,7 @@ export class UpstreamServer {
       }
       return new ToStateless({ server, resolved, caller: undefined, sharer, name }, events)
     }
-    const bridged = () => new ToStateless({ server: this.#modern, resolved, caller, sharer, name }, events)
+    const bridged = () => new ToStateless({ server: this.#stateless, resolved, caller, sharer, name }, events)
     const direct = () => new SessionLink({ upstream: this.upstream, resolved, sharer, restore }, events)
     let current: Link = this.#refusesSessions ? bridged() : direct()
     return {
@@ -110,7 +110,7 @@ export class UpstreamServer {
 
   /** The same for a server of which the protocol is known. */
   bridge(protocol: Protocol): Stateless {
-    return protocol === 'stateless' ? this.#modern : this.#toSession
+    return protocol === 'stateless' ? this.#stateless : this.#toSession
   }
 
   /** What a session-based server answers to `initialize`. */
@@ -161,12 +161,12 @@ export class UpstreamServer {
   /** Ends connections that nobody has used for so many milliseconds. */
   sweep(idle: number): void {
     this.upstream.sweep(idle)
-    this.#modern.sweep(idle)
+    this.#stateless.sweep(idle)
     this.#toSession.pool.sweep(idle)
   }
 
   async close(): Promise<void> {
-    this.#modern.close()
+    this.#stateless.close()
     this.#toSession.close()
     await this.upstream.close()
   }

@@ -1,0 +1,350 @@
+import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import {
+  Cancellation,
+  Fault,
+  HEADER_MISMATCH,
+  isObject,
+  type Message,
+  type ParamHeader,
+  type RequestHeaders,
+  type RequestId,
+  STATELESS_REVISIONS,
+} from '../../mcp/index.ts'
+import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { refusedCaller } from '../backend/forward.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Resolved } from '../definition.ts'
+import { NOBODY, type Notification, type PendingRequest, type RpcClient, timedOut } from '../rpc/client.ts'
+import type { Request } from '../rpc/link.ts'
+import { TOO_LARGE } from '../transport/channel.ts'
+import { readAnswer } from '../transport/http.ts'
+import { readTexts } from '../transport/messages.ts'
+import { unanswered } from '../transport/streamable.ts'
+import type { Upstream } from '../upstream.ts'
+import { createParamHeaders, withoutFaulty } from './param-headers.ts'
+
+type Sent = Promise<JsonObject | Fault | undefined>
+
+/** Tools that are named in the log, each once. */
+const MAX_LOGGED = 1000
+
+/** A server that speaks 2026-07-28 itself, over stdio or streamable HTTP. */
+export class StatelessUpstream implements Stateless {
+  readonly #stdio: boolean
+  readonly #headers = createParamHeaders()
+  readonly #children = new Set<SharedChild>()
+  /** Tools that were left out of a list and logged. */
+  readonly #excluded = new Set<string>()
+
+  constructor(
+    private readonly upstream: Upstream,
+    readonly version: string,
+    private readonly log: Logger,
+  ) {
+    this.#stdio = upstream.definition.server.type === 'stdio'
+  }
+
+  async request(call: StatelessCall): Sent {
+    const answer = await this.#send(call)
+    if (call.signal.aborted || (answer instanceof Fault && answer.kind === 'cancelled')) return undefined
+    if (call.message.method !== 'tools/list' || answer instanceof Fault || !('result' in answer))
+      return answer
+    const result = answer.result as Json
+    this.#headers.learn(result)
+    return this.#stdio ? answer : { ...answer, result: withoutFaulty(result, this.#exclude) }
+  }
+
+  /** Sends a request of the gateway's own. */
+  async ask(resolved: Resolved, method: string, own: JsonObject = {}): Promise<JsonObject | Fault> {
+    const timeout = this.upstream.definition.server.startupTimeout
+    const params = { ...own, _meta: ownMeta(this.version) }
+    const raw = { jsonrpc: '2.0', id: 'plantgw', method, params }
+    const message: Request = { kind: 'request', id: 'plantgw', method, params, raw }
+    const abort = new Cancellation()
+    const timer = setTimeout(abort.abort, timeout)
+    const answer = await this.#send({ message, resolved, headers: {}, signal: abort, onMessage: () => {} })
+    clearTimeout(timer)
+    return abort.aborted ? timedOut(this.upstream.name, timeout) : answer
+  }
+
+  async versions(resolved: Resolved): Promise<string[]> {
+    const answer = await this.ask(resolved, 'server/discover')
+    const result = 'result' in answer && isObject(answer.result) ? answer.result : {}
+    return Array.isArray(result.supportedVersions)
+      ? result.supportedVersions.map(String)
+      : [...STATELESS_REVISIONS]
+  }
+
+  paramHeaders(tool: string, { resolved }: StatelessCall) {
+    return this.#headers.of(tool, this.#lists(resolved))
+  }
+
+  /** Takes the child that was probed, for the callers with the same values. */
+  adopt(client: RpcClient, { key }: Resolved): SharedChild {
+    const { name, backoff } = this.upstream
+    const child: SharedChild = new SharedChild(client, key, name, {
+      listChanged: this.#headers.forget,
+      closed: ({ message }) => {
+        this.#children.delete(child)
+        if (!child.proven) backoff.failed(key, message)
+      },
+    })
+    this.#children.add(child)
+    return child
+  }
+
+  /** Ends children that nobody has used for so many milliseconds. */
+  sweep(idle: number): void {
+    for (const child of [...this.#children])
+      if (child.used <= Date.now() - idle && !child.size()) {
+        this.#children.delete(child)
+        child.close()
+      }
+  }
+
+  close(): void {
+    for (const child of [...this.#children]) child.close()
+    this.#children.clear()
+  }
+
+  #send(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    return this.#stdio ? this.#sendStdio(call) : this.#sendHttp(call)
+  }
+
+  async #sendStdio(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    const { message, resolved } = call
+    const child = this.#childFor(resolved, LOG_LEVEL in metaOf(message.params))
+    if (child instanceof Fault) return child
+    const answer = await child.request(call)
+    if (!(answer instanceof Fault)) this.upstream.backoff.worked(resolved.key)
+    return answer
+  }
+
+  /** A child for these values; log messages name no request, so that only one request at a time may want them. */
+  #childFor(resolved: Resolved, logs: boolean): SharedChild | Fault {
+    for (const child of this.#children)
+      if (child.key === resolved.key && !(logs && child.logging())) {
+        child.used = Date.now()
+        return child
+      }
+    const client = this.upstream.connect(resolved, NOBODY, undefined)
+    return client instanceof Fault ? client : this.adopt(client, resolved)
+  }
+
+  async #sendHttp(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    const { message, resolved } = call
+    const { params, method } = message
+    const tool = method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
+    const declared = async () =>
+      tool === undefined ? [] : await this.#headers.of(tool, this.#lists(resolved))
+    const answer = await requestHttp(this.upstream, resolved, call, await declared())
+    if (tool === undefined || answer instanceof Fault || !isMismatch(answer)) return answer
+    // The server's schemas have changed (2026-07-28, Client Behavior).
+    this.#headers.forget()
+    return requestHttp(this.upstream, resolved, call, await declared())
+  }
+
+  /** Fetches a page of the server's tools. */
+  #lists(resolved: Resolved): (cursor: string | undefined) => Promise<Json | undefined> {
+    return async (cursor) => {
+      const answer = await this.ask(resolved, 'tools/list', cursor === undefined ? {} : { cursor })
+      return 'result' in answer ? (answer.result as Json) : undefined
+    }
+  }
+
+  readonly #exclude = (tool: string, reason: string): void => {
+    if (this.#excluded.has(tool) || this.#excluded.size >= MAX_LOGGED) return
+    this.#excluded.add(tool)
+    this.log.warn(
+      { server: this.upstream.name, tool, fault: reason },
+      'tool left out: its x-mcp-header is not valid',
+    )
+  }
+}
+
+function isMismatch({ error }: JsonObject): boolean {
+  return isObject(error) && error.code === HEADER_MISMATCH
+}
+
+/** A subscription has no end of its own. */
+const LISTEN = 'subscriptions/listen'
+
+/** A child that speaks 2026-07-28 and serves many callers: ids, progress tokens and subscription ids are mapped. */
+export class SharedChild {
+  /** Milliseconds since the epoch. */
+  used = Date.now()
+
+  constructor(
+    private readonly client: RpcClient,
+    /** Of the values that the child was started with. */
+    readonly key: string,
+    private readonly name: string,
+    events: { listChanged(): void; closed(fault: Fault): void },
+  ) {
+    client.events = {
+      message: (message) => this.#take(message, events.listChanged),
+      rejected() {},
+      closed: events.closed,
+    }
+  }
+
+  /** Whether the child has ever answered. */
+  get proven(): boolean {
+    return this.client.answered
+  }
+
+  /** Requests under way. */
+  size(): number {
+    return this.client.size
+  }
+
+  /** Whether a request under way wants log messages, which carry no id and so must be those of one request. */
+  logging(): boolean {
+    return this.client.any(({ logs }) => logs === true)
+  }
+
+  async request({
+    message,
+    onMessage,
+    signal,
+  }: Pick<StatelessCall, 'message' | 'onMessage' | 'signal'>): Promise<JsonObject | Fault> {
+    const { id, method, params } = message
+    const logs = LOG_LEVEL in metaOf(params)
+    // The id that a subscription's messages carry is the client's own.
+    const tagged = (raw: JsonObject) => onMessage(retagged(raw, 'params', id))
+    const options = {
+      logs,
+      signal,
+      onMessage: method === LISTEN ? tagged : onMessage,
+      ...(method === LISTEN && { timeout: Infinity }),
+    }
+    const answer = await this.client.request(method, params, options).answer
+    this.used = Date.now()
+    if (answer instanceof Fault) return answer
+    return { ...(method === LISTEN ? retagged(answer, 'result', id) : answer), id }
+  }
+
+  close(): void {
+    this.client.close(new Fault('lost', `The server ${this.name} is being closed`))
+  }
+
+  #take(message: Message, listChanged: () => void): void {
+    if (message.kind !== 'notification') return
+    if (message.method === 'notifications/tools/list_changed') listChanged()
+    this.#addressee(message)?.onMessage?.(message.raw)
+  }
+
+  /** The request that a notification belongs to. */
+  #addressee({ method, params }: Notification): PendingRequest | undefined {
+    if (method === 'notifications/progress') return undefined
+    if (method === 'notifications/cancelled') {
+      const request = this.client.pending(params.requestId)
+      // Only a subscription may end so; a call is owed an answer.
+      const kind = request?.method === LISTEN ? 'cancelled' : 'lost'
+      if (request) this.client.settle(request, new Fault(kind, `The server ${this.name} cancelled the call`))
+      return undefined
+    }
+    const subscription = metaOf(params)[SUBSCRIPTION_ID]
+    if (subscription !== undefined) return this.client.pending(subscription)
+    return this.client.only((request) =>
+      method === 'notifications/message' ? request.logs === true : request.method !== LISTEN,
+    )
+  }
+}
+
+/** The message with the client's own id as its subscription id, where it has one. */
+function retagged(raw: JsonObject, key: 'params' | 'result', id: RequestId): JsonObject {
+  const body = raw[key]
+  if (!isObject(body) || metaOf(body)[SUBSCRIPTION_ID] === undefined) return raw
+  return { ...raw, [key]: { ...body, _meta: { ...metaOf(body), [SUBSCRIPTION_ID]: id } } }
+}
+
+const NAMED: Record<string, string> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+/** Trace context of the caller goes on with the call. */
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+
+/** Sends one request of 2026-07-28 to a streamable HTTP server and reads what it answers, message by message. */
+export async function requestHttp(
+  { http, limits, name, definition }: Upstream,
+  resolved: Resolved,
+  { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
+  declared: readonly ParamHeader[],
+): Promise<JsonObject | Fault> {
+  const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
+  const body = stringify(message.raw)
+  const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
+  if (answer instanceof Fault) return answer
+  let response: JsonObject | undefined
+  let rejected: Fault | undefined
+  const take = (data: string) => {
+    for (const taken of readTexts(data)) {
+      if ('fault' in taken) {
+        // A rejected message that answers nothing is lost alone.
+        if (taken.answers.length) rejected ??= taken.fault
+        continue
+      }
+      const { message: each } = taken
+      if (each.kind === 'response' && (each.id === message.id || each.id === null)) response ??= each.raw
+      else if (each.kind === 'notification') onMessage(each.raw)
+    }
+    return response !== undefined || rejected !== undefined
+  }
+  await readAnswer(answer, limits.maxResponseSize, take, () => {
+    rejected ??= TOO_LARGE
+  })
+  if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
+  if (response) return { ...response, id: message.id }
+  if (rejected) return rejected
+  const { status } = answer
+  const refused = refusedCaller(answer, name, definition.forwardsAuthorization)
+  if (refused) return refused
+  if (status === 401 || status === 403)
+    return new Fault('unreachable', `The server ${name} refused the gateway's credentials (${status})`, {
+      status,
+    })
+  return unanswered(name, status)
+}
+
+function traced(headers: RequestHeaders): Record<string, string> {
+  return Object.fromEntries(
+    TRACE.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  )
+}
+
+/** The headers that mirror a request (2026-07-28, Request Metadata). */
+export function mirrored(
+  method: string,
+  params: JsonObject,
+  declared: readonly ParamHeader[],
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    'mcp-protocol-version': STATELESS_REVISIONS[0],
+    'mcp-method': method,
+  }
+  const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] as string] : undefined
+  if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name)
+  for (const { path, header } of declared) {
+    let value: unknown = params.arguments
+    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key]
+    if (value !== undefined && value !== null && typeof value !== 'object')
+      headers[header] = encodeHeader(String(value))
+  }
+  return headers
+}
+
+/** A header value, in Base64 behind a sentinel where it is not plain ASCII (Value Encoding). */
+export function encodeHeader(value: string): string {
+  const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+  const sentinel = value.startsWith('=?base64?') && value.endsWith('?=')
+  return plain && !sentinel ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
+}
