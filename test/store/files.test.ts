@@ -139,8 +139,8 @@ test('directory: a configuration is changed in the file that it is in, with its 
 
 test('directory: a file of the same name that holds something else is not overwritten', async (t) => {
   const { path, store } = await folder(t, { 'a.yaml': 'name: [', 'b.yaml': yaml('c') })
-  await assert.rejects(store.apply([put('a')], BY), /a\.yaml is there and holds something else/)
-  await assert.rejects(store.apply([put('b')], BY), /b\.yaml is there and holds something else/)
+  await assert.rejects(store.apply([put('a')], BY), /a\.yaml exists with another configuration/)
+  await assert.rejects(store.apply([put('b')], BY), /b\.yaml exists with another configuration/)
   assert.equal(await readFile(join(path, 'a.yaml'), 'utf8'), 'name: [')
   const { findings } = await store.readAll()
   assert.deepEqual(
@@ -170,7 +170,7 @@ test('directory: changes that are made in part are said to be done later', async
   // Where the new text is written first.
   await mkdir(join(path, '.plantgw.tmp/x'), { recursive: true })
   const changes = [put('a', 'new', a!.version), put('z', 'new', z!.version)]
-  await assert.rejects(store.apply(changes, BY), /written down in .*\.plantgw\.journal, and made by the next/)
+  await assert.rejects(store.apply(changes, BY), /recorded in .*\.plantgw\.journal; the next command completes them/)
   await rm(join(path, '.plantgw.tmp'), { recursive: true })
   assert.deepEqual(
     (await store.readAll()).configurations.map(({ text }) => text),

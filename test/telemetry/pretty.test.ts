@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { prettyStream } from '../../src/telemetry/pretty.ts'
+
+const printed = (record: object, color = false) => {
+  let text = ''
+  const write = (piece: string) => {
+    text += piece
+  }
+  const stream = prettyStream({ write }, color)
+  stream.write(`${JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.006Z', ...record })}\n`)
+  return text.replace(/^\[\d\d:\d\d:05\.006\] /, '')
+}
+
+test('a record is a line with its fields below it', () => {
+  assert.equal(printed({ msg: 'listening' }), 'INFO: listening\n')
+  assert.equal(
+    printed({ port: 5235, prefixes: ['/a'], msg: 'listening' }),
+    'INFO: listening\n    port: 5235\n    prefixes: [\n      "/a"\n    ]\n',
+  )
+  assert.equal(printed({ level: 'warn', text: 'two\nlines' }), 'WARN:\n    text: "two\\nlines"\n')
+})
+
+test('an error has the lines of its stack, without control characters', () => {
+  const err = { type: 'Error', message: 'a', stack: 'Error: a\u001b[2J\n    at x' }
+  assert.equal(
+    printed({ err, msg: 'failed' }),
+    'INFO: failed\n    err: {\n      "type": "Error",\n      "message": "a",\n      "stack":\n          Error: a[2J\n              at x\n    }\n',
+  )
+})
+
+test('levels, messages and names have colors where they are wanted', () => {
+  assert.equal(
+    printed({ level: 'fatal', port: 1, msg: 'x' }, true),
+    '\u001b[41mFATAL\u001b[49m: \u001b[36mx\u001b[39m\n    \u001b[35mport\u001b[39m: 1\n',
+  )
+})
