@@ -1,3 +1,4 @@
+import { parseDuration } from '../config/build.ts'
 import {
   type Env,
   parseAddresses,
@@ -9,7 +10,6 @@ import {
 import type { Notifier } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
-import { parseDuration } from '../config/units.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import { checkLimits, checkTokens, MAX_DURATION } from './fields/values.ts'

@@ -10,9 +10,9 @@ import {
   toDoubles,
 } from '../json/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
-import { type Describe, describer, describeType, variableAt } from './describe.ts'
 import { schemaErrors } from './json-schema/check.ts'
 import type { Arg, Tool } from './model.ts'
+import { type Describe, describer, describeType, variableAt } from './schema-findings.ts'
 import type { Locate, Path } from './types.ts'
 import type { Nodes } from './yaml/locate.ts'
 

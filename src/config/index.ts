@@ -1,3 +1,4 @@
+export { parseDuration, parseSize } from './build.ts'
 export {
   filesOf,
   leadsOutside,
@@ -11,10 +12,9 @@ export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
 export { DEFAULT_LIMITS, DEFAULT_TENANT, METHODS, routerTokens, serverNames } from './model.ts'
-export { type Address, parseAddresses, reloadUrl } from './notifier.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'
+export { type Address, parseAddresses, reloadUrl } from './settings.ts'
 export type { SchemaNode } from './shape.ts'
 export { takeTurns } from './turns.ts'
 export type { Env, Locate, Path, ReadConfiguration, Source } from './types.ts'
-export { parseDuration, parseSize } from './units.ts'

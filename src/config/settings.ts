@@ -2,15 +2,14 @@ import { dirname, resolve } from 'node:path'
 import { type Finding, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
-import { describeValue } from './describe.ts'
 import type { Plants, Storage, Settings as Written } from './generated.ts'
-import type { PlantSettings, Settings, StorageSettings } from './model.ts'
+import type { Notifier, PlantSettings, Settings, StorageSettings } from './model.ts'
 import { readSchemaFile } from './read.ts'
-import { schemaFinding } from './schema-findings.ts'
+import { describeValue, schemaFinding } from './schema-findings.ts'
 import { loadSchema } from './schemas.ts'
 import { shapeAt } from './shape.ts'
 import type { Env, Locate, Path, Source } from './types.ts'
-import { scalarValue } from './yaml/scalar.ts'
+import { scalarValue } from './yaml/values.ts'
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {
@@ -147,4 +146,32 @@ function buildStorage(
 ): StorageSettings {
   if (type === 'directory') return { type, path: path(folder) }
   return type === 'lowdb' ? { type, file: path(file), poll } : { type, url, poll }
+}
+
+export interface Address {
+  host: string
+  port: number
+}
+
+/** Splits `host:port,host:port` (or by `;`); IPv6 addresses stand in brackets. Undefined: it is none. */
+export function parseAddresses(text: string): Address[] | undefined {
+  const found: Address[] = []
+  for (const part of text.split(/[,;]/)) {
+    const [, bracketed, name, digits] =
+      /^\s*(?:\[([\da-fA-F:.]+)\]|([^\s:[\]/@]+)):(\d{1,5})\s*$/.exec(part) ?? []
+    const host = bracketed ?? name
+    const port = Number(digits)
+    if (!host || !(port > 0 && port <= 65535)) return undefined
+    found.push({ host, port })
+  }
+  return found
+}
+
+/** The URL of a reload call: `port` counts where `target_url` names none. Undefined: it is none. */
+export function reloadUrl({ target_url, port }: NonNullable<Notifier['api']>): URL | undefined {
+  if (!/^https?:\/\//i.test(target_url) || !URL.canParse(target_url)) return undefined
+  const url = new URL(target_url)
+  // A port that is the scheme's own is gone from `URL`, and counts nevertheless.
+  if (port !== undefined && !/^https?:\/\/[^/?#]*:\d+(?:[/?#]|$)/i.test(target_url)) url.port = String(port)
+  return url
 }

@@ -1,7 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { doublesOf, foreignAjv } from '../config/json-schema/bounded.ts'
-import { WorkError, withinWork } from '../config/json-schema/work.ts'
+import { doublesOf, foreignAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
 import { CallError } from './failure.ts'
 import { lazy } from './values.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import { boundedFormat } from '../../src/config/json-schema/formats.ts'
+import { boundedFormat } from '../../src/config/json-schema/ajv.ts'
 import { loadSchema, type SchemaName } from '../../src/config/schemas.ts'
 import { literals, prefixes, pumps, SUFFIXES } from './pumps.ts'
 

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Format, Options } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { boundedFormat } from './formats.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -23,4 +22,51 @@ export function addFormats(ajv: Ajv2020): void {
   for (const [name, format] of Object.entries(ajv.formats)) {
     if (format !== undefined) ajv.addFormat(name, boundedFormat(name, format as Format))
   }
+}
+
+/** Nothing of these formats is longer; `uri` and its kin are held against their characters only beyond it. */
+const MAX_FORMAT = 4096
+const MAX_URL = 65_536
+/** A scheme, where there must be one, and characters of RFC 3986. */
+const URI_CHARACTERS = /^[a-z][a-z0-9+\-.]*:[\w\-.~:/?#[\]@!$&'()*+,;=%]*$/i
+const REFERENCE_CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()*+,;=%"]*$/
+const LONG: Record<string, (text: string) => boolean> = {
+  uri: (text) => URI_CHARACTERS.test(text),
+  'uri-reference': (text) => REFERENCE_CHARACTERS.test(text),
+}
+
+interface FormatDefinition {
+  type?: string
+  validate?: unknown
+}
+
+/** Formats whose texts may have any length, and whose check is one look at each character. */
+const ANY_LENGTH = new Set(['byte', 'password', 'binary'])
+
+/**
+ * A format of ajv-formats so that no text takes long: `url` without its expression, which takes time by the square,
+ * and of the others no longer texts than there are.
+ */
+export function boundedFormat<Format>(name: string, format: Format): Format {
+  if (name === 'url') return isUrl as Format
+  const check = checkOf(format)
+  if (!check || ANY_LENGTH.has(name)) return format
+  const bounded = (text: string) => (text.length <= MAX_FORMAT ? check(text) : (LONG[name]?.(text) ?? false))
+  const definition = format as FormatDefinition
+  return (
+    typeof format === 'object' && !(format instanceof RegExp) ? { ...definition, validate: bounded } : bounded
+  ) as Format
+}
+
+/** Of a format of texts. */
+function checkOf(format: unknown): ((text: string) => boolean) | undefined {
+  if (format instanceof RegExp) return (text) => format.test(text)
+  if (typeof format === 'function') return format as (text: string) => boolean
+  if (typeof format !== 'object' || format === null) return undefined
+  const { type, validate } = format as FormatDefinition
+  return type === 'number' ? undefined : checkOf(validate)
+}
+
+function isUrl(text: string): boolean {
+  return text.length <= MAX_URL && /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text)
 }

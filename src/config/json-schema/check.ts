@@ -3,12 +3,10 @@ import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json, pointerOf, stringify, valueAt } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
-import { type Describe, describeType } from '../describe.ts'
-import { pointerPath, sureChoice } from '../schema-findings.ts'
+import { type Describe, describeType, pointerPath, sureChoice } from '../schema-findings.ts'
 import { regexFault } from '../schemas.ts'
 import { addFormats, makeAjv } from './ajv.ts'
-import { foreignAjv } from './bounded.ts'
-import { withinWork } from './work.ts'
+import { foreignAjv, withinWork } from './bounded.ts'
 
 let shared: Ajv2020 | undefined
 
