@@ -1,7 +1,7 @@
-import { nearest } from '../text/index.ts'
 import { CODES, type FindingCode } from './codes.ts'
 import type { Finding, Range } from './finding.ts'
 import { finding, sortFindings } from './list.ts'
+import { suggest } from './report.ts'
 
 export interface IgnoreOptions {
   /** Whether all that a code stands for was looked for; of others nothing can be said to be silenced in vain. */
@@ -94,9 +94,13 @@ function read(text: string, range: Range, line: number, file: string, { ignores,
       ignores.set(line, own)
       continue
     }
-    const close = nearest(name, Object.keys(CODES))
-    const hint = close ? `Did you mean \`${close}\`?` : '`plantgw explain` lists the codes'
-    fault(`there is no finding \`${name}\``, hint)
+    const { suggestion } = suggest(name, Object.keys(CODES))
+    faults.push(
+      finding('ignore-form', file, `there is no finding \`${name}\``, {
+        range,
+        ...(suggestion === undefined ? { hint: '`plantgw explain` lists the codes' } : { suggestion }),
+      }),
+    )
   }
 }
 

@@ -4,9 +4,9 @@ import { sortFindings } from './list.ts'
 
 /** Which findings are wanted, and as what. */
 export interface Selection {
-  /** Checks and codes that alone are told. Empty: all. */
+  /** The only checks and codes to report. Empty: all. */
   only: readonly string[]
-  /** Checks and codes that are not told. */
+  /** Checks and codes not to report. */
   skip: readonly string[]
   /** Severities by code or by check; that of a code wins. */
   severity: Readonly<Record<string, Severity | 'off'>>
@@ -25,8 +25,8 @@ export function isWanted(code: FindingCode, { only, skip, severity }: Selection)
 
 /**
  * The findings that are wanted, with the severities that were set; sorted.
- * @param unread files that could not be looked into: their errors are told whatever was wanted, or silence would
- *   pass for soundness
+ * @param unread files that could not be looked into: their errors are always reported, since
+ *   silence would pass for soundness
  */
 export function select(
   findings: readonly Finding[],
@@ -34,11 +34,11 @@ export function select(
   unread: ReadonlySet<string>,
 ): Finding[] {
   const { severity } = selection
-  const told = findings.flatMap((found): Finding[] => {
+  const selected = findings.flatMap((found): Finding[] => {
     if (found.severity === 'error' && unread.has(found.file)) return [found]
     if (!isWanted(found.code, selection)) return []
     const set = severity[found.code] ?? severity[checkOf(found.code)]
     return [set === undefined || set === 'off' ? found : { ...found, severity: set }]
   })
-  return sortFindings(told)
+  return sortFindings(selected)
 }

@@ -24,7 +24,7 @@ const FIELDS = /(?<![\w)\]$".])\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/g
 const SINGLE_QUOTED = /'(?:[^'\\\n]|\\.){0,500}'/g
 
 /**
- * Looks for mistakes in an action that cannot be parsed, by its text. What the parser said is told only where
+ * Looks for mistakes in an action that cannot be parsed, by its text. What the parser said is reported only where
  * nothing better was found.
  * @returns what it reads below the root, as far as that can be seen
  */
@@ -35,13 +35,13 @@ export function checkBroken(
 ): Ref[] {
   const text = subject.source.slice(start, Math.min(end, start + MAX_LENGTH))
   let isSilent = true
-  const tell: TemplateReporter = (one) => {
+  const reportFound: TemplateReporter = (one) => {
     isSilent = false
     report(one)
   }
   /** @param from where it stands in the action */
   const mistake = (code: FindingCode, from: number, to: number, message: string, hint: string) =>
-    tell({ code, at: { start: start + from, end: start + to }, message, hint })
+    reportFound({ code, at: { start: start + from, end: start + to }, message, hint })
   const masked = maskStrings(text)
   let left = masked
   const take = (from: number, to: number) => {
@@ -90,9 +90,9 @@ export function checkBroken(
     // What stands between brackets is part of the same mistake.
     if (brackets) take(at.start, at.end)
   }
-  refs.push(...checkWords(left, text, start, subject, tell))
+  refs.push(...checkWords(left, text, start, subject, reportFound))
   if (isSilent) for (const error of errors) reportSyntax(error, report)
-  // Those with a hyphen are reported already, and those of `with` and `range` cannot be told from others.
+  // Those with a hyphen are reported already, and those of `with` and `range` cannot be told apart from others.
   return refs.filter(({ path }, i) => i < read || rootLike(path[0]!) !== undefined)
 }
 

@@ -71,63 +71,66 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
       checkLiteral(source, report)
     return []
   }
-  const told: (Span & { code: Finding['code'] })[] = []
+  const reported: (Span & { code: Finding['code'] })[] = []
   const places = new Set<string>()
-  const tell: TemplateReporter = (one) => {
+  const reportOnce: TemplateReporter = (one) => {
     const { code, at } = one
     const place = `${at.start} ${at.end}`
-    if (told.length >= MAX_FINDINGS || (places.has(place) && code !== 'template-raw')) return
+    if (reported.length >= MAX_FINDINGS || (places.has(place) && code !== 'template-raw')) return
     places.add(place)
-    told.push({ code, start: at.start, end: at.end })
+    reported.push({ code, start: at.start, end: at.end })
     report(one)
   }
   const known: Known = ({ start, end }, ...except) =>
-    told.some((one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end)
+    reported.some(
+      (one) => !except.includes(one.code) && one.start < Math.max(end, start + 1) && start < one.end,
+    )
 
   const { source: sound, tree, broken, unclosed } = recover(source, memo)
-  const refs = broken.flatMap((action) => checkBroken(action, subject, tell))
-  for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, tell)
+  const refs = broken.flatMap((action) => checkBroken(action, subject, reportOnce))
+  for (const ref of refs) if (ref.spans.length > 0) checkRef(ref, subject, reportOnce)
   // `{{endif}}` and `{{ennd}}` are reported as such.
   const closers = broken.filter(({ start, end }) => isCloser(source.slice(start, end))).length
   for (const { start, end } of unclosed.slice(closers)) {
     const word = /^\{\{-?\s*(\w+)/.exec(source.slice(start, end))?.[1] ?? 'block'
-    tell({
+    reportOnce({
       code: 'template-block',
       at: { start, end },
       message: `this \`{{${word}}}\` is never closed`,
       hint: 'Add `{{end}}` where it ends',
     })
   }
-  checkCommands(tree, sound, subject.args, tell)
+  checkCommands(tree, sound, subject.args, reportOnce)
   const json = place === 'json' || (place === 'auto' && isJsonFrame(tree))
   const raws: Span[] = []
   walk(tree, json, {
     ref(ref) {
       refs.push(ref)
-      checkRef(ref, subject, tell)
+      checkRef(ref, subject, reportOnce)
     },
     print: (print) => {
-      if (json) checkValue(print, subject.args, tell)
+      if (json) checkValue(print, subject.args, reportOnce)
     },
     call: (name, span) => {
       if (name === 'raw') raws.push(span)
-      if (name === 'raw' && place !== 'text' && (place !== 'auto' || json)) checkRaw(subject, span, tell)
+      if (name === 'raw' && place !== 'text' && (place !== 'auto' || json))
+        checkRaw(subject, span, reportOnce)
     },
   })
-  checkLiteralText(tree, subject, refs, tell)
+  checkLiteralText(tree, subject, refs, reportOnce)
   const trusted = ['Config']
   const options = { place, env: context.env, roots: subject.roots, trusted } as const
   const { template, errors } = memo.compile(sound, options)
   // What `raw` may do elsewhere, it may not do to the host.
   if (place === 'url' && raws.length > 0)
     for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
-      if (error.kind === 'context') reportCompile(error, subject, known, tell)
-  for (const error of errors) if (!inside(error, broken)) reportCompile(error, subject, known, tell)
+      if (error.kind === 'context') reportCompile(error, subject, known, reportOnce)
+  for (const error of errors) if (!inside(error, broken)) reportCompile(error, subject, known, reportOnce)
   if (!template || broken.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
   if (subject.phase === 'request' || subject.phase === 'prompt')
-    checkRendering({ ...rendering, json: place === 'json' }, known, tell)
-  else if (subject.phase === 'response' && json) checkAnswer({ ...rendering, json }, known, tell)
+    checkRendering({ ...rendering, json: place === 'json' }, known, reportOnce)
+  else if (subject.phase === 'response' && json) checkAnswer({ ...rendering, json }, known, reportOnce)
   return refs
 }
 

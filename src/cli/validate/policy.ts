@@ -96,7 +96,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** What cannot be looked at is told when it is read. */
+/** Errors are reported when the path is read. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()

@@ -96,8 +96,8 @@ export async function validate(
   const ran = (code: FindingCode) => scope.has(code) && asks(checkOf(code))
   // Comments also silence findings in files whose text is not shown.
   const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
-  const told = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
-  const { text, code } = report(told, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
+  const selected = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
+  const { text, code } = report(selected, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
   printFixed(text, fixed, flags.format)
   return code
 }
