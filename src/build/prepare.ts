@@ -10,7 +10,7 @@ import {
   serverNames,
   type TenantSettings,
 } from '../config/index.ts'
-import { type Finding, finding, type Range } from '../findings/index.ts'
+import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -188,13 +188,4 @@ function overlaps(range: Range | undefined, others: readonly Finding[]): boolean
       one.range.start.offset < range.end.offset &&
       range.start.offset < one.range.end.offset,
   )
-}
-
-/** A finding at its place in the file. */
-export function toFinding(
-  { code, severity, message, hint, path, start, end }: Problem,
-  read: ReadConfiguration,
-): Finding {
-  const range = read.locate(path, start, end)
-  return finding(code, read.file, message, { severity, ...(range && { range }), ...(hint && { hint }) })
 }

@@ -1,22 +1,14 @@
 import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
-import type { FindingCode } from '../findings/codes.ts'
 import type { Severity } from '../findings/finding.ts'
+import type { Report } from '../findings/report.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { CancelSignal, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
 import type { Memo } from '../template/index.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */
-export interface Problem {
-  /** Path in the configuration, such as `['tools', 2, 'endpoint']`. */
-  path: (string | number)[]
-  /** Offsets into the decoded scalar at `path`, in UTF-16 units. Absent: the whole value. */
-  start?: number
-  end?: number
-  code: FindingCode
+export interface Problem extends Report {
   severity: Severity
-  message: string
-  hint?: string
   /** The template itself fails, of which the checks of templates report more. */
   ofTemplate?: boolean
 }
