@@ -2,8 +2,7 @@ import { sampleArgs } from '../checks/samples.ts'
 import { toolSubjects } from '../checks/subjects.ts'
 import { HttpClient } from '../net/index.ts'
 import { type CompiledTool, compileTools } from '../tools/index.ts'
-import { type CheckEndpointsOptions, DEFAULTS, type Read, type Step, type Target } from './types.ts'
-import { userOf } from './user.ts'
+import { type CheckEndpointsOptions, DEFAULTS, type Read, type Step, type Target, userOf } from './types.ts'
 
 /** The tools that `--call` names, each of which is called for good, once for the first server that offers it. */
 export function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
@@ -23,7 +22,7 @@ export function callTargets(reads: readonly Read[], options: CheckEndpointsOptio
           const context = { env, limits: { ...limits, timeout, connectTimeout: timeout }, http }
           const made = compileTools(all, only, context).tools.get(tool.name)
           if (!made)
-            return [{ name: 'call', status: 'skipped', detail: 'it has errors: see plantgw validate' }]
+            return [{ name: 'call', status: 'skipped', detail: 'it has errors: run plantgw validate' }]
           return [await callOnce(made, given, signal)]
         } finally {
           await http.drain()
@@ -51,7 +50,7 @@ async function callOnce(tool: CompiledTool, args: Parameters<CompiledTool['call'
     name: 'call',
     status: 'failed',
     detail: `called with sample arguments, the tool \`${name}\` failed: ${said.replace(/\.$/, '')}`,
-    hint: 'See what is sent with `plantgw render`, and call it with fitting arguments with `plantgw call`',
+    hint: 'Run `plantgw render` to see the request, and `plantgw call` to call it with other arguments',
     code: failure === 'connect' || failure === 'timeout' ? 'endpoint-unreachable' : 'endpoint-answer',
   } satisfies Step
 }

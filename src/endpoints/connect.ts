@@ -1,8 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
-import { codeOf, isTlsCode, networkFault, silence, tlsFault } from './faults.ts'
+import type { HttpRequest } from '../net/index.ts'
+import { connectionFault, type StepFault, silence } from './faults.ts'
 import type { Step } from './types.ts'
 
 /** An origin as sockets need it. */
@@ -13,6 +15,15 @@ export interface Host {
   secure: boolean
   /** `host:port`, for messages. */
   at: string
+}
+
+/** One try to check something. */
+export interface Run {
+  /** What was found so far. */
+  steps: Step[]
+  /** Milliseconds, for messages: the signal ends what takes longer. */
+  timeout: number
+  signal: AbortSignal
 }
 
 /** Days before its end from which a certificate is warned of. */
@@ -30,31 +41,33 @@ export function hostOf(origin: string): Host {
  * Looks up the name, connects and, for https, looks at the certificate; adds a step for each.
  * @returns a socket to speak over, only where every step is good; the caller ends it
  */
-export async function connectTo(
-  host: Host,
-  steps: Step[],
-  timeout: number,
-  signal: AbortSignal,
-): Promise<Socket | undefined> {
-  if (!(await lookUp(host, steps, timeout, signal))) return undefined
-  const socket = await dial(host, steps, timeout, signal)
+export async function connectTo(host: Host, run: Run): Promise<Socket | undefined> {
+  if (!(await lookUp(host, run))) return undefined
+  const socket = await dial(host, run)
   if (!socket || !host.secure) return socket
-  const secured = await secure(socket, host, steps, timeout, signal)
+  const secured = await secure(socket, host, run)
   if (!secured) socket.destroy()
   return secured
 }
 
-async function lookUp({ host, at }: Host, steps: Step[], timeout: number, signal: AbortSignal) {
+/** Adds the step of a failure. @param late what did not happen in time, as a clause */
+function failed(
+  { steps, signal, timeout }: Run,
+  name: Step['name'],
+  late: string,
+  fault: () => StepFault,
+): undefined {
+  steps.push({ name, status: 'failed', ...(signal.aborted ? silence(late, timeout) : fault()) })
+}
+
+async function lookUp({ host, at }: Host, run: Run): Promise<boolean> {
   if (isIP(host)) return true
   try {
-    const found = await Promise.race([lookup(host, { all: true }), aborted(signal)])
-    steps.push({ name: 'name', status: 'ok', detail: found.map(({ address }) => address).join(', ') })
+    const found = await Promise.race([lookup(host, { all: true }), aborted(run.signal)])
+    run.steps.push({ name: 'name', status: 'ok', detail: found.map(({ address }) => address).join(', ') })
     return true
   } catch (error) {
-    const fault = signal.aborted
-      ? silence(`the name of ${at} was not found`, timeout)
-      : networkFault(error, at)
-    steps.push({ name: 'name', status: 'failed', ...fault })
+    failed(run, 'name', `the name of ${at} was not resolved`, () => connectionFault(error, at))
     return false
   }
 }
@@ -69,69 +82,100 @@ export function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** A connection without TLS, with its step. */
-export async function dial(
-  { host, port, at }: Host,
-  steps: Step[],
-  timeout: number,
-  signal: AbortSignal,
-): Promise<Socket | undefined> {
+export async function dial({ host, port, at }: Host, run: Run, name: Step['name'] = 'connection') {
   const begin = performance.now()
   const socket = connect({ host, port })
-  // Errors after this step are told by the next one.
+  // Errors after this step are reported by the next one.
   socket.on('error', () => {})
   try {
-    await once(socket, 'connect', { signal })
+    await once(socket, 'connect', { signal: run.signal })
     const ms = Math.round(performance.now() - begin)
-    steps.push({ name: 'connection', status: 'ok', detail: `${at}, ${ms} ms` })
+    run.steps.push({ name, status: 'ok', detail: `${at}, ${ms} ms` })
     return socket
   } catch (error) {
     socket.destroy()
-    const fault = signal.aborted
-      ? silence(`${at} did not accept a connection`, timeout)
-      : networkFault(error, at)
-    steps.push({ name: 'connection', status: 'failed', ...fault })
-    return undefined
+    return failed(run, name, `${at} did not accept a connection`, () => connectionFault(error, at))
   }
 }
 
-async function secure(
-  socket: Socket,
-  { host, at }: Host,
-  steps: Step[],
-  timeout: number,
-  signal: AbortSignal,
-): Promise<TLSSocket | undefined> {
-  // The certificate is judged below, so that its dates can be told; nothing is sent over what is not trusted.
+async function secure(socket: Socket, { host, at }: Host, run: Run): Promise<TLSSocket | undefined> {
+  // The certificate is judged below, so that its dates can be shown; nothing is sent over an untrusted connection.
   const options = { socket, host, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const secured = tlsConnect({ ...options, ...(!isIP(host) && { servername: host }) })
   secured.on('error', () => {})
-  const failed = (fault: Omit<Step, 'name' | 'status'>) => {
+  const refuse = (fault: () => StepFault) => {
     secured.destroy()
-    steps.push({ name: 'TLS', status: 'failed', ...fault })
-    return undefined
+    return failed(run, 'TLS', `${at} did not finish the TLS handshake`, fault)
   }
   try {
-    await once(secured, 'secureConnect', { signal })
+    await once(secured, 'secureConnect', { signal: run.signal })
   } catch (error) {
-    if (signal.aborted) return failed(silence(`${at} did not finish the TLS handshake`, timeout))
-    const code = codeOf(error)
-    return failed(isTlsCode(code) ? tlsFault(code, at, { host }) : networkFault(error, at))
+    return refuse(() => connectionFault(error, at))
   }
   const end = Date.parse(secured.getPeerCertificate().valid_to)
   const until = Number.isNaN(end) ? undefined : new Date(end).toISOString().slice(0, 10)
-  // A certificate that is both self-signed and out of date is called self-signed by OpenSSL.
-  const code = end < Date.now() ? 'CERT_HAS_EXPIRED' : String(secured.authorizationError ?? '')
-  if (!secured.authorized) return failed(tlsFault(code, at, { host, ...(until && { until }) }))
+  // OpenSSL reports a certificate that is both self-signed and expired as self-signed.
+  const isOver = end < Date.now()
+  if (!secured.authorized || isOver) {
+    const code = isOver ? 'CERT_HAS_EXPIRED' : String(secured.authorizationError ?? 'ERR_TLS')
+    const fault = connectionFault({ code }, at)
+    return refuse(() =>
+      isOver ? { ...fault, detail: `the TLS certificate of ${at} has expired, on ${until}` } : fault,
+    )
+  }
   const days = Math.floor((end - Date.now()) / DAY)
-  const detail = `${secured.getProtocol()}, the certificate has ${days} ${days === 1 ? 'day' : 'days'} left`
-  if (days >= DAYS_LEFT || Number.isNaN(days)) steps.push({ name: 'TLS', status: 'ok', detail })
+  const left = `${days} ${days === 1 ? 'day' : 'days'} left`
+  if (days >= DAYS_LEFT || Number.isNaN(days))
+    run.steps.push({
+      name: 'TLS',
+      status: 'ok',
+      detail: `${secured.getProtocol()}, the certificate has ${left}`,
+    })
   else
-    steps.push({
+    run.steps.push({
       name: 'TLS',
       status: 'warning',
-      detail: `the certificate of ${at} ends on ${until}: ${days} ${days === 1 ? 'day' : 'days'} left`,
-      hint: 'Renew it, and see why it is not renewed by itself',
+      detail: `the certificate of ${at} expires on ${until}: ${left}`,
+      hint: 'Renew it, and find out why it was not renewed automatically',
       code: 'certificate-expires',
     })
   return secured
+}
+
+export interface HttpHead {
+  status: number
+  /** Media type in lower case; empty when there is none. */
+  type: string
+  location: string | undefined
+}
+
+/**
+ * Sends one request over a socket and reads the head of the response; the body is discarded.
+ * @throws the network's error, or when the signal aborts
+ */
+export function ask(socket: Socket, asked: HttpRequest, signal: AbortSignal): Promise<HttpHead> {
+  const { method, origin, path, body } = asked
+  const headers = Array.isArray(asked.headers) ? [...asked.headers] : Object.entries(asked.headers).flat()
+  const has = (name: string) => headers.some((each, i) => i % 2 === 0 && each.toLowerCase() === name)
+  if (!has('host')) headers.push('Host', new URL(origin).host)
+  if (body !== undefined) headers.push('Content-Length', String(Buffer.byteLength(body)))
+  return new Promise((resolve, reject) => {
+    const sent = request({ createConnection: () => socket, method, path, headers, signal })
+    const done = (head: HttpHead) => {
+      resolve(head)
+      socket.destroy()
+    }
+    sent.once('error', reject)
+    sent.once('response', (answer) => {
+      const { statusCode: status = 0, headers: got } = answer
+      const type = (got['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+      answer.on('error', () => {})
+      done({ status, type, location: got.location })
+    })
+    // The server switched to a protocol that was not requested.
+    sent.once('upgrade', (answer) =>
+      done({ status: answer.statusCode ?? 101, type: '', location: undefined }),
+    )
+    sent.end(body)
+  }).finally(() => socket.destroy()) as Promise<HttpHead>
 }

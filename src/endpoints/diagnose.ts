@@ -1,21 +1,20 @@
 import type { McpServer } from '../config/index.ts'
+import type { HttpRequest } from '../net/index.ts'
 import type { Resolved } from '../upstream/index.ts'
-import { ask, type HttpAsk, type HttpHead } from './ask.ts'
-import { connectTo, hostOf } from './connect.ts'
+import { ask, connectTo, type HttpHead, hostOf, type Run } from './connect.ts'
 import { silence } from './faults.ts'
 import type { Step } from './types.ts'
 
 const ACCEPT = 'application/json, text/event-stream'
 const DISCOVER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} })
 
-/** Says why a server over HTTP gave no handshake: asks it once more, and looks at the head of its answer. */
+/** Finds out why a server over HTTP did not complete the handshake: sends one more request, and looks at the head of the response. */
 export async function diagnose(
   server: McpServer,
   resolved: Resolved,
   varies: boolean,
   fault: string,
-  timeout: number,
-  signal: AbortSignal,
+  { timeout, signal }: Run,
 ): Promise<Step> {
   const failed = (detail: string, hint: string, code: Step['code'] = 'mcp-handshake'): Step => ({
     name: 'handshake',
@@ -26,7 +25,11 @@ export async function diagnose(
   })
   const at = hostOf(resolved.origin).at
   if (signal.aborted)
-    return { name: 'handshake', status: 'failed', ...silence(`${at} gave no MCP handshake`, timeout) }
+    return {
+      name: 'handshake',
+      status: 'failed',
+      ...silence(`${at} did not complete the MCP handshake`, timeout),
+    }
   const head = await peek(server, resolved, signal)
   if (!head) return { ...failed(fault, 'See the log of the server'), transient: true }
   const { status, type, location } = head
@@ -34,18 +37,18 @@ export async function diagnose(
   if (status === 401 || status === 403) {
     if (!varies)
       return failed(
-        `${said}: it wants other credentials`,
-        `Give them by \`headers\` of the MCP server \`${server.name}\``,
+        `${said}: it requires other credentials`,
+        `Set them in \`headers\` of the MCP server \`${server.name}\``,
         'endpoint-credentials',
       )
-    const hint = 'Nothing is wrong if callers bring credentials; they were not there to be checked'
+    const hint = 'Nothing is wrong if callers send credentials; there were none to check with'
     return {
       ...failed(`${said} without the credentials of a caller`, hint, 'endpoint-credentials'),
       status: 'warning',
     }
   }
   if (status >= 300 && status < 400)
-    return failed(`${said}: it redirects`, `Write the address it redirects to${whereTo(location)} as \`url\``)
+    return failed(`${said}: it redirects`, `Set \`url\` to the redirect target${whereTo(location)}`)
   if (type === 'text/html')
     return failed(
       `${said} with an HTML page where MCP was expected`,
@@ -53,7 +56,7 @@ export async function diagnose(
     )
   if (status === 404 || status === 405) return failed(`${said}: there is no MCP endpoint`, usual(server))
   if (status >= 500) return { ...failed(`${said}: ${fault}`, 'See the log of the server'), transient: true }
-  return failed(`${said}, but gave no handshake: ${fault}`, usual(server))
+  return failed(`${said}, but did not complete the handshake: ${fault}`, usual(server))
 }
 
 async function peek(
@@ -61,24 +64,18 @@ async function peek(
   resolved: Resolved,
   signal: AbortSignal,
 ): Promise<HttpHead | undefined> {
-  const socket = await connectTo(hostOf(resolved.origin), [], 0, signal)
+  const { origin, path } = resolved
+  const socket = await connectTo(hostOf(origin), { steps: [], timeout: 0, signal })
   if (!socket) return undefined
-  const own = Object.entries(resolved.headers).flat()
-  const asked: HttpAsk =
+  const post = { ...resolved.headers, accept: ACCEPT, 'content-type': 'application/json' }
+  const request: HttpRequest =
     server.type === 'sse'
-      ? { method: 'GET', path: resolved.path, headers: [...own, 'Accept', 'text/event-stream'] }
-      : {
-          method: 'POST',
-          path: resolved.path,
-          headers: [...own, 'Accept', ACCEPT, 'Content-Type', 'application/json'],
-          body: DISCOVER,
-        }
+      ? { method: 'GET', origin, path, headers: { ...resolved.headers, accept: 'text/event-stream' } }
+      : { method: 'POST', origin, path, headers: post, body: DISCOVER }
   try {
-    return await ask(socket, resolved.origin, asked, signal)
+    return await ask(socket, request, signal)
   } catch {
     return undefined
-  } finally {
-    socket.destroy()
   }
 }
 

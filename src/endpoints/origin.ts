@@ -1,8 +1,6 @@
-import type { Socket } from 'node:net'
 import { HttpClient, NetFault } from '../net/index.ts'
-import { ask, type HttpHead } from './ask.ts'
-import { connectTo, dial, hostOf } from './connect.ts'
-import { networkFault, silence } from './faults.ts'
+import { ask, connectTo, dial, hostOf, type Run } from './connect.ts'
+import { connectionFault, silence } from './faults.ts'
 import type { ToolProbe } from './tools.ts'
 import type { Step } from './types.ts'
 
@@ -26,35 +24,28 @@ function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Checks an origin step by step: name, connection, TLS, and one answer to a request that changes nothing. */
-export async function checkOrigin(probe: ToolProbe, timeout: number, signal: AbortSignal): Promise<Step[]> {
-  if (probe.tool.proxy) return checkProxied(probe, timeout, signal)
-  const steps: Step[] = []
+/** Checks an origin step by step: name, connection, TLS, and one response to a request that changes nothing. */
+export async function checkOrigin(probe: ToolProbe, run: Run): Promise<Step[]> {
+  if (probe.tool.proxy) return checkProxied(probe, run)
   const host = hostOf(probe.origin)
-  const sockets = new Set<Socket>()
-  let used = false
-  const open = async () => {
-    const socket = await connectTo(host, used ? [] : steps, timeout, signal)
-    used = true
-    if (socket) sockets.add(socket)
-    return socket
-  }
-  const send = async (method: string): Promise<HttpHead | undefined> => {
-    const socket = await open()
-    return socket && ask(socket, probe.origin, { method, path: probe.path, headers: probe.headers }, signal)
+  let first = true
+  const send = async (method: string): Promise<number | undefined> => {
+    const socket = await connectTo(host, first ? run : { ...run, steps: [] })
+    first = false
+    if (!socket) return undefined
+    const { origin, path, headers } = probe
+    return (await ask(socket, { method, origin, path, headers }, run.signal)).status
   }
   try {
-    const answered = await askSafely(probe, async (method) => (await send(method))?.status)
-    if (answered) steps.push(judge(answered, probe, host.at))
+    const answered = await askSafely(probe, send)
+    if (answered) run.steps.push(judge(answered, probe, host.at))
   } catch (error) {
-    const fault = signal.aborted
-      ? silence(`${host.at} did not answer HTTP`, timeout)
-      : networkFault(error, host.at)
-    steps.push({ name: 'HTTP', status: 'failed', ...fault })
-  } finally {
-    for (const socket of sockets) socket.destroy()
+    const fault = run.signal.aborted
+      ? silence(`${host.at} did not respond to HTTP`, run.timeout)
+      : connectionFault(error, host.at)
+    run.steps.push({ name: 'HTTP', status: 'failed', ...fault })
   }
-  return steps
+  return run.steps
 }
 
 /** HEAD for what is read, OPTIONS for what would be changed; GET only where HEAD gives no plain answer. */
@@ -71,44 +62,34 @@ async function askSafely(
   return again === undefined ? { method, status } : { method: 'GET', status: again }
 }
 
-/** Behind a proxy neither the name nor the certificate of the origin can be seen from here. */
-async function checkProxied(probe: ToolProbe, timeout: number, signal: AbortSignal): Promise<Step[]> {
-  const steps: Step[] = []
-  const { host, port } = probe.tool.proxy!
-  const at = `${host}:${port}`
-  const socket = await dial({ host, port, secure: false, at: `the proxy ${at}` }, steps, timeout, signal)
-  for (const step of steps) step.name = 'proxy'
+/** Behind a proxy neither the name nor the certificate of the origin can be checked from here. */
+async function checkProxied(probe: ToolProbe, run: Run): Promise<Step[]> {
+  const { steps, timeout, signal } = run
+  const proxy = probe.tool.proxy!
+  const { host, port } = proxy
+  const socket = await dial({ host, port, secure: false, at: `the proxy ${host}:${port}` }, run, 'proxy')
   if (!socket) return steps
   socket.destroy()
-  const http = new HttpClient()
+  const http = new HttpClient({ connectTimeout: timeout })
   try {
     const { origin, path, headers } = probe
-    const limits = { timeout, connectTimeout: timeout, maxSize: Number.MAX_SAFE_INTEGER }
-    const options = { ...limits, signal, proxy: probe.tool.proxy }
-    const answered = await askSafely(
-      probe,
-      async (method) => (await http.fetch({ method, origin, path, headers }, options)).status,
-    )
-    if (answered) steps.push(judge(answered, probe, probe.origin))
+    const options = { timeout, maxSize: Number.MAX_SAFE_INTEGER, signal, proxy }
+    const send = async (method: string) =>
+      (await http.fetch({ method, origin, path, headers }, options)).status
+    const answered = await askSafely(probe, send)
+    if (answered) steps.push(judge(answered, probe, origin))
   } catch (error) {
     if (!(error instanceof NetFault)) throw error
-    const detail = error.clause
-    const hint = 'Check that the proxy may reach the origin'
-    steps.push({
-      name: 'HTTP',
-      status: 'failed',
-      detail,
-      hint,
-      code: 'endpoint-unreachable',
-      transient: true,
-    })
+    const hint = 'Check that the proxy may connect to the origin'
+    const fault = { detail: error.clause, hint, code: 'endpoint-unreachable', transient: true } as const
+    steps.push({ name: 'HTTP', status: 'failed', ...fault })
   } finally {
     await http.close()
   }
   return steps
 }
 
-/** What a status says of the origin. Sample arguments may well be refused: only what no call could mend is a fault. */
+/** What a status says of the origin. Sample arguments may well be refused: only what no arguments could change is a fault. */
 function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step {
   const { tool, credential, callerCredential, fixed } = probe
   const said = `${method} answered ${status}`
@@ -121,7 +102,7 @@ function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step
     ...(code && { code }),
   })
   if (status === 401 || status === 403) {
-    if (callerCredential) return fine(': calls bring their own credentials')
+    if (callerCredential) return fine(': calls send credentials of their own')
     const what = `${at} refused ${credential ? 'the credentials' : 'a request without credentials'}: ${said}`
     // Many services guard methods that nobody uses by 403.
     const level = status === 401 && credential ? 'failed' : 'warning'
@@ -131,7 +112,7 @@ function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step
     return bad(level, 'endpoint-credentials', what, hint)
   }
   if (status === 404 && method !== 'OPTIONS') {
-    const detail = `${at} knows no such path: ${said} for the tool \`${tool.name}\``
+    const detail = `${at} does not have this path: ${said} for the tool \`${tool.name}\``
     if (fixed) return bad('failed', 'endpoint-answer', detail, 'Check the path of the endpoint')
     return fine(' to sample arguments')
   }
@@ -141,11 +122,11 @@ function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step
         'failed',
         'endpoint-answer',
         `${at} is not ready: ${said}`,
-        'See that the service behind it runs',
+        'Make sure that the service behind it runs',
       ),
       transient: true,
     }
   if (status >= 500 && status !== 501)
-    return bad('warning', 'endpoint-answer', `${at} has trouble: ${said}`, 'See the log of the service')
+    return bad('warning', 'endpoint-answer', `${at} failed: ${said}`, 'See the log of the service')
   return fine()
 }

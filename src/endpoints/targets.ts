@@ -5,8 +5,7 @@ import { callTargets } from './call.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
 import { checkOrigin, chooseProbe } from './origin.ts'
 import { probesOf, type ToolProbe } from './tools.ts'
-import { type CheckEndpointsOptions, DEFAULTS, type Read, type Target, type User } from './types.ts'
-import { userOf } from './user.ts'
+import { type CheckEndpointsOptions, DEFAULTS, type Read, type Target, type User, userOf } from './types.ts'
 
 /** Everything there is to check: one target for each origin, for each MCP server, and for each tool to be called. */
 export async function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
@@ -39,7 +38,7 @@ async function originTargets(reads: readonly Read[], options: CheckEndpointsOpti
     const probe = chooseProbe(probes)
     const { origin, tool } = probe
     const by = tool.proxy ? ` by the proxy ${tool.proxy.host}:${tool.proxy.port}` : ''
-    const run = (signal: AbortSignal) => checkOrigin(probe, timeout, signal)
+    const run = (signal: AbortSignal) => checkOrigin(probe, { steps: [], timeout, signal })
     return { type: 'http', endpoint: origin + by, users, timeout, run }
   })
   return [...origins, ...skipped]
@@ -60,22 +59,23 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const user = userOf(read, name, path)
     const { definition, problems } = compileDefinition(server, ['mcpServers', i], env)
     if (problems.length > 0)
-      return [skip(type, shownAddress(server), user, 'its definition has errors: see plantgw validate')]
+      return [skip(type, shownAddress(server), user, 'its definition has errors: run plantgw validate')]
     const resolved = definition.resolve({ headers: {}, query: () => ({}) })
     if (type === 'stdio') {
       const limit = options.timeout ?? server.startupTimeout
-      const run = (signal: AbortSignal) => checkStdio(server, limit, options, signal)
+      const run = (signal: AbortSignal) => checkStdio(server, options, { steps: [], timeout: limit, signal })
       return [{ type, endpoint: shownAddress(server), users: [user], timeout: limit, run }]
     }
     if (resolved instanceof Fault) {
-      const why = 'its address comes from the request of a caller'
+      const why = 'its address depends on the request of a caller'
       const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
       if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]
-      const run = (signal: AbortSignal) => checkReach(origin, why, timeout, signal)
+      const run = (signal: AbortSignal) => checkReach(origin, why, { steps: [], timeout, signal })
       return [{ type, endpoint: origin, users: [user], timeout, run }]
     }
     const { varies } = definition
-    const run = (signal: AbortSignal) => checkHttp(server, resolved, varies, timeout, options, signal)
+    const run = (signal: AbortSignal) =>
+      checkHttp(server, resolved, varies, options, { steps: [], timeout, signal })
     return [{ type, endpoint: resolved.origin, users: [user], timeout, run }]
   })
 }

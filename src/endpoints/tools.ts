@@ -67,7 +67,7 @@ async function probe(
   const compile = templateCompiler(env, [])
   const config = renderConfig(server, [], compile, [])
   const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, env)
-  if (!template) return 'its endpoint is no sound template: see plantgw validate'
+  if (!template) return 'its endpoint is not a valid template: run plantgw validate'
   const { endpoint, fault } = compileEndpoint(template, tool.args, config)
   if (fault !== undefined) return `its endpoint ${fault}`
   const render = (flavour: Flavour) => {
@@ -90,7 +90,7 @@ async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>)
       why ||= error instanceof CallError ? (error.detail ?? error.text) : error.message
     }
   }
-  return `its endpoint cannot be made with sample arguments: ${why.replace(/\.$/, '')}`
+  return `its endpoint cannot be rendered with sample arguments: ${why.replace(/\.$/, '')}`
 }
 
 /** The headers that the author wrote whole, or took from `.Config` and the environment. */

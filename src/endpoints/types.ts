@@ -1,4 +1,4 @@
-import type { Env, Limits, ReadConfiguration } from '../config/index.ts'
+import type { Env, Limits, Path, ReadConfiguration } from '../config/index.ts'
 import type { FindingCode, Range } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -76,3 +76,9 @@ export interface Target {
 export type Read = ReadConfiguration & { configuration: NonNullable<ReadConfiguration['configuration']> }
 
 export const DEFAULTS = { timeout: 10_000, retries: 1, concurrency: 8 } as const
+
+/** The tool or MCP server at a path of a configuration, as one that needs an endpoint. */
+export function userOf(read: Read, name: string, path: Path): User {
+  const range = read.locate(path) ?? read.locate.key(path)
+  return { file: read.file, configuration: read.configuration.name, name, ...(range && { range }) }
+}

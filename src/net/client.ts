@@ -37,7 +37,7 @@ export class HttpClient {
   private readonly pools = new Map<string, Pool>()
   private readonly draining = new Set<Promise<void>>()
   private clock = 0
-  private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socket'>> & HttpClientOptions
+  private readonly options: Required<Omit<HttpClientOptions, 'hold'>> & HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
     this.options = {
@@ -131,12 +131,10 @@ export class HttpClient {
   }
 
   private connect(origin: string, timeout: number, proxy: ProxyAddress | undefined): Dispatcher {
-    const { buildConnector, Client, Pool, ProxyAgent, Socks5ProxyAgent } = undici()
-    const { maxSockets, headersTimeout, socket } = this.options
+    const { buildConnector, Pool, ProxyAgent, Socks5ProxyAgent } = undici()
+    const { maxSockets, headersTimeout } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
-    if (socket)
-      return new Client(origin, { headersTimeout, bodyTimeout: 0, connect: (_, done) => done(null, socket) })
     if (!proxy) return new Pool(origin, { ...options, connect: { timeout } })
     const uri = proxyUrl(proxy)
     if (proxy.type !== 'socks5')

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { CancelSignal } from './cancel.ts'
 
@@ -94,6 +93,4 @@ export interface HttpClientOptions {
   maxOrigins?: number
   /** Makes what holds an answer that comes in one piece. */
   hold?: () => ByteHold
-  /** A connection that exists already, in place of new ones. */
-  socket?: Socket
 }
