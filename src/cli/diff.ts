@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import type { Settings } from '../config/index.ts'
 import { printableJson } from '../findings/frame.ts'
-import { HttpClient, type NetFault } from '../net/index.ts'
+import { type HttpAnswer, HttpClient, type HttpRequest, type NetFault } from '../net/index.ts'
 import { loadSettings, originOf } from './settings.ts'
 
 interface DiffFlags {
@@ -53,18 +53,23 @@ const TIMEOUT = 60_000
 /** Bytes of the answer at most. */
 const MAX_SIZE = 64 * 1024 * 1024
 
+async function fetchAnswer(request: HttpRequest): Promise<HttpAnswer> {
+  const http = new HttpClient()
+  try {
+    return await http.fetch(request, { timeout: TIMEOUT, maxSize: MAX_SIZE })
+  } catch (error) {
+    throw new Error(`${(error as NetFault).message}. Is the gateway running?`)
+  } finally {
+    await http.close()
+  }
+}
+
 async function ask(base: string, { admin }: Settings): Promise<Answer> {
   if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
   const url = new URL('/_diff', base)
   const headers: Record<string, string> = admin ? { authorization: `Bearer ${admin.token}` } : {}
-  const http = new HttpClient()
   const request = { method: 'GET', origin: url.origin, path: url.pathname, headers }
-  const answer = await http
-    .fetch(request, { timeout: TIMEOUT, maxSize: MAX_SIZE })
-    .catch((error: NetFault) => {
-      throw new Error(`${error.message}. Is the gateway running?`)
-    })
-    .finally(() => http.close())
+  const answer = await fetchAnswer(request)
   const text = answer.body.toString('utf8')
   if (answer.status === 401)
     throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
@@ -72,7 +77,7 @@ async function ask(base: string, { admin }: Settings): Promise<Answer> {
     const value = JSON.parse(text) as Answer
     if (answer.status === 200 && Array.isArray(value.configurations)) return value
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error(`${url} answered with the status ${answer.status}, but is not a gateway: check --url`)
 }
