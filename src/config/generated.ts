@@ -1,27 +1,27 @@
 // Made by `npm run docs` from the schemas of `schemas/`; do not edit.
 import type { JsonObject, Json } from '../json/index.ts'
 
-/** One service that the gateway serves: its routes, its servers with their tools, and the MCP servers it stands in front of. */
+/** One service: its routers, its servers with their tools, and the MCP servers that the gateway proxies for it. */
 export interface Configuration {
-  /** Name of the configuration, unique among all that are served together. */
+  /** Name of the configuration, unique among all configurations that are served together. */
   name: string
   /** The tenant that the configuration belongs to. Default `default`. */
   tenant: string
-  /** When the configuration was made. */
+  /** Time at which the configuration was created. */
   createdAt?: string
-  /** When the configuration was last changed. */
+  /** Time of the last change of the configuration. */
   updatedAt?: string
-  /** The URL prefixes under which the servers are reached. */
+  /** The URL prefixes and the servers behind them. */
   routers: Router[]
   /** Servers whose tools are HTTP calls. */
   servers: Server[]
   /** The HTTP calls that the servers offer as tools. */
   tools: Tool[]
-  /** Prompts that the servers offer beside the tools. */
+  /** Prompts that the servers offer in addition to the tools. */
   prompts: Prompt[]
   /** Existing MCP servers that are proxied. */
   mcpServers: McpServer[]
-  /** How others learn that the configuration changed and must be reloaded. */
+  /** How gateways are notified that a configuration changed, so that they reload it. */
   notifier?: Notifier
 }
 
@@ -29,54 +29,54 @@ export interface Configuration {
 export interface Router {
   /** The `name` of a server or of an MCP server of this configuration. */
   server: string | string[]
-  /** URL path under which the server is reached: `{prefix}/mcp`, `{prefix}/sse` and `{prefix}/message`. */
+  /** URL path of the server: clients connect to `{prefix}/mcp`, or to `{prefix}/sse` and `{prefix}/message`. */
   prefix: string
-  /** Where `/sse` and `/message` are served instead of below `prefix`. */
+  /** The path below which `/sse` and `/message` are served, instead of `prefix`. */
   ssePrefix?: string
-  /** Which web pages of other origins may use the router. */
+  /** The web pages of other origins that may use the router. */
   cors?: Cors
-  /** Who may use the router. */
+  /** The callers that may use the router. */
   auth?: Auth
 }
 
-/** Which web pages of other origins may use the router. */
+/** The web pages of other origins that may use the router. */
 export interface Cors {
-  /** Origins allowed, each with scheme, host and port. */
+  /** Allowed origins, each with scheme, host and port. */
   allowOrigins: string[]
-  /** Methods allowed; case does not matter. */
+  /** Allowed methods; case does not matter. */
   allowMethods: string[]
-  /** Request headers allowed. */
+  /** Allowed request headers. */
   allowHeaders: string[]
-  /** Response headers that pages may read. */
+  /** Response headers that web pages may read. */
   exposeHeaders: string[]
-  /** Answers with `Access-Control-Allow-Credentials: true`. Default `false`. */
+  /** Adds `Access-Control-Allow-Credentials: true` to responses. Default `false`. */
   allowCredentials: boolean
 }
 
-/** Who may use the router. */
+/** The callers that may use the router. */
 export interface Auth {
-  /** `none`: everybody. */
+  /** `none`: everyone. */
   mode: 'none' | 'bearer'
   /** The accepted tokens; at least one with `mode: bearer`. */
   tokens: AuthToken[]
 }
 
 export interface AuthToken {
-  /** The secret, best taken from the environment. */
+  /** The secret. */
   token: string
-  /** The name of whoever holds the token, for the log and for sessions. */
+  /** The name of the caller that has the token, for the log and for sessions. */
   caller: string
 }
 
 /** A set of tools that are HTTP calls. */
 export interface Server {
-  /** Name of the server, to which a router's `server` refers. */
+  /** Name of the server; a router names it in `server`. */
   name: string
-  /** Groups servers, for people. */
+  /** A group of servers, for people; the gateway does not use it. */
   namespace?: string
-  /** What the server is for; clients get it as instructions. */
+  /** Purpose of the server; clients get it as `instructions`. */
   description?: string
-  /** Names of the tools that the server offers, in the order in which they are listed. */
+  /** Names of the tools that the server offers, in the order of `tools/list`. */
   allowedTools?: string[]
   /** Values that templates read as `.Config`; each may be a template that reads `env`. */
   config: Record<string, string>
@@ -90,47 +90,47 @@ export interface Limits {
   connectTimeout: number
   /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   timeout: number
-  /** Size of an upstream's answer: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
+  /** Maximum size of an upstream's response: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
   maxResponseSize: number
-  /** Size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
+  /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
 }
 
 /** One HTTP call, offered as an MCP tool. */
 export interface Tool {
-  /** Name of the tool, unique in the configuration: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`, since many clients refuse others. */
+  /** Name of the tool, unique in the configuration: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`, because many clients refuse other names. */
   name: string
-  /** Name for people. */
+  /** Name that clients show to people. */
   title?: string
-  /** What the tool does and when to use it; the model reads it. */
+  /** Description of what the tool does and when to use it, for the model. */
   description?: string
-  /** HTTP method toward the upstream: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS; case does not matter. Default `GET`. */
+  /** HTTP method of the request to the upstream: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS; case does not matter. Default `GET`. */
   method: string
-  /** URL of the upstream. */
+  /** URL of the upstream, a template: each value is percent-encoded for its place in the URL. */
   endpoint: string
-  /** Headers sent upstream; each value may be a template. */
+  /** Headers of the request to the upstream; each value may be a template. */
   headers: Record<string, string>
   /** The arguments of the tool, from which its input schema is made. */
   args: Arg[]
   /** Template of the request body. */
   requestBody?: string
-  /** Template of what the client gets, over `.Response.Data` and `.Response.Body`. */
+  /** Template of the text that the client gets, over `.Response.Data` and `.Response.Body`. */
   responseBody?: string
-  /** Template of what the client gets when the upstream answers with a status of 400 or above. */
+  /** Template of the text that the client gets when the response has a status of 400 or above. */
   errorBody?: string
-  /** JSON Schema 2020-12 of the arguments, with `type: object`; it replaces the one made from `args`. */
+  /** JSON Schema 2020-12 of the arguments, with `type: object`; it replaces the schema made from `args`. */
   inputSchema?: JsonObject
-  /** JSON Schema 2020-12 of the answer, with `type: object`; JSON answers then become structured content. */
+  /** JSON Schema 2020-12 of the response, with `type: object`; a JSON response then becomes structured content. */
   outputSchema?: JsonObject
-  /** What clients may assume of the tool. */
+  /** Hints for clients about the behavior of the tool. */
   annotations?: JsonObject
-  /** Becomes `_meta` of the tool. */
+  /** `_meta` of the tool in `tools/list`. */
   meta?: JsonObject
   /** The proxy through which the upstream of a tool is reached. */
   proxy?: Proxy
-  /** Follows up to 5 redirects; credentials are dropped when the origin changes. Default `false`. */
+  /** Follows up to 5 redirects; credentials are not sent to another origin. Default `false`. */
   followRedirects: boolean
-  /** Sends the body to another origin too where a followed redirect keeps it, as 307 and 308 do. Default `false`. */
+  /** When a followed redirect to another origin keeps the body (307, 308), sends the body there. Default `false`. */
   redirectBody: boolean
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
@@ -140,31 +140,31 @@ export interface Tool {
 export interface Arg {
   /** Name of the argument, unique in the tool; templates read it as `.Args.<name>`. */
   name: string
-  /** Where the value goes: a header of that name, the query, the path of the endpoint (by template), the JSON body, or a part of a multipart form. */
+  /** Where the value is sent: in a header of that name, in the query, in the path of the endpoint (where its template names the argument), in the body, or as a part of a multipart form. */
   position: 'header' | 'query' | 'path' | 'body' | 'form-data'
   /** Whether a call must give the argument. Default `false`. */
   required: boolean
   /** Type of the value. Default `string`. */
   type: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object'
-  /** What the argument means; the model reads it. */
+  /** Meaning of the argument, for the model. */
   description?: string
-  /** Used when a call leaves the argument out; parsed by `type`. */
+  /** The value if a call omits the argument, parsed by `type`. */
   default?: Json
   /** The allowed values. */
   enum?: Json[]
-  /** For `array`: what its elements are. */
+  /** For `array`: the schema of its elements. */
   items?: JsonObject
-  /** For `object`: its named properties. */
+  /** For `object`: the schemas of its properties, by name. */
   properties?: Record<string, JsonObject>
 }
 
 /** The proxy through which the upstream of a tool is reached. */
 export interface Proxy {
-  /** What the proxy speaks. */
+  /** Protocol of the proxy. */
   type: 'http' | 'https' | 'socks5'
-  /** Its host name or address. */
+  /** Host name or address of the proxy. */
   host: string
-  /** Its port. */
+  /** Port of the proxy. */
   port: number
 }
 
@@ -172,35 +172,35 @@ export interface Proxy {
 export interface Prompt {
   /** Name of the prompt, unique in the configuration. */
   name: string
-  /** Name for people. */
+  /** Name that clients show to people. */
   title?: string
-  /** What the prompt is for. */
+  /** Purpose of the prompt. */
   description?: string
-  /** The arguments of the prompt, all of them text. */
+  /** The arguments of the prompt; their values are strings. */
   arguments: PromptArgument[]
-  /** The messages that the prompt becomes. */
+  /** The messages that the client gets for the prompt. */
   promptResponse: PromptMessage[]
 }
 
 export interface PromptArgument {
   /** Name of the argument. */
   name: string
-  /** What it means. */
+  /** Meaning of the argument. */
   description?: string
-  /** Whether it must be given. Default `false`. */
+  /** Whether the argument is required. Default `false`. */
   required: boolean
 }
 
 export interface PromptMessage {
-  /** Who says it. */
+  /** Role of the author of the message. */
   role: 'user' | 'assistant'
-  /** What is said. */
+  /** Content of the message. */
   content: PromptContent
 }
 
-/** What is said. */
+/** Content of the message. */
 export interface PromptContent {
-  /** Kind of the content. Default `text`. */
+  /** Type of the content. Default `text`. */
   type: 'text'
   /** The text, a template over `.Args`. */
   text: string
@@ -210,7 +210,7 @@ export interface PromptContent {
 export interface McpServer {
   /** Transport of the server. */
   type: 'stdio' | 'sse' | 'streamable-http'
-  /** Name of the server, to which a router's `server` refers. */
+  /** Name of the server; a router names it in `server`. */
   name: string
   /** For `stdio`: the command that starts the server. */
   command?: string
@@ -222,41 +222,41 @@ export interface McpServer {
   url?: string
   /** For `sse` and `streamable-http`: headers sent to the server; each value may be a template over `.Request`. */
   headers: Record<string, string>
-  /** Who shares a connection or process: `session`: nobody, each client session has its own. Default `session`. */
+  /** Which client sessions share a connection or process. Default `session`. */
   isolation: 'session' | 'credential' | 'shared'
   /** Time for the server to start and answer the handshake: `10s`, `1m30s`; a plain number is seconds. Milliseconds. Default `30s`. */
   startupTimeout: number
-  /** Time without a message or an open stream after which a session ends, with its process or connection. Milliseconds. Default `30m`. */
+  /** Time without a message or an open stream after which the gateway ends a session, with its process or connection. Milliseconds. Default `30m`. */
   idleTimeout: number
-  /** Sessions with the server at the most; for `stdio` each is a process. */
+  /** Maximum number of sessions with the server; for `stdio` each session is a process. */
   maxSessions: number
-  /** The tools that clients see, by the server's own names; others are unknown to them. */
+  /** The tools that clients see and can call, by the server's own names. */
   allowedTools?: string[]
-  /** Tools that clients do not see, by the server's own names. */
+  /** The tools that clients cannot see or call, by the server's own names. */
   blockedTools: string[]
-  /** What clients are told of a tool instead of what the server says, by the server's own names. */
+  /** Replacements for what clients see of a tool, by the server's own names. */
   toolOverrides: Record<string, ToolOverride>
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
-  /** When the server is started or connected: with the gateway, or with the first call. Default `onDemand`. */
+  /** When the gateway starts the server or connects to it: when the gateway starts, or at the first call. Default `onDemand`. */
   policy: 'onStart' | 'onDemand'
-  /** Starts the server once when the configuration is loaded, so that its first call finds it installed. Default `false`. */
+  /** Starts the server once when the configuration is loaded, so that it is installed before the first call. Default `false`. */
   preinstalled: boolean
 }
 
-/** What replaces the server's words. */
+/** Replacements for what the server declares about a tool. */
 export interface ToolOverride {
   /** The name under which clients see and call the tool. */
   name?: string
-  /** Its title. */
+  /** Title of the tool. */
   title?: string
-  /** Its description. */
+  /** Description of the tool. */
   description?: string
-  /** Annotations, each of which replaces the server's own. */
+  /** Annotations; each replaces the server's own. */
   annotations?: JsonObject
 }
 
-/** How others learn that the configuration changed and must be reloaded. */
+/** How gateways are notified that a configuration changed, so that they reload it. */
 export interface Notifier {
   /** `signal`: a process on this machine. */
   type: 'signal' | 'api' | 'redis'
@@ -272,17 +272,17 @@ export interface Notifier {
 export interface SignalNotifier {
   /** The signal that is sent. Default `SIGHUP`. */
   signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'
-  /** Path of the file that holds the process id. */
+  /** Path of the file that contains the process id. */
   pid: string
 }
 
 /** For `type: api`. */
 export interface ApiNotifier {
-  /** Port of the reload call, where `target_url` names none. */
+  /** Port of the reload call, if `target_url` does not name one. */
   port?: number
   /** URL of the reload call. */
   target_url: string
-  /** The `admin.token` of the gateway that is called, which it wants from other machines; best taken from the environment. */
+  /** The `admin.token` of the gateway that is called; the gateway requires it from other machines. */
   token?: string
 }
 
@@ -290,67 +290,67 @@ export interface ApiNotifier {
 export interface RedisNotifier {
   /** Topology of the broker: one server, servers behind sentinels, or a Redis Cluster. Default `single`. */
   cluster_type: 'single' | 'sentinel' | 'cluster'
-  /** Address as `host:port`; for `sentinel` those of the sentinels and for `cluster` of some nodes, separated by commas. */
+  /** Address as `host:port`; for `sentinel` the addresses of the sentinels, for `cluster` those of some nodes, separated by commas. */
   addr: string
-  /** For `sentinel`: what the sentinels call the master. Default `mymaster`. */
+  /** For `sentinel`: the name of the master in the sentinels. Default `mymaster`. */
   master_name: string
   /** User of the broker (Redis ACL). */
   username?: string
-  /** Password of that user, best taken from the environment. */
+  /** Password of that user. */
   password?: string
-  /** Whether the connection is encrypted; the certificate must be one that this machine trusts. Default `false`. */
+  /** Whether the connection is encrypted; this machine must trust the certificate of the broker. Default `false`. */
   tls: boolean
   /** The channel on which reload messages are published. */
   topic: string
 }
 
-/** Which findings `plantgw validate` and `plantgw lint-templates` report, and as what: `plantgw.lint.yaml` in the working folder or beside the first path, or the file of `--lint-config`. */
+/** The lint configuration sets which findings `plantgw validate` and `plantgw lint-templates` report, and with which severity. */
 export interface LintConfiguration {
-  /** Severities by the code of a finding, such as `no-router`, or by a check, such as `templates`; that of a code wins. */
+  /** Severities by the code of a finding, such as `no-router`, or by a check, such as `templates`; a code takes precedence over its check. */
   severity: Record<string, 'off' | 'info' | 'warning' | 'error'>
-  /** Limits of the findings. */
+  /** Limits beyond which some findings are reported. */
   limits: Partial<LintLimits>
 }
 
-/** Limits of the findings. */
+/** Limits beyond which some findings are reported. */
 export interface LintLimits {
-  /** Tokens that the `tools/list` of a prefix may cost a model, counted as 4 characters each; 0 reports the cost of every prefix. Default `10000`. */
+  /** Maximum number of tokens that the `tools/list` of a prefix may cost a model, estimated as 4 characters each; 0 reports the cost of every prefix. Default `10000`. */
   toolListTokens: number
-  /** Longest description of a tool or argument, in characters. Default `1024`. */
+  /** Maximum length of the description of a tool or argument, in characters. Default `1024`. */
   descriptionLength: number
 }
 
 /** Settings of the gateway's process. */
 export interface Settings {
-  /** Port on which the gateway listens; 0 takes a free one. Default `5235`. */
+  /** Port on which the gateway listens; 0 selects a free port. Default `5235`. */
   port: number
-  /** Address on which the gateway listens; `0.0.0.0` or `::` for all. Default `127.0.0.1`. */
+  /** Address on which the gateway listens; `0.0.0.0` or `::` for all addresses. Default `127.0.0.1`. */
   host: string
-  /** Path of the file that holds the process id while the gateway runs, relative to the settings file. */
+  /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */
   pid?: string
   /** Time between two automatic reloads: `600s`, `10m`, `1h30m`; a plain number is seconds. Milliseconds. Default `600s`. */
   reload_interval: number
-  /** Whether configurations are reloaded every `reload_interval`. Default `false`. */
+  /** Whether the gateway reloads configurations every `reload_interval`. Default `false`. */
   reload_switch: boolean
-  /** Whether changes of the files and folders that are served are applied by themselves, a moment after the last of them. Default `false`. */
+  /** Whether the gateway applies changes of the served files and folders automatically, a moment after the last change. Default `false`. */
   watch: boolean
   /** The log on standard error. */
   logger: Logger
-  /** Time-outs and sizes where neither a tool nor its server sets others, and what the process takes of its clients. */
+  /** Time-outs and sizes for tools, unless a tool or its server sets others, and limits of the process for its clients. */
   limits: ProcessLimits
-  /** Host names accepted besides loopback names when bound to loopback. */
+  /** Host names that the gateway accepts in requests. */
   allowedHosts: string[]
-  /** Origins accepted besides those of each router's `cors`. */
+  /** Origins that the gateway accepts in addition to those of each router's `cors`. */
   allowedOrigins: string[]
-  /** Who may use the gateway's own `/_reload`, `/_status` and `/metrics`. */
+  /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
   admin?: Admin
-  /** Who the configurations belong to. */
+  /** The tenants that configurations belong to. */
   tenants?: Tenant[]
   /** The plant store. */
   plants?: Plants
-  /** Where configurations are kept: `plantgw serve` without paths serves them, `plantgw config` changes them. */
+  /** The store of the configurations: `plantgw serve` without paths serves them, `plantgw config` changes them. */
   storage?: Storage
-  /** How others learn that the configuration changed and must be reloaded. */
+  /** How gateways are notified that a configuration changed, so that they reload it. */
   notifier?: Notifier
   /** For several gateways behind a load balancer that sends each request to any of them. */
   cluster?: Cluster
@@ -358,68 +358,68 @@ export interface Settings {
 
 /** The log on standard error. */
 export interface Logger {
-  /** The least level that is logged. Default `info`. */
+  /** The lowest level that is logged. Default `info`. */
   level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** Lines for machines or for people; without it, for people on a terminal and for machines elsewhere. */
+  /** Format of the lines, for machines or for people. */
   format?: 'json' | 'pretty'
 }
 
-/** Time-outs and sizes where neither a tool nor its server sets others, and what the process takes of its clients. */
+/** Time-outs and sizes for tools, unless a tool or its server sets others, and limits of the process for its clients. */
 export interface ProcessLimits {
   /** Time to connect to an upstream: `500ms`, `5s`, `1m30s`; a plain number is seconds. Milliseconds. Default `5s`. */
   connectTimeout: number
   /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   timeout: number
-  /** Size of an upstream's answer: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
+  /** Maximum size of an upstream's response: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
   maxResponseSize: number
-  /** Size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
+  /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
-  /** Open connections of clients. Default `10000`. */
+  /** Maximum number of open connections of clients. Default `10000`. */
   maxConnections: number
-  /** Open connections from one address (IPv6: one /64). Default `5000`. */
+  /** Maximum number of open connections from one address (IPv6: one /64). Default `5000`. */
   maxConnectionsPerAddress: number
-  /** Sessions of clients. Default `100000`. */
+  /** Maximum number of sessions of clients. Default `100000`. */
   maxSessions: number
-  /** Sessions at one prefix. Default `50000`. */
+  /** Maximum number of sessions at one prefix. Default `50000`. */
   maxSessionsPerPrefix: number
-  /** Sessions of one caller at one prefix; without `auth`, of one address at all prefixes. Default `10000`. */
+  /** Maximum number of sessions of one caller at one prefix; without `auth`, of one address at all prefixes. Default `10000`. */
   maxSessionsPerCaller: number
-  /** Calls under way at one prefix. Default `4000`. */
+  /** Maximum number of calls under way at one prefix. Default `4000`. */
   maxCallsPerPrefix: number
-  /** Calls under way of one caller at one prefix; without `auth`, of one address at all prefixes. Default `1000`. */
+  /** Maximum number of calls under way of one caller at one prefix; without `auth`, of one address at all prefixes. Default `1000`. */
   maxCallsPerCaller: number
-  /** Size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
+  /** Maximum size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
   maxQueued: number
-  /** Size of all that waits in the process: requests, answers and queues. Bytes. */
+  /** Maximum size of all waiting data in the process: requests, responses and queues. Bytes. */
   maxBuffered?: number
-  /** Time for the headers of a request: `10s`, `500ms`; a plain number is seconds. Milliseconds. Default `10s`. */
+  /** Time for the headers of a request to arrive: `10s`, `500ms`; a plain number is seconds. Milliseconds. Default `10s`. */
   headersTimeout: number
   /** Time for a whole request to arrive: `60s`, `2m`; a plain number is seconds. Milliseconds. Default `60s`. */
   requestTimeout: number
-  /** Time after which a connection ends whose client takes nothing of what it is sent: `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
+  /** Time after which the gateway closes a connection whose client does not read the data sent to it: `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   writeTimeout: number
 }
 
-/** Who may use the gateway's own `/_reload`, `/_status` and `/metrics`. */
+/** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
 export interface Admin {
-  /** The secret, best taken from the environment; sent as `Authorization: Bearer …`. */
+  /** The secret, sent as `Authorization: Bearer …`. */
   token: string
 }
 
-/** A tenant: where its routers are, and who may use them. */
+/** A tenant: the prefix of its routers, and the callers that may use them. */
 export interface Tenant {
-  /** As configurations give it in `tenant`. */
+  /** Name of the tenant, as in `tenant` of configurations. */
   name: string
-  /** Every router of the tenant lies at or below it, and nobody else's does. */
+  /** Prefix at or below which are all routers of the tenant, and no routers of other tenants. */
   prefix: string
   /** Credentials of the tenant. */
   tokens: TenantToken[]
 }
 
 export interface TenantToken {
-  /** The secret, best taken from the environment; no two of the settings are equal. */
+  /** The secret, different from every other token in the settings. */
   token: string
-  /** Name of the caller, to whom sessions belong. */
+  /** Name of the caller that owns the sessions. */
   caller: string
 }
 
@@ -427,34 +427,34 @@ export interface TenantToken {
 export interface Plants {
   /** Path below which `/plants` is served. Default `/`. */
   basePath: string
-  /** Path of the store's file, relative to the settings file. Default `data/plants.json`. */
+  /** Path of the store's file, relative to the settings file; a short form of `storage: {type: lowdb, file: …}`. Default `data/plants.json`. */
   file: string
-  /** Where the plants are kept. */
+  /** The storage of the plants. */
   storage?: PlantStorage
-  /** Who may use the store. */
+  /** Tokens of the callers that may use the store. */
   tokens: PlantToken[]
 }
 
-/** Where the plants are kept. */
+/** The storage of the plants. */
 export interface PlantStorage {
   /** `lowdb`: a file, for one process. */
   type: 'lowdb' | 'postgres' | 'mysql'
   /** For `lowdb`: path of the file, relative to the settings file. Default `data/plants.json`. */
   file: string
-  /** For `postgres` and `mysql`: where the database is, with credentials, which are best taken from the environment and percent-encoded. */
+  /** For `postgres` and `mysql`: URL of the database, with credentials. */
   url?: string
 }
 
 export interface PlantToken {
-  /** The secret, best taken from the environment; no two are equal. */
+  /** The secret, different from every other token of the store. */
   token: string
-  /** Name of the caller, to whom the plants made with the token belong. */
+  /** Name of the caller that owns the plants created with the token. */
   caller: string
   /** `own`: the caller's plants. Default `own`. */
   access: 'own' | 'all'
 }
 
-/** Where configurations are kept: `plantgw serve` without paths serves them, `plantgw config` changes them. */
+/** The store of the configurations: `plantgw serve` without paths serves them, `plantgw config` changes them. */
 export interface Storage {
   /** `directory`: a folder of YAML files, without a history. */
   type: 'directory' | 'lowdb' | 'postgres' | 'mysql'
@@ -462,17 +462,17 @@ export interface Storage {
   path: string
   /** For `lowdb`: path of the file, relative to the settings file. Default `data/configurations.json`. */
   file: string
-  /** For `postgres` and `mysql`: where the database is, with credentials, which are best taken from the environment and percent-encoded. */
+  /** For `postgres` and `mysql`: URL of the database, with credentials. */
   url?: string
-  /** For `lowdb`, `postgres` and `mysql`: time between two looks of `plantgw serve` whether configurations changed, which are applied then: `5s`, `500ms`; a plain number is seconds, `0s` is never. Milliseconds. Default `5s`. */
+  /** For `lowdb`, `postgres` and `mysql`: interval at which `plantgw serve` checks for changed configurations and applies them: `5s`, `500ms`; a plain number is seconds. Milliseconds. Default `5s`. */
   poll: number
 }
 
 /** For several gateways behind a load balancer that sends each request to any of them. */
 export interface Cluster {
-  /** What all replicas share, at least 32 characters, best taken from the environment: whoever knows it can make session ids and speak as a replica. */
+  /** The secret that all replicas share, of at least 32 characters. */
   secret: string
-  /** Where the other replicas reach this one, past the load balancer: scheme, host and port, different for each. */
+  /** URL at which the other replicas reach this one, not through the load balancer: scheme, host and port, different for each replica. */
   advertise: string
 }
 
