@@ -1,6 +1,6 @@
 /** plantgw as a library: read and check configurations, and serve them from a program of your own. */
 
-export { type CheckOptions, check } from './build/check.ts'
+export { type CheckOptions, check } from './build/check-configurations.ts'
 export type { Reload } from './build/types.ts'
 export { readConfiguration, readConfigurations, readSettings } from './checks/index.ts'
 export type {

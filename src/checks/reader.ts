@@ -8,7 +8,7 @@ import {
   type Source,
 } from '../config/index.ts'
 import { configurationSteps, limited } from '../config/read.ts'
-import { atOnce, inTurns, type Steps, takeTurns } from '../config/turns.ts'
+import { atOnce, inTurns, type Steps, takeTurns } from '../config/work-turns.ts'
 import type { Finding } from '../findings/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'

@@ -12,7 +12,7 @@ import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
-import { checkLimits, checkTokens, MAX_DURATION } from './fields/values.ts'
+import { checkLimits, checkTokens, MAX_DURATION } from './fields/value-rules.ts'
 import { isBelow } from './prefixes.ts'
 
 /**

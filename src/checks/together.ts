@@ -1,5 +1,5 @@
 import type { ReadConfiguration } from '../config/index.ts'
-import { atOnce, type Steps } from '../config/turns.ts'
+import { atOnce, type Steps } from '../config/work-turns.ts'
 import { type Finding, sortFindings } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { CODES, explain, type FindingCode, listCodes } from '../findings/index.ts'
 import { nearest } from '../text/index.ts'
-import { wantsColor } from './print.ts'
+import { wantsColor } from './output.ts'
 
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readSettings } from '../checks/index.ts'
 import type { Settings, SettingsFlags, Source } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { printFindings } from './print.ts'
+import { printFindings } from './output.ts'
 
 /**
  * The settings file of `--settings`, when it is given.

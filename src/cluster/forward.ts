@@ -1,6 +1,6 @@
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
-import { streamOf } from './stream.ts'
+import { streamOf } from './relayed-stream.ts'
 
 /** A client's request as another replica is to have it. */
 export interface ForwardRequest {

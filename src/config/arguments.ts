@@ -10,7 +10,7 @@ import {
   toDoubles,
 } from '../json/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
-import { schemaErrors } from './json-schema/check.ts'
+import { schemaErrors } from './json-schema/check-schema.ts'
 import type { Arg, Tool } from './model.ts'
 import { type Describe, describer, describeType, variableAt } from './schema-findings.ts'
 import type { Locate, Path } from './types.ts'

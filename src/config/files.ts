@@ -4,8 +4,8 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { createFileReader, decode, type FileReader, unreadable } from './loader.ts'
-import { takeTurns } from './turns.ts'
 import type { ReadConfiguration, Source } from './types.ts'
+import { takeTurns } from './work-turns.ts'
 
 /** Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing. */
 export interface Reader {

@@ -9,11 +9,11 @@ import { type Repaired, repair } from './repair.ts'
 import { describer, pointerPath, schemaFinding } from './schema-findings.ts'
 import { type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
 import type { SchemaNode } from './shape.ts'
-import { atOnce, type Steps } from './turns.ts'
 import type { Env, Locate, ReadConfiguration, Source } from './types.ts'
+import { atOnce, type Steps } from './work-turns.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
-import { readValues, type Values } from './yaml/values.ts'
+import { readValues, type Values } from './yaml/yaml-values.ts'
 
 /**
  * Reads one configuration: YAML, environment variables, schema. What its fields say about each other, and what its

@@ -9,7 +9,7 @@ import { describeValue, schemaFinding } from './schema-findings.ts'
 import { loadSchema } from './schemas.ts'
 import { shapeAt } from './shape.ts'
 import type { Env, Locate, Path, Source } from './types.ts'
-import { scalarValue } from './yaml/values.ts'
+import { scalarValue } from './yaml/yaml-values.ts'
 
 /** What the command line may set; values as written there. */
 export interface SettingsFlags {

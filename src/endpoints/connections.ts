@@ -14,9 +14,9 @@ export async function connectionFindings(
   placed: PlacedSettings | undefined,
   configurations: readonly ReadConfiguration[],
 ): Promise<Finding[]> {
-  const asked = new Map<string, Promise<string | undefined>>()
+  const asked = new Map<string, Promise<Error | undefined>>()
   const once = (key: string, ask: () => Promise<void>) => {
-    const known = asked.get(key) ?? ask().then(() => undefined, messageOf)
+    const known = asked.get(key) ?? ask().then(() => undefined, asError)
     asked.set(key, known)
     return known
   }
@@ -24,7 +24,7 @@ export async function connectionFindings(
   const database = (place: PlacedSettings, type: DatabaseType, url: string, path: Path) =>
     found.push(
       once(`${type} ${url}`, () => askDatabase(type, url)).then((fault) =>
-        fault === undefined ? [] : [at(place, 'database-unreachable', path, fault, hintOf(fault))],
+        fault === undefined ? [] : [at(place, 'database-unreachable', path, fault.message, hintOf(fault))],
       ),
     )
   const broker = (place: Pick<PlacedSettings, 'file' | 'locate'>, redis: RedisSettings) =>
@@ -34,7 +34,7 @@ export async function connectionFindings(
       }).then((fault) =>
         fault === undefined
           ? []
-          : [at(place, 'broker-unreachable', ['notifier', 'redis', 'addr'], fault, hintOf(fault))],
+          : [at(place, 'broker-unreachable', ['notifier', 'redis', 'addr'], fault.message, hintOf(fault))],
       ),
     )
   if (placed) {
@@ -44,7 +44,7 @@ export async function connectionFindings(
       found.push(
         readFileStore(storage).then(
           () => [],
-          (error) => [at(placed, 'database-unreachable', ['storage', 'file'], messageOf(error))],
+          (error) => [at(placed, 'database-unreachable', ['storage', 'file'], asError(error).message)],
         ),
       )
     if (plants && 'url' in plants.storage)
@@ -75,7 +75,7 @@ async function readFileStore(storage: StorageSettings): Promise<void> {
   }
 }
 
-/** What to look at first, by what the system, the servers and their clients say. */
+/** What to look at first, by the code or the text of the system, the server or its client. */
 const HINTS: readonly [RegExp, string][] = [
   [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
@@ -91,13 +91,19 @@ const HINTS: readonly [RegExp, string][] = [
   [/certificate|SSL|TLS/i, 'Check whether the server speaks TLS, and that its certificate is trusted here'],
 ]
 
-function hintOf(fault: string): string {
+/** The text of the first cause is the system's, the server's or its driver's, and none of ours. */
+function hintOf(fault: Error): string {
+  const { message, code = '' } = firstCause(fault) as NodeJS.ErrnoException
   return (
-    HINTS.find(([said]) => said.test(fault))?.[1] ??
+    HINTS.find(([said]) => said.test(code) || said.test(message))?.[1] ??
     'Try it by hand from this machine, with the same address and user'
   )
 }
 
-function messageOf(error: unknown): string {
-  return (error as Error).message
+function firstCause(error: Error): Error {
+  return error.cause instanceof Error ? firstCause(error.cause) : error
+}
+
+function asError(error: unknown): Error {
+  return error as Error
 }

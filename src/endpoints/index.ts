@@ -1,7 +1,7 @@
 /** Configurations → whether what they call can be reached. */
 
-export { checkEndpoints, endpointFindings } from './check.ts'
 export { connectionFindings } from './connections.ts'
+export { checkEndpoints, endpointFindings } from './run-checks.ts'
 export {
   type CheckEndpointsOptions,
   DEFAULTS,

@@ -1,10 +1,10 @@
 import type { McpServer, Path } from '../config/index.ts'
 import { Fault } from '../mcp/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
-import { callTargets } from './call.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
 import { checkOrigin, chooseProbe } from './origin.ts'
 import { probesOf, type ToolProbe } from './tools.ts'
+import { callTargets } from './trial-calls.ts'
 import { type CheckEndpointsOptions, DEFAULTS, type Read, type Target, type User, userOf } from './types.ts'
 
 /** Everything there is to check: one target for each origin, for each MCP server, and for each tool to be called. */

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../json/index.ts'
+import { isMap, mapOf, Unfit } from './document-values.ts'
 import { flatten } from './flatten.ts'
 import { addForm, addMultipart } from './form.ts'
-import { isArgumentName } from './names.ts'
 import type { Body, Operation } from './operations.ts'
 import { toSchema } from './schema.ts'
 import { access, withFittingDefault } from './style.ts'
 import type { Draft } from './tool-draft.ts'
-import { isMap, mapOf, Unfit } from './values.ts'
+import { isArgumentName } from './tool-names.ts'
 
 /** Without its body a call that brings something would bring nothing. */
 class Unwritable extends Unfit {}

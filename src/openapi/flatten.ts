@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { isMap, listOf, mapOf, Unfit } from './document-values.ts'
 import type { Refs } from './references.ts'
-import { isMap, listOf, mapOf, Unfit } from './values.ts'
 
 /** A schema with its references followed and its `allOf` merged into it. */
 export interface Parts {

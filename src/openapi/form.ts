@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { isMap, mapOf, textOf, Unfit } from './document-values.ts'
 import { flatten } from './flatten.ts'
-import { isArgumentName } from './names.ts'
 import { toSchema } from './schema.ts'
 import { asPairs, kindsOf, type Style, type Writable, writable } from './style.ts'
 import type { Draft, Pair } from './tool-draft.ts'
-import { isMap, mapOf, textOf, Unfit } from './values.ts'
+import { isArgumentName } from './tool-names.ts'
 
 /** The fields of a form, as one schema says them. @throws Unfit when it names none */
 export function fieldsOf(

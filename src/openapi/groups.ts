@@ -1,6 +1,6 @@
-import { namer, slug } from './names.ts'
 import type { Operation } from './operations.ts'
 import type { MadeTool } from './tool.ts'
+import { namer, slug } from './tool-names.ts'
 
 export interface Member extends MadeTool {
   operation: Operation

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import type { Version } from './document.ts'
+import { isMap, listOf, mapOf, textOf, Unfit } from './document-values.ts'
+import type { Version } from './open-document.ts'
 import type { Refs } from './references.ts'
 import { oldOperation } from './swagger.ts'
-import { isMap, listOf, mapOf, textOf, Unfit } from './values.ts'
 
 /** An operation in the form of OpenAPI 3, with its references to parameters and bodies followed. */
 export interface Operation {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json/index.ts'
+import { mapOf, textOf, Unfit } from './document-values.ts'
 import { toSchema } from './schema.ts'
 import { access, inPlace, type Style, type Writable, writable } from './style.ts'
 import type { Draft, DraftArg } from './tool-draft.ts'
-import { mapOf, textOf, Unfit } from './values.ts'
 
 /** OpenAPI gives these other places. */
 const IGNORED = new Set(['accept', 'content-type', 'authorization'])

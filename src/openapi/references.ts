@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { parseText } from './document.ts'
-import { isMap, member, Unfit } from './values.ts'
+import { isMap, member, Unfit } from './document-values.ts'
+import { parseText } from './open-document.ts'
 
 /** References that lead to references. */
 const MAX_HOPS = 20

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { compilePattern } from '../template/index.ts'
+import { isMap, listOf, TooLarge, textOf, Unfit } from './document-values.ts'
 import { flatten, type Parts } from './flatten.ts'
-import { LENGTHS, plainText } from './names.ts'
 import type { Refs } from './references.ts'
-import { isMap, listOf, TooLarge, textOf, Unfit } from './values.ts'
+import { LENGTHS, plainText } from './tool-names.ts'
 
 /** How far schemas are followed. */
 export interface Bounds {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { configKey, upper } from './names.ts'
+import { listOf, mapOf, textOf, Unfit } from './document-values.ts'
 import type { Refs } from './references.ts'
-import { listOf, mapOf, textOf, Unfit } from './values.ts'
+import { configKey, upper } from './tool-names.ts'
 
 /** How calls log in, with values of the environment. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { upper } from './names.ts'
-import { isMap, listOf, mapOf, textOf, Unfit } from './values.ts'
+import { isMap, listOf, mapOf, textOf, Unfit } from './document-values.ts'
+import { upper } from './tool-names.ts'
 
 /** Where calls go: a value of `.Config`, in which the environment can change what the document leaves open. */
 export interface Base {

@@ -1,6 +1,6 @@
 import { ExactNumber, type Json, type JsonObject } from '../json/index.ts'
+import { isMap, listOf, Unfit } from './document-values.ts'
 import { fittingDefault } from './schema.ts'
-import { isMap, listOf, Unfit } from './values.ts'
 
 /** How one value is written where only text fits: the styles of OpenAPI, and `json` for a `content`. */
 export interface Style {

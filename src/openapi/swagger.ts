@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { listOf, mapOf, textOf } from './document-values.ts'
 import type { Body } from './operations.ts'
-import { listOf, mapOf, textOf } from './values.ts'
 
 /**
  * Swagger 2.0 in the terms of OpenAPI 3, one operation at a time.

@@ -1,8 +1,8 @@
 import type { ArgPosition } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { argumentName } from './names.ts'
 import type { SchemaContext } from './schema.ts'
 import type { Style, Writable } from './style.ts'
+import { argumentName } from './tool-names.ts'
 
 /** An argument of a tool, before it is decided how it is written down. */
 export interface DraftArg {

@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
 import { addBody } from './body.ts'
+import { isMap, TooLarge, Unfit } from './document-values.ts'
 import { isDirect } from './form.ts'
-import { LENGTHS, plainText, words } from './names.ts'
 import type { Operation } from './operations.ts'
 import { addParameters, cookieHeader } from './parameters.ts'
 import type { Refs } from './references.ts'
@@ -12,7 +12,7 @@ import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
 import type { Credentials } from './security.ts'
 import { access, asPairs } from './style.ts'
 import { type Draft, type DraftArg, newDraft } from './tool-draft.ts'
-import { isMap, TooLarge, Unfit } from './values.ts'
+import { LENGTHS, plainText, words } from './tool-names.ts'
 
 /** A tool as it is written into a configuration: only what is to be said. */
 export type WrittenTool = Pick<Tool, 'name' | 'method' | 'endpoint'> & { [key: string]: unknown }

@@ -1,5 +1,5 @@
 import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
-import { secretsIn } from '../checks/practice/secrets.ts'
+import { secretsIn } from '../checks/practice/leaked-secrets.ts'
 import type { WrittenTool } from './tool.ts'
 
 export interface Written {

@@ -3,10 +3,10 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
 import { StoreError } from '../durable/store-error.ts'
-import { Refusal, readNewPlant } from './body.ts'
 import { int64 } from './int64.ts'
-import { bodyOf, jsonArray } from './list.ts'
+import { bodyOf, jsonArray } from './list-plants.ts'
 import { description } from './openapi.ts'
+import { Refusal, readNewPlant } from './request-body.ts'
 import type { Access, PlantSettings, PlantStore } from './store.ts'
 
 type Variables = { access: Access }

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { requirePackages } from '../durable/packages.ts'
 import { plantsApp } from './app.ts'
-import { openFile } from './file.ts'
 import { lowdbStore } from './lowdb.ts'
 import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
+import { openFile } from './store-file.ts'
 
 export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { type Adapter, Low } from 'lowdb'
 import { StoreError } from '../durable/store-error.ts'
 import { giveWay } from '../text/index.ts'
-import type { Snapshot, StoredPlant } from './format.ts'
+import type { Snapshot, StoredPlant } from './plant-format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 
 /** Changes the draft; false when there was nothing to change. */

@@ -10,7 +10,7 @@ import { findEndpoint } from './endpoints.ts'
 import { HttpArrival, HttpExchange } from './exchange.ts'
 import type { OwnPages } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
-import { routeSteps, type StepParts } from './steps.ts'
+import { routeSteps, type StepParts } from './route-steps.ts'
 
 export interface AppParts extends StepParts {
   /** The table of the moment; a request keeps the one it began with. */

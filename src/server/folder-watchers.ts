@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Logger } from '../telemetry/log.ts'
-import type { Scan } from './scan.ts'
+import type { Scan } from './folder-scan.ts'
 
 interface Watched {
   watcher: FSWatcher

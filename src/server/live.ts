@@ -1,5 +1,5 @@
 import { type Assembly, assemble, claimsOf, everything, type Reading } from '../build/assemble.ts'
-import { rulesOf } from '../build/check.ts'
+import { rulesOf } from '../build/check-configurations.ts'
 import type { PrepareContext } from '../build/prepare.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'

@@ -1,7 +1,7 @@
 import type { Table } from '../build/types.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
-import { type Receiver, receiveReloads } from '../notify/receive.ts'
 import { notifierKey } from '../notify/send.ts'
+import { type Receiver, receiveReloads } from '../notify/subscriber.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 export interface Receivers {

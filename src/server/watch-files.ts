@@ -3,9 +3,9 @@ import { type Env, readSource } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { isSame, type Scan, scan } from './folder-scan.ts'
 import { folderWatchers } from './folder-watchers.ts'
 import type { RequestReload, Watch } from './reloads.ts'
-import { isSame, type Scan, scan } from './scan.ts'
 
 /** Milliseconds from an event to the first look: many come at once. */
 const GATHER = 20

@@ -3,7 +3,7 @@ import { type Adapter, Low } from 'lowdb'
 import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
 import type { Lock } from '../durable/lock.ts'
 import { StoreError, writeError } from '../durable/store-error.ts'
-import { type Entry, type History, read, write } from './format.ts'
+import { type Entry, type History, read, write } from './record-format.ts'
 import {
   byName,
   type Change,

@@ -10,9 +10,9 @@ import {
   valueAt,
 } from '../json/index.ts'
 import { cut, nearest } from '../text/index.ts'
+import { typeText } from './argument-text.ts'
 import { CallError } from './failure.ts'
 import type { Validate } from './validators.ts'
-import { typeText } from './values.ts'
 
 /** Faults named in one result. */
 const MAX_FAULTS = 20

@@ -1,13 +1,13 @@
 import type { Tool } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
 import type { Place, Template } from '../template/index.ts'
+import { isJsonType, queryPairs } from './argument-text.ts'
 import type { Headers } from './headers.ts'
 import { PartWriter } from './multipart.ts'
 import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, REQUEST_ROOTS, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
-import { isJsonType, queryPairs } from './values.ts'
 
 export interface Body {
   template?: Template | undefined

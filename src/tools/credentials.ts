@@ -2,11 +2,11 @@ import type { Server, Tool } from '../config/model.ts'
 import { ExactNumber, type Json, parse } from '../json/index.ts'
 import { isCertainSecret, isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
+import { lazy } from './argument-text.ts'
 import { type Mask, maskedHeaders, maskOf, SHOWN } from './mask.ts'
 import type { Root } from './root.ts'
 import type { Env } from './templates.ts'
 import type { UpstreamRequest } from './types.ts'
-import { lazy } from './values.ts'
 
 /** Characters; shorter ones stand in too many other words. */
 const SHORTEST = 6

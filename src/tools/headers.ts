@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Tool } from '../config/model.ts'
 import type { Template } from '../template/index.ts'
+import { checkedHeader, headerPlace, wireText } from './argument-text.ts'
 import { CallError } from './failure.ts'
 import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
 import { type CompileTemplate, isFixed, REQUEST_ROOTS, render, renderInTurns } from './templates.ts'
 import type { Problem } from './types.ts'
-import { checkedHeader, headerPlace, wireText } from './values.ts'
 
 /** RFC 9110 §7.6.1 and §6.4.1: what frames the message or belongs to one connection. */
 const FRAMING = new Set([

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../json/index.ts'
 import { isObject } from '../json/index.ts'
+import { valueText } from './argument-text.ts'
 import { CallError } from './failure.ts'
-import { valueText } from './values.ts'
 
 /** One part of a multipart/form-data body; a file when it has a filename. */
 export interface Part {

@@ -1,8 +1,8 @@
 import type { ArgPosition } from '../config/model.ts'
 import type { Json } from '../json/index.ts'
 import { encodeCookie } from '../template/index.ts'
+import { checkedHeader, checkSize, headerPlace, queryPairs, valueText, wireText } from './argument-text.ts'
 import { argParts, PartWriter } from './multipart.ts'
-import { checkedHeader, checkSize, headerPlace, queryPairs, valueText, wireText } from './values.ts'
 
 /** A request while its arguments are put into it. */
 export class RequestDraft {

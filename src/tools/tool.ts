@@ -5,6 +5,7 @@ import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
+import { checkSize, lazy } from './argument-text.ts'
 import { type Body, compileBody } from './body.ts'
 import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'
 import { compileEndpoint, type Endpoint, shownUrl } from './endpoint.ts'
@@ -37,7 +38,6 @@ import type {
   UpstreamRequest,
 } from './types.ts'
 import type { CompileSchema } from './validators.ts'
-import { checkSize, lazy } from './values.ts'
 
 /** Everything that does not change between the tools of one server. */
 export interface ToolContext extends CompileContext {

@@ -2,8 +2,8 @@ import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { doublesOf, foreignAjv, WorkError, withinWork } from '../config/json-schema/bounded.ts'
 import { type Json, type JsonObject, toDoubles } from '../json/index.ts'
+import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
-import { lazy } from './values.ts'
 
 /**
  * Checks a value against a schema: what is wrong with it, empty when nothing is.

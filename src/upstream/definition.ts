@@ -3,11 +3,11 @@ import type { McpServer } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
+import { headerPlace, wireText } from '../tools/argument-text.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
-import { headerPlace, wireText } from '../tools/values.ts'
 
 /** What templates of an MCP server can read. */
 const ROOTS = { Request: { Headers: true, Query: true, Cookies: true } } as const
@@ -77,34 +77,7 @@ export function compileDefinition(
   const templates = [...variables, ...headers].map(({ template }) => template)
   if (url) templates.push(url)
   const varies = templates.some(({ references }) => references.length > 0)
-  if (varies && server.isolation === 'shared')
-    problems.push({
-      path: [...path, 'isolation'],
-      code: 'upstream-shared',
-      severity: 'error',
-      message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but a template of it reads the request`,
-      hint: 'Write `isolation: credential`, or take the request out of `env`, `url` and `headers`',
-    })
-  if (!stdio && !varies && url) {
-    const read = readUrl(url.constant ?? '')
-    if ('fault' in read)
-      problems.push({
-        path: [...path, 'url'],
-        code: 'invalid-value',
-        severity: 'error',
-        message: `the URL ${read.fault}`,
-        hint: 'Write it like `http://localhost:3000/mcp`',
-      })
-  }
-  for (const { name } of headers)
-    if (OWN_HEADERS.test(name))
-      problems.push({
-        path: [...path, 'headers', name],
-        code: 'forbidden-header',
-        severity: 'error',
-        message: `the header ${JSON.stringify(name)} belongs to the transport`,
-        hint: 'Remove it',
-      })
+  problems.push(...problemsOf(server, path, { varies, url, headers }))
   const build = rootBuilder({}, templates)
 
   function resolve(facts: RequestFacts): Resolved | Fault {
@@ -135,6 +108,44 @@ export function compileDefinition(
     resolve: constant ? () => constant : resolve,
   }
   return { definition, problems }
+}
+
+/** What is wrong with a server apart from its templates. */
+function problemsOf(
+  server: McpServer,
+  path: Path,
+  { varies, url, headers }: { varies: boolean; url: Template | undefined; headers: readonly Named[] },
+): Problem[] {
+  const problems: Problem[] = []
+  if (varies && server.isolation === 'shared')
+    problems.push({
+      path: [...path, 'isolation'],
+      code: 'upstream-shared',
+      severity: 'error',
+      message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but a template of it reads the request`,
+      hint: 'Write `isolation: credential`, or take the request out of `env`, `url` and `headers`',
+    })
+  if (!varies && url) {
+    const read = readUrl(url.constant ?? '')
+    if ('fault' in read)
+      problems.push({
+        path: [...path, 'url'],
+        code: 'invalid-value',
+        severity: 'error',
+        message: `the URL ${read.fault}`,
+        hint: 'Write it like `http://localhost:3000/mcp`',
+      })
+  }
+  for (const { name } of headers)
+    if (OWN_HEADERS.test(name))
+      problems.push({
+        path: [...path, 'headers', name],
+        code: 'forbidden-header',
+        severity: 'error',
+        message: `the header ${JSON.stringify(name)} belongs to the transport`,
+        hint: 'Remove it',
+      })
+  return problems
 }
 
 /** Values that read the request are the caller's own. */

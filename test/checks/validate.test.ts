@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { check } from '../../src/build/check.ts'
+import { check } from '../../src/build/check-configurations.ts'
 
 const folder = new URL('./golden/', import.meta.url)
 /** What the golden files leave out. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { check } from '../../src/build/check.ts'
+import { check } from '../../src/build/check-configurations.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { applyIgnores, checkOf } from '../../src/findings/index.ts'

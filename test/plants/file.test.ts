@@ -3,8 +3,8 @@ import { mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StoreError, writeError } from '../../src/durable/store-error.ts'
-import { openFile } from '../../src/plants/file.ts'
 import { openPlants } from '../../src/plants/index.ts'
+import { openFile } from '../../src/plants/store-file.ts'
 import { call, folder, TOKENS } from './helpers.ts'
 
 const ann = { basePath: '/', tokens: TOKENS }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/json/index.ts'
-import { parseNewPlant, Refusal } from '../../src/plants/body.ts'
-import { FormatError, read, write } from '../../src/plants/format.ts'
 import { int64, int64OfJson } from '../../src/plants/int64.ts'
+import { FormatError, read, write } from '../../src/plants/plant-format.ts'
+import { parseNewPlant, Refusal } from '../../src/plants/request-body.ts'
 import { appOn, call, memory } from './helpers.ts'
 
 const MIN = -(2n ** 63n)

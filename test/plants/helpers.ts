@@ -6,9 +6,9 @@ import type { Hono } from 'hono'
 import type { Adapter } from 'lowdb'
 import type { PlantSettings } from '../../src/config/model.ts'
 import { plantsApp } from '../../src/plants/app.ts'
-import type { Snapshot } from '../../src/plants/format.ts'
 import { openPlants, type Plants } from '../../src/plants/index.ts'
 import { lowdbStore } from '../../src/plants/lowdb.ts'
+import type { Snapshot } from '../../src/plants/plant-format.ts'
 import type { Access, Plant, PlantStore } from '../../src/plants/store.ts'
 
 export const TOKENS: PlantSettings['tokens'] = [

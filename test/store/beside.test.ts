@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkReading, mayClash } from '../../src/build/check.ts'
+import { checkReading, mayClash } from '../../src/build/check-configurations.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { sound } from './files.ts'
 

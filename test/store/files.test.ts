@@ -170,7 +170,10 @@ test('directory: changes that are made in part are said to be done later', async
   // Where the new text is written first.
   await mkdir(join(path, '.plantgw.tmp/x'), { recursive: true })
   const changes = [put('a', 'new', a!.version), put('z', 'new', z!.version)]
-  await assert.rejects(store.apply(changes, BY), /recorded in .*\.plantgw\.journal; the next command completes them/)
+  await assert.rejects(
+    store.apply(changes, BY),
+    /recorded in .*\.plantgw\.journal; the next command completes them/,
+  )
   await rm(join(path, '.plantgw.tmp'), { recursive: true })
   assert.deepEqual(
     (await store.readAll()).configurations.map(({ text }) => text),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { check } from '../../src/build/check.ts'
+import { check } from '../../src/build/check-configurations.ts'
 import { CODES, type CodeInfo, checkOf, type FindingCode } from '../../src/findings/index.ts'
 
 /** An example of the catalogue inside the least configuration that it needs. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { check } from '../../src/build/check.ts'
-import { maskSecrets } from '../../src/checks/practice/secrets.ts'
+import { check } from '../../src/build/check-configurations.ts'
+import { maskSecrets } from '../../src/checks/practice/leaked-secrets.ts'
 import { applyIgnores, CODES, formatText } from '../../src/findings/index.ts'
 
 /**

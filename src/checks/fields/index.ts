@@ -4,7 +4,7 @@ import { checkNotifier } from '../settings.ts'
 import { MCP_SERVER_CHECKS } from './mcp-servers.ts'
 import { ROUTER_CHECKS } from './routers.ts'
 import { TOOL_CHECKS } from './tools.ts'
-import { checkLimits } from './values.ts'
+import { checkLimits } from './value-rules.ts'
 
 /** Values of one configuration, and what one field says about another. */
 export const FIELD_CHECKS: readonly Check[] = [

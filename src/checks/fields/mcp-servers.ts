@@ -2,7 +2,7 @@ import type { McpServer } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { checkDuration, checkLimits } from './values.ts'
+import { checkDuration, checkLimits } from './value-rules.ts'
 
 export const MCP_SERVER_CHECKS: readonly Check[] = [
   {

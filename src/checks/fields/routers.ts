@@ -3,7 +3,7 @@ import type { Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { checkCors } from './cors.ts'
-import { checkTokens } from './values.ts'
+import { checkTokens } from './value-rules.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
   {

@@ -1,12 +1,12 @@
 import { type Arg, METHODS, type Tool } from '../../config/index.ts'
-import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check.ts'
+import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import { pointerPath } from '../../config/schema-findings.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { wrongMethod } from './cors.ts'
-import { checkLimits } from './values.ts'
+import { checkLimits } from './value-rules.ts'
 
 export const TOOL_CHECKS: readonly Check[] = [
   {

@@ -4,10 +4,10 @@ import { type Finding, type Path, type Reporter, sortFindings } from '../../find
 import { quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
 import { HOST_CHECKS } from './hosts.ts'
-import { NAME_CHECKS } from './names.ts'
+import { NAME_CHECKS } from './naming.ts'
 import { TOOL_CHECKS } from './tools.ts'
 
-export { secretsIn } from './secrets.ts'
+export { secretsIn } from './leaked-secrets.ts'
 
 /** What works, and experience advises against; `secretsIn` beside them looks at the text of the file. */
 export const PRACTICE_CHECKS: readonly Check[] = [

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Args } from '../subjects.ts'
-import { field } from './names.ts'
+import { field } from './known-names.ts'
 import type { TemplateReporter } from './report.ts'
 import { type Print, pathKey } from './walk.ts'
 

@@ -3,13 +3,13 @@ import { functionNames, type TemplateError } from '../../template/index.ts'
 import { capital, nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { IN_SINGLE_QUOTES } from './commands.ts'
+import { KEYWORDS, nearestKeyword, unknownWord } from './keywords.ts'
+import { canonicalHeader, field, ROOTS } from './known-names.ts'
 import { findMethods } from './methods.ts'
-import { canonicalHeader, field, ROOTS } from './names.ts'
 import { findOperators, hintOf } from './operators.ts'
 import type { Broken } from './recover.ts'
 import type { TemplateReporter } from './report.ts'
 import type { Ref } from './walk.ts'
-import { KEYWORDS, nearestKeyword, unknownWord } from './words.ts'
 
 const WORDS = new Set([...functionNames, ...KEYWORDS, 'true', 'false', 'nil'])
 

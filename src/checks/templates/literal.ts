@@ -1,6 +1,6 @@
 import type { TextNode, Tree } from '../../template/index.ts'
 import type { Subject } from '../subjects.ts'
-import { field } from './names.ts'
+import { field } from './known-names.ts'
 import { eachNode } from './nodes.ts'
 import type { TemplateReporter } from './report.ts'
 import { namesOf } from './usage.ts'

@@ -1,6 +1,6 @@
 import type { Span } from '../../template/index.ts'
 import { prefixed } from './infix.ts'
-import { field } from './names.ts'
+import { field } from './known-names.ts'
 
 /** Something of another language in an action. */
 export interface Foreign {

@@ -8,13 +8,13 @@ import type { Args, Subject } from '../subjects.ts'
 import { checkValue } from './body.ts'
 import { checkBroken, reportSyntax } from './broken.ts'
 import { checkCommands } from './commands.ts'
+import { nearestKeyword } from './keywords.ts'
+import { checkRef } from './known-names.ts'
 import { checkLiteralText } from './literal.ts'
-import { checkRef } from './names.ts'
 import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
 import type { TemplateReporter } from './report.ts'
 import { type Ref, walk } from './walk.ts'
-import { nearestKeyword } from './words.ts'
 
 /** More findings of one template help nobody. */
 const MAX_FINDINGS = 100

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/index.ts'
 import { nearest } from '../../text/index.ts'
 import type { Args, ToolSubjects } from '../subjects.ts'
-import { field, ROOTS } from './names.ts'
+import { field, ROOTS } from './known-names.ts'
 import type { PathReporter } from './report.ts'
 import type { Ref } from './walk.ts'
 

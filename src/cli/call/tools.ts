@@ -3,7 +3,7 @@ import { printableJson } from '../../findings/frame.ts'
 import { palette } from '../../findings/index.ts'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import { addHeader } from '../header.ts'
-import { wantsColor } from '../print.ts'
+import { wantsColor } from '../output.ts'
 import { listTools, type TargetFlags, withTarget } from './target.ts'
 
 interface ToolsFlags extends TargetFlags {

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { check } from '../../build/check.ts'
+import { check } from '../../build/check-configurations.ts'
 import { parseDuration, type ReadConfiguration } from '../../config/index.ts'
 import { DEFAULTS, type EndpointCheck, endpointFindings } from '../../endpoints/index.ts'
 import { nearest } from '../../text/index.ts'
-import { printFindings, wantsColor } from '../print.ts'
+import { printFindings, wantsColor } from '../output.ts'
+import { checksJson, checksTable } from './check-table.ts'
 import { checksJunit } from './junit.ts'
 import { runChecks } from './run.ts'
-import { checksJson, checksTable } from './table.ts'
 
 interface CheckFlags {
   format: 'text' | 'json' | 'junit'

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { checkReading, rulesOf } from '../../build/check.ts'
+import { checkReading, rulesOf } from '../../build/check-configurations.ts'
 import { readConfiguration, readConfigurations } from '../../checks/index.ts'
 import type { ReadConfigurationsResult } from '../../config/index.ts'
 import { type Finding, hasErrors } from '../../findings/index.ts'
 import type { Change, StoredConfiguration, StoredSummary } from '../../store/index.ts'
 import { table } from '../columns.ts'
-import { printFindings } from '../print.ts'
+import { printFindings } from '../output.ts'
 import {
   type ChangeFlags,
   changeCommand,

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { readConfigurations } from '../../checks/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { ConfigurationStore, HistoryEntry, StoredConfiguration } from '../../store/index.ts'
-import { printFindings } from '../print.ts'
+import { printFindings } from '../output.ts'
 import {
   type Exit,
   isVisible,
@@ -71,7 +71,7 @@ async function diffVersions(name: string, flags: DiffFlags, store: Configuration
   ] as const)
     if (!found && wanted !== undefined)
       return refuse(`there is no version ${wanted} of ${JSON.stringify(name)}`)
-  if (!to) return refuse(`no history of a configuration ${JSON.stringify(name)}`)
+  if (!to) return refuse(`there is no history of a configuration ${JSON.stringify(name)}`)
   const side = async (entry: HistoryEntry | undefined): Promise<Side> =>
     entry && { version: entry.version, text: (await store.get(name, entry.version))?.text ?? '' }
   return print(difference(name, await side(from), await side(to)), flags)

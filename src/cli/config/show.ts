@@ -63,7 +63,7 @@ export function historyCommand(exit: Exit): Command {
 function history(name: string, flags: StoreFlags): Promise<number> {
   return withStore(flags, async ({ store }) => {
     const versions = (await store.history(name)).filter((one) => isVisible(one, flags))
-    if (versions.length === 0) return refuse(`no history of a configuration ${JSON.stringify(name)}`)
+    if (versions.length === 0) return refuse(`there is no history of a configuration ${JSON.stringify(name)}`)
     if (flags.format === 'json') printJson({ name, versions })
     else
       process.stdout.write(

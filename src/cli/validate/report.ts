@@ -9,7 +9,7 @@ import {
   formatSarif,
   formatText,
 } from '../../findings/index.ts'
-import { wantsColor, withoutSecrets } from '../print.ts'
+import { wantsColor, withoutSecrets } from '../output.ts'
 import { VERSION } from '../version.ts'
 
 /** What a command that checks has to print. */

@@ -1,7 +1,7 @@
 import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError, YAMLParseError } from 'yaml'
 import { type Finding, finding, type Position, type Range } from '../../findings/index.ts'
-import type { Steps } from '../turns.ts'
 import type { Source } from '../types.ts'
+import type { Steps } from '../work-turns.ts'
 import { explain } from './syntax-errors.ts'
 
 /** Bytes. A larger file is taken for an accident and refused. */

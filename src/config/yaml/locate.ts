@@ -4,7 +4,7 @@ import type { Env, Locate, Path, Source } from '../types.ts'
 import type { Parsed } from './document.ts'
 import { placeBefore, replaceEnv } from './env.ts'
 import { placeInScalar } from './scalar-trace.ts'
-import { keyText } from './values.ts'
+import { keyText } from './yaml-values.ts'
 
 type Pair = { key: Node | null; value: Node | null }
 

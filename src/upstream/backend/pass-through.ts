@@ -41,7 +41,7 @@ import {
   readMessages,
   refusal,
   refusedCaller,
-} from './forward.ts'
+} from './forwarded-headers.ts'
 import { type Handshake, ProxySession, type SessionContext } from './session.ts'
 import { createLasting, type Restored, setsState } from './session-state.ts'
 

@@ -4,7 +4,7 @@ import { ownMeta } from '../../mcp/meta.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import { type Hello, helloOf, keyOfHello } from '../pool/session.ts'
-import { NOBODY, type RpcClient } from '../rpc/client.ts'
+import { NOBODY, type RpcClient } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StatelessUpstream } from './stateless.ts'
 

@@ -12,11 +12,17 @@ import {
 } from '../../mcp/index.ts'
 import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { refusedCaller } from '../backend/forward.ts'
+import { refusedCaller } from '../backend/forwarded-headers.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import { NOBODY, type Notification, type PendingRequest, type RpcClient, timedOut } from '../rpc/client.ts'
 import type { Request } from '../rpc/link.ts'
+import {
+  NOBODY,
+  type Notification,
+  type PendingRequest,
+  type RpcClient,
+  timedOut,
+} from '../rpc/rpc-client.ts'
 import { TOO_LARGE } from '../transport/channel.ts'
 import { readAnswer } from '../transport/http.ts'
 import { readTexts } from '../transport/messages.ts'

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/meta.ts'
 import type { Resolved } from '../definition.ts'
+import { handshakeRefused } from '../rpc/link.ts'
 import type {
   Notification,
   PendingRequest,
@@ -9,8 +10,7 @@ import type {
   RpcClient,
   SentRequest,
   ServerRequest,
-} from '../rpc/client.ts'
-import { handshakeRefused } from '../rpc/link.ts'
+} from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
 
 /** For whom a session of the gateway's own is opened. */

@@ -12,7 +12,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
-import { NOBODY, type RpcClient } from './client.ts'
+import { NOBODY, type RpcClient } from './rpc-client.ts'
 
 export type { Request, Response } from '../../mcp/index.ts'
 

@@ -3,7 +3,7 @@ import { jsonFault } from '../checks/json-fault.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { isMap } from './values.ts'
+import { isMap } from './document-values.ts'
 
 export type Version = '2.0' | '3.0' | '3.1'
 

@@ -2,7 +2,7 @@ import { suggest } from '../../findings/index.ts'
 import { functionNames, type Span } from '../../template/index.ts'
 import { nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
-import { meantBy } from './names.ts'
+import { meantBy } from './known-names.ts'
 import type { TemplateReporter } from './report.ts'
 
 /** Keywords that stand alone in their action, and those that something follows. */

@@ -1,4 +1,4 @@
-import { maskSecrets, secretsIn } from '../checks/practice/secrets.ts'
+import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
 import { type Finding, formatText } from '../findings/index.ts'
 
 /** Whether a stream wants colour: `NO_COLOR` and `FORCE_COLOR` first, else only a terminal. */

@@ -4,7 +4,7 @@ import type { Adapter } from 'lowdb'
 import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
 import { acquireLock, type Lock } from '../durable/lock.ts'
 import { StoreError } from '../durable/store-error.ts'
-import { read, type Snapshot, write } from './format.ts'
+import { read, type Snapshot, write } from './plant-format.ts'
 
 export interface StoreFile {
   snapshot: Snapshot

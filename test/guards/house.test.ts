@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { basename } from 'node:path'
+import { test } from 'node:test'
+import { circles, imports, longFunctions, parseSource, sourceFiles } from './house.ts'
+
+const sources = sourceFiles().map(parseSource)
+
+/** Lines of a function, closures counted. */
+const MAX_LINES = 80
+
+/** Names of files that several rooms have for their part of the same idea. The list may only shrink. */
+const SHARED = new Set(
+  `index types cors tools fix schemas references settings body render report template call client exact junit explain schema files connections faults endpoints templates upstream values backend http replicas session sse stateless streamable tool app lowdb sql store gateway listen compile`
+    .split(/\s+/)
+    .map((name) => `${name}.ts`),
+)
+
+test('files do not import each other in a circle', () => {
+  assert.deepEqual(circles(imports(sources)), [])
+})
+
+test('a function has at most 80 lines', () => {
+  const found = longFunctions(sources, MAX_LINES).map(({ name, lines }) => `${name}: ${lines}`)
+  assert.deepEqual(found, [], 'a part of it deserves a name of its own')
+})
+
+test('rooms do not share names of files', () => {
+  const rooms = new Map<string, Set<string>>()
+  for (const { fileName } of sources) {
+    if (!fileName.includes('/')) continue
+    const name = basename(fileName)
+    rooms.set(name, (rooms.get(name) ?? new Set()).add(fileName.split('/')[0] as string))
+  }
+  const shared = [...rooms].filter(([name, { size }]) => size > 1 && !SHARED.has(name))
+  assert.deepEqual(
+    shared.map(([name, of]) => `${name}: ${[...of].join(', ')}`),
+    [],
+  )
+  for (const name of SHARED)
+    assert.ok((rooms.get(name)?.size ?? 0) > 1, `${name} is not shared: remove it here`)
+})
