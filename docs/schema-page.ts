@@ -86,10 +86,12 @@ function typeOf(schema: Schema, root: Schema): string {
   if (target.enum) return target.enum.map((value) => `\`${value}\``).join(', ')
   if (type === 'array') return `array of ${typeof items === 'object' ? typeOf(items, root) : 'any value'}`
   if (type === 'object') {
-    return typeof additionalProperties === 'object' ? `object of ${typeOf(additionalProperties, root)}` : 'object'
+    return typeof additionalProperties === 'object'
+      ? `object of ${typeOf(additionalProperties, root)}`
+      : 'object'
   }
   if (type === undefined) return 'any value'
-  return Array.isArray(type) ? (type.includes('boolean') ? 'string' : 'string or number') : NAMES[type]!
+  return Array.isArray(type) ? type.join(', ').replace(/, (?=[^,]*$)/, ' or ') : NAMES[type]!
 }
 
 const NAMES: Record<string, string> = {
