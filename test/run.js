@@ -24,8 +24,8 @@ const UNIT = [
   'template',
   'tools',
 ]
-/** Folders whose tests measure time or memory: they have the machine for themselves. */
-const ALONE = ['budget', 'fuzz', 'soak']
+/** Folders whose tests measure time or memory, or drive a suite with limits of time: they have the machine for themselves. */
+const ALONE = ['budget', 'conformance', 'fuzz', 'hostile', 'limits', 'soak']
 /** Milliseconds after which a test file is ended as failed, on the slowest machine. */
 const FILE_TIMEOUT = 900_000
 /** Files that failed beyond which none is run again: what is broken is not unsteady. */

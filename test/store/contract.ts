@@ -252,7 +252,7 @@ export function contract({ type, make, skip = false }: Kind): void {
       await assert.rejects(store.history('a'), (error: Error) => {
         return (
           isKind('unsupported')(error) &&
-          /no history of its own: keep it in version control/.test(error.message)
+          /keeps no history: keep it in version control/.test(error.message)
         )
       })
     })
