@@ -7,7 +7,7 @@ export const ENDPOINTS = {
     title: 'An endpoint that cannot be reached',
     cause:
       'The host has no address, refuses the connection, does not respond, or closes the connection: every call would fail.',
-    fix: 'Check spelling, port, DNS, VPN and firewalls, and that the service runs; try it from where the gateway runs.',
+    fix: 'Check spelling, port, DNS, VPN and firewalls, and that the service runs; try it from the machine on which the gateway runs.',
   },
   'endpoint-tls': {
     severity: 'error',
@@ -20,12 +20,12 @@ export const ENDPOINTS = {
     severity: 'warning',
     title: 'A certificate that expires soon',
     cause: 'The certificate of an endpoint expires in fewer than 14 days.',
-    fix: 'Renew it, and check why that does not happen automatically.',
+    fix: 'Renew the certificate, and check why it is not renewed automatically.',
   },
   'endpoint-credentials': {
     severity: 'error',
     title: 'An endpoint that refuses the credentials',
-    cause: 'It responded with 401 or 403 to the headers of the configuration.',
+    cause: 'The endpoint responded with 401 or 403 to the headers of the configuration.',
     fix: 'Check the secret and how the header is written. Where callers bring their own credentials, nothing is wrong.',
   },
   'endpoint-answer': {

@@ -21,7 +21,7 @@ export const FIELDS = {
   'wrong-type': {
     severity: 'error',
     title: 'A value of the wrong type',
-    cause: 'The key needs a value of another type: a string, number, boolean, array or object.',
+    cause: 'The value of the key must have another type: string, number, boolean, array or object.',
     fix: 'Write a value of the type that the message names.',
     wrong: 'name: user\nrouters: /user',
     right: 'name: user\nrouters:\n  - {server: user, prefix: /user}',
@@ -38,13 +38,14 @@ export const FIELDS = {
   'unknown-method': {
     severity: 'error',
     title: 'Not an HTTP method',
-    cause: 'The method is none of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS.',
+    cause: 'The method is not one of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS.',
     fix: 'Write one of them.',
   },
   'unsupported-auth': {
     severity: 'error',
     title: 'A way of authentication that is not supported',
-    cause: 'The router asks for an authentication that is not there; serving it open would be worse.',
+    cause:
+      'The router requires a kind of authentication that the gateway does not support; the gateway does not serve it without authentication.',
     fix: 'Use `mode: bearer` with `tokens`, or leave out `auth`.',
     wrong: 'auth:\n  mode: oauth2',
     right: 'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent}',
@@ -52,7 +53,7 @@ export const FIELDS = {
   'duplicate-token': {
     severity: 'error',
     title: 'A token is used twice',
-    cause: 'The gateway cannot tell two callers with the same token apart.',
+    cause: 'The gateway cannot distinguish two callers with the same token.',
     fix: 'Give every caller its own token.',
   },
   'invalid-schema': {
@@ -79,7 +80,7 @@ export const FIELDS = {
     severity: 'error',
     title: 'A default that does not fit its argument',
     cause: 'The default is parsed as the type of the argument, and used when a call leaves the argument out.',
-    fix: 'Write a default of that type, and one of `enum` where there is one; `""` means none.',
+    fix: 'Write a default of that type and, if there is an `enum`, one of its values; `""` means no default.',
     wrong: 'args:\n  - {name: limit, position: query, type: integer, default: many}',
     right: 'args:\n  - {name: limit, position: query, type: integer, default: "20"}',
   },
@@ -112,7 +113,7 @@ export const FIELDS = {
     title: 'CORS that keeps MCP from working in a browser',
     cause:
       'MCP is POST with the headers `Content-Type`, `Mcp-Session-Id`, `mcp-protocol-version`, `Mcp-Method` and `Mcp-Name` (and `Authorization` where callers log in), and clients read `Mcp-Session-Id` of the response; a browser blocks headers that are not allowed.',
-    fix: 'Add what is missing, or remove the key: its default is what MCP needs.',
+    fix: 'Add the missing values, or remove the key: its default contains the values that MCP needs.',
     wrong: 'cors:\n  allowOrigins: [https://app.example.com]\n  allowHeaders: [Content-Type]',
     right: 'cors:\n  allowOrigins: [https://app.example.com]',
   },

@@ -19,7 +19,7 @@ export const FILES = {
     severity: 'error',
     title: 'The store cannot be read',
     cause:
-      'The database or file that `storage` of the settings names does not respond, refuses the credentials, or is damaged. A running gateway keeps serving what it has.',
+      'The database or file that `storage` of the settings names does not respond, refuses the credentials, or is damaged. A running gateway keeps serving its current configurations.',
     fix: 'Read the message; check that the server runs and that `url` or `file` is right, then reload.',
   },
   'no-files': {

@@ -15,7 +15,7 @@ export const IGNORES = {
     severity: 'warning',
     title: 'A comment that silences nothing',
     cause:
-      'Neither on the line of the comment nor, where it stands alone, on the next one there is a finding of this code. It would hide the next mistake there.',
+      'There is no finding of this code on the line of the comment or, if the comment is alone on its line, on the next line. The comment would hide a later mistake there.',
     fix: 'Remove the comment.',
     wrong:
       'name: user\nrouters:\n  # plantgw-ignore no-router: there is one now\n  - {server: user, prefix: /user}\nservers: [{name: user}]',

@@ -86,7 +86,7 @@ export const NAMES = {
   'no-router': {
     severity: 'warning',
     title: 'A configuration without a router',
-    cause: 'Clients cannot reach any of it.',
+    cause: 'Without a router, clients cannot reach the servers of the configuration.',
     fix: 'Add a router with a prefix.',
     wrong: 'name: user',
     right: 'name: user\nrouters:\n  - {server: user, prefix: /user}\nservers:\n  - name: user',

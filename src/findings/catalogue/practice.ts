@@ -59,7 +59,7 @@ export const PRACTICE = {
     title: 'A tool or argument without a description',
     cause:
       'A model chooses tools and fills in arguments by their descriptions. Without one it guesses from the name. For arguments this is a note.',
-    fix: 'Say in a sentence what the tool does, and what the argument means.',
+    fix: 'Describe in one sentence what the tool does or what the argument means.',
     wrong: 'tools:\n  - {name: find, endpoint: http://localhost/users}',
     right: 'tools:\n  - {name: find, description: Finds users by name, endpoint: http://localhost/users}',
   },
@@ -68,7 +68,7 @@ export const PRACTICE = {
     title: 'A description that is too long',
     cause:
       'Some model providers refuse descriptions of more than 1,024 characters, and every request pays for each character. `limits.descriptionLength` in `plantgw.lint.yaml` sets another limit.',
-    fix: 'Keep what decides whether and how the tool is called; move the rest into the result or a prompt.',
+    fix: 'Keep the sentences that help a model decide whether and how to call the tool; move the others into the result or a prompt.',
   },
   'tool-list-size': {
     severity: 'warning',
@@ -89,10 +89,10 @@ export const PRACTICE = {
   },
   'array-items': {
     severity: 'warning',
-    title: 'An array that does not say what it holds',
+    title: 'An array without a schema of its items',
     cause:
       'Model providers refuse a function that has an array without `items` (`array schema missing items`), and models can only guess.',
-    fix: 'Say in `items` what an item is.',
+    fix: 'Write the schema of an item in `items`.',
     wrong: 'args:\n  - {name: tags, position: query, type: array, description: Tags that all must be there}',
     right:
       'args:\n  - {name: tags, position: query, type: array, items: {type: string}, description: Tags that all must be there}',
@@ -111,7 +111,7 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'Keywords of a schema that contradict each other',
     cause:
-      'A `default` that is none of the values of `enum`, or a value that is not of the `type`: it asks a model to send what is then refused.',
+      'A `default` is not one of the values of `enum`, or a value does not have the `type`: the model is asked to send a value that is then refused.',
     fix: 'Make the two agree, or remove one.',
     wrong:
       'inputSchema:\n  type: object\n  properties:\n    size: {type: string, enum: [small, large], default: medium}',
@@ -122,7 +122,7 @@ export const PRACTICE = {
     severity: 'warning',
     title: 'A keyword that JSON Schema 2020-12 does not have',
     cause:
-      'It comes from an older draft or from OpenAPI 3.0, and is silently ignored: `nullable: true` does not allow null, and `dependencies` requires nothing.',
+      'The keyword comes from an older draft or from OpenAPI 3.0, and is silently ignored: `nullable: true` does not allow null, and `dependencies` requires nothing.',
     fix: 'Write the keyword that 2020-12 has instead, as the hint says.',
     wrong: 'inputSchema:\n  type: object\n  properties:\n    tag: {type: string, nullable: true}',
     right: 'inputSchema:\n  type: object\n  properties:\n    tag: {type: [string, "null"]}',
@@ -139,7 +139,7 @@ export const PRACTICE = {
   'plain-http': {
     severity: 'warning',
     title: 'http to a host on the internet',
-    cause: 'Everybody on the way can read and change arguments, results and credentials.',
+    cause: 'Anyone on the network path can read and change arguments, results and credentials.',
     fix: 'Write `https`.',
     wrong: 'tools:\n  - {name: find, description: Finds users, endpoint: http://api.shop.com/users}',
     right: 'tools:\n  - {name: find, description: Finds users, endpoint: https://api.shop.com/users}',
@@ -148,7 +148,7 @@ export const PRACTICE = {
     severity: 'info',
     title: 'An address of a private network',
     cause:
-      'The address is another machine in every network. An address like 169.254.169.254 is a warning: cloud machines give out their credentials there.',
+      'The address belongs to a different machine in every network. An address like 169.254.169.254 is a warning: cloud machines give out their credentials there.',
     fix: 'Pass the address as `${NAME}`, or write a name that the network resolves.',
     wrong: 'tools:\n  - {name: find, description: Finds users, endpoint: http://192.168.1.20/users}',
     right:

@@ -23,8 +23,7 @@ export const UPSTREAM = {
   'command-line': {
     severity: 'warning',
     title: 'A command together with its arguments',
-    cause:
-      'A child is started without a shell, so `command` is the name or path of a program and nothing else.',
+    cause: 'A child is started without a shell, so `command` must be only the name or path of a program.',
     fix: 'Write the program in `command`, and each argument as an entry of `args`.',
     wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx -y some-server}',
     right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [-y, some-server]}',
@@ -50,7 +49,7 @@ export const UPSTREAM = {
     severity: 'warning',
     title: 'Servers of one prefix with ambiguous tool names',
     cause:
-      'In a list of servers a tool is known as `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
+      'If a router names several servers, a tool has the name `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
     fix: 'Rename one of the two servers.',
     wrong: 'routers:\n  - {server: [a, a__b], prefix: /all}',
     right: 'routers:\n  - {server: [a, b], prefix: /all}',

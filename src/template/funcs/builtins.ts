@@ -28,18 +28,26 @@ export const builtins: readonly FunctionEntry[] = [
     'True if a is greater than or equal to b',
     ([a, b], host) => !less(a, b, host.go),
   ),
-  define('len value:value', 'Bytes of a string, or items of a list or map', ([value], host) =>
-    length(value, host),
+  define(
+    'len value:value',
+    'Bytes of a string, items of an array, or members of an object',
+    ([value], host) => length(value, host),
   ),
   define(
     'index value:value keys:value...',
-    'An item of a list, or the member of a map, by number or key',
+    'An item of an array by number, or a member of an object by key',
     index,
   ),
-  define('slice value:value from:value...', 'A part of a string (in bytes) or list', slice),
-  define('print values:any...', 'The values as text, with spaces between those that are not strings', sprint),
-  define('println values:any...', 'The values as text, with spaces between and a line break', (args, host) =>
-    limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
+  define('slice value:value from:value...', 'A part of a string (in bytes) or array', slice),
+  define(
+    'print values:any...',
+    'The values as a string, with spaces between two that are not strings',
+    sprint,
+  ),
+  define(
+    'println values:any...',
+    'The values as a string, with spaces between them and a line break at the end',
+    (args, host) => limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
   ),
   define(
     'printf format:string values:any...',
@@ -49,15 +57,15 @@ export const builtins: readonly FunctionEntry[] = [
       return sprintf(format, values, host)
     },
   ),
-  define('html values:any...', 'The values as text, escaped for HTML', (args, host) =>
+  define('html values:any...', 'The values as a string, escaped for HTML', (args, host) =>
     escapeHtml(evalArgs(args, host)),
   ),
-  define('js values:any...', 'The values as text, escaped for JavaScript strings', (args, host) =>
+  define('js values:any...', 'The values as a string, escaped for JavaScript strings', (args, host) =>
     evalArgs(args, host).replace(JS, escapeJs),
   ),
   define(
     'urlquery values:any...',
-    'The values as text, escaped for a URL’s query',
+    'The values as a string, escaped for a URL’s query',
     (args, host) => queryEscape(evalArgs(args, host)),
     'url',
   ),

@@ -14,7 +14,7 @@ export const defaults: readonly FunctionEntry[] = [
   ),
   define(
     'empty value:any',
-    'True for null, false, 0 and an empty string, list or map',
+    'True for null, false, 0 and an empty string, array or object',
     ([value]) => !truth(value),
   ),
   define(
@@ -78,7 +78,7 @@ export const json: readonly FunctionEntry[] = [
     ([value], host) => paid(value, pretty(value, host, ''), host),
     'json',
   ),
-  define('fromJson text:string', 'The value of a JSON text; null for other strings', ([text], host) => {
+  define('fromJson text:string', 'The value of a string of JSON; null for other strings', ([text], host) => {
     try {
       return host.go ? JSON.parse(text) : parse(text)
     } catch {
@@ -87,7 +87,7 @@ export const json: readonly FunctionEntry[] = [
   }),
   define(
     'mustFromJson text:string',
-    'The value of a JSON text; an error for other strings',
+    'The value of a string of JSON; an error for other strings',
     ([text], host) => {
       try {
         return host.go ? JSON.parse(text) : parse(text)

@@ -4,7 +4,7 @@ import { copyMap, deepCopy, keysOf, newMap, toText, writable } from './convert.t
 import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dicts: readonly FunctionEntry[] = [
-  define('dict pairs:any...', 'A map of alternating keys and values', dict),
+  define('dict pairs:any...', 'An object of alternating keys and values', dict),
   define(
     'get map:map key:string',
     'The member; an empty string if there is none',
@@ -12,7 +12,7 @@ export const dicts: readonly FunctionEntry[] = [
   ),
   define(
     'set map:map key:string value:any',
-    'The map with the member set; a map of the input is copied',
+    'The object with the member set; an object of the input is copied',
     ([map, key, value], host) => {
       const changed = writable(map, host)
       changed[key] = value
@@ -21,20 +21,20 @@ export const dicts: readonly FunctionEntry[] = [
   ),
   define(
     'unset map:map key:string',
-    'The map without the member; a map of the input is copied',
+    'The object without the member; an object of the input is copied',
     ([map, key], host) => {
       const changed = writable(map, host)
       removeMember(changed, key)
       return changed
     },
   ),
-  define('hasKey map:map key:string', 'True if the map has the member', ([map, key]) =>
+  define('hasKey map:map key:string', 'True if the object has the member', ([map, key]) =>
     Object.hasOwn(map, key),
   ),
   define('pluck key:string maps:map...', 'The members of this name', ([key, ...maps]) =>
     maps.filter((map) => Object.hasOwn(map, key)).map((map) => map[key]),
   ),
-  define('keys maps:map...', 'The keys, sorted within each map', (maps, host) =>
+  define('keys maps:map...', 'The keys, sorted within each object', (maps, host) =>
     typedList(
       '[]string',
       maps.flatMap((map) => keysOf(map, host)),
@@ -43,12 +43,12 @@ export const dicts: readonly FunctionEntry[] = [
   define('values map:map', 'The values, in the order of the keys', ([map], host) =>
     keysOf(map, host).map((key) => map[key]),
   ),
-  define('pick map:map keys:string...', 'A map of these members only', ([map, ...keys]) => {
+  define('pick map:map keys:string...', 'An object of these members only', ([map, ...keys]) => {
     const picked = newMap()
     for (const key of keys) if (Object.hasOwn(map, key)) picked[key] = map[key]
     return picked
   }),
-  define('omit map:map keys:string...', 'A map without these members', ([map, ...keys], host) => {
+  define('omit map:map keys:string...', 'The object without these members', ([map, ...keys], host) => {
     const left = copyMap(map, host)
     for (const key of keys) delete left[key]
     return left
@@ -56,12 +56,12 @@ export const dicts: readonly FunctionEntry[] = [
   define('dig keys:any...', 'The value at a path of keys, else the default: keys…, default, map', dig),
   define(
     'merge|mustMerge map:map others:map...',
-    'The maps merged; the first that has a member wins',
+    'The objects merged; the first that has a member takes precedence',
     (maps, host) => maps.reduce((all, map) => merge(all, map, false, host)),
   ),
   define(
     'mergeOverwrite|mustMergeOverwrite map:map others:map...',
-    'The maps merged; the last that has a member wins',
+    'The objects merged; the last that has a member takes precedence',
     (maps, host) => maps.reduce((all, map) => merge(all, map, true, host)),
   ),
   define('deepCopy|mustDeepCopy value:any', 'A copy', ([value], host) => deepCopy(value, host)),

@@ -50,7 +50,7 @@ export const encodings: readonly FunctionEntry[] = [
   define('clean|osClean path:string', 'A path without . and ..', ([path]) => clean(path)),
   define('ext|osExt path:string', 'The extension of a path', ([path]) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
   define('isAbs|osIsAbs path:string', 'True for a path that starts with /', ([path]) => path.startsWith('/')),
-  define('urlParse url:string', 'The parts of a URL as a map', ([url]) => parseUrl(url)),
+  define('urlParse url:string', 'The parts of a URL as an object', ([url]) => parseUrl(url)),
   define('urlJoin parts:map', 'A URL of the parts that urlParse gives', ([parts]) => joinUrl(parts)),
 ].flat()
 

@@ -17,7 +17,7 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
     ),
     define(
       'fromJSON value:any',
-      'The value of a JSON text; an empty map for other strings; values that are not strings are returned as they are',
+      'The value of a string of JSON; an empty object for other strings; a value that is not a string unchanged',
       ([value], host) => fromJson(value, host),
     ),
     define(

@@ -8,7 +8,7 @@ const onList = (name: string, doc: string, change: (list: readonly unknown[], ho
   twins(name, 'list:any', doc, ([list], host) => change(toList(list, host, name), host))
 
 export const lists: readonly FunctionEntry[] = [
-  define('list|tuple items:any...', 'A list of the arguments', (items) => items.slice()),
+  define('list|tuple items:any...', 'An array of the arguments', (items) => items.slice()),
   onList('first', 'The first item', (list) => list[0] ?? null),
   onList('last', 'The last item', (list) => list[list.length - 1] ?? null),
   onList('rest', 'All but the first item', (list) => list.slice(1)),
@@ -24,19 +24,21 @@ export const lists: readonly FunctionEntry[] = [
     return found
   }),
   ['append', 'push'].map((name) =>
-    twins(name, 'list:any item:any', 'The list with one more item', ([list, value], host) => [
+    twins(name, 'list:any item:any', 'The array with one more item at the end', ([list, value], host) => [
       ...toList(list, host, name),
       value,
     ]),
   ),
-  twins('prepend', 'list:any item:any', 'The list with one more item in front', ([list, value], host) => [
-    value,
-    ...toList(list, host, 'prepend'),
-  ]),
+  twins(
+    'prepend',
+    'list:any item:any',
+    'The array with one more item at the start',
+    ([list, value], host) => [value, ...toList(list, host, 'prepend')],
+  ),
   twins('without', 'list:any items:any...', 'Without these items', ([list, ...omit], host) =>
     toList(list, host, 'without').filter((value) => !includes(omit, value, host)),
   ),
-  twins('has', 'item:any list:any', 'True if the list has the item', ([value, list], host) =>
+  twins('has', 'item:any list:any', 'True if the array contains the item', ([value, list], host) =>
     list === null || list === undefined ? false : includes(toList(list, host, 'has'), value, host),
   ),
   twins(
@@ -45,10 +47,10 @@ export const lists: readonly FunctionEntry[] = [
     'The items (or bytes of a string) from one position up to another',
     sliced,
   ),
-  twins('chunk', 'size:int list:any', 'Lists of this many items', ([size, list], host) =>
+  twins('chunk', 'size:int list:any', 'Arrays of this many items', ([size, list], host) =>
     chunk(Number(size), toList(list, host, 'chunk'), host),
   ),
-  define('concat lists:any...', 'The items of all lists', (all, host) => {
+  define('concat lists:any...', 'The items of all arrays', (all, host) => {
     const size = all.reduce<number>((sum, list) => sum + toList(list, host, 'concat').length, 0)
     host.charge(size)
     checkLength(size, host, 'list')
@@ -68,7 +70,7 @@ export const lists: readonly FunctionEntry[] = [
     'The integers from one up to another',
     ([from, to, step], host) => series(from, to, step, host),
   ),
-  define('seq numbers:int...', 'Integers as text, as the shell’s seq prints them', sequence),
+  define('seq numbers:int...', 'Integers as a string, like the output of the command seq', sequence),
 ].flat(2)
 
 function includes(list: readonly unknown[], value: unknown, host: Host): boolean {

@@ -100,12 +100,12 @@ export const strings: readonly FunctionEntry[] = [
   define('join separator:string list:any', 'The items as one string', ([separator, list], host) =>
     joined(toTexts(list, host), separator, host),
   ),
-  define('splitList separator:string text:string', 'The parts as a list', ([separator, text], host) =>
+  define('splitList separator:string text:string', 'The parts as an array', ([separator, text], host) =>
     parts(separator, text, host),
   ),
   define(
     'split separator:string text:string',
-    'The parts as a map with the keys _0, _1, …',
+    'The parts as an object with the keys _0, _1, …',
     ([separator, text], host) => numbered(parts(separator, text, host), host),
   ),
   define(
