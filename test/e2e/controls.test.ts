@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { FORMATS } from '../../src/cli/validate/report.ts'
 import {
   finding,
   formatGithub,
@@ -69,7 +70,7 @@ tools:
 `,
   )
   for (const args of [
-    ...['text', 'json', 'sarif', 'github', 'junit'].map((format) => ['validate', file, '--format', format]),
+    ...Object.keys(FORMATS).map((format) => ['validate', file, '--format', format]),
     ['lint-templates', file],
     ['render', file, 'post'],
     ['render', file, 'post', '--format', 'json'],

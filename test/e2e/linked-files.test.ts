@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfigurations, readSettings } from '../../src/checks/index.ts'
+import { FORMATS } from '../../src/cli/validate/report.ts'
 import { formatText } from '../../src/findings/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -49,7 +50,7 @@ test('a link out of the folder shows nothing of what it leads to', async (t) => 
   )
   assert.doesNotMatch(JSON.stringify([findings, [...sources], configurations]), /TOPSECRET/)
   for (const command of ['validate', 'lint-templates'])
-    for (const format of ['text', 'json', 'sarif', 'github', 'junit']) {
+    for (const format of Object.keys(FORMATS)) {
       const { code, stdout, stderr } = await run(t, [command, at('in'), '--format', format])
       assert.doesNotMatch(stdout + stderr, /TOPSECRET|root:/, `${command} ${format}`)
       assert.match(stdout, /link out of the folder|the link leads out/)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { FORMATS } from '../../src/cli/validate/report.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 
 /** An error, a warning of names, and a template without a place. */
@@ -193,7 +194,7 @@ describe('practice', () => {
       'user.yaml': `name: user\nservers: [{name: user, config: {apiKey: ${secret}}, oops: 1}]\n`,
       'plantgw.yaml': `plants: {tokens: [{token: ${secret}, caller: a}]}\n`,
     })
-    for (const format of ['text', 'json', 'sarif', 'github', 'junit']) {
+    for (const format of Object.keys(FORMATS)) {
       const { stdout } = await run(t, ['validate', '-s', 'plantgw.yaml', '--format', format, 'user.yaml'], {
         cwd,
       })

@@ -25,7 +25,7 @@ interface Output {
 }
 
 /** How findings are printed; a further format is a row. */
-const FORMATS = {
+export const FORMATS = {
   text({ findings, sources, color, failure, sound }: Output) {
     const last = failure === undefined ? '' : `${failure}\n`
     return findings.length > 0
