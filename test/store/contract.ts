@@ -251,8 +251,7 @@ export function contract({ type, make, skip = false }: Kind): void {
     check('a folder says that it keeps no history', async (store) => {
       await assert.rejects(store.history('a'), (error: Error) => {
         return (
-          isKind('unsupported')(error) &&
-          /keeps no history: keep it in version control/.test(error.message)
+          isKind('unsupported')(error) && /keeps no history: keep it in version control/.test(error.message)
         )
       })
     })
