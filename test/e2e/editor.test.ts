@@ -82,7 +82,7 @@ describe('yaml-language-server', () => {
     for (const key of ['type', 'command', 'url', 'isolation', 'toolOverrides'])
       assert.ok(keys.labels.includes(key), key)
     const described = keys.items.find(({ label }) => label === 'isolation')!.documentation
-    assert.match(JSON.stringify(described), /Who shares a connection or process/)
+    assert.match(JSON.stringify(described), /Which client sessions share a connection or process/)
     const position = `${MODELINE}name: a\ntools:\n  - name: t\n    endpoint: x\n    args:\n      - name: n\n        position: ‸\n`
     const choices = await complete('choices', position)
     for (const value of ['header', 'query', 'path', 'body', 'form-data'])
