@@ -3,7 +3,7 @@ import type { Stay } from './stay.ts'
 
 /**
  * One of the steps that a request to a route passes before it is answered. They are not Hono middleware, as that has
- * one promise and one closure for each: six cost 3 µs of a call that costs 80, six steps less than 0.1.
+ * one promise and one closure for each: six took 2 to 4 µs of a request, six steps without a promise too little to measure.
  */
 export interface Step<Request = StepRequest> {
   readonly name: string
