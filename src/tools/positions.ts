@@ -18,16 +18,9 @@ export class RequestDraft {
   /** @param maxSize bytes of the body; a multipart body is given up as soon as it is larger */
   constructor(private readonly maxSize: number) {}
 
-  /** @param separator joins the value with that of a header of the same name. @throws CallError */
-  header(name: string, value: string, separator?: string): void {
-    const wire = wireText(checkedHeader(name, value))
-    const lower = name.toLowerCase()
-    const at =
-      separator === undefined
-        ? -1
-        : this.headers.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === lower)
-    if (at < 0) this.headers.push(name, wire)
-    else this.headers[at + 1] += separator + wire
+  /** @throws CallError */
+  header(name: string, value: string): void {
+    this.headers.push(name, wireText(checkedHeader(name, value)))
   }
 
   /** @throws CallError */
@@ -40,7 +33,6 @@ export class RequestDraft {
 export interface Position {
   /** An argument that the endpoint's template names itself is not sent again. */
   inUrl?: true
-  inBody?: true
   /** Puts the value of an argument into a request. @throws CallError */
   write(draft: RequestDraft, name: string, value: Json): void
 }
@@ -60,6 +52,6 @@ export const POSITIONS: Readonly<Record<ArgPosition, Position>> = {
       draft.header(name, headerPlace(name) === 'cookie' ? encodeCookie(text) : text)
     },
   },
-  body: { inBody: true, write: ({ members }, name, value) => members.push([name, value]) },
-  'form-data': { inBody: true, write: (draft, name, value) => draft.part(name, value) },
+  body: { write: ({ members }, name, value) => members.push([name, value]) },
+  'form-data': { write: (draft, name, value) => draft.part(name, value) },
 }
