@@ -128,7 +128,11 @@ export async function proxyBench(): Promise<string> {
       { name: 'stdio', type: 'stdio', command, args },
     ]
     writeFileSync(join(folder, 'bench.yaml'), JSON.stringify({ name: 'bench', routers, mcpServers }))
-    const flags = ['--port', '{port}', '--log-format', 'json', '--log-level', 'warn']
+    // The sessions of the last figure all have one caller.
+    const limits = { maxSessions: 20_000, maxSessionsPerPrefix: 20_000, maxSessionsPerCaller: 20_000 }
+    const settings = join(mkdtempSync(join(tmpdir(), 'plantgw-bench-')), 'plantgw.yaml')
+    writeFileSync(settings, JSON.stringify({ limits }))
+    const flags = ['--settings', settings, '--port', '{port}', '--log-format', 'json', '--log-level', 'warn']
     const gateway = await begin(['bin/plantgw.js', 'serve', folder, ...flags])
     const relay = await begin([...tsx, 'bench/servers/relay.ts'], { UPSTREAM: server.url })
     const pipe = await begin([...tsx, 'bench/servers/relay.ts', ...child])

@@ -36,7 +36,7 @@ async function costOf(work: () => Promise<unknown>): Promise<Cost> {
 
 /** The built modules: tsx would add work of its own. */
 async function built(): Promise<typeof Checks & typeof Gateway & typeof Log & typeof Check> {
-  const paths = ['checks/index', 'server/gateway', 'telemetry/log', 'build/check']
+  const paths = ['checks/index', 'server/gateway', 'telemetry/log', 'build/check-configurations']
   const modules = await Promise.all(
     paths.map((path) => import(new URL(`../dist/${path}.js`, import.meta.url).href)),
   )
