@@ -1,6 +1,6 @@
 import type { TenantSettings } from '../config/model.ts'
+import { isLoopback } from '../net/index.ts'
 import { bearerTable } from './bearer.ts'
-import { isLoopback } from './host.ts'
 
 /** Whose part of the gateway's own pages somebody may see; undefined tenant: all of it. */
 export interface Overseer {

@@ -1,20 +1,57 @@
-import type { Identity, Refusal, Step, StepRequest } from './steps.ts'
+import { networkOf } from './quota.ts'
+import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
 
-/** Identifies the caller, on routes that require it. */
-export const authenticationStep: Step = {
-  name: 'authentication',
-  run(request) {
-    const { authenticate } = request.route
-    if (!authenticate || request.open) return undefined
-    const result = authenticate(request)
-    return result instanceof Promise
-      ? result.then((awaited) => admit(request, awaited))
-      : admit(request, result)
-  },
+/** A request whose credentials were refused. */
+export interface RefusedCredentials {
+  /** A prefix, or a path of the gateway's own. */
+  prefix: string
+  reason: DenialReason
+  /** What is wrong with them, in words. */
+  detail?: string
+  /** Of the other end of the connection. */
+  address: string | undefined
 }
 
-function admit(request: StepRequest, result: Identity | Refusal): Refusal | undefined {
-  if ('status' in result) return result
-  request.caller = result.caller
-  return undefined
+export type OnRefusedCredentials = (refused: RefusedCredentials) => void
+
+/** Describes a request whose credentials were refused. */
+export function refusedCredentials(
+  prefix: string,
+  headers: Readonly<Record<string, string | undefined>>,
+  address: string | undefined,
+): RefusedCredentials {
+  return { prefix, reason: headers.authorization === undefined ? 'missing' : 'unknown', address }
+}
+
+/** Whose repeated attempts are one line in the log. */
+export function attackerOf({ prefix, address, reason }: RefusedCredentials): string {
+  return JSON.stringify([prefix, reason, networkOf(address ?? '')])
+}
+
+/** Identifies the caller, on routes that require it. */
+export function authenticationStep(onRefused: OnRefusedCredentials = () => {}): Step {
+  function admit(request: StepRequest, result: Identity | Denial): Refusal | undefined {
+    if (!('status' in result)) {
+      request.caller = result.caller
+      request.callerName = result.callerName
+      return undefined
+    }
+    // A replica that asks for a sign of life has no credentials.
+    const { route, headers, address, forwarded } = request
+    const { reason, message } = result
+    const why = reason && { reason, ...(reason !== 'missing' && { detail: message }) }
+    if (!forwarded) onRefused({ ...refusedCredentials(route.prefix, headers, address), ...why })
+    return result
+  }
+  return {
+    name: 'authentication',
+    run(request) {
+      const { authenticate } = request.route
+      if (!authenticate || request.open) return undefined
+      const result = authenticate(request)
+      return result instanceof Promise
+        ? result.then((awaited) => admit(request, awaited))
+        : admit(request, result)
+    },
+  }
 }

@@ -1,31 +1,54 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { tokenDigest, tokenExpiry } from '../config/index.ts'
 import type { Authenticate } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
+
+/** The token of an `Authorization` header, a character for each byte; undefined: it has none. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return authorization && BEARER.exec(authorization)?.[1]
+}
+
+/** What compares tokens that were sent with those of a file. */
+export function sentDigest(token: string): Buffer {
+  return hash('sha256', Buffer.from(token, 'latin1'), 'buffer')
+}
+
+/** A token, or its digest (`sha256:…`), and the time in ISO 8601 from which it is refused. */
+export interface KnownToken {
+  token: string
+  expires?: string
+}
 
 /**
  * Makes the look-up of bearer tokens: `Authorization` header → the entry that holds its token, else undefined.
  * Tokens are compared by SHA-256 digest, every entry each time, so that the time tells nothing of a token.
  * Of two entries with the same token the first counts.
  */
-export function bearerTable<Entry extends { token: string }>(
+export function bearerTable<Entry extends KnownToken>(
   entries: readonly Entry[],
+  now: () => number = Date.now,
 ): (authorization: string | undefined) => Entry | undefined {
-  const table = entries.map((entry) => ({ entry, digest: sha256(Buffer.from(entry.token)) }))
+  const table = entries.flatMap((entry) => {
+    const digest = tokenDigest(entry.token)
+    const end = entry.expires === undefined ? Number.POSITIVE_INFINITY : tokenExpiry(entry.expires)
+    return digest ? [{ entry, digest, end }] : []
+  })
   return (authorization) => {
-    const token = authorization && BEARER.exec(authorization)?.[1]
+    const token = bearerToken(authorization)
     if (!token) return undefined
-    // A header's characters are bytes, so a token in UTF-8 compares by what was sent.
-    const digest = sha256(Buffer.from(token, 'latin1'))
-    let found: Entry | undefined
-    for (const row of table) if (timingSafeEqual(row.digest, digest)) found ??= row.entry
-    return found
+    const digest = sentDigest(token)
+    let found: (typeof table)[number] | undefined
+    for (const row of table) if (timingSafeEqual(row.digest, digest)) found ??= row
+    // What has no end is not compared with the time.
+    if (found === undefined || found.end === Number.POSITIVE_INFINITY) return found?.entry
+    return now() < found.end ? found.entry : undefined
   }
 }
 
 /** Tells callers apart by their bearer tokens. */
-export function bearerAuthentication(tokens: readonly { token: string; caller: string }[]): Authenticate {
+export function bearerAuthentication(tokens: readonly (KnownToken & { caller: string })[]): Authenticate {
   const table = bearerTable(tokens)
   return ({ headers: { authorization } }) =>
     table(authorization) ?? {
@@ -38,8 +61,4 @@ export function bearerAuthentication(tokens: readonly { token: string; caller: s
 /** The `WWW-Authenticate` value for a refused request (RFC 6750 section 3): no error code when none was tried. */
 export function bearerChallenge(authorization: string | undefined): string {
   return authorization && /^bearer(?: |$)/i.test(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
-}
-
-function sha256(bytes: Buffer): Buffer {
-  return hash('sha256', bytes, 'buffer')
 }

@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../config/model.ts'
 import { memory } from './memory.ts'
@@ -16,8 +22,8 @@ const SURPLUS = 100
 
 export interface Guarded {
   server: Server
-  /** Open connections. */
-  sockets: ReadonlySet<Socket>
+  /** Open connections, with the requests of each whose responses are not out. */
+  connections: ReadonlyMap<Socket, ReadonlySet<IncomingMessage>>
 }
 
 /** What is known of what a client was sent. */
@@ -32,10 +38,16 @@ interface Progress {
  */
 export function guardedServer(listener: RequestListener, limits: ServerLimits): Guarded {
   const { maxConnections, maxConnectionsPerAddress, headersTimeout, requestTimeout, writeTimeout } = limits
-  const sockets = new Set<Socket>()
+  const connections = new Map<Socket, Set<IncomingMessage>>()
   const surplus = new WeakSet<Socket>()
   const addresses = new Map<string, number>()
   const progress = new Map<Socket, Progress>()
+
+  // One function for all requests, as a closure and `once` cost each of them.
+  function forget(this: ServerResponse): void {
+    const { req } = this
+    connections.get(req.socket)?.delete(req)
+  }
 
   const options = {
     headersTimeout: Math.min(headersTimeout, requestTimeout),
@@ -45,6 +57,8 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
     keepAliveTimeout: 75_000,
   }
   const server = createServer(options, (request, response) => {
+    connections.get(request.socket)?.add(request)
+    response.on('close', forget)
     const refuse = (status: number, message: string, headers = {}) => {
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers })
       response.end(JSON.stringify({ error: status, message }))
@@ -60,16 +74,16 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
 
   server.on('connection', (socket) => {
     const address = networkOf(socket.remoteAddress ?? '')
-    sockets.add(socket)
+    connections.set(socket, new Set())
     const ofAddress = bump(addresses, address, 1)
     socket.once('close', () => {
-      sockets.delete(socket)
+      connections.delete(socket)
       progress.delete(socket)
       bump(addresses, address, -1)
     })
-    const over = Math.max(sockets.size - maxConnections, ofAddress - maxConnectionsPerAddress)
+    const over = Math.max(connections.size - maxConnections, ofAddress - maxConnectionsPerAddress)
     if (over <= 0) return
-    countRefusal(sockets.size > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
+    countRefusal(connections.size > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
     surplus.add(socket)
     if (over > SURPLUS) socket.destroy()
   })
@@ -77,7 +91,7 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
   function sweep(): void {
     const now = performance.now()
     const patience = memory.pressed ? Math.min(SHORT_PATIENCE, writeTimeout) : writeTimeout
-    for (const socket of sockets) {
+    for (const socket of connections.keys()) {
       if (socket.writableLength === 0) {
         progress.delete(socket)
         continue
@@ -93,7 +107,7 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
   }
   const sweeper = setInterval(sweep, Math.min(SWEEP, writeTimeout)).unref()
   server.once('close', () => clearInterval(sweeper))
-  return { server, sockets }
+  return { server, connections }
 }
 
 /** Bytes that the operating system has taken of what was written; Node's own time-out reads the same counts. */

@@ -15,6 +15,15 @@ export interface CorsPolicy {
 /** Seconds a browser may keep the answer to a preflight. */
 const MAX_AGE = '600'
 
+/** Of what everyone may read. */
+export const OPEN_CORS: CorsPolicy = createCors({
+  allowOrigins: ['*'],
+  allowMethods: ['GET', 'HEAD', 'OPTIONS'],
+  allowHeaders: ['*'],
+  exposeHeaders: [],
+  allowCredentials: false,
+})
+
 export function createCors(cors: Cors): CorsPolicy {
   const any = cors.allowOrigins.includes('*')
   const origins = new Set(cors.allowOrigins.map((origin) => origin.toLowerCase()))
@@ -47,7 +56,7 @@ export function createCors(cors: Cors): CorsPolicy {
 /** Gives responses their CORS headers and answers preflights, which carry no credentials (Fetch, 3.2.2). */
 export const corsStep: Step = {
   name: 'cors',
-  run({ method, headers: { origin }, route: { cors }, allow, replyHeaders }) {
+  run({ method, headers: { origin }, cors, allow, replyHeaders }) {
     const own = origin !== undefined && cors?.allows(origin) ? cors : undefined
     if (method === 'OPTIONS')
       return new Response(null, {

@@ -1,3 +1,5 @@
+import { isLoopback } from '../net/index.ts'
+import type { CorsPolicy } from './cors.ts'
 import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
 
 /**
@@ -59,13 +61,6 @@ function hostName(authority: string): string {
   return (bracketed?.[1] ?? authority.replace(/:\d+$/, '')).toLowerCase()
 }
 
-/** Whether a name or address is this machine's own (RFC 6761, 6.3; RFC 1122, 3.2.1.3; RFC 4291, 2.5.3). */
-export function isLoopback(name: string): boolean {
-  return (
-    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
-  )
-}
-
 /** A step that decides at once, so that it also stands before what is no route. */
 export interface EarlyStep<Request> extends Step<Request> {
   run(request: Request): Refusal | undefined
@@ -79,17 +74,20 @@ export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
       // Two Host headers are an attack on a server that reads the other one (RFC 9112, 3.2).
       if (rawHeaders && countHosts(rawHeaders) > 1)
         return { status: 400, message: 'The request has more than one Host header' }
+      if (host === undefined) return { status: 400, message: 'The request has no Host header' }
       return allowsHost(host) ? undefined : notAllowed('Host', host)
     },
   }
 }
 
 /** Refuses requests from web sites that neither the settings nor the router's CORS allow. */
-export function originStep({ allowsOrigin }: HostGuard): EarlyStep<Arrival & { route?: RoutePolicy }> {
+export function originStep({
+  allowsOrigin,
+}: HostGuard): EarlyStep<Arrival & { route?: RoutePolicy; cors?: CorsPolicy | undefined }> {
   return {
     name: 'origin',
-    run({ headers: { origin, host }, route }) {
-      if (origin === undefined || route?.cors?.allows(origin) || allowsOrigin(origin, host)) return undefined
+    run({ headers: { origin, host }, route, cors }) {
+      if (origin === undefined || cors?.allows(origin) || allowsOrigin(origin, host)) return undefined
       return {
         ...notAllowed('Origin', origin, route ? " or the router's cors" : ''),
         headers: { vary: 'Origin' },

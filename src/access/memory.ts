@@ -6,6 +6,13 @@ export const SMALL = 64 * 1024
 const SHARE_OF_LARGE = 0.75
 /** What one caller, or one address without callers, may hold of it, so that others are still served. */
 const SHARE_OF_ONE = 0.5
+/** What one sharer holds, as long as it holds something. */
+interface Share {
+  bytes: number
+  /** Holds that are not empty. */
+  holds: number
+}
+
 /** Bytes: `maxBuffered` by default, at most. */
 const MOST = 1024 * 1024 * 1024
 
@@ -28,10 +35,12 @@ export class Memory {
 
   /** Whether only small messages are taken. */
   get pressed(): boolean {
-    return this.used > this.limit * SHARE_OF_LARGE - SMALL
+    return this.used - this.spareBytes > this.limit * SHARE_OF_LARGE - SMALL
   }
-  /** Bytes held for each sharer. */
-  private readonly shares = new Map<string, number>()
+  private readonly shares = new Map<string, Share>()
+  /** What gives way, by sharer, the least recently filled first. */
+  private readonly spares = new Map<string, Set<SpareHold>>()
+  private spareBytes = 0
 
   /** For one request, or one answer. @param sharer whose share of the limits it is; absent: nobody's */
   hold(sharer?: string): Hold {
@@ -41,18 +50,45 @@ export class Memory {
   queue(sharer?: string): Hold {
     return new Hold(this, this.queueLimit, sharer)
   }
-  /** Whether so many bytes more fit, for a purpose that holds `size` with them. */
-  fits(bytes: number, size: number, sharer: string | undefined): boolean {
-    if (this.used + bytes > (size <= SMALL ? this.limit : this.limit * SHARE_OF_LARGE)) return false
-    return sharer === undefined || (this.shares.get(sharer) ?? 0) + bytes <= this.limit * SHARE_OF_ONE
+  /**
+   * For what is only worth keeping while nothing else needs the memory.
+   * @param giveWay frees a part of it, until it holds nothing
+   */
+  spare(sharer: string, giveWay: () => void): Hold {
+    return new SpareHold(this, sharer, giveWay)
   }
-  /** Counts so many bytes more, or less. */
-  count(bytes: number, sharer: string | undefined): void {
-    this.used += bytes
-    if (sharer === undefined || bytes === 0) return
-    const share = (this.shares.get(sharer) ?? 0) + bytes
-    if (share > 0) this.shares.set(sharer, share)
-    else this.shares.delete(sharer)
+  /** Whether so many bytes more fit, for a purpose that holds `size` with them; what is spare gives way. */
+  fits(bytes: number, size: number, sharer: string | undefined, share: Share | undefined): boolean {
+    const most = size <= SMALL ? this.limit : this.limit * SHARE_OF_LARGE
+    if (this.used - this.spareBytes + bytes > most) return false
+    for (;;) {
+      const held = share ?? (sharer === undefined ? undefined : this.shares.get(sharer))
+      const shared = sharer === undefined ? 0 : (held?.bytes ?? 0) + bytes
+      const isShareFull = shared > this.limit * SHARE_OF_ONE
+      if (!isShareFull && this.used + bytes <= most) return true
+      const own = sharer === undefined ? undefined : this.spares.get(sharer)
+      const [spare] = own ?? (isShareFull ? [] : (this.spares.values().next().value ?? []))
+      if (!spare) return false
+      spare.giveWay()
+    }
+  }
+  /** Counts so many bytes more, or less, of what gives way. */
+  countSpare(hold: SpareHold, sharer: string, bytes: number): void {
+    this.spareBytes += bytes
+    const spares = this.spares.get(sharer) ?? new Set()
+    if (bytes > 0 || hold.size === 0) spares.delete(hold)
+    if (hold.size > 0) this.spares.set(sharer, spares.add(hold))
+    else if (!spares.size) this.spares.delete(sharer)
+  }
+  /** The share of whom a hold begins to hold something for. */
+  enter(sharer: string): Share {
+    const share = this.shares.get(sharer) ?? { bytes: 0, holds: 0 }
+    if (share.holds++ === 0) this.shares.set(sharer, share)
+    return share
+  }
+  /** A hold holds nothing any more. */
+  leave(sharer: string, share: Share): void {
+    if (--share.holds === 0) this.shares.delete(sharer)
   }
 }
 
@@ -60,6 +96,8 @@ export class Memory {
 export class Hold {
   /** Bytes. */
   size = 0
+  /** Of its sharer; kept while it holds something, as looking it up would cost each call several times. */
+  private share: Share | undefined
 
   constructor(
     private readonly memory: Memory,
@@ -77,11 +115,12 @@ export class Hold {
       countRefusal('maxQueued')
       return false
     }
-    if (!this.memory.fits(bytes, size, this.sharer)) {
+    if (!this.memory.fits(bytes, size, this.sharer, this.share)) {
       countRefusal('maxBuffered')
       return false
     }
-    this.set(size)
+    // Of what gives way, a part may have gone.
+    this.set(this.size + bytes)
     return true
   }
   /** Holds so many bytes in place of what was held; false, and nothing changes, when they do not fit. */
@@ -92,8 +131,15 @@ export class Hold {
   }
   /** Counts so many bytes as held: they are there already. */
   set(bytes: number): void {
-    this.memory.count(bytes - this.size, this.sharer)
+    const { memory, sharer } = this
+    if (this.size === 0 && bytes > 0 && sharer !== undefined) this.share = memory.enter(sharer)
+    const more = bytes - this.size
+    memory.used += more
+    if (this.share) this.share.bytes += more
     this.size = bytes
+    if (bytes > 0 || !this.share || sharer === undefined) return
+    memory.leave(sharer, this.share)
+    this.share = undefined
   }
   /** Frees all, and holds nothing from now on. */
   close(): void {
@@ -102,6 +148,22 @@ export class Hold {
   }
   free(bytes = this.size): void {
     this.set(this.size - Math.min(bytes, this.size))
+  }
+}
+
+class SpareHold extends Hold {
+  constructor(
+    private readonly of: Memory,
+    private readonly owner: string,
+    readonly giveWay: () => void,
+  ) {
+    super(of, Number.POSITIVE_INFINITY, owner)
+  }
+
+  override set(bytes: number): void {
+    const more = bytes - this.size
+    super.set(bytes)
+    this.of.countSpare(this, this.owner, more)
   }
 }
 

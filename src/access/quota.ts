@@ -59,6 +59,7 @@ export function sharerOf(prefix: string, caller: string | undefined, address: st
 
 /** The address of one party: of IPv6 the /64, of which everyone has all addresses. */
 export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!isIPv6(plain)) return plain
   const [head = '', tail = ''] = plain.split('::')

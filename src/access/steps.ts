@@ -47,16 +47,20 @@ export interface StepRequest extends Arrival {
   readonly allow: string
   /** Whether everyone may read what is asked for. */
   readonly open: boolean
+  /** Of the route, or of what everyone may read. */
+  readonly cors: CorsPolicy | undefined
   /** Headers of every response to the request. */
   readonly replyHeaders: Record<string, string>
-  /** Set by `authentication`. */
+  /** Set by `authentication`: who owns what the request makes. */
   caller: string | undefined
+  /** Set by `authentication`: the name of the caller in the log, where it is another one. */
+  callerName: string | undefined
   /** Set by `replica`: another replica has passed the request on. */
   forwarded: boolean
   /** Set by `limits`. */
   stay: Stay
-  /** Runs `listener` when the response is out or the client is gone. */
-  onEnd(listener: () => void): void
+  /** Runs `listener` when the response is out or the client is gone; the result takes that back. */
+  onEnd(listener: () => void): () => void
 }
 
 /** What a route demands of requests. */
@@ -72,12 +76,24 @@ export interface RoutePolicy {
 
 /** Who sent a request, by its credentials. */
 export type Authenticate = (
-  request: Pick<StepRequest, 'headers'>,
-) => Identity | Refusal | Promise<Identity | Refusal>
+  request: Pick<StepRequest, 'headers' | 'path' | 'target'>,
+) => Identity | Denial | Promise<Identity | Denial>
 
 export interface Identity {
+  /** Owns sessions and a share of the limits: nobody else has the same. */
   caller: string
+  /** For the log, where it is another one. */
+  callerName?: string
 }
+
+/** Why credentials are refused. */
+export interface Denial extends Refusal {
+  /** Default: `missing` without credentials, else `unknown`. */
+  reason?: DenialReason
+}
+
+/** `missing`: there were none. `scope`: they are good, but not for this. `unavailable`: they could not be judged. */
+export type DenialReason = 'missing' | 'unknown' | 'expired' | 'scope' | 'unavailable'
 
 /** Runs the steps in order until one has a response. Without a step that waits there is no promise. */
 export function runSteps<Request>(

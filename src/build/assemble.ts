@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
-import { type ReadConfiguration, takeTurns } from '../config/index.ts'
+import type { ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
+import { giveWayToCalls } from '../text/index.ts'
 import { inspect, type PrepareContext } from './prepare.ts'
 import type { Prepared } from './types.ts'
 
@@ -52,20 +53,6 @@ export async function assemble(
 ): Promise<Assembly> {
   const scope = scopeOf(reading, served, only)
   const memo = templateMemo(context.env)
-  try {
-    return await assembleIn(scope, reading, served, { ...context, memo })
-  } finally {
-    // A configuration that is served may hold it.
-    memo.clear()
-  }
-}
-
-async function assembleIn(
-  scope: Scope,
-  reading: Reading,
-  served: ReadonlyMap<string, Prepared>,
-  context: PrepareContext,
-): Promise<Assembly> {
   // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
   const texts = new Map(
     reading.findings.length ? reading.configurations.map(({ file, text }) => [file, text]) : [],
@@ -73,7 +60,9 @@ async function assembleIn(
   const isAbout = ({ file }: Finding) => !scope.passed.has(file)
   const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
-  const { kept, refused, candidates, findings } = await classify(broken, scope, context)
+  // A configuration that is served may hold the memo.
+  const sorted = await classify(broken, scope, { ...context, memo }).finally(memo.clear)
+  const { kept, refused, candidates, findings } = sorted
   const clashes: Finding[] = []
   const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
     refused.push(fresh.name)
@@ -150,16 +139,15 @@ async function classify(
 ): Promise<Sorted> {
   const sorted: Sorted = { kept: new Set(before), refused: [], candidates: [], findings: [] }
   const { kept, refused, candidates, findings } = sorted
-  const turn = takeTurns()
   for (const read of reads) {
-    const pause = turn()
+    const pause = giveWayToCalls()
     if (pause) await pause
     const { configuration, file, text } = read
     const old = oldOf(read)
     const isUnchanged = old?.text === text && old.file === file
     if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
-      const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, context, turn)
+      const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, context)
       findings.push(...found)
       const isBroken = broken.has(file) || hasErrors(found)
       // Whether it is gone from its old place is not known.
@@ -172,7 +160,7 @@ async function classify(
     if (!isUnchanged) refused.push(old?.name ?? configuration?.name ?? file)
     if (old) kept.add(old)
   }
-  await turn()
+  await giveWayToCalls()
   return sorted
 }
 
@@ -236,17 +224,17 @@ function settle(
   refuse: (candidate: Candidate, holder: Prepared) => void,
 ): Prepared[] {
   if (candidates.length === 0) return []
-  const wanted = new Set(candidates.flatMap(({ fresh }) => claimsOf(fresh)))
+  const wanted = new Set(candidates.flatMap(({ fresh }) => fresh.claims))
   const holders = new Map<string, Prepared>()
   const hold = (prepared: Prepared, by: Map<string, Prepared>) => {
-    for (const claim of claimsOf(prepared)) if (wanted.has(claim)) by.set(claim, prepared)
+    for (const claim of prepared.claims) if (wanted.has(claim)) by.set(claim, prepared)
   }
   for (const prepared of kept) hold(prepared, holders)
   for (let open = candidates; ; ) {
     const taken = new Map<string, Prepared>()
     const refused = new Set<Candidate>()
     for (const candidate of open) {
-      const claim = claimsOf(candidate.fresh).find((one) => holders.has(one) || taken.has(one))
+      const claim = candidate.fresh.claims.find((one) => holders.has(one) || taken.has(one))
       if (claim === undefined) {
         hold(candidate.fresh, taken)
         continue
@@ -263,26 +251,8 @@ function settle(
   }
 }
 
-const known = new WeakMap<Prepared, readonly string[]>()
-
-/** What only one configuration can have: its name and its endpoints. */
-export function claimsOf(prepared: Prepared): readonly string[] {
-  let claims = known.get(prepared)
-  if (!claims) {
-    const { name, routes } = prepared
-    // Prefixes that differ by case only are the same.
-    const paths = routes
-      .flatMap(({ prefix, ssePrefix }) => [`${prefix}/mcp`, `${ssePrefix}/sse`])
-      .map((path) => path.toLowerCase())
-    claims = [...new Set([`name ${name}`, ...paths])]
-    known.set(prepared, claims)
-  }
-  return claims
-}
-
 function clash(fresh: Prepared, holder: Prepared): Finding {
-  const wanted = new Set(claimsOf(fresh))
-  const claim = claimsOf(holder).find((each) => wanted.has(each)) ?? ''
+  const claim = holder.claims.find((each) => fresh.claims.includes(each)) ?? ''
   return claim.startsWith('name ')
     ? finding(
         'duplicate-configuration',

@@ -24,7 +24,7 @@ type PracticeOptions = Parameters<typeof lintPractice>[1]
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway will run with, as far as it is known. */
-  settings?: Pick<Settings, 'plants' | 'limits' | 'tenants'>
+  settings?: Pick<Settings, 'plants' | 'limits' | 'tenants' | 'publicUrl'>
   /** Also tells what experience advises against. Default: it does not. */
   practice?: PracticeOptions & CostOptions
   /** Text of standard input, for the path `-`. */
@@ -42,7 +42,7 @@ export async function check(
   paths: readonly string[],
   { stdin, practice, ...options }: CheckOptions,
 ): Promise<Checked> {
-  const rules = rulesOf(options.settings ?? {})
+  const rules = rulesOf(options.settings)
   const reading = await readConfigurations(paths, options.env, { ...rules, ...(stdin && { stdin }) })
   const { configurations, sources } = reading
   const { prepared, ...made } = await examine(reading, options, [])
@@ -76,7 +76,7 @@ export async function checkReading(
 
 async function examine(
   reading: ReadConfigurationsResult,
-  { env, settings = { limits: DEFAULT_LIMITS } }: CheckOptions,
+  { env, settings }: CheckOptions,
   beside: readonly Source[],
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())
@@ -88,7 +88,7 @@ async function examine(
   const findings = [...reading.findings, ...together.filter(({ file }) => own.has(file))]
   const context = {
     env,
-    limits: settings.limits,
+    limits: settings?.limits ?? DEFAULT_LIMITS,
     http: new HttpClient(),
     log: silentLog,
     version: '',
@@ -102,14 +102,14 @@ async function examine(
 
 /** Paths that the gateway keeps for itself. */
 export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
-  const own = ['/_reload', '/_diff', '/_status', '/_health', '/metrics']
+  const own = ['/_reload', '/_diff', '/_status', '/_health', '/_ready', '/metrics']
   return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
 }
 
-/** What the settings demand of all configurations together. */
-export function rulesOf(settings: Pick<Settings, 'plants' | 'tenants'>): Rules {
-  const { tenants } = settings
-  return { reserved: ownPaths(settings), ...(tenants && { tenants }) }
+/** What the settings demand of all configurations together; absent: they are not known. */
+export function rulesOf(settings?: Pick<Settings, 'plants' | 'tenants' | 'publicUrl'>): Rules {
+  const { tenants, publicUrl = null } = settings ?? {}
+  return { reserved: ownPaths(settings ?? {}), ...(tenants && { tenants }), ...(settings && { publicUrl }) }
 }
 
 /** With more prefixes than these, reading all is no slower than looking for each. */

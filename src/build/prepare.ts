@@ -1,12 +1,13 @@
-import { bearerAuthentication } from '../access/bearer.ts'
 import { createCors } from '../access/cors.ts'
 import { lintTemplates } from '../checks/templates/index.ts'
 import {
   type Configuration,
+  type Cors,
   type Limits,
+  oauthOf,
   type ReadConfiguration,
   type Router,
-  routerTokens,
+  type Server,
   serverNames,
   type TenantSettings,
 } from '../config/index.ts'
@@ -14,12 +15,14 @@ import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { CallRecord } from '../telemetry/metrics.ts'
+import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
+import { giveWayToCalls } from '../text/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
-import { compilePrompts, compileTools, type Problem } from '../tools/index.ts'
-import type { createProxy } from '../upstream/index.ts'
-import { proxyOf } from './proxies.ts'
+import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
+import { compileDefinition } from '../upstream/definition.ts'
+import type { createProxy, McpProxy } from '../upstream/index.ts'
+import { KnownIssuers, routeAuth } from './route-auth.ts'
 import type { Prepared, Route, Served } from './types.ts'
 
 export interface PrepareContext {
@@ -32,8 +35,14 @@ export interface PrepareContext {
   memo?: Memo
   /** Is called after every call. */
   onCall?: (call: CallRecord) => void
+  /** Is called for every event stream of an MCP server that is lost or regained. */
+  onStream?: (record: StreamRecord) => void
   /** Whose credentials open their routers. */
   tenants?: readonly TenantSettings[]
+  /** Of the settings. */
+  publicUrl?: string
+  /** Authorization servers that are known; absent where nothing is served. */
+  issuers?: KnownIssuers
   /** Makes what proxies MCP servers; absent where configurations are only looked at. */
   createProxy?: typeof createProxy
   /** Proxies that are served now, by key, to be kept. */
@@ -66,105 +75,145 @@ function prepare(
     configuration.servers.map((server) => {
       const { tools, problems } = compileTools(configuration, server, context)
       report(problems)
-      return [server.name, { server, tools }] as const
+      return [server.name, { server, tools, prompts }] as const
     }),
   )
-  const routes = configuration.routers.flatMap((router): Route[] => {
-    const names = serverNames(router)
-    const proxied = proxyOf(configuration, names, router, context)
-    if (proxied) {
-      report(proxied.problems)
-      const { served, limits } = proxied
-      const lists = { tools: '[]', prompts: '[]' }
-      return [
-        makeRoute(configuration, router, limits, context, {
-          backend: served.proxy,
-          proxy: served,
-          tools: [],
-          lists,
-        }),
-      ]
-    }
-    const found = compiled.get(names[0] as string)
-    if (!found) return []
-    const { server, tools } = found
-    const lists = { tools: stringify(tools.list), prompts: stringify(prompts.list) }
-    const toolNames = tools.list.map(({ name }) => name)
-    const limits = withTools(server.limits, configuration, toolNames, context)
-    // What only looks at many configurations keeps nothing of them that can be called.
-    if (!context.createProxy)
-      return [makeRoute(configuration, router, limits, context, { tools: toolNames, lists })]
-    const backend = createToolsBackend({
-      server,
-      tools,
-      prompts,
-      lists,
-      authenticated: tokensOf(configuration, router, context) !== undefined,
-      version: context.version,
-    })
-    const served = { backend, tools: toolNames, lists }
-    return [makeRoute(configuration, router, limits, context, served)]
-  })
   const { name, tenant, notifier } = configuration
+  const { issuers = new KnownIssuers(context) } = context
+  const routes = configuration.routers.flatMap((router): Route[] => {
+    const auth = routeAuth(configuration, router, { ...context, issuers })
+    const names = serverNames(router)
+    const own = compiled.get(names[0] as string)
+    const answering =
+      answeringProxy(configuration, names, router, context, report) ??
+      (own && answeringTools(own, configuration, auth.authenticate !== undefined, context))
+    if (!answering) return []
+    const prefix = router.prefix === '/' ? '' : router.prefix
+    const route: Route = {
+      ...answering,
+      prefix,
+      ssePrefix: router.ssePrefix ?? prefix,
+      configuration: name,
+      tenant,
+      account: { tenant, prefix: router.prefix, log: context.log, onCall: context.onCall },
+      ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
+      ...auth,
+    }
+    return [route]
+  })
   const since = new Date().toISOString()
-  const prepared = { name, tenant, file, text, since, routes, ...(notifier && { notifier }) }
+  const claims = claimsOf(name, routes)
+  const prepared = { name, tenant, file, text, since, routes, claims, ...(notifier && { notifier }) }
   return { prepared, found: [...found.values()] }
 }
 
-/** Who may use a router: those that it names, and its tenant's; undefined: everyone. */
-function tokensOf({ tenant }: Configuration, router: Router, { tenants = [] }: PrepareContext) {
-  const own = routerTokens(router)
-  const shared = tenants.find(({ name }) => name === tenant)?.tokens ?? []
-  return own || shared.length ? [...(own ?? []), ...shared] : undefined
+/** Prefixes that differ by case only are the same. */
+function claimsOf(name: string, routes: readonly Route[]): string[] {
+  const paths = routes.flatMap(({ prefix, ssePrefix }) => [`${prefix}/mcp`, `${ssePrefix}/sse`])
+  return [...new Set([`name ${name}`, ...paths.map((path) => path.toLowerCase())])]
 }
 
-/** Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools. */
-function withTools(
-  own: Partial<Limits> | undefined,
-  { tools }: Configuration,
-  served: readonly string[],
-  { limits }: PrepareContext,
-): Partial<Limits> {
-  const sizes = tools.flatMap(({ name, limits }) =>
-    limits?.maxRequestSize !== undefined && served.includes(name) ? limits.maxRequestSize : [],
-  )
-  return { ...own, maxRequestSize: Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes) }
+/** Pages must be able to read where they get a token. */
+function corsOf(cors: Cors, router: Router): Cors {
+  return oauthOf(router) ? { ...cors, exposeHeaders: [...cors.exposeHeaders, 'WWW-Authenticate'] } : cors
 }
 
-function makeRoute(
+/** What answers at a route. */
+type Answering = Pick<Route, 'backend' | 'proxy' | 'tools' | 'lists' | 'maxRequestSize'>
+
+function answeringTools(
+  { server, tools, prompts }: { server: Server; tools: Tools; prompts: Prompts },
   configuration: Configuration,
+  authenticated: boolean,
+  { limits, version, createProxy }: PrepareContext,
+): Answering {
+  const lists = { tools: stringify(tools.list), prompts: stringify(prompts.list) }
+  const names = tools.list.map(({ name }) => name)
+  // Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools.
+  const sizes = configuration.tools.flatMap(({ name, limits }) =>
+    limits?.maxRequestSize !== undefined && names.includes(name) ? limits.maxRequestSize : [],
+  )
+  const maxRequestSize = Math.max(server.limits?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
+  const answering = { tools: names, lists, maxRequestSize }
+  // What only looks at many configurations keeps nothing of them that can be called.
+  if (!createProxy) return answering
+  const backend = createToolsBackend({ server, tools, prompts, lists, authenticated, version })
+  return { ...answering, backend }
+}
+
+/**
+ * The proxy of a router that names MCP servers; undefined when it names none. One that is served with the same
+ * definition is kept, with its sessions and processes. Nothing is started here.
+ */
+function answeringProxy(
+  configuration: Configuration,
+  names: readonly string[],
   router: Router,
-  own: Partial<Limits> | undefined,
   context: PrepareContext,
-  served: Pick<Route, 'backend' | 'proxy' | 'tools' | 'lists'>,
-): Route {
-  const { name, tenant } = configuration
-  const tokens = tokensOf(configuration, router, context)
-  const prefix = router.prefix === '/' ? '' : router.prefix
-  return {
-    ...served,
-    prefix,
-    ssePrefix: router.ssePrefix ?? prefix,
-    configuration: name,
+  report: (problems: readonly Problem[]) => void,
+): Answering | undefined {
+  const { mcpServers, tenant } = configuration
+  const compiled = names.flatMap((name) => {
+    const i = mcpServers.findIndex((server) => server.name === name)
+    return i < 0 ? [] : [compileDefinition(mcpServers[i]!, ['mcpServers', i], context.env)]
+  })
+  if (!compiled.length) return undefined
+  report(compiled.flatMap((each) => each.problems))
+  const definitions = compiled.map(({ definition }) => definition)
+  const servers = definitions.map(({ server }) => server)
+  const { prefix } = router
+  // Templates read the environment when they are compiled, so what `env` gives is part of it.
+  const key = JSON.stringify([
+    configuration.name,
     tenant,
-    account: { tenant, prefix: router.prefix, log: context.log, onCall: context.onCall },
-    ...(router.cors && { cors: createCors(router.cors) }),
-    ...(tokens && { authenticate: bearerAuthentication(tokens) }),
-    maxRequestSize: own?.maxRequestSize ?? context.limits.maxRequestSize,
+    prefix,
+    typeof router.server,
+    servers,
+    context.limits,
+    definitions.map(({ varies, resolve }) => (varies ? '' : resolve({ headers: {}, query: () => ({}) }))),
+  ])
+  const served = context.proxies.get(key) ?? {
+    key,
+    servers: servers.map(({ name }) => name),
+    proxy:
+      context.createProxy?.(definitions, {
+        ...context,
+        prefix,
+        tenant,
+        named: typeof router.server !== 'string',
+      }) ?? NOBODY,
   }
+  const { maxRequestSize = context.limits.maxRequestSize } =
+    (servers.length === 1 && servers[0]!.limits) || {}
+  const lists = { tools: '[]', prompts: '[]' }
+  return { backend: served.proxy, proxy: served, tools: [], lists, maxRequestSize }
+}
+
+function nobody(): never {
+  throw new Error('these configurations are only looked at')
+}
+
+/** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
+const NOBODY: McpProxy = {
+  open: nobody,
+  resume: nobody,
+  adopt: nobody,
+  alone: nobody,
+  status: nobody,
+  start: async () => {},
+  retire: async () => {},
+  close: async () => {},
 }
 
 /**
  * Compiles and checks one configuration: what it would serve, and all that is wrong, each mistake reported once.
- * @param turn lets calls have their turn in between
  */
 export async function inspect(
   read: ReadConfiguration & { configuration: Configuration },
   context: PrepareContext,
-  turn: () => Promise<void> | undefined,
 ): Promise<{ prepared: Prepared; findings: Finding[] }> {
   const { prepared, found } = prepare(read, context)
-  await turn()
+  await giveWayToCalls()
   const linted = lintTemplates(read, context.env, context.memo)
   const unset = [...read.findings, ...linted].filter(({ code }) => code === 'env-unset')
   const errors = linted.filter(({ severity }) => severity === 'error')

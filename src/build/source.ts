@@ -4,10 +4,11 @@ import {
   type Env,
   type ReadConfiguration,
   type ReadConfigurationsResult,
-  takeTurns,
 } from '../config/index.ts'
+import { inTime } from '../durable/in-time.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { type ConfigurationStore, settle } from '../store/index.ts'
+import { giveWayToCalls } from '../text/index.ts'
 
 /**
  * Where configurations come from: reads all of them, and checks them together. With the same `env` and `options` what
@@ -18,11 +19,25 @@ export type ConfigurationSource = (
   options: CheckOptions,
 ) => Promise<ReadConfigurationsResult & { versions?: ReadonlyMap<string, string> }>
 
+/** Milliseconds for reading and checking all configurations again, be they thousands. */
+const PATIENCE = 120_000
+
+/** The source, which once it was read keeps nobody waiting for ever: a disk may not answer. */
+function patient(places: readonly string[], source: ConfigurationSource): ConfigurationSource {
+  let isRead = false
+  return async (env, options) => {
+    const reading = source(env, options).finally(() => {
+      isRead = true
+    })
+    return isRead ? inTime(reading, PATIENCE).catch((error) => unread(places, error)) : reading
+  }
+}
+
 /** Files and folders. A `config apply` that was killed in a folder is finished first. */
 export function fromPaths(paths: readonly string[]): ConfigurationSource {
   const readerOf = readerKeeper()
   const files = createFileReader()
-  return async (env, options) => {
+  return patient(paths, async (env, options) => {
     const failed: Finding[] = []
     for (const path of paths) await settle(path).catch((error) => failed.push(unreadable(path, error)))
     const reading = await readConfigurations(paths, env, {
@@ -33,21 +48,20 @@ export function fromPaths(paths: readonly string[]): ConfigurationSource {
     return failed.length === 0
       ? reading
       : { ...reading, findings: sortFindings([...failed, ...reading.findings]) }
-  }
+  })
 }
 
 /** The records of a store; while it cannot be read its configurations stay in service. */
 export function fromStore(store: ConfigurationStore): ConfigurationSource {
   const readerOf = readerKeeper()
-  return async (env, options) => {
+  return patient([store.label], async (env, options) => {
     try {
       const stored = (await store.readAll()).configurations
       const reader = readerOf(env, options)
-      const turn = takeTurns()
       const configurations: ReadConfiguration[] = []
       for (const { place: file, text } of stored) {
         configurations.push(await reader.read({ file, text }))
-        await turn()
+        await giveWayToCalls()
       }
       const findings = configurations.flatMap((read) => read.findings)
       return {
@@ -57,9 +71,15 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
         versions: new Map(stored.map(({ name, version }) => [name, version])),
       }
     } catch (error) {
-      return { configurations: [], findings: [unreadable(store.label, error)], sources: new Map() }
+      return unread([store.label], error)
     }
-  }
+  })
+}
+
+/** A reading that failed as a whole: what was read before stays in service. */
+function unread(places: readonly string[], error: unknown): ReadConfigurationsResult {
+  const findings = places.map((place) => unreadable(place, error))
+  return { configurations: [], findings, sources: new Map() }
 }
 
 function unreadable(place: string, error: unknown): Finding {

@@ -37,18 +37,12 @@ export function buildTable(
 }
 
 /** Those of `one` that are not the same in `other`, by name. */
-export function changed(
-  one: ReadonlyMap<string, Prepared>,
-  other: ReadonlyMap<string, Prepared>,
-): [name: string, prepared: Prepared][] {
-  const found: [string, Prepared][] = []
-  if (one !== other)
-    for (const [name, prepared] of one) if (other.get(name) !== prepared) found.push([name, prepared])
-  return found
+export function changed<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): [name: string, T][] {
+  return one === other ? [] : [...one].filter(([name, value]) => other.get(name) !== value)
 }
 
-/** Names of the configurations in which two tables differ. */
-export function changesOf(before: Table['prepared'], after: Table['prepared']): Changes {
+/** Names in which two tables of configurations, or two lists of tools, differ. */
+export function changesOf<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Changes {
   const changes: Changes = { added: [], changed: [], removed: [] }
   for (const [name] of changed(after, before)) changes[before.has(name) ? 'changed' : 'added'].push(name)
   for (const [name] of changed(before, after)) if (!after.has(name)) changes.removed.push(name)
@@ -74,7 +68,7 @@ function prefixesOf(old: Prepared | undefined, fresh: Prepared | undefined): Pre
   return [...new Set([...after.keys(), ...before.keys()])].flatMap((prefix): PrefixChange[] => {
     const [from, to] = [before.get(prefix), after.get(prefix)]
     const change = !from ? 'added' : !to ? 'removed' : 'changed'
-    const tools = toolsOf(from, to)
+    const tools = changesOf(listed(from), listed(to))
     const servers = from?.proxy?.key === to?.proxy?.key ? undefined : (to ?? from)?.proxy?.servers
     const same = change === 'changed' && !servers && !Object.values(tools).some((names) => names.length)
     return same ? [] : [{ prefix: prefix || '/', change, tools, ...(servers && { servers: [...servers] }) }]
@@ -83,17 +77,6 @@ function prefixesOf(old: Prepared | undefined, fresh: Prepared | undefined): Pre
 
 function byPrefix(prepared: Prepared | undefined): Map<string, Route> {
   return new Map(prepared?.routes.map((route) => [route.prefix, route]))
-}
-
-function toolsOf(from: Route | undefined, to: Route | undefined): PrefixChange['tools'] {
-  const [before, after] = [listed(from), listed(to)]
-  return {
-    added: [...after.keys()].filter((name) => !before.has(name)),
-    changed: [...after].flatMap(([name, text]) =>
-      before.has(name) && before.get(name) !== text ? [name] : [],
-    ),
-    removed: [...before.keys()].filter((name) => !after.has(name)),
-  }
 }
 
 /** Each tool as clients see it. */

@@ -43,7 +43,7 @@ export interface Route extends RoutePolicy {
   /** The configuration it comes from. */
   configuration: string
   tenant: string
-  /** JSON documents about the prefix that everyone may read, by name: `/.well-known/{name}{prefix}/mcp`. */
+  /** JSON documents about the endpoints that everyone may read, by path: `/.well-known/{name}{prefix}/mcp` and so on. */
   documents?: ReadonlyMap<string, string>
 }
 
@@ -57,6 +57,8 @@ export interface Prepared {
   /** When it was made: ISO 8601, UTC. */
   since: string
   routes: Route[]
+  /** What only one configuration can have: its name and its endpoints. */
+  claims: readonly string[]
   /** How its changes are announced. */
   notifier?: Notifier
 }

@@ -32,6 +32,8 @@ export interface CheckOptions {
   reserved?: readonly string[]
   /** The tenants of the settings; absent: any tenant may have any prefix. */
   tenants?: readonly TenantSettings[] | undefined
+  /** Of the settings; null: they have none. Absent: the settings are not known. */
+  publicUrl?: string | null
   /** Characters of a description. Default 1,024. */
   descriptionLength?: number
   /** The gateway will listen beyond this machine. Default false. */

@@ -23,7 +23,8 @@ export function jsonFault(text: string): JsonFault | undefined {
     return found !== null
   }
   const stack: string[] = []
-  let want: 'value' | 'first' | 'key' | 'firstKey' | 'next' = 'value'
+  /** `first` and `item`: what an object or array begins or goes on with. */
+  let want: 'value' | 'first' | 'item' | 'next' = 'value'
   const fault = (expected: string, hint: string, comma?: JsonFault['comma']): JsonFault => ({
     offset: at,
     message: `${expected}, but ${seen(text, at)}`,
@@ -33,18 +34,16 @@ export function jsonFault(text: string): JsonFault | undefined {
   for (;;) {
     match(SPACE)
     const char = text[at]
-    if (want === 'next') {
-      const open = stack.at(-1)
+    const open = stack.at(-1)
+    const close = open === '{' ? '}' : ']'
+    if (open !== undefined && char === close && (want === 'first' || want === 'next')) {
+      stack.pop()
+      at++
+      want = 'next'
+    } else if (want === 'next') {
       if (open === undefined)
         return at < text.length ? fault('the JSON should end here', 'Remove what follows it') : undefined
-      if (char === (open === '{' ? '}' : ']')) {
-        stack.pop()
-        at++
-      } else if (char === ',') {
-        at++
-        want = open === '{' ? 'key' : 'value'
-      } else {
-        const close = open === '{' ? '}' : ']'
+      if (char !== ',') {
         const ended = char === undefined || char === '}' || char === ']'
         const outer = stack.at(-2) === (char === '}' ? '{' : '[')
         const where = char === undefined ? 'at the end' : outer ? 'before it' : 'instead'
@@ -52,16 +51,12 @@ export function jsonFault(text: string): JsonFault | undefined {
         if (!ended) return fault(expected, 'Write a comma before it', 'missing')
         return fault(expected, `Write \`${close}\` ${where}`)
       }
-    } else if (want === 'key' || want === 'firstKey') {
-      if (want === 'firstKey' && char === '}') {
-        stack.pop()
-        at++
-        want = 'next'
-        continue
-      }
+      at++
+      want = 'item'
+    } else if (open === '{' && want !== 'value') {
       if (!match(STRING)) {
         const expected = 'a key in double quotes should stand here'
-        if (want === 'key' && char === '}') return fault(expected, REMOVE_COMMA, 'extra')
+        if (char === '}') return fault(expected, REMOVE_COMMA, 'extra')
         if (char === ',') return fault(expected, 'Remove the comma', 'extra')
         if (char === undefined) return fault(expected, 'Write `}` at the end')
         return fault(expected, 'Put the key in double quotes')
@@ -70,25 +65,17 @@ export function jsonFault(text: string): JsonFault | undefined {
       if (text[at] !== ':') return fault('`:` should stand here', 'Write `:` between key and value')
       at++
       want = 'value'
-    } else if (want === 'first' && char === ']') {
-      stack.pop()
-      at++
-      want = 'next'
     } else if (char === '{' || char === '[') {
       stack.push(char)
       at++
-      want = char === '{' ? 'firstKey' : 'first'
+      want = 'first'
     } else if (match(STRING) || match(LITERAL)) want = 'next'
     else {
-      const comma = stack.at(-1) === '[' && want === 'value' && char === ']'
-      if (comma) return fault('a value should stand here', REMOVE_COMMA, 'extra')
-      if (char === ',')
-        return fault('a value should stand here', 'Remove the comma, or write a value', 'extra')
+      const expected = 'a value should stand here'
+      if (want === 'item' && char === ']') return fault(expected, REMOVE_COMMA, 'extra')
+      if (char === ',') return fault(expected, 'Remove the comma, or write a value', 'extra')
       const isWord = char !== undefined && /[^}\]:]/.test(char)
-      return fault(
-        'a value should stand here',
-        isWord ? 'Put the string in double quotes' : 'Write a value, such as `null`',
-      )
+      return fault(expected, isWord ? 'Put the string in double quotes' : 'Write a value, such as `null`')
     }
   }
 }

@@ -1,15 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import {
+  createFileReader,
   type Env,
+  filesOf,
+  outsideFinding,
   type ReadConfiguration,
   type ReadConfigurationsResult,
-  type Reader,
-  type ReadFilesOptions,
-  readFiles,
   type Source,
 } from '../config/index.ts'
+import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { configurationSteps, limited } from '../config/read.ts'
-import { atOnce, inTurns, type Steps, takeTurns } from '../config/work-turns.ts'
-import type { Finding } from '../findings/index.ts'
+import { type Finding, hasErrors, sortFindings } from '../findings/index.ts'
+import { atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
 import { type Alone, checkAlone, togetherSteps } from './together.ts'
@@ -31,33 +34,88 @@ function* readSteps(source: Source, env: Env): Steps<ReadConfiguration> {
   return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
 }
 
-export interface ReadConfigurationsOptions extends CheckOptions, ReadFilesOptions {
+export interface ReadConfigurationsOptions extends CheckOptions {
+  /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
+  stdin?: () => Uint8Array
+  /** Default: a new one, which knows of no earlier run. */
+  files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
 }
 
 /**
  * Reads files and folders, checks each of them and all together. Never throws.
- * @param paths as those of `readFiles`
+ * @param paths a folder stands for the files that `filesOf` finds; `-` is standard input; a file that is named twice is
+ *   read once
  */
-export function readConfigurations(
+export async function readConfigurations(
   paths: readonly string[],
   env: Env,
   options: ReadConfigurationsOptions = {},
 ): Promise<ReadConfigurationsResult> {
-  return readFiles(paths, options.reader ?? createReader(env, options), options)
+  const { reader = createReader(env, options), files: fileReader = createFileReader() } = options
+  const findings: Finding[] = []
+  const files = new Map<string, string>()
+  /** Those that a link of a folder leads to outside of it, and that nobody named. */
+  const outside = new Set<string>()
+  const named = new Set(paths.map((path) => resolve(path)))
+  for (const path of paths) {
+    for (const file of await filesOf(path, findings, undefined, outside)) {
+      const identity = file === '-' ? file : resolve(file)
+      if (!files.has(identity)) files.set(identity, file)
+    }
+  }
+  for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
+  const configurations: ReadConfiguration[] = []
+  const read = async (source: Source | undefined) => {
+    if (source) configurations.push(shown(await reader.read(source), outside))
+    await giveWayToCalls()
+  }
+  const names = [...files.values()]
+  const stdin = names.indexOf('-')
+  for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
+    if (part[0] === '-') await read(readStdin(options, findings))
+    else for await (const source of fileReader(part, findings)) await read(source)
+  for (const read of configurations) findings.push(...read.findings)
+  findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
+  const sources = new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
+  return { configurations, findings: sortFindings(findings), sources }
 }
 
+/** Of a file outside of the folder, nothing but that it is not sound. */
+function shown(read: ReadConfiguration, outside: ReadonlySet<string>): ReadConfiguration {
+  if (!outside.has(read.file) || (read.configuration && !hasErrors(read.findings))) return read
+  return { ...read, text: '', configuration: undefined, findings: [outsideFinding(read.file)] }
+}
+
+function isHidden({ findings }: ReadConfiguration): boolean {
+  return findings[0]?.code === 'linked-file'
+}
+
+function readStdin(
+  { stdin = () => readFileSync(0) }: ReadConfigurationsOptions,
+  findings: Finding[],
+): Source | undefined {
+  try {
+    return decode('-', stdin(), findings)
+  } catch (error) {
+    findings.push(unreadable('-', error))
+    return undefined
+  }
+}
+
+export type Reader = ReturnType<typeof createReader>
+
 /**
+ * Reads the same configurations time and again, with pauses; what is the same as the last time costs nothing.
  * @param env must not change: what a text comes to depends on it
  * @param options nor these
  */
-export function createReader(env: Env, options: CheckOptions = {}): Reader {
+export function createReader(env: Env, options: CheckOptions = {}) {
   let last: readonly ReadConfiguration[] = []
   let byFile = new Map<string, ReadConfiguration>()
   let findings: readonly Finding[] = []
   const alone = new WeakMap<ReadConfiguration, Alone>()
-  const turn = takeTurns()
 
   const aloneOf = (read: Read) => {
     const known = alone.get(read)
@@ -67,14 +125,16 @@ export function createReader(env: Env, options: CheckOptions = {}): Reader {
     return checked
   }
   return {
-    read(source) {
+    /** As `readConfiguration`; the one of the last time where file and text are the same. */
+    read(source: Source): ReadConfiguration | Promise<ReadConfiguration> {
       const known = byFile.get(source.file)
-      return known?.text === source.text ? known : inTurns(readSteps(source, env), turn)
+      return known?.text === source.text ? known : inTurns(readSteps(source, env))
     },
-    async together(configurations) {
+    /** As `checkTogether`; what is checked here is the last time for the next `read`. */
+    async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {
       if (configurations.length === last.length && configurations.every((read, i) => read === last[i]))
         return findings
-      const found = await inTurns(togetherSteps(configurations, aloneOf), turn)
+      const found = await inTurns(togetherSteps(configurations, aloneOf))
       // In one step, as another reading may have ended meanwhile.
       last = [...configurations]
       byFile = new Map(last.map((read) => [read.file, read]))

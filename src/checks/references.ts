@@ -1,14 +1,27 @@
-import { type Configuration, serverNames } from '../config/index.ts'
-import { type Finding, type Reporter, type Suggestion, suggest } from '../findings/index.ts'
+import { type Configuration, oauthOf, type Path, serverNames } from '../config/index.ts'
+import { type Reporter, type Suggestion, suggest } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
-import type { Check, Context, Read } from './check.ts'
-import { type Claim, take } from './claims.ts'
-import { PREFIX_CHECKS } from './prefixes.ts'
-import { TENANT_CHECKS } from './tenants.ts'
+import type { Check, Context } from './check.ts'
+import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
 
 /** Names of one configuration, and what refers to them. */
 export const REFERENCE_CHECKS: readonly Check[] = [
+  { codes: ['duplicate-name'], on: 'configuration', check: checkNames },
   { codes: ['dangling-server', 'unrouted-server', 'no-router'], on: 'configuration', check: checkRouters },
+  {
+    codes: ['missing-public-url'],
+    on: 'router',
+    check(router, report, { options: { publicUrl } }) {
+      const oauth = oauthOf(router)
+      if (!oauth || publicUrl !== null) return
+      report({
+        code: 'missing-public-url',
+        path: ['auth', 'mode'],
+        message: `\`mode: ${oauth.mode}\` needs \`publicUrl\` in the settings`,
+        hint: 'Add it: the URL at which clients reach the gateway, such as `https://tools.example.com`',
+      })
+    },
+  },
   {
     codes: ['dangling-tool'],
     on: 'configuration',
@@ -32,21 +45,27 @@ export const REFERENCE_CHECKS: readonly Check[] = [
 ]
 
 /** Two of a kind with the same name. Servers and MCP servers share the names that routers use. */
-export function nameFindings(read: Read): Finding[] {
-  const { tools, prompts, servers, mcpServers } = read.configuration
-  const findings: Finding[] = []
-  const taken = new Map()
-  const unique = (kind: string, owners: readonly { name: string }[], path: readonly (string | number)[]) => {
+function checkNames(
+  { tools, prompts, servers, mcpServers }: Configuration,
+  report: Reporter,
+  { doubtful }: Context,
+) {
+  const firsts = new Map<string, Path>()
+  const unique = (kind: string, owners: readonly { name: string }[], path: Path) => {
     for (const [i, { name }] of owners.entries()) {
-      const claim: Claim = {
-        key: JSON.stringify([kind, name]),
-        value: name,
-        code: 'duplicate-name',
-        path: [...path, i, 'name'],
-        message: () => `two ${kind} have the name ${quote(name)}`,
-        hint: 'Rename or remove one of the two',
-      }
-      if (!read.doubtful(claim.path)) take(taken, [claim], read, findings)
+      const key = JSON.stringify([kind, name])
+      const own = [...path, i, 'name']
+      const first = firsts.get(key)
+      if (doubtful(own)) continue
+      if (!first) firsts.set(key, own)
+      else
+        report({
+          code: 'duplicate-name',
+          path: own,
+          message: `two ${kind} have the name ${quote(name)}`,
+          hint: 'Rename or remove one of the two',
+          related: { path: first, message: 'the first one' },
+        })
     }
   }
   unique('tools', tools, ['tools'])
@@ -57,7 +76,6 @@ export function nameFindings(read: Read): Finding[] {
     unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
   for (const [i, { name, arguments: args }] of prompts.entries())
     unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
-  return findings
 }
 
 /** Whether any name may be that of an entry whose name is not known. */

@@ -2,6 +2,7 @@ import { parseDuration } from '../config/build.ts'
 import {
   type Env,
   parseAddresses,
+  parseNetwork,
   type ReadSettings,
   reloadUrl,
   type SettingsFlags,
@@ -11,8 +12,17 @@ import type { Notifier } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
+import { isLoopback } from '../net/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
-import { checkLimits, checkTokens, MAX_DURATION } from './fields/value-rules.ts'
+import {
+  checkDuration,
+  checkLimits,
+  checkTokens,
+  MAX_DURATION,
+  reportIdle,
+  reportUrl,
+  tokenKey,
+} from './fields/value-rules.ts'
 import { isBelow } from './prefixes.ts'
 
 /**
@@ -24,6 +34,18 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   const { given, settings, findings, place } = readSettingsFile(source, env, flags)
   const report = reporter(place, findings)
   checkLimits(settings.limits, ['limits'], report)
+  if (given.publicUrl !== undefined) checkPublicUrl(given.publicUrl, report)
+  const { grace, timeout } = settings.drain
+  if (grace > 0) checkDuration(grace, ['drain', 'grace'], report)
+  if (timeout !== undefined) checkDuration(timeout, ['drain', 'timeout'], report)
+  for (const [i, proxy] of settings.trustedProxies.entries())
+    if (!parseNetwork(proxy))
+      report({
+        code: 'invalid-value',
+        path: ['trustedProxies', i],
+        message: `${quote(proxy)} is not an address or a network`,
+        hint: 'Write it like `10.0.0.7` or `10.0.0.0/8`',
+      })
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
   if (given.plants) checkPlants(given.plants, report)
   if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
@@ -43,10 +65,22 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   }
 }
 
+function checkPublicUrl(url: string, report: Reporter) {
+  const path = ['publicUrl']
+  if (!reportUrl(url, path, report) || !new URL(url).search) return
+  report({
+    code: 'invalid-value',
+    path,
+    message: '`publicUrl` has a query',
+    hint: 'Write scheme, host and, behind a proxy that adds one, the path',
+  })
+}
+
 /** Tokens are never shown. */
 function checkTenants(tenants: readonly GivenSettings[], report: Reporter, adminToken?: string) {
   // A tenant with the admin's token would see and reload everything.
-  const seen = new Map<string, Path>(adminToken === undefined ? [] : [[adminToken, ['admin', 'token']]])
+  const seen = new Map<string, Path>()
+  if (adminToken !== undefined) seen.set(tokenKey(adminToken), ['admin', 'token'])
   for (const [i, { name, prefix, tokens = [] }] of tenants.entries()) {
     const before = tenants.slice(0, i)
     const same = before.findIndex((other) => other.name === name)
@@ -95,14 +129,9 @@ const KEYS: Record<string, string> = { directory: 'path', lowdb: 'file', postgre
 /** A URL is never shown: it may hold a password. */
 function checkStorage(storage: GivenSettings, path: Path, report: Reporter) {
   const { type, url } = storage
-  for (const idle of new Set(Object.values(KEYS)))
-    if (idle !== KEYS[type] && storage[idle] !== undefined)
-      report({
-        code: 'key-without-effect',
-        path: [...path, idle],
-        message: `\`${idle}\` has no effect for a storage of type \`${type}\``,
-        hint: 'Remove it, or change `type`',
-      })
+  const others = [...new Set(Object.values(KEYS))].filter((key) => key !== KEYS[type])
+  const idle = others.filter((key) => storage[key] !== undefined)
+  reportIdle(idle, 'a storage', type, path, report)
   if ((type !== 'postgres' && type !== 'mysql') || isDatabase(url, type)) return
   report({
     code: 'invalid-value',
@@ -126,14 +155,19 @@ const SHORTEST_POLL = 100
 /** The storage of configurations, which is polled. */
 function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter) {
   checkStorage(storage, path, report)
+  const hints = {
+    poll: 'Write `watch: true` beside `storage` to watch its files',
+    keep: 'Keep the folder in version control',
+  }
+  for (const key of ['poll', 'keep'] as const)
+    if (storage.type === 'directory' && storage[key] !== undefined)
+      report({
+        code: 'key-without-effect',
+        path: [...path, key],
+        message: `\`${key}\` has no effect for a storage of type \`directory\``,
+        hint: hints[key],
+      })
   if (storage.poll === undefined) return
-  if (storage.type === 'directory')
-    report({
-      code: 'key-without-effect',
-      path: [...path, 'poll'],
-      message: '`poll` has no effect for a storage of type `directory`',
-      hint: 'Write `watch: true` beside `storage` to watch its files',
-    })
   const poll = parseDuration(String(storage.poll)) ?? 0
   if (poll !== 0 && (poll < SHORTEST_POLL || poll > MAX_DURATION))
     report({
@@ -147,14 +181,8 @@ function checkPolledStorage(storage: GivenSettings, path: Path, report: Reporter
 /** Of settings and of configurations. */
 export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) {
   const { type, api, redis } = notifier
-  for (const idle of ['signal', 'api', 'redis'] as const)
-    if (idle !== type && notifier[idle])
-      report({
-        code: 'key-without-effect',
-        path: [...path, idle],
-        message: `\`${idle}\` has no effect for a notifier of type \`${type}\``,
-        hint: 'Remove it, or change `type`',
-      })
+  const idle = (['signal', 'api', 'redis'] as const).filter((key) => key !== type && notifier[key])
+  reportIdle(idle, 'a notifier', type, path, report)
   if (type === 'api' && api && !reloadUrl(api))
     report({
       code: 'invalid-value',
@@ -175,14 +203,23 @@ export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) 
 const SHORTEST_SECRET = 32
 
 /** @param host what the gateway listens on */
-function checkCluster({ secret, advertise }: GivenSettings, host: string, report: Reporter) {
-  // The secret is not shown.
-  if (secret.length < SHORTEST_SECRET)
+function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
+  const { secret, acceptedSecret, advertise } = cluster
+  // Secrets are not shown.
+  for (const key of ['secret', 'acceptedSecret'])
+    if (cluster[key]?.length < SHORTEST_SECRET)
+      report({
+        code: 'invalid-value',
+        path: ['cluster', key],
+        message: `\`${key}\` has fewer than ${SHORTEST_SECRET} characters`,
+        hint: 'Make one with `openssl rand -base64 32`, and give it to every replica',
+      })
+  if (secret === acceptedSecret)
     report({
-      code: 'invalid-value',
-      path: ['cluster', 'secret'],
-      message: `\`secret\` has fewer than ${SHORTEST_SECRET} characters`,
-      hint: 'Make one with `openssl rand -base64 32`, and give it to every replica',
+      code: 'key-without-effect',
+      path: ['cluster', 'acceptedSecret'],
+      message: '`acceptedSecret` is the same as `secret`',
+      hint: 'Remove it, or write the secret that is to be accepted besides',
     })
   const fault = advertiseFault(advertise, host)
   if (fault !== undefined)
@@ -203,11 +240,7 @@ function advertiseFault(text: string, host: string): string | undefined {
   if (pathname !== '/' || search || hash) return `holds more than scheme, host and port: ${quote(text)}`
   if (hostname === '0.0.0.0' || hostname === '[::]')
     return `is an address to listen on, which others cannot connect to: ${quote(text)}`
-  if (isLoopback(host) && !isLoopback(hostname) && protocol === 'http:')
+  if (isLoopback(host) && !isLoopback(hostname.replace(/^\[|\]$/g, '')) && protocol === 'http:')
     return `is ${quote(text)}, but the gateway listens only on ${host} (\`host\`), which no other machine can reach`
   return undefined
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -1,6 +1,5 @@
 import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { isObject } from '../json/index.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
 import type { Place, Roots } from '../template/index.ts'
 
 /** What exists when a template is rendered. */

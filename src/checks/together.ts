@@ -1,11 +1,25 @@
 import type { ReadConfiguration } from '../config/index.ts'
-import { atOnce, type Steps } from '../config/work-turns.ts'
-import { type Finding, sortFindings } from '../findings/index.ts'
-import { quote } from '../text/index.ts'
+import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
+import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
-import { type Claim, type Taken, take } from './claims.ts'
 import { prefixClaims } from './prefixes.ts'
-import { nameFindings, REFERENCE_CHECKS } from './references.ts'
+import { REFERENCE_CHECKS } from './references.ts'
+
+/** Something that only one may have, such as a name or a prefix. */
+export interface Claim {
+  /** Equal keys are the same claim. */
+  key: string
+  /** As the file writes it. */
+  value: string
+  code: FindingCode
+  path: Path
+  /** @param first the value of the claim that came before */
+  message: (first: string) => string
+  hint: string
+}
+
+/** The first claim of each key. */
+type Taken = Map<string, { claim: Claim; read: Read }>
 
 /** What is wrong with names and references inside one configuration, and what it claims among all. */
 export interface Alone {
@@ -24,7 +38,7 @@ export function checkAlone(read: Read, options: CheckOptions): Alone {
     hint: 'Rename or remove one of the two',
   }
   return {
-    findings: [...nameFindings(read), ...runChecks(REFERENCE_CHECKS, read, options)],
+    findings: runChecks(REFERENCE_CHECKS, read, options),
     claims: [...(read.doubtful(claim.path) ? [] : [[claim]]), ...prefixClaims(read)],
   }
 }
@@ -59,4 +73,20 @@ export function* togetherSteps(
     yield
   }
   return sortFindings(findings)
+}
+
+/** Takes what one owner claims; of an owner that comes too late one place is reported. */
+function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
+  for (const claim of claims) {
+    const first = taken.get(claim.key)
+    if (!first) {
+      taken.set(claim.key, { claim, read })
+      continue
+    }
+    const { code, path, hint } = claim
+    const message = claim.message(first.claim.value)
+    const related = { path: first.claim.path, place: first.read, message: 'the first one' }
+    findings.push(toFinding({ code, path, message, hint, related }, read))
+    return
+  }
 }

@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import type { Settings } from '../config/index.ts'
-import { printableJson } from '../findings/frame.ts'
-import { type HttpAnswer, HttpClient, type HttpRequest, type NetFault } from '../net/index.ts'
+import { fetchOnce, type NetFault } from '../net/index.ts'
+import { formatOption } from './options.ts'
+import { jsonText } from './output.ts'
 import { loadSettings, originOf } from './settings.ts'
 
 interface DiffFlags {
@@ -33,7 +34,7 @@ export function diffCommand(exit: (code: number) => void): Command {
     )
     .option('-s, --settings <file>', "the gateway's settings file, such as plantgw.yaml")
     .option('--url <url>', 'address of the gateway (default: the host and port of the settings)')
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(async (flags: DiffFlags) => exit(await diff(flags)))
 }
 
@@ -42,9 +43,7 @@ async function diff(flags: DiffFlags): Promise<number> {
   if (!settings) return 1
   const answer = await ask(flags.url ?? originOf(settings), settings)
   const { configurations, refused } = answer
-  process.stdout.write(
-    flags.format === 'json' ? `${printableJson(JSON.stringify(answer, null, 2))}\n` : printed(answer),
-  )
+  process.stdout.write(flags.format === 'json' ? jsonText(answer) : printed(answer))
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
 }
 
@@ -53,23 +52,15 @@ const TIMEOUT = 60_000
 /** Bytes of the answer at most. */
 const MAX_SIZE = 64 * 1024 * 1024
 
-async function fetchAnswer(request: HttpRequest): Promise<HttpAnswer> {
-  const http = new HttpClient()
-  try {
-    return await http.fetch(request, { timeout: TIMEOUT, maxSize: MAX_SIZE })
-  } catch (error) {
-    throw new Error(`${(error as NetFault).message}. Is the gateway running?`)
-  } finally {
-    await http.close()
-  }
-}
-
 async function ask(base: string, { admin }: Settings): Promise<Answer> {
   if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
   const url = new URL('/_diff', base)
   const headers: Record<string, string> = admin ? { authorization: `Bearer ${admin.token}` } : {}
   const request = { method: 'GET', origin: url.origin, path: url.pathname, headers }
-  const answer = await fetchAnswer(request)
+  const limits = { timeout: TIMEOUT, maxSize: MAX_SIZE }
+  const answer = await fetchOnce(request, limits).catch(({ message }: NetFault) => {
+    throw new Error(`${message}. Is the gateway running?`)
+  })
   const text = answer.body.toString('utf8')
   if (answer.status === 401)
     throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
+import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
 type Make = (exit: (code: number) => void) => Promise<Command>
@@ -12,7 +13,7 @@ const COMMANDS: Record<string, Make> = {
   reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
   diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
   validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),
-  'lint-templates': async (exit) => (await import('./validate/lint-templates.ts')).lintTemplatesCommand(exit),
+  'lint-templates': async (exit) => (await import('./validate/validate.ts')).lintTemplatesCommand(exit),
   explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
   'check-endpoints': async (exit) =>
     (await import('./check-endpoints/check-endpoints.ts')).checkEndpointsCommand(exit),
@@ -21,7 +22,7 @@ const COMMANDS: Record<string, Make> = {
   call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
   config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
   schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
-  completion: async () => (await import('./completion/completion.ts')).completionCommand(() => programOf([])),
+  completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
 /** The one that is named, none for the version; all of them where the help or a suggestion may tell of them. */
@@ -37,6 +38,8 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
+  // To load what serves takes longer than whoever started it may wait with a signal.
+  if (argv[0] === 'serve') catchHangUps()
   try {
     const program = await programOf(argv, (status) => {
       code = status

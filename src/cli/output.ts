@@ -1,4 +1,5 @@
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
+import { printable, printableJson } from '../findings/frame.ts'
 import { type Finding, formatText } from '../findings/index.ts'
 
 /** Whether a stream wants colour: `NO_COLOR` and `FORCE_COLOR` first, else only a terminal. */
@@ -27,4 +28,36 @@ export function withoutSecrets(
     if (text !== undefined) shown.set(file, maskSecrets(text, secretsIn({ file, text })))
   }
   return shown
+}
+
+/** A value as indented JSON that steers no terminal, with a line feed. */
+export function jsonText(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(jsonText(value))
+}
+
+/** A table for people. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows].map((row) => row.map((cell) => printable(cell.replace(/\s+/g, ' '))))
+  return `${columns(lines).join('\n')}\n`
+}
+
+/**
+ * A line for each row, with cells below each other; the last one is as long as it is.
+ * @param widest of each column, where it has a limit; what is longer moves the rest of its row
+ */
+export function columns(rows: readonly (readonly string[])[], widest: readonly number[] = []): string[] {
+  const last = (rows[0]?.length ?? 0) - 1
+  const widths = Array.from({ length: last }, (_, i) =>
+    Math.min(widest[i] ?? Number.POSITIVE_INFINITY, Math.max(...rows.map((row) => row[i]!.length))),
+  )
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
 }

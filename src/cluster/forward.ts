@@ -1,5 +1,7 @@
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
+import { createContacts, MAX_REPLICAS } from './contacts.ts'
 import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
+import { FROM_HEADER, MEMBERS_HEADER, type MembersOptions } from './members.ts'
 import { streamOf } from './relayed-stream.ts'
 
 /** A client's request as another replica is to have it. */
@@ -25,62 +27,54 @@ export interface Forwarded {
 
 /**
  * `gone`: the replica has ended, and with it what it held. `fault`: a sentence; what it holds may still exist.
- * `lost`: the replica may have acted on the request.
+ * `lost`: the replica may have acted on the request. `silent`: it has the request, but stopped answering.
  */
-export type ForwardOutcome = Forwarded | { gone: string } | { fault: string; lost: boolean }
+export type ForwardOutcome = Forwarded | { gone: string } | { fault: string; lost: boolean; silent?: boolean }
 
 /** Sends requests to other replicas; it holds connections: close it. */
 export interface Forwarder {
   send(owner: string, request: ForwardRequest): Promise<ForwardOutcome>
+  /** Sends a HEAD with these headers; those of the answer, undefined when no replica gave one. */
+  head: MembersOptions['head']
   close(): Promise<void>
 }
 
 export interface ForwarderOptions {
   /** Milliseconds. */
   connectTimeout: number
+  /** Milliseconds of some clock that never jumps. */
   now?: () => number
+  /** Milliseconds without a byte after which a replica that is waited for is asked for a sign of life. Default 2 s. */
+  silence?: number
 }
 
-/** Addresses change as replicas come and go; the connections of the longest unused one are closed. */
-const MAX_REPLICAS = 64
-/** Milliseconds without a response after which a replica counts as gone. */
-const PATIENCE = 30_000
 /** Milliseconds until an answer begins: replicas have limits of their own for whom they wait for. */
 const LONGEST = 3_600_000
 /** Headers of one connection (RFC 9110, 7.6.1), and those that each connection gets again. */
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'expect', 'date', HOP_HEADER, PROOF_HEADER],
+  ...[FROM_HEADER, MEMBERS_HEADER],
 ])
 const BODILESS = new Set([202, 204, 205, 304])
 /** The request cannot have been taken. */
 const UNREACHED = new Set<NetFaultKind>(['connect-timeout', 'unreachable', 'name'])
 
 export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarder {
-  const { connectTimeout, now = Date.now } = options
+  const { connectTimeout, now = performance.now.bind(performance), silence } = options
   const client = new HttpClient({
     connectTimeout,
     headersTimeout: LONGEST,
     maxSockets: null,
     maxOrigins: MAX_REPLICAS,
   })
-  /** Since when a replica has not answered. */
-  const silent = new Map<string, number>()
-
-  /** What a replica that was not reached is taken for. */
-  function unreached(owner: string, reason: string): ForwardOutcome {
-    const since = silent.get(owner) ?? now()
-    silent.set(owner, since)
-    if (silent.size > MAX_REPLICAS) silent.delete(silent.keys().next().value as string)
-    if (now() - since >= PATIENCE) return { gone: `${reason} for more than ${PATIENCE / 1000} s` }
-    return { fault: reason, lost: false }
-  }
+  const contacts = createContacts(hops, client, now, silence)
 
   function failed(owner: string, { kind, code }: NetFault): { failed: ForwardOutcome } {
     const why = code || kind
     if (kind === 'refused') return { failed: { gone: `the replica ${owner} refuses connections` } }
     if (UNREACHED.has(kind))
-      return { failed: unreached(owner, `the replica ${owner} is unreachable (${why})`) }
+      return { failed: contacts.unreached(owner, `the replica ${owner} is unreachable (${why})`) }
     return { failed: { fault: `the replica ${owner} closed the connection (${why})`, lost: true } }
   }
 
@@ -88,31 +82,57 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
   function unproven(owner: string, { status, body, whole }: StreamedAnswer): ForwardOutcome {
     // It may be a stream without an end.
     if (!whole) body.on('error', () => {}).destroy()
-    if (status >= 500) return unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
+    if (status >= 500)
+      return contacts.unreached(owner, `a proxy answered for the replica ${owner} (${status})`)
     return { gone: `the address ${owner} no longer belongs to a replica (${status})` }
   }
 
   return {
     async send(owner, request) {
-      const { method, target, signal, lastWords, onEnd } = request
+      const { method, target, lastWords, onEnd } = request
+      // A replica that is frozen would act on the request when it goes on.
+      if (contacts.isMute(owner) && !(await contacts.lives(owner, request)))
+        return contacts.unreached(owner, `the replica ${owner} does not respond`)
       const { header, proof } = hops.sign(method, target)
       const headers = { ...passed(request.headers), [HOP_HEADER]: header }
       const body = request.body === undefined ? {} : { body: request.body }
       const sent = { origin: owner, path: target, method, headers, ...body }
-      const answer = await client.open(sent, { signal }, (fault) => failed(owner, fault))
-      if ('failed' in answer) return answer.failed
-      if (!same(String(answer.headers[PROOF_HEADER] ?? ''), proof)) return unproven(owner, answer)
-      silent.delete(owner)
+      const wait = contacts.wait(owner, request)
+      const answer = await client.open(sent, { signal: wait }, (fault) => failed(owner, fault))
+      if ('failed' in answer) {
+        wait.end()
+        if (!wait.lost) return answer.failed
+        return { fault: `the replica ${owner} does not respond`, lost: true, silent: true }
+      }
+      if (!same(String(answer.headers[PROOF_HEADER] ?? ''), proof)) {
+        wait.end()
+        return unproven(owner, answer)
+      }
+      contacts.heard(owner)
       const { status, whole } = answer
       const returned = { status, headers: passed(answer.headers) }
       if (BODILESS.has(status)) {
+        wait.end()
         if (!whole) answer.body.on('error', () => {}).resume()
         return { ...returned, body: null }
       }
-      if (whole) return { ...returned, body: whole }
+      if (whole) {
+        wait.end()
+        return { ...returned, body: whole }
+      }
+      answer.body.on('data', () => contacts.heard(owner))
       const events = String(answer.headers['content-type']).startsWith('text/event-stream')
-      return { ...returned, body: streamOf(answer.body, events ? lastWords : undefined, onEnd) }
+      const ended = () => {
+        wait.end()
+        onEnd()
+      }
+      return { ...returned, body: streamOf(answer.body, events ? lastWords : undefined, ended) }
     },
+    head: (owner, question, headers) =>
+      contacts.head(owner, question, headers).then(
+        (answer) => (answer.proven ? answer.headers : undefined),
+        () => undefined,
+      ),
     close: () => client.close(),
   }
 }

@@ -17,8 +17,10 @@ export interface Hops {
   receive(header: string, method: string, target: string): string | undefined
 }
 
-export function createHops(secret: string): Hops {
-  const keys = { request: keyOf(secret, 'hop'), answer: keyOf(secret, 'hop proof') }
+/** @param secrets the first one signs, all of them are accepted */
+export function createHops(secrets: readonly string[]): Hops {
+  const all = secrets.map((secret) => ({ request: keyOf(secret, 'hop'), answer: keyOf(secret, 'hop proof') }))
+  const [keys] = all as [(typeof all)[0]]
   const mac = (key: Buffer, ...parts: string[]) =>
     createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
   return {
@@ -31,7 +33,8 @@ export function createHops(secret: string): Hops {
     },
     receive(header, method, target) {
       const [nonce = '', given = ''] = header.split('.')
-      return same(given, mac(keys.request, nonce, method, target)) ? mac(keys.answer, nonce) : undefined
+      const own = all.find(({ request }) => same(given, mac(request, nonce, method, target)))
+      return own && mac(own.answer, nonce)
     },
   }
 }

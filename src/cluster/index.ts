@@ -2,32 +2,44 @@
 
 import { createForwarder, type Forwarder, type ForwarderOptions } from './forward.ts'
 import { createHops, type Hops } from './hop.ts'
+import { createMembers, type Members } from './members.ts'
+import type { SealOptions } from './seal.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
 export type { Forwarded, ForwardOutcome } from './forward.ts'
 export { HOP_HEADER, PROOF_HEADER } from './hop.ts'
+export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
 export type { Ticket, WaitingState } from './tickets.ts'
 
 export interface ClusterSettings {
   /** At least 32 characters, the same in every replica. */
   secret: string
+  /** Is accepted besides, while the secret is being changed. */
+  acceptedSecret?: string
   /** The origin at which the other replicas reach this one. */
   advertise: string
 }
 
 /** One replica's part in the cluster. It holds connections: close it. */
-export interface Cluster extends Tickets, Pick<Hops, 'receive'> {
+export interface Cluster extends Tickets, Pick<Hops, 'receive'>, Members {
   /** Where the other replicas reach this one. */
   readonly address: string
   forward: Forwarder['send']
   close(): Promise<void>
 }
 
-export function createCluster({ secret, advertise }: ClusterSettings, options: ForwarderOptions): Cluster {
-  const hops = createHops(secret)
-  const { send, close } = createForwarder(hops, options)
+export function createCluster(
+  { secret, acceptedSecret, advertise }: ClusterSettings,
+  options: ForwarderOptions & Pick<SealOptions, 'onForeign'>,
+): Cluster {
+  const secrets = [secret, ...(acceptedSecret === undefined ? [] : [acceptedSecret])]
+  const hops = createHops(secrets)
+  const { send, head, close } = createForwarder(hops, options)
+  const { onForeign } = options
+  const seal = { secrets, ...(onForeign && { onForeign }) }
   return {
-    ...createTickets(secret, advertise),
+    ...createTickets(seal, advertise),
+    ...createMembers({ seal: { secrets }, address: advertise, head }),
     address: advertise,
     receive: hops.receive,
     forward: send,

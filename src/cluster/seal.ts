@@ -8,6 +8,16 @@ export interface Seal {
   open(token: string, bound: string): string | undefined
 }
 
+export interface SealOptions {
+  /** The first one seals, all of them open. */
+  secrets: readonly string[]
+  /** Runs when something looks like a token of another secret. @param mark of that secret, which tells nothing of it */
+  onForeign?: (mark: string) => void
+}
+
+/** The mark of its secret, and what is sealed. */
+const TOKEN = /^([\w-]{8})\.([\w-]{38,})$/
+
 const NONCE = 12
 const TAG = 16
 /** Characters; longer ones are not looked at. */
@@ -18,22 +28,35 @@ export function keyOf(secret: string, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'plantgw cluster 1', label, 32))
 }
 
-export function createSeal(secret: string, label: string): Seal {
-  const key = keyOf(secret, label)
+/** What tells tokens of different secrets apart. */
+function markOf(secret: string): string {
+  return keyOf(secret, 'mark').subarray(0, 6).toString('base64url')
+}
+
+export function createSeal({ secrets, onForeign = () => {} }: SealOptions, label: string): Seal {
+  const keys = new Map(secrets.map((secret) => [markOf(secret), keyOf(secret, label)]))
+  const [[mark, key]] = [...keys] as [[string, Buffer]]
   return {
     close(text, bound) {
       const nonce = randomBytes(NONCE)
       const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
       cipher.setAAD(Buffer.from(bound))
       const sealed = [nonce, cipher.update(text, 'utf8'), cipher.final()]
-      return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')
+      return `${mark}.${Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')}`
     },
     open(token, bound) {
       if (token.length > MAX_TOKEN) return undefined
-      const bytes = Buffer.from(token, 'base64url')
+      const [, whose, text] = TOKEN.exec(token) ?? []
+      if (whose === undefined || text === undefined) return undefined
+      const own = keys.get(whose)
+      if (!own) {
+        onForeign(whose)
+        return undefined
+      }
+      const bytes = Buffer.from(text, 'base64url')
       // Decoding is lenient: several texts would be the same bytes.
-      if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== token) return undefined
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })
+      if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== text) return undefined
+      const decipher = createDecipheriv('aes-256-gcm', own, bytes.subarray(0, NONCE), { authTagLength: TAG })
       decipher.setAAD(Buffer.from(bound))
       decipher.setAuthTag(bytes.subarray(-TAG))
       try {

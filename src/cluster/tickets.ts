@@ -1,4 +1,5 @@
-import { createSeal } from './seal.ts'
+import { randomBytes } from 'node:crypto'
+import { createSeal, type SealOptions } from './seal.ts'
 
 /**
  * What a session id tells every replica. `session`: HTTP tools, of which no replica needs to remember anything.
@@ -11,6 +12,8 @@ export interface Ticket {
   readonly id: string
   /** The address of the replica that opened it. */
   readonly owner: string
+  /** Tells the process of that replica from others that had or will have its address. */
+  readonly process: string
   /** Seconds since the epoch. */
   readonly opened: number
   readonly revision: string
@@ -35,26 +38,41 @@ export interface Bound {
 
 /** Makes and reads what clients carry from one replica to another. */
 export interface Tickets {
-  issue(ticket: Omit<Ticket, 'owner' | 'opened'>, bound: Bound): string
+  issue(ticket: Omit<Ticket, 'owner' | 'process' | 'opened'>, bound: Bound): string
   read(token: string, bound: Bound): Ticket | undefined
   seal(state: string, bound: Bound): string
   unseal(token: string, bound: Bound): WaitingState | undefined
 }
 
-export function createTickets(secret: string, owner: string, now: () => number = Date.now): Tickets {
-  const sessions = createSeal(secret, 'session id')
-  const states = createSeal(secret, 'request state')
+const PROCESS = randomBytes(6).toString('base64url')
+
+/** @param owner the address of this replica @param now milliseconds since the epoch */
+export function createTickets(options: SealOptions, owner: string, now: () => number = Date.now): Tickets {
+  const sessions = createSeal(options, 'session id')
+  const states = createSeal(options, 'request state')
   return {
     issue({ kind, id, revision, key, upstream }, bound) {
       const opened = Math.floor(now() / 1000)
-      return sessions.close(JSON.stringify([kind, id, owner, opened, revision, key, upstream]), textOf(bound))
+      return sessions.close(
+        JSON.stringify([kind, id, owner, opened, revision, key, upstream, PROCESS]),
+        textOf(bound),
+      )
     },
     read(token, bound) {
       const text = sessions.open(token, textOf(bound))
       if (text === undefined) return undefined
-      const [kind, id, owner, opened, revision, key, upstream] = JSON.parse(text)
+      const [kind, id, owner, opened, revision, key, upstream, process] = JSON.parse(text)
       // An absent field of an array is null in JSON.
-      return { kind, id, owner, opened, revision, ...(key && { key }), ...(upstream && { upstream }) }
+      return {
+        kind,
+        id,
+        owner,
+        process,
+        opened,
+        revision,
+        ...(key && { key }),
+        ...(upstream && { upstream }),
+      }
     },
     seal: (state, bound) => states.close(JSON.stringify([owner, state]), textOf(bound)),
     unseal(token, bound) {

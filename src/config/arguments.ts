@@ -11,9 +11,8 @@ import {
 } from '../json/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import { schemaErrors } from './json-schema/check-schema.ts'
-import type { Arg, Tool } from './model.ts'
+import type { Arg, Locate, Path, Tool } from './model.ts'
 import { type Describe, describer, describeType, variableAt } from './schema-findings.ts'
-import type { Locate, Path } from './types.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 interface Context {

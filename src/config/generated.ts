@@ -56,16 +56,46 @@ export interface Cors {
 /** The callers that may use the router. */
 export interface Auth {
   /** `none`: everyone. */
-  mode: 'none' | 'bearer'
+  mode: 'none' | 'bearer' | 'jwt' | 'introspection'
   /** The accepted tokens; at least one with `mode: bearer`. */
   tokens: AuthToken[]
+  /** The authorization servers whose tokens are accepted, with `mode: jwt`; the one that is asked, with `mode: introspection`. */
+  issuers: Issuer[]
+  /** Accepted values of the `aud` claim; one is enough. */
+  audience?: string | string[]
+  /** Scopes that a token must have, all of them. */
+  scopes: string[]
+  /** The claim that names the caller in the log. Default `sub`. */
+  caller: string
+  /** Difference between the clocks of the issuer and the gateway that is tolerated in `exp` and `nbf`; at most 10 minutes. Milliseconds. Default `30s`. */
+  clockSkew: number
+  /** Time for which a token that the authorization server has called active is not asked about again, with `mode: introspection`: a revoked token is accepted that much longer. Milliseconds. Default `30s`. */
+  cacheTtl: number
 }
 
 export interface AuthToken {
-  /** The secret. */
+  /** The secret, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
   token: string
   /** The name of the caller that has the token, for the log and for sessions. */
   caller: string
+  /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
+  expires?: string
+}
+
+/** An authorization server. */
+export interface Issuer {
+  /** Its issuer identifier: the `iss` claim of its tokens, compared character by character. */
+  issuer: string
+  /** URL of its public keys. */
+  jwksUrl?: string
+  /** Accepted signature algorithms. */
+  algorithms?: ('RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519')[]
+  /** URL that is asked about tokens. */
+  introspectionUrl?: string
+  /** Client identifier of the gateway, for introspection (HTTP Basic). */
+  clientId?: string
+  /** Client secret of the gateway, for introspection. */
+  clientSecret?: string
 }
 
 /** A set of tools that are HTTP calls. */
@@ -90,7 +120,7 @@ export interface Limits {
   connectTimeout: number
   /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   timeout: number
-  /** Maximum size of an upstream's response: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
+  /** Maximum size of one response of an API, or of one message of an MCP server, decoded: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
   maxResponseSize: number
   /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
@@ -238,9 +268,9 @@ export interface McpServer {
   toolOverrides: Record<string, ToolOverride>
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
-  /** When the gateway starts the server or connects to it: when the gateway starts, or at the first call. Default `onDemand`. */
+  /** When the gateway starts the server or connects to it: when the configuration is loaded, or at the first call. Default `onDemand`. */
   policy: 'onStart' | 'onDemand'
-  /** Starts the server once when the configuration is loaded, so that it is installed before the first call. Default `false`. */
+  /** Starts the server once when the configuration is loaded, so that it is installed before the first call, and ends it. Default `false`. */
   preinstalled: boolean
 }
 
@@ -326,6 +356,8 @@ export interface Settings {
   port: number
   /** Address on which the gateway listens; `0.0.0.0` or `::` for all addresses. Default `127.0.0.1`. */
   host: string
+  /** URL at which clients reach the gateway, with the path below which a proxy serves it, if any. */
+  publicUrl?: string
   /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */
   pid?: string
   /** Time between two automatic reloads: `600s`, `10m`, `1h30m`; a plain number is seconds. Milliseconds. Default `600s`. */
@@ -338,10 +370,14 @@ export interface Settings {
   logger: Logger
   /** Time-outs and sizes for tools, unless a tool or its server sets others, and limits of the process for its clients. */
   limits: ProcessLimits
+  /** How the gateway ends when it receives SIGTERM. */
+  drain: Drain
   /** Host names that the gateway accepts in requests. */
   allowedHosts: string[]
   /** Origins that the gateway accepts in addition to those of each router's `cors`. */
   allowedOrigins: string[]
+  /** Addresses and networks of reverse proxies whose `X-Forwarded-Prefix` the gateway believes. */
+  trustedProxies: string[]
   /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
   admin?: Admin
   /** The tenants that configurations belong to. */
@@ -370,7 +406,7 @@ export interface ProcessLimits {
   connectTimeout: number
   /** Time for the whole upstream call: `500ms`, `30s`, `2m`; a plain number is seconds. Milliseconds. Default `30s`. */
   timeout: number
-  /** Maximum size of an upstream's response: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
+  /** Maximum size of one response of an API, or of one message of an MCP server, decoded: `512KiB`, `10MiB`, `10MB`; a plain number is bytes. Bytes. Default `10MiB`. */
   maxResponseSize: number
   /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
@@ -400,6 +436,14 @@ export interface ProcessLimits {
   writeTimeout: number
 }
 
+/** How the gateway ends when it receives SIGTERM. */
+export interface Drain {
+  /** Time in which the gateway still accepts connections and answers requests, while `/_ready` responds 503, every response closes its connection and event streams have ended, so that load balancers and clients turn to another replica. Milliseconds. Default `5s`. */
+  grace: number
+  /** Time after `grace` in which calls under way may end; what is left is cut off. Milliseconds. */
+  timeout?: number
+}
+
 /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
 export interface Admin {
   /** The secret, sent as `Authorization: Bearer …`. */
@@ -417,10 +461,12 @@ export interface Tenant {
 }
 
 export interface TenantToken {
-  /** The secret, different from every other token in the settings. */
+  /** The secret, different from every other token in the settings, or its SHA-256 digest as `sha256:` and 64 hexadecimal digits. */
   token: string
   /** Name of the caller that owns the sessions. */
   caller: string
+  /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
+  expires?: string
 }
 
 /** The plant store. */
@@ -466,12 +512,16 @@ export interface Storage {
   url?: string
   /** For `lowdb`, `postgres` and `mysql`: interval at which `plantgw serve` checks for changed configurations and applies them: `5s`, `500ms`; a plain number is seconds. Milliseconds. Default `5s`. */
   poll: number
+  /** For `lowdb`, `postgres` and `mysql`: how many versions of each configuration the history keeps, the current one included. */
+  keep?: number
 }
 
 /** For several gateways behind a load balancer that sends each request to any of them. */
 export interface Cluster {
   /** The secret that all replicas share, of at least 32 characters. */
   secret: string
+  /** A second secret, while the secret is being changed: sessions and requests of other replicas that were made with it are accepted, new ones are made with `secret`. */
+  acceptedSecret?: string
   /** URL at which the other replicas reach this one, not through the load balancer: scheme, host and port, different for each replica. */
   advertise: string
 }

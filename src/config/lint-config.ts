@@ -1,9 +1,8 @@
 import { CHECKS, CODES, type Finding, hasErrors, type Report, suggest, toFinding } from '../findings/index.ts'
 import { quote } from '../text/index.ts'
 import { filled } from './build.ts'
-import type { LintConfig } from './model.ts'
+import type { Env, LintConfig, Source } from './model.ts'
 import { limited, readSchemaFile } from './read.ts'
-import type { Env, Source } from './types.ts'
 
 /** The name under which the file is looked for; no folder of configurations takes it for one. */
 export const LINT_CONFIG_FILE = 'plantgw.lint.yaml'

@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
 import type { Reply, Request } from './loader-thread.ts'
-import type { Source } from './types.ts'
+import type { Source } from './model.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 /** Reads files, in their order, with a finding for each that cannot be read. */
@@ -80,23 +80,11 @@ export async function readSource(file: string, findings: Finding[]): Promise<Sou
   }
 }
 
+/** Of a file that is too large one byte more than is allowed. */
 async function readBytes(file: string): Promise<Uint8Array> {
-  const handle = await open(file)
-  try {
-    let buffer = Buffer.allocUnsafeSlow(32 * 1024)
-    for (let size = 0; ; ) {
-      const { bytesRead } = await handle.read(buffer, size, buffer.length - size, null)
-      size += bytesRead
-      if (bytesRead === 0 || size > MAX_FILE_SIZE) return buffer.subarray(0, size)
-      if (size === buffer.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.min(size * 8, MAX_FILE_SIZE + 1))
-        buffer.copy(larger)
-        buffer = larger
-      }
-    }
-  } finally {
-    await handle.close()
-  }
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { end: MAX_FILE_SIZE })) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })

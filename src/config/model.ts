@@ -2,13 +2,25 @@
  * Configurations and settings as the rest of the program sees them: checked, with defaults and `${ENV}` replaced,
  * durations in milliseconds, sizes in bytes. The types are made from the schemas, which describe every field.
  */
-import type { Arg, Limits, Plants, ProcessLimits, Router, Settings as SettingsFile } from './generated.ts'
+import type { Finding, Locate, Path } from '../findings/index.ts'
+import type {
+  Arg,
+  Auth,
+  Configuration,
+  Limits,
+  Plants,
+  ProcessLimits,
+  Router,
+  Settings as SettingsFile,
+} from './generated.ts'
 
 export type {
   Arg,
+  Auth,
   Cluster as ClusterSettings,
   Configuration,
   Cors,
+  Issuer,
   Limits,
   LintConfiguration as LintConfig,
   McpServer,
@@ -22,6 +34,7 @@ export type {
   Tool,
 } from './generated.ts'
 export { DEFAULT_LIMITS } from './generated.ts'
+export type { Locate, Path }
 
 export type ArgPosition = Arg['position']
 
@@ -37,12 +50,13 @@ export interface Settings extends Omit<SettingsFile, 'plants' | 'storage'> {
 
 /**
  * A folder or file (absolute paths), or a database on a server (URL with credentials). `poll`: milliseconds between
- * two looks whether it changed, 0: none; settings that were read always have it.
+ * two looks whether it changed, 0: none; settings that were read always have it. `keep`: versions of a configuration
+ * that its history holds; absent: all.
  */
 export type StorageSettings =
-  | { type: 'directory'; path: string; poll?: never }
-  | { type: 'lowdb'; file: string; poll?: number }
-  | { type: 'postgres' | 'mysql'; url: string; poll?: number }
+  | { type: 'directory'; path: string; poll?: never; keep?: never }
+  | { type: 'lowdb'; file: string; poll?: number; keep?: number }
+  | { type: 'postgres' | 'mysql'; url: string; poll?: number; keep?: number }
 
 export interface PlantSettings extends Omit<Plants, 'file' | 'storage'> {
   storage: PlantStorage
@@ -60,12 +74,46 @@ export const DEFAULT_TENANT = 'default'
 /** Methods that a tool may use, and a router's `cors` may allow. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** The tokens that open a router; undefined: it asks for none. */
-export function routerTokens({ auth }: Pick<Router, 'auth'>) {
-  return auth?.mode === 'bearer' ? auth.tokens : undefined
+/** Whether a router asks its callers for credentials. */
+export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {
+  return auth !== undefined && auth.mode !== 'none'
+}
+
+/** The `auth` of a router whose tokens are those of authorization servers (OAuth 2.1); undefined: they are not. */
+export function oauthOf({ auth }: Pick<Router, 'auth'>): Auth | undefined {
+  return auth?.mode === 'jwt' || auth?.mode === 'introspection' ? auth : undefined
 }
 
 /** The names of the servers behind a router. */
 export function serverNames({ server }: Pick<Router, 'server'>): string[] {
   return typeof server === 'string' ? [server] : server
+}
+
+export interface Source {
+  /** Path as the user gave it; `-` for standard input. */
+  file: string
+  text: string
+}
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+export interface ReadConfiguration extends Source {
+  /**
+   * May be set although there are errors, so that later stages can look for more of them: faulty parts are then left
+   * out or replaced. Serve it only when no finding is an error. Undefined when the file is not a YAML map.
+   */
+  configuration: Configuration | undefined
+  findings: Finding[]
+  locate: Locate
+  /** Whether the value at a path was left out or replaced: checks must not judge it. */
+  doubtful: (path: Path) => boolean
+}
+
+export interface ReadConfigurationsResult {
+  /** In the order of their paths. */
+  configurations: ReadConfiguration[]
+  /** All of them, sorted: of files, of each configuration and of all together. */
+  findings: Finding[]
+  /** The text of each file that was read, for `formatText`; empty for one outside of the folder that links to it. */
+  sources: Map<string, string>
 }

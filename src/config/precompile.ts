@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { _ } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import { precompiledFile, type SchemaName, schemaAjv, schemaFile } from './schemas.ts'
-import { withoutEnv } from './shape.ts'
+import { precompiledFile, type SchemaName, schemaAjv, schemaFile, withoutEnv } from './schemas.ts'
 
 /** Run at the build: writes the validators of the schemas as modules, beside this one. */
 const NAMES: readonly SchemaName[] = ['configuration', 'settings', 'lint']

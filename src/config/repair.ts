@@ -1,18 +1,16 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
-import { isObject, type Json, type JsonObject, pointerOf, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, pointerOf, setOwn, stringify, valueAt } from '../json/index.ts'
 import { nearest } from '../text/index.ts'
+import type { Path } from './model.ts'
 import { pointerPath } from './schema-findings.ts'
-import { type LoadedSchema, schemaErrorsOf } from './schemas.ts'
-import { type SchemaNode, type Shape, shapeAt } from './shape.ts'
-import { plantTree, type Tree } from './tree.ts'
-import type { Path } from './types.ts'
+import { type LoadedSchema, type SchemaNode, type Shape, schemaErrorsOf, shapeAt } from './schemas.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 /** Taking a value out may make its map faulty, and that the list that holds it. */
 const MAX_ROUNDS = 12
 
-export interface Faulty {
+interface Faulty {
   file: string
   value: Json
   /** Characters of the file. */
@@ -35,19 +33,17 @@ export interface Repaired {
 /**
  * Brings a faulty configuration into the form that the schema wants: keys that are nearly right are taken for
  * what they nearly are, other faulty parts are left out, and harmless values stand in for what is needed.
+ * @param faulty its value is changed
  * @param most errors of one validation; with so many the file is given up
  * @returns undefined where nothing can be made of it
  */
 export function repair(faulty: Faulty, most: number): Repaired | undefined {
   const { size, schema } = faulty
   if (!isObject(faulty.value)) return undefined
-  const tree = plantTree(faulty.value)
+  const tree = new Tree(faulty.value)
   const nodes = tree.nodes(faulty.nodes)
   let names: string[] | undefined
-  const configNames = () => {
-    names ??= namesRead(tree.at(['tools']) ?? null, 'Config')
-    return names
-  }
+  const configNames = () => (names ??= namesRead(tree.at(['tools']) ?? null, 'Config'))
   const around: Around = { file: faulty.file, configNames }
   let { errors } = faulty
   for (const path of spoiltPaths(faulty)) leaveOut(tree, path, around)
@@ -60,9 +56,99 @@ export function repair(faulty: Faulty, most: number): Repaired | undefined {
     tree.close()
     errors = schemaErrorsOf(tree.value, size, schema, nodes, most)
   }
-  const value = tree.value as JsonObject
+  const { value } = tree
   for (const i of (value.tools as Json[] | undefined)?.keys() ?? []) openArguments(['tools', i], tree)
-  return { value, nodes, doubtful: tree.changed }
+  return { value, nodes, doubtful: (path) => tree.changed(path) }
+}
+
+type Key = string | number
+
+/** Stands for an item that was taken out. */
+const GONE: Json = []
+
+/** A value in which things are moved, taken out and put in, and which knows where each of them was. */
+class Tree {
+  /** The keys of each object that are not what the file says; a list is only known to have such items. */
+  readonly #changes = new Map<Json, Set<Key>>()
+  /** Keys and indexes of the file by those of now. */
+  readonly #origins = new Map<Json, Map<Key, Key>>()
+  readonly #gaps = new Set<Json[]>()
+
+  constructor(readonly value: JsonObject) {}
+
+  at(path: Path): Json | undefined {
+    return valueAt(this.value, path)
+  }
+
+  /** Puts a value in place of what is at the path; undefined takes it out, be it a member or an item. */
+  put(path: Path, next: Json | undefined) {
+    const holder = this.at(path.slice(0, -1))
+    const key = path.at(-1)
+    if (holder === GONE || key === undefined) return
+    this.#markAll(next)
+    if (Array.isArray(holder)) {
+      if (next === undefined) this.#gaps.add(holder)
+      this.#mark(holder, key)
+      holder[Number(key)] = next ?? GONE
+    } else if (isObject(holder)) {
+      this.#mark(holder, key)
+      if (next === undefined) delete holder[key]
+      else setOwn(holder, String(key), next)
+    }
+  }
+
+  /** Gives a member another key, and `value` of the same form; what it holds is still found where it was. */
+  rename(path: Path, key: string, next: Json) {
+    const holder = this.at(path.slice(0, -1))
+    const old = path.at(-1)
+    if (!isObject(holder) || old === undefined) return
+    setOwn(holder, key, next)
+    delete holder[old]
+    this.#origins.set(holder, new Map(this.#origins.get(holder)).set(key, old))
+  }
+
+  /** Closes the gaps that items taken out have left: paths of before hold until then. */
+  close() {
+    for (const list of this.#gaps) {
+      const kept = [...list.keys()].filter((i) => list[i] !== GONE)
+      const was = this.#origins.get(list)
+      this.#origins.set(list, new Map(kept.map((i, now) => [now, was?.get(i) ?? i])))
+      list.splice(0, list.length, ...kept.map((i) => list[i]!))
+    }
+    this.#gaps.clear()
+  }
+
+  /** Whether something was put in or taken out at the path, or in the list that is there. */
+  changed(path: Path): boolean {
+    const holder = this.at(path.slice(0, -1)) ?? null
+    const here = this.at(path)
+    return (
+      (isObject(holder) && this.#changes.get(holder)?.has(path.at(-1) ?? '') === true) ||
+      (Array.isArray(here) && this.#changes.has(here))
+    )
+  }
+
+  /** The nodes of the file, by paths of this tree. */
+  nodes(nodes: Nodes): Nodes {
+    return { at: (path) => nodes.at(this.#original(path)), key: (path) => nodes.key(this.#original(path)) }
+  }
+
+  #original(path: Path): Path {
+    return path.map((key, i) => this.#origins.get(this.at(path.slice(0, i)) ?? null)?.get(key) ?? key)
+  }
+
+  #mark(holder: Json, key: Key) {
+    this.#changes.set(holder, (this.#changes.get(holder) ?? new Set()).add(key))
+  }
+
+  /** Nothing of what is put in is what the file says. */
+  #markAll(value: Json | undefined) {
+    if (!isObject(value) && !Array.isArray(value)) return
+    for (const [key, held] of Object.entries(value)) {
+      this.#mark(value, key)
+      this.#markAll(held)
+    }
+  }
 }
 
 /** Where nothing came of a variable or an alias; a text with something around it may say enough. */
@@ -148,7 +234,7 @@ function openArguments(path: Path, tree: Tree) {
 type Cure = { fill: (holder: JsonObject, around: Around) => Json } | { without: number }
 
 /** What a value may be made of, beside what stands next to it. */
-export interface Around {
+interface Around {
   file: string
   /** Names that templates read behind `.Config`. */
   configNames: () => readonly string[]
@@ -204,7 +290,7 @@ const CURES: [RegExp, Cure][] = [
   [/^\/notifier(?:\/|$)/, { without: 1 }],
 ]
 
-export function cureOf(pointer: string): Cure | undefined {
+function cureOf(pointer: string): Cure | undefined {
   return CURES.find(([pattern]) => pattern.test(pointer))?.[1]
 }
 
@@ -217,7 +303,7 @@ function configOf(names: readonly string[]): JsonObject {
 }
 
 /** The names behind `.Config` or `.Args` in any text of a value. */
-export function namesRead(value: Json, root: 'Config' | 'Args'): string[] {
+function namesRead(value: Json, root: 'Config' | 'Args'): string[] {
   const found = stringify(value).matchAll(new RegExp(`\\.${root}(?:\\.(\\w+)| +\\\\"([^"\\\\]*))`, 'g'))
   return [...new Set([...found].map(([, field, key]) => field ?? key ?? ''))]
 }

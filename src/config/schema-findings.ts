@@ -3,9 +3,8 @@ import { isScalar } from 'yaml'
 import { type Place, type Report, suggest } from '../findings/index.ts'
 import { pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
-import type { LoadedSchema } from './schemas.ts'
-import { type SchemaNode, shapeAt, titled } from './shape.ts'
-import type { Path } from './types.ts'
+import type { Path } from './model.ts'
+import { type LoadedSchema, type SchemaNode, shapeAt, titled } from './schemas.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 interface Context extends Place {
@@ -194,7 +193,7 @@ function notAllowed({ params, data }: ErrorObject, path: Path, context: Context)
       code: 'unsupported-auth',
       ...at,
       message: `authentication by ${quote(data)} is not supported`,
-      hint: 'Use `mode: bearer` with `tokens`; a router is never served open when its file asks for authentication',
+      hint: 'Use `mode: jwt` with `issuers`, or `mode: bearer` with `tokens`; a router is never served open when its file asks for authentication',
     }
   }
   const sure = sureChoice(data, allowed)

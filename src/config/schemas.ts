@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../json/index.ts'
+import { lowerFirst } from '../text/index.ts'
 import { makeAjv } from './json-schema/ajv.ts'
-import { homesOf, type SchemaNode, type Shape, shapeOf, withoutEnv } from './shape.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 export interface LoadedSchema {
@@ -89,7 +89,7 @@ export function regexFault(text: string): string | undefined {
     return undefined
   } catch (error) {
     const reason = (error as Error).message.replace(/^Invalid regular expression: .*\/[a-z]*: /s, '')
-    return reason.charAt(0).toLowerCase() + reason.slice(1)
+    return lowerFirst(reason)
   }
 }
 
@@ -144,4 +144,143 @@ function all(value: unknown, { validate }: LoadedSchema): ErrorObject[] {
 
 function first(value: unknown, { validateFirst }: LoadedSchema): ErrorObject[] {
   return validateFirst(value) ? [] : (validateFirst.errors ?? [])
+}
+
+/** A JSON Schema as parsed; only what this room's own schemas use is read. */
+export interface SchemaNode {
+  [keyword: string]: unknown
+  title?: string
+  description?: string
+  type?: string | string[]
+  properties?: Record<string, SchemaNode>
+  patternProperties?: Record<string, SchemaNode | boolean>
+  additionalProperties?: SchemaNode | boolean
+  required?: string[]
+  items?: SchemaNode | boolean
+  $ref?: string
+  $defs?: Record<string, SchemaNode>
+  anyOf?: SchemaNode[]
+  enum?: unknown[]
+  minLength?: number
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  default?: unknown
+  /** A secret: no finding shows it. */
+  writeOnly?: boolean
+  examples?: unknown[]
+  deprecated?: boolean
+  /**
+   * What a value becomes: `duration`: milliseconds. `size`: bytes. `json`: what the file says, without defaults.
+   * `partial`: without defaults, as they depend on what surrounds it. `derived`: never absent, see `build.ts`.
+   */
+  'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
+}
+
+/** What a schema wants at a place, as far as reading YAML scalars needs to know. */
+export interface Shape {
+  title: string
+  /** `text`: scalars are taken as written. `typed`: a number or boolean. `any`: as YAML says. */
+  kind: 'text' | 'typed' | 'any' | 'map' | 'list'
+  /** An empty text is no value here, so for an optional key it counts as not given. */
+  neverEmpty: boolean
+  required: ReadonlySet<string>
+  properties: ReadonlyMap<string, Shape>
+  /** Of keys that `properties` does not name. */
+  others: Shape
+  items: Shape
+}
+
+export const ANY: Shape = {
+  title: 'object',
+  kind: 'any',
+  neverEmpty: false,
+  required: new Set(),
+  properties: new Map(),
+  get others() {
+    return ANY
+  },
+  get items() {
+    return ANY
+  },
+}
+
+/**
+ * The schema without the alternative `${NAME:default}` that it offers editors: here variables are replaced
+ * before anything is checked.
+ */
+export function withoutEnv(schema: SchemaNode): SchemaNode {
+  const strip = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(strip)
+    if (typeof value !== 'object' || value === null) return value
+    const { anyOf, ...rest } = value as SchemaNode
+    // `anyOf` may be the name of a property, too.
+    const choice = Array.isArray(anyOf) && anyOf.length === 2 && anyOf[1]?.$ref === '#/$defs/env'
+    const merged = choice ? { ...anyOf[0], ...rest } : value
+    return Object.fromEntries(Object.entries(merged).map(([key, member]) => [key, strip(member)]))
+  }
+  return strip(schema) as SchemaNode
+}
+
+/** The shape of a schema that has gone through `withoutEnv`. */
+export function shapeOf(root: SchemaNode): Shape {
+  const known = new Map<SchemaNode, Shape>()
+  const build = (schema: SchemaNode | boolean | undefined): Shape => {
+    if (typeof schema !== 'object') return ANY
+    if (schema.$ref) return build(root.$defs?.[schema.$ref.replace('#/$defs/', '')])
+    const done = known.get(schema)
+    if (done) return done
+    const kind = kindOf(schema)
+    const neverEmpty = kind === 'text' && Boolean(schema.minLength || schema.pattern || schema.enum)
+    const { title = ANY.title, required } = schema
+    const shape: Shape = { ...ANY, title, kind, neverEmpty, required: new Set(required) }
+    // Registered before its parts are built: schemas refer to themselves.
+    known.set(schema, shape)
+    shape.properties = new Map(
+      Object.entries(schema.properties ?? {}).map(([key, member]) => [key, build(member)]),
+    )
+    shape.others = build(schema.additionalProperties)
+    shape.items = build(schema.items)
+    return shape
+  }
+  return build(root)
+}
+
+function kindOf({ type, enum: allowed }: SchemaNode): Shape['kind'] {
+  if (allowed?.every((value) => typeof value === 'string')) return 'text'
+  if (type === undefined) return 'any'
+  if (type === 'object') return 'map'
+  if (type === 'array') return 'list'
+  return [type].flat().includes('string') ? 'text' : 'typed'
+}
+
+/** The shape at a path; what no schema describes has any. */
+export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape {
+  let shape = root
+  for (const key of path)
+    shape = typeof key === 'number' ? shape.items : (shape.properties.get(key) ?? shape.others)
+  return shape
+}
+
+/** The title of a shape inside a sentence: `a tool`, `an MCP server`, `the settings`. */
+export function titled({ title }: Shape, article: 'a' | 'the'): string {
+  const noun = /^[A-Z][a-z]/.test(title) ? lowerFirst(title) : title
+  return `${article === 'a' && /^[aeiou]|^MCP/.test(noun) ? 'an' : article} ${noun}`
+}
+
+/** Where each key is known, in words: `a tool`, `` `cors` ``. */
+export function homesOf(root: Shape): Map<string, string[]> {
+  const homes = new Map<string, string[]>()
+  const seen = new Set<Shape>([ANY])
+  const visit = (shape: Shape, noun: string) => {
+    if (seen.has(shape)) return
+    seen.add(shape)
+    for (const [key, member] of shape.properties) {
+      homes.set(key, [...(homes.get(key) ?? []), noun])
+      visit(member, `\`${key}\``)
+    }
+    for (const part of [shape.items, shape.others]) visit(part, titled(part, 'a'))
+  }
+  visit(root, titled(root, 'the'))
+  return homes
 }

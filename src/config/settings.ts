@@ -1,14 +1,22 @@
+import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { type Finding, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
 import type { Plants, Storage, Settings as Written } from './generated.ts'
-import type { Notifier, PlantSettings, Settings, StorageSettings } from './model.ts'
+import type {
+  Env,
+  Locate,
+  Notifier,
+  Path,
+  PlantSettings,
+  Settings,
+  Source,
+  StorageSettings,
+} from './model.ts'
 import { readSchemaFile } from './read.ts'
 import { describeValue, schemaFinding } from './schema-findings.ts'
-import { loadSchema } from './schemas.ts'
-import { shapeAt } from './shape.ts'
-import type { Env, Locate, Path, Source } from './types.ts'
+import { loadSchema, shapeAt } from './schemas.ts'
 import { scalarValue } from './yaml/yaml-values.ts'
 
 /** What the command line may set; values as written there. */
@@ -114,17 +122,26 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   const path = (relative: string) => resolve(folder, relative)
   const logger = { ...given.logger, ...outer.logger }
   const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
-  const { plants, storage, cluster, ...settings } = written
+  const { plants, storage, cluster, publicUrl, ...settings } = written
   const { signal } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
   // Paths of flags and variables are relative to the working folder.
   if (settings.pid !== undefined && outer.pid === undefined) settings.pid = path(settings.pid)
   return {
     ...settings,
+    ...(publicUrl !== undefined && { publicUrl: withoutSlash(publicUrl) }),
     ...(plants && { plants: buildPlants(plants, path) }),
     ...(storage && { storage: buildStorage(storage, path) }),
     ...(cluster && { cluster: { ...cluster, advertise: originOf(cluster.advertise) } }),
   }
+}
+
+/** In the form that clients compare, without a slash at its end. */
+function withoutSlash(url: string): string {
+  const whole = URL.canParse(url) ? new URL(url).href : url
+  let end = whole.length
+  while (whole[end - 1] === '/') end--
+  return whole.slice(0, end)
 }
 
 function originOf(url: string): string {
@@ -141,11 +158,12 @@ function buildPlants(
 }
 
 function buildStorage(
-  { type, path: folder, file, url = '', poll }: Storage,
+  { type, path: folder, file, url = '', poll, keep }: Storage,
   path: (relative: string) => string,
 ): StorageSettings {
   if (type === 'directory') return { type, path: path(folder) }
-  return type === 'lowdb' ? { type, file: path(file), poll } : { type, url, poll }
+  const rest = { poll, ...(keep !== undefined && { keep }) }
+  return type === 'lowdb' ? { type, file: path(file), ...rest } : { type, url, ...rest }
 }
 
 export interface Address {
@@ -165,6 +183,18 @@ export function parseAddresses(text: string): Address[] | undefined {
     found.push({ host, port })
   }
   return found
+}
+
+/** An address, or a network as `address/bits`. Undefined: it is neither. */
+export function parseNetwork(
+  text: string,
+): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | undefined {
+  const [, address = '', digits] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text.trim()) ?? []
+  const version = isIP(address)
+  const most = version === 4 ? 32 : 128
+  const bits = digits === undefined ? most : Number(digits)
+  if (version === 0 || bits > most) return undefined
+  return { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
 /** The URL of a reload call: `port` counts where `target_url` names none. Undefined: it is none. */

@@ -1,4 +1,5 @@
 import { type Dialect, Kysely, type Migration, Migrator, sql } from 'kysely'
+import { inTime, TimeOut } from './in-time.ts'
 import { requirePackages } from './packages.ts'
 import { faultOf, messageOf } from './sql-faults.ts'
 import { StoreError } from './store-error.ts'
@@ -166,14 +167,13 @@ async function connectorOf(type: DatabaseType): Promise<(url: string, limits: Li
     : (await import('./mysql.ts')).mysqlServer
 }
 
+/** Not every driver says that a connection has ended that was broken off. */
 async function endWith(
   connections: Connections,
   end: () => Promise<void>,
   patience = END_TIMEOUT,
 ): Promise<void> {
-  const limit = setTimeout(() => connections.destroy(), patience)
-  await end().catch(() => {})
-  clearTimeout(limit)
+  await inTime(end(), patience).catch(() => {})
   connections.destroy()
 }
 
@@ -202,22 +202,6 @@ async function migrate(connections: Connections, { type, name, migrations }: Dat
 async function currentSchema(db: Kysely<unknown>): Promise<string | undefined> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db)
   return rows[0]?.schema ?? undefined
-}
-
-class TimeOut extends Error {}
-
-async function inTime<R>(work: Promise<R>, milliseconds: number): Promise<R> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    const late = () => reject(new TimeOut(`no answer in ${milliseconds / 1000} s`))
-    timer = setTimeout(late, milliseconds)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-    work.catch(() => {})
-  }
 }
 
 function storeError(label: string, error: unknown): StoreError {

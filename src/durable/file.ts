@@ -1,4 +1,4 @@
-import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readlink, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Lock } from './lock.ts'
 import { StoreError, writeError } from './store-error.ts'
@@ -6,7 +6,7 @@ import { StoreError, writeError } from './store-error.ts'
 /**
  * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
  * content or the new one, and once this resolves the new one survives a crash of the machine.
- * @param temporary in the same folder; what a failed write left there is replaced
+ * @param temporary in the same folder; what is there is replaced
  * @throws NodeJS.ErrnoException; the file is as it was, unless only the folder's fsync failed
  */
 export async function replaceFile(
@@ -15,8 +15,20 @@ export async function replaceFile(
   pieces: Iterable<string>,
   mode = 0o600,
 ): Promise<void> {
-  await rm(temporary, { force: true })
-  const file = await open(temporary, 'wx', mode)
+  try {
+    await writeNew(temporary, pieces, mode)
+    await rename(temporary, path)
+  } catch (error) {
+    // Whatever is left of a failed write only takes space, which may be what is missing.
+    await rm(temporary, { force: true }).catch(() => {})
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+async function writeNew(path: string, pieces: Iterable<string>, mode: number): Promise<void> {
+  await rm(path, { force: true })
+  const file = await open(path, 'wx', mode)
   try {
     // Whatever the umask.
     await file.chmod(mode)
@@ -25,8 +37,6 @@ export async function replaceFile(
   } finally {
     await file.close()
   }
-  await rename(temporary, path)
-  await syncFolder(dirname(path))
 }
 
 /** Makes the names in a folder durable, after files there were made, renamed or removed. */
@@ -39,14 +49,24 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
+/** Symbolic links in a row, as Linux follows them (path_resolution(7)). */
+const MAX_LINKS = 40
+
 /**
- * The path behind symbolic links, so that a rename replaces the file and not a link to it. Makes its folder.
+ * The path behind symbolic links, so that a rename replaces the file and not a link to it; the file need not exist, as on
+ * a volume that is still empty. Makes its folder.
  * @throws NodeJS.ErrnoException
  */
 export async function reachFile(given: string): Promise<string> {
-  const path = resolve(given)
-  await mkdir(dirname(path), { recursive: true })
-  return realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
+  let path = resolve(given)
+  for (let links = 0; links < MAX_LINKS; links++) {
+    await mkdir(dirname(path), { recursive: true })
+    path = join(await realpath(dirname(path)), basename(path))
+    const target = await readlink(path).catch(() => undefined)
+    if (target === undefined) return path
+    path = resolve(dirname(path), target)
+  }
+  throw Object.assign(new Error(`ELOOP: too many symbolic links: ${given}`), { code: 'ELOOP' })
 }
 
 /**
@@ -54,13 +74,10 @@ export async function reachFile(given: string): Promise<string> {
  * @throws StoreError
  */
 export async function writeStore(path: string, lock: Lock, pieces: Iterable<string>): Promise<void> {
-  const temporary = `${path}.tmp`
   try {
     if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)
-    await replaceFile(path, temporary, pieces)
+    await replaceFile(path, `${path}.tmp`, pieces)
   } catch (error) {
-    // Whatever is left of a failed write only takes space, which may be what is missing.
-    await rm(temporary, { force: true }).catch(() => {})
     throw writeError(path, error)
   }
 }

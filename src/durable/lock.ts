@@ -1,12 +1,12 @@
-import { constants } from 'node:fs'
-import { link, lstat, lutimes, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, lutimes, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holder, liveness, thisProcess } from './process.ts'
 
 /**
- * A lock file that outlives no process. It appears whole and only where none is (link), its id is never
- * used twice, and while its holder lives nobody else touches it. A dead holder's file is replaced only by
+ * A lock file that outlives no process: a symbolic link that names its holder and leads nowhere, as file systems
+ * keep a short one without a block of its own, so that also a full disk has room for it. It appears whole and only
+ * where none is, its id is never used twice, and while its holder lives nobody else touches it. A dead holder's file is replaced only by
  * whoever holds the lock named after that dead holder's id, after looking again that it is still there;
  * so of two starters that both saw the same dead holder only one replaces it. That second lock is taken in
  * the same way, so a starter that dies half-way blocks nobody.
@@ -54,34 +54,30 @@ export async function acquireLock(
 }
 
 async function take(path: string, self: Holder, wait: () => Promise<unknown>): Promise<Holder | undefined> {
-  const draft = `${path}.${self.id}.new`
-  await writeFile(draft, JSON.stringify(self), { flag: 'wx', mode: 0o600 })
-  try {
-    for (;;) {
-      if (await linked(draft, path)) return undefined
-      const holder = await read(path)
-      if (holder === undefined) continue
-      if (!(await isDead(path, holder, wait))) return holder
-      const guard = `${path}.${holder.id}`
-      const rival = await take(guard, self, wait)
-      // The rival is about to hold the lock, or to find that it is too late and to let go.
-      if (rival !== undefined) return rival
-      try {
-        if ((await read(path))?.id !== holder.id) continue
-        await rename(draft, path)
-        return undefined
-      } finally {
-        await rm(guard, { force: true })
-      }
+  for (;;) {
+    if (await made(path, self)) return undefined
+    const holder = await read(path)
+    if (holder === undefined) continue
+    if (!(await isDead(path, holder, wait))) return holder
+    const guard = `${path}.${holder.id}`
+    const rival = await take(guard, self, wait)
+    // The rival is about to hold the lock, or to find that it is too late and to let go.
+    if (rival !== undefined) return rival
+    try {
+      if ((await read(path))?.id !== holder.id) continue
+      // The guard becomes the lock.
+      await rename(guard, path)
+      return undefined
+    } finally {
+      await rm(guard, { force: true })
     }
-  } finally {
-    await rm(draft, { force: true })
   }
 }
 
-async function linked(from: string, to: string): Promise<boolean> {
+/** False when the path is taken. */
+async function made(path: string, holder: Holder): Promise<boolean> {
   try {
-    await link(from, to)
+    await symlink(targetOf(holder), path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -105,35 +101,28 @@ async function touched(path: string): Promise<number | undefined> {
   )
 }
 
-/** Bytes of a lock file at the most. */
-const MAX_SIZE = 4096
+/** Fewer than 60 bytes, which ext4 keeps in the inode. */
+export function targetOf({ id, pid, start, realm }: Holder): string {
+  return [id, pid, start, realm].join(':')
+}
 
-/** Undefined when the file is gone. A link is not followed, and of a pipe or a device nothing is read: no process holds it. */
+/** Undefined when the file is gone. What is no link is not opened; like a link of others it is judged by its heartbeat. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stats = await file.stat()
-      const isLock = stats.isFile() && stats.size <= MAX_SIZE
-      return parseHolder(isLock ? await file.readFile('utf8') : '')
-    } finally {
-      await file.close()
-    }
+    return parseHolder(await readlink(path))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    if (code === 'ELOOP') return parseHolder('')
+    if (code === 'EINVAL') return parseHolder('')
     throw error
   }
 }
 
-/** Lock files are whole unless the machine lost power; such a one is judged by its heartbeat. */
-function parseHolder(text: string): Holder {
-  try {
-    const { id, pid, start, realm } = JSON.parse(text)
-    if (/^[0-9a-f-]{36}$/.test(id) && Number.isSafeInteger(pid) && pid > 0) return { id, pid, start, realm }
-  } catch {}
-  return { id: 'damaged', pid: 0, start: '', realm: '' }
+function parseHolder(target: string): Holder {
+  const found = /^([\w-]{16}):(\d{1,10}):(\d{0,20}):([\w-]{16})$/.exec(target)
+  if (!found || Number(found[2]) === 0) return { id: 'damaged', pid: 0, start: '', realm: '' }
+  const [, id, pid, start, realm] = found as unknown as [string, string, string, string, string]
+  return { id, pid: Number(pid), start, realm }
 }
 
 /**

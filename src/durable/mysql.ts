@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { MysqlDialect, type MysqlPool, type MysqlPoolConnection } from 'kysely'
 import mysql from 'mysql2'
 import type { Connections, Limits } from './database.ts'
@@ -5,10 +6,10 @@ import { faultOf } from './sql-faults.ts'
 
 /** Kysely on MySQL and MariaDB. Connections are made when they are needed; broken ones are never used again. */
 export function mysqlServer(url: string, limits: Limits): Connections {
-  const open = new Set<{ destroy(): void }>()
+  const open = new Set<mysql.PoolConnection>()
   let destroyed = false
   const opened = (connection: mysql.PoolConnection) => {
-    if (destroyed) connection.destroy()
+    if (destroyed) breakOff(connection)
     open.add(connection)
     const gone = () => open.delete(connection)
     // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
@@ -19,7 +20,7 @@ export function mysqlServer(url: string, limits: Limits): Connections {
     dialect: new MysqlDialect({ pool: async () => poolOf(url, limits, opened) }),
     destroy() {
       destroyed = true
-      for (const connection of open) connection.destroy()
+      for (const connection of open) breakOff(connection)
     },
   }
 }
@@ -52,7 +53,7 @@ function poolOf(url: string, limits: Limits, opened: (connection: mysql.PoolConn
     }
     ask(connection, sessionOf(limits), [], limits, (error) => {
       if (error) {
-        connection.destroy()
+        breakOff(connection)
         callback(error, undefined as never)
       } else {
         ready.add(connection)
@@ -104,8 +105,15 @@ function guarded(connection: mysql.PoolConnection, limits: Limits): MysqlPoolCon
     })
   return {
     query: query as unknown as MysqlPoolConnection['query'],
-    release: () => (broken ? connection.destroy() : connection.release()),
+    release: () => (broken ? breakOff(connection) : connection.release()),
   }
+}
+
+/** The driver alone would wait until the server has taken all and closes, too: one that does not answer never does. */
+function breakOff(connection: mysql.PoolConnection): void {
+  connection.destroy()
+  const { stream } = connection as unknown as { stream: Socket }
+  stream.destroy()
 }
 
 type Answer = (error: unknown, rows: unknown) => void

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
@@ -9,12 +9,17 @@ export interface Holder {
   pid: number
   /** When the process started, in the kernel's ticks since boot; empty where the kernel does not tell. */
   start: string
-  /** Where `pid` means something: the boot of a machine and the pid namespace on it, else the host's name. */
+  /** Where `pid` means something: a hash of the boot of a machine and the pid namespace on it, else of the host's name. */
   realm: string
 }
 
 export function thisProcess(): Holder {
-  return { id: randomUUID(), pid: process.pid, start: processStat(process.pid)?.start ?? '', realm: realm() }
+  return {
+    id: randomBytes(12).toString('base64url'),
+    pid: process.pid,
+    start: processStat(process.pid)?.start ?? '',
+    realm: realm(),
+  }
 }
 
 /** `unknown` for a process of another container or machine, which cannot be seen from here. */
@@ -50,10 +55,10 @@ function processStat(pid: number): { state: string; start: string } | undefined 
 }
 
 function realm(): string {
+  let place = hostname()
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
-    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`
-  } catch {
-    return hostname()
-  }
+    place = `${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {}
+  return createHash('sha256').update(place).digest('base64url').slice(0, 16)
 }

@@ -1,29 +1,19 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { request } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
-import { type TLSSocket, connect as tlsConnect } from 'node:tls'
-import type { HttpRequest } from '../net/index.ts'
+import { connect as tlsConnect } from 'node:tls'
+import { HttpClient, type HttpRequest, NetFault, type ProxyAddress } from '../net/index.ts'
 import { connectionFault, type StepFault, silence } from './faults.ts'
-import type { Step } from './types.ts'
+import { failed, type Run, type Step } from './types.ts'
 
 /** An origin as sockets need it. */
-export interface Host {
+interface Host {
   /** Without brackets. */
   host: string
   port: number
   secure: boolean
   /** `host:port`, for messages. */
   at: string
-}
-
-/** One try to check something. */
-export interface Run {
-  /** What was found so far. */
-  steps: Step[]
-  /** Milliseconds, for messages: the signal ends what takes longer. */
-  timeout: number
-  signal: AbortSignal
 }
 
 /** Days before its end from which a certificate is warned of. */
@@ -38,26 +28,29 @@ export function hostOf(origin: string): Host {
 }
 
 /**
- * Looks up the name, connects and, for https, looks at the certificate; adds a step for each.
- * @returns a socket to speak over, only where every step is good; the caller ends it
+ * Looks up the name, connects and, for https, looks at the certificate; adds a step for each. Nothing is sent.
+ * @returns whether every step is good
  */
-export async function connectTo(host: Host, run: Run): Promise<Socket | undefined> {
-  if (!(await lookUp(host, run))) return undefined
-  const socket = await dial(host, run)
-  if (!socket || !host.secure) return socket
-  const secured = await secure(socket, host, run)
-  if (!secured) socket.destroy()
-  return secured
+export async function reach(origin: string, run: Run): Promise<boolean> {
+  const host = hostOf(origin)
+  if (!(await lookUp(host, run))) return false
+  return dial(host, run, 'connection', host.secure ? (socket) => secure(socket, host, run) : undefined)
+}
+
+/** The same of a proxy, of which only the connection is looked at. */
+export function reachProxy({ host, port }: ProxyAddress, run: Run): Promise<boolean> {
+  return dial({ host, port, secure: false, at: `the proxy ${host}:${port}` }, run, 'proxy')
 }
 
 /** Adds the step of a failure. @param late what did not happen in time, as a clause */
-function failed(
+function fail(
   { steps, signal, timeout }: Run,
   name: Step['name'],
   late: string,
   fault: () => StepFault,
-): undefined {
+): false {
   steps.push({ name, status: 'failed', ...(signal.aborted ? silence(late, timeout) : fault()) })
+  return false
 }
 
 async function lookUp({ host, at }: Host, run: Run): Promise<boolean> {
@@ -67,22 +60,23 @@ async function lookUp({ host, at }: Host, run: Run): Promise<boolean> {
     run.steps.push({ name: 'name', status: 'ok', detail: found.map(({ address }) => address).join(', ') })
     return true
   } catch (error) {
-    failed(run, 'name', `the name of ${at} was not resolved`, () => connectionFault(error, at))
-    return false
+    return fail(run, 'name', `the name of ${at} was not resolved`, () => connectionFault(error, at))
   }
 }
 
 /** Rejects when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = () => reject(new Error('aborted'))
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
+export async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort')
+  throw new Error('aborted')
 }
 
-/** A connection without TLS, with its step. */
-export async function dial({ host, port, at }: Host, run: Run, name: Step['name'] = 'connection') {
+/** @param then what is looked at over the connection */
+async function dial(
+  { host, port, at }: Host,
+  run: Run,
+  name: Step['name'],
+  then: (socket: Socket) => boolean | Promise<boolean> = () => true,
+): Promise<boolean> {
   const begin = performance.now()
   const socket = connect({ host, port })
   // Errors after this step are reported by the next one.
@@ -91,21 +85,24 @@ export async function dial({ host, port, at }: Host, run: Run, name: Step['name'
     await once(socket, 'connect', { signal: run.signal })
     const ms = Math.round(performance.now() - begin)
     run.steps.push({ name, status: 'ok', detail: `${at}, ${ms} ms` })
-    return socket
+    return await then(socket)
   } catch (error) {
     socket.destroy()
-    return failed(run, name, `${at} did not accept a connection`, () => connectionFault(error, at))
+    return fail(run, name, `${at} did not accept a connection`, () => connectionFault(error, at))
+  } finally {
+    // A server that speaks first is heard out, but not waited for.
+    socket.resume().end().unref()
   }
 }
 
-async function secure(socket: Socket, { host, at }: Host, run: Run): Promise<TLSSocket | undefined> {
-  // The certificate is judged below, so that its dates can be shown; nothing is sent over an untrusted connection.
+async function secure(socket: Socket, { host, at }: Host, run: Run): Promise<boolean> {
+  // The certificate is judged below, so that its dates can be shown; nothing is sent over this connection.
   const options = { socket, host, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const secured = tlsConnect({ ...options, ...(!isIP(host) && { servername: host }) })
   secured.on('error', () => {})
   const refuse = (fault: () => StepFault) => {
     secured.destroy()
-    return failed(run, 'TLS', `${at} did not finish the TLS handshake`, fault)
+    return fail(run, 'TLS', `${at} did not finish the TLS handshake`, fault)
   }
   try {
     await once(secured, 'secureConnect', { signal: run.signal })
@@ -125,21 +122,16 @@ async function secure(socket: Socket, { host, at }: Host, run: Run): Promise<TLS
   }
   const days = Math.floor((end - Date.now()) / DAY)
   const left = `${days} ${days === 1 ? 'day' : 'days'} left`
-  if (days >= DAYS_LEFT || Number.isNaN(days))
-    run.steps.push({
-      name: 'TLS',
-      status: 'ok',
-      detail: `${secured.getProtocol()}, the certificate has ${left}`,
-    })
-  else
-    run.steps.push({
-      name: 'TLS',
-      status: 'warning',
-      detail: `the certificate of ${at} expires on ${until}: ${left}`,
-      hint: 'Renew it, and find out why it was not renewed automatically',
-      code: 'certificate-expires',
-    })
-  return secured
+  const detail = `${secured.getProtocol()}, the certificate has ${left}`
+  const soon = `the certificate of ${at} expires on ${until}: ${left}`
+  const hint = 'Renew it, and find out why it was not renewed automatically'
+  run.steps.push(
+    days >= DAYS_LEFT || Number.isNaN(days)
+      ? { name: 'TLS', status: 'ok', detail }
+      : { ...failed('TLS', 'certificate-expires', soon, hint), status: 'warning' },
+  )
+  secured.destroy()
+  return true
 }
 
 export interface HttpHead {
@@ -150,32 +142,28 @@ export interface HttpHead {
 }
 
 /**
- * Sends one request over a socket and reads the head of the response; the body is discarded.
- * @throws the network's error, or when the signal aborts
+ * Sends one request and reads the head of the response; the body is discarded.
+ * @throws NetFault
  */
-export function ask(socket: Socket, asked: HttpRequest, signal: AbortSignal): Promise<HttpHead> {
-  const { method, origin, path, body } = asked
-  const headers = Array.isArray(asked.headers) ? [...asked.headers] : Object.entries(asked.headers).flat()
-  const has = (name: string) => headers.some((each, i) => i % 2 === 0 && each.toLowerCase() === name)
-  if (!has('host')) headers.push('Host', new URL(origin).host)
-  if (body !== undefined) headers.push('Content-Length', String(Buffer.byteLength(body)))
-  return new Promise((resolve, reject) => {
-    const sent = request({ createConnection: () => socket, method, path, headers, signal })
-    const done = (head: HttpHead) => {
-      resolve(head)
-      socket.destroy()
-    }
-    sent.once('error', reject)
-    sent.once('response', (answer) => {
-      const { statusCode: status = 0, headers: got } = answer
-      const type = (got['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
-      answer.on('error', () => {})
-      done({ status, type, location: got.location })
-    })
-    // The server switched to a protocol that was not requested.
-    sent.once('upgrade', (answer) =>
-      done({ status: answer.statusCode ?? 101, type: '', location: undefined }),
+export async function ask(
+  request: HttpRequest,
+  { timeout, signal }: Run,
+  proxy?: ProxyAddress,
+): Promise<HttpHead> {
+  const http = new HttpClient({ connectTimeout: timeout })
+  try {
+    const answer = await http.open(request, { signal, proxy }, (fault) => fault)
+    if (answer instanceof NetFault) throw answer
+    answer.body.on('error', () => {})
+    const [type = '', location] = ['content-type', 'location'].map((name) =>
+      String(answer.headers[name] ?? ''),
     )
-    sent.end(body)
-  }).finally(() => socket.destroy()) as Promise<HttpHead>
+    return {
+      status: answer.status,
+      type: type.split(';', 1)[0]!.trim().toLowerCase(),
+      location: location || undefined,
+    }
+  } finally {
+    await http.close()
+  }
 }

@@ -1,6 +1,5 @@
 /** Configurations → whether what they call can be reached. */
 
-export { connectionFindings } from './connections.ts'
 export { checkEndpoints, endpointFindings } from './run-checks.ts'
 export {
   type CheckEndpointsOptions,

@@ -1,149 +1,238 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Env, McpServer } from '../config/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { Cancellation, Fault } from '../mcp/index.ts'
-import { type Client, openClient, type Resolved } from '../upstream/index.ts'
-import { aborted, connectTo, hostOf, type Run } from './connect.ts'
-import { diagnose } from './diagnose.ts'
+import type { FindingCode } from '../findings/index.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
+import { Cancellation, Fault, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
+import type { HttpRequest } from '../net/index.ts'
+import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
+import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
-import type { CheckEndpointsOptions, Step } from './types.ts'
+import { type CheckEndpointsOptions, failed, type Run, type Step } from './types.ts'
 
 /** A server over stdio: its command; with `start` its handshake and its tools too. */
 export async function checkStdio(
-  server: McpServer,
+  definition: Definition,
+  resolved: Resolved | Fault,
   options: CheckEndpointsOptions,
   run: Run,
-): Promise<Step[]> {
+): Promise<void> {
+  const { server } = definition
   const command = checkCommand(server, options.env)
-  if (command.status !== 'ok' || !options.start) return [command]
-  const found = await greet(server, options, run)
-  if (!('fault' in found)) return [command, ...found.steps]
+  run.steps.push(command)
+  if (command.status !== 'ok' || !options.start) return
+  const fault = await greet(definition, resolved, options, run)
+  if (fault === undefined) return
   const late =
     run.signal.aborted && silence(`the server \`${server.name}\` did not complete the handshake`, run.timeout)
-  const detail = found.fault
   const hint =
     'Run it by hand and see what it writes; set the variables it needs in `env`: it gets only PATH and HOME'
-  const fault = { detail, hint, ...late, code: 'mcp-handshake' as const }
-  return [command, { name: 'handshake', status: 'failed', ...fault, transient: false }]
+  const step = failed('handshake', 'mcp-handshake', fault, hint)
+  run.steps.push({ ...step, ...late, code: step.code, transient: false })
 }
 
 /** A server over HTTP: name, connection and TLS of its origin, then its handshake and its tools. */
 export async function checkHttp(
-  server: McpServer,
+  definition: Definition,
   resolved: Resolved,
-  varies: boolean,
   options: CheckEndpointsOptions,
   run: Run,
-): Promise<Step[]> {
-  const socket = await connectTo(hostOf(resolved.origin), run)
-  if (!socket) return run.steps
-  socket.destroy()
-  const found = await greet(server, options, run)
-  if (!('fault' in found)) return [...run.steps, ...found.steps]
-  return [...run.steps, await diagnose(server, resolved, varies, found.fault, run)]
+): Promise<void> {
+  if (!(await reach(resolved.origin, run))) return
+  const fault = await greet(definition, resolved, options, run)
+  if (fault !== undefined) run.steps.push(await diagnose(definition, resolved, fault, run))
 }
 
 /** Name, connection and TLS of an origin of which no more is known before a call. */
-export async function checkReach(origin: string, why: string, run: Run): Promise<Step[]> {
-  const socket = await connectTo(hostOf(origin), run)
-  if (!socket) return run.steps
-  socket.destroy()
-  return [...run.steps, { name: 'handshake', status: 'skipped', detail: why }]
+export async function checkReach(origin: string, why: string, run: Run): Promise<void> {
+  if (await reach(origin, run)) run.steps.push({ name: 'handshake', status: 'skipped', detail: why })
 }
 
-/** Opens a client of its own for one handshake and the list of tools, and closes it whatever comes. */
+/**
+ * One handshake and the list of tools, by connections of its own, which are closed whatever comes. They go the way of
+ * the gateway rather than that of the MCP SDK's client: what is asked is whether the gateway can use the server.
+ * @returns why there was no handshake, or no list
+ */
 async function greet(
-  server: McpServer,
+  definition: Definition,
+  resolved: Resolved | Fault,
   { env, limits, log, version }: CheckEndpointsOptions,
-  { timeout, signal }: Run,
-): Promise<{ steps: Step[] } | { fault: string }> {
-  const own = { ...server.limits, timeout, connectTimeout: timeout }
-  const context = { env, limits, log, version, capabilities: {} }
-  const client = openClient({ ...server, startupTimeout: timeout, limits: own }, context)
+  { steps, timeout, signal }: Run,
+): Promise<string | undefined> {
+  if (resolved instanceof Fault) return resolved.message
+  const own = { ...definition.server.limits, timeout, connectTimeout: timeout }
+  const server = { ...definition.server, startupTimeout: timeout, limits: own }
+  const upstream = new UpstreamServer({ ...definition, server }, { env, limits, log, version }, () => [])
   const cancel = new Cancellation()
   signal.addEventListener('abort', cancel.abort, { once: true })
+  let id = 0
+  const callOf = (method: string, given: JsonObject = {}) => {
+    const params = { ...given, _meta: ownMeta(version) }
+    const raw = { jsonrpc: '2.0', id: ++id, method, params }
+    const message = { kind: 'request' as const, id, method, params, raw }
+    return { message, headers: {}, caller: undefined, resolved, onMessage() {}, signal: cancel }
+  }
   try {
-    return await Promise.race([talk(client, cancel), aborted(signal)])
+    const found = await Promise.race([talk(upstream, resolved, callOf), aborted(signal)])
+    if (typeof found === 'string') return found
+    steps.push(...found)
+    return undefined
   } catch (error) {
-    if (signal.aborted) return { fault: `The server ${server.name} did not answer in time` }
+    if (signal.aborted) return `The server ${server.name} did not answer in time`
     throw error
   } finally {
     signal.removeEventListener('abort', cancel.abort)
     cancel.abort()
-    await client.close()
+    await upstream.close()
   }
 }
 
 /** More pages than these are not counted. */
 const MAX_PAGES = 100
 
-async function talk(client: Client, signal: Cancellation): Promise<{ steps: Step[] } | { fault: string }> {
-  const hello = await client.handshake({ signal })
-  if (!hello) return { fault: 'cancelled' }
-  if (hello instanceof Fault) return { fault: hello.message }
-  const { protocol, revision, server = 'a server without a name' } = hello
-  const kind = protocol === 'stateless' ? 'stateless' : 'sessions'
-  const steps: Step[] = [{ name: 'handshake', status: 'ok', detail: `${server}, ${revision} (${kind})` }]
+async function talk(
+  upstream: UpstreamServer,
+  resolved: Resolved,
+  callOf: (method: string, params?: JsonObject) => Parameters<UpstreamServer['handshake']>[0],
+): Promise<Step[] | string> {
+  const discover = callOf('server/discover')
+  const protocol = await upstream.probe.of(resolved, discover.message.params)
+  if (protocol instanceof Fault) return protocol.message
+  const bridge = upstream.bridge(protocol)
+  const isStateless = protocol === 'stateless'
+  const hello = await (isStateless ? bridge.request(discover) : upstream.handshake(discover))
+  if (!hello) return 'cancelled'
+  if (hello instanceof Fault) return hello.message
+  if (isObject(hello.error)) return handshakeRefused(upstream.upstream.name, hello).message
+  const detail = isStateless
+    ? `${nameOf(metaOf(hello.result)[SERVER_INFO])}, ${STATELESS_REVISIONS[0]} (stateless)`
+    : `${nameOf(hello.serverInfo)}, ${String(hello.protocolVersion)} (sessions)`
+  const handshake: Step = { name: 'handshake', status: 'ok', detail }
   let count = 0
-  let cursor: unknown
+  let cursor: JsonObject[string] | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
-    const params = (cursor === undefined ? {} : { cursor }) as JsonObject
-    const answer = await client.request('tools/list', params, { signal })
-    if (!answer) return { fault: 'cancelled' }
-    if (answer instanceof Fault) return { fault: answer.message }
+    const answer = await bridge.request(callOf('tools/list', cursor === undefined ? {} : { cursor }))
+    if (!answer) return 'cancelled'
+    if (answer instanceof Fault) return answer.message
     const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
     // A server may have prompts or resources only.
-    if (error?.code === -32601) return { steps: [...steps, { name: 'tools', status: 'ok', detail: 'none' }] }
+    if (error?.code === -32601) return [handshake, { name: 'tools', status: 'ok', detail: 'none' }]
     if (error || !Array.isArray(result?.tools)) {
       const detail = error
         ? `it refused tools/list: ${String(error.message).slice(0, 200)}`
         : 'it lists no tools'
-      const hint = 'See the log of the server'
-      return { steps: [...steps, { name: 'tools', status: 'failed', detail, hint, code: 'mcp-handshake' }] }
+      return [handshake, failed('tools', 'mcp-handshake', detail, 'See the log of the server')]
     }
     count += result.tools.length
     cursor = result.nextCursor
     if (cursor === undefined) break
   }
-  const detail = `${count} ${count === 1 ? 'tool' : 'tools'}`
-  return { steps: [...steps, { name: 'tools', status: 'ok', detail }] }
+  const tools = `${count} ${count === 1 ? 'tool' : 'tools'}`
+  return [handshake, { name: 'tools', status: 'ok', detail: tools }]
+}
+
+/** `name version`, as far as the server says. */
+function nameOf(info: unknown): string {
+  if (!isObject(info) || typeof info.name !== 'string') return 'a server without a name'
+  return typeof info.version === 'string' ? `${info.name} ${info.version}` : info.name
+}
+
+const ACCEPT = 'application/json, text/event-stream'
+const DISCOVER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} })
+
+/** Finds out why a server over HTTP did not complete the handshake: sends one more request, and looks at the head of the response. */
+async function diagnose(
+  { server, varies }: Definition,
+  resolved: Resolved,
+  fault: string,
+  run: Run,
+): Promise<Step> {
+  const bad = (detail: string, hint: string, code: FindingCode = 'mcp-handshake') =>
+    failed('handshake', code, detail, hint)
+  const { at } = hostOf(resolved.origin)
+  if (run.signal.aborted)
+    return { ...bad('', ''), ...silence(`${at} did not complete the MCP handshake`, run.timeout) }
+  const head = await ask(requestOf(server, resolved), run).catch(() => undefined)
+  if (!head) return { ...bad(fault, 'See the log of the server'), transient: true }
+  const { status, type, location } = head
+  const said = `${at} answered ${status}`
+  if (status === 401 || status === 403) {
+    if (!varies) {
+      const hint = `Set them in \`headers\` of the MCP server \`${server.name}\``
+      return bad(`${said}: it requires other credentials`, hint, 'endpoint-credentials')
+    }
+    const hint = 'Nothing is wrong if callers send credentials; there were none to check with'
+    const step = bad(`${said} without the credentials of a caller`, hint, 'endpoint-credentials')
+    return { ...step, status: 'warning' }
+  }
+  if (status >= 300 && status < 400)
+    return bad(`${said}: it redirects`, `Set \`url\` to the redirect target${whereTo(location)}`)
+  if (type === 'text/html') {
+    const hint = `This is a page for browsers. ${usual(server)}`
+    return bad(`${said} with an HTML page where MCP was expected`, hint)
+  }
+  if (status === 404 || status === 405) return bad(`${said}: there is no MCP endpoint`, usual(server))
+  if (status >= 500) return { ...bad(`${said}: ${fault}`, 'See the log of the server'), transient: true }
+  return bad(`${said}, but did not complete the handshake: ${fault}`, usual(server))
+}
+
+/** What a client of the server sends first. */
+function requestOf({ type }: McpServer, { origin, path, headers }: Resolved): HttpRequest {
+  if (type === 'sse')
+    return { method: 'GET', origin, path, headers: { ...headers, accept: 'text/event-stream' } }
+  const post = { ...headers, accept: ACCEPT, 'content-type': 'application/json' }
+  return { method: 'POST', origin, path, headers: post, body: DISCOVER }
+}
+
+/** Origin and path; a query may hold secrets. */
+function whereTo(location: string | undefined): string {
+  if (location === undefined || !URL.canParse(location)) return ''
+  const { origin, pathname } = new URL(location)
+  return ` (${origin}${pathname})`
+}
+
+function usual({ type, url = '' }: McpServer): string {
+  const path = url.replace(/[?#].*$/s, '')
+  if (type === 'sse' && path.endsWith('/mcp'))
+    return 'Is it `type: streamable-http`? Its address ends in /mcp'
+  if (type === 'streamable-http' && path.endsWith('/sse'))
+    return 'Is it `type: sse`? Its address ends in /sse'
+  return `Check the path of \`url\`: for ${type} it usually ends in ${type === 'sse' ? '/sse' : '/mcp'}`
 }
 
 /** Looks for the program of a server over stdio as starting it would, without starting it. */
 function checkCommand({ command = '', env: own }: McpServer, env: Env): Step {
   const path = own.PATH ?? env.PATH ?? ''
-  const places = command.includes('/') ? [command] : path.split(delimiter).map((each) => join(each, command))
-  const found = places.map((place) => [place, look(place)] as const)
-  const sound = found.find(([, what]) => what === 'program')
-  if (sound) return { name: 'command', status: 'ok', detail: sound[0] }
-  const failed = (detail: string, hint: string): Step => ({
-    name: 'command',
-    status: 'failed',
-    detail,
-    hint,
-    code: 'command-not-found',
-  })
-  const locked = found.find(([, what]) => what === 'locked')
-  if (locked) return failed(`\`${locked[0]}\` is not executable`, 'Make it executable: `chmod +x`')
-  return command.includes('/')
-    ? failed(
+  const isPath = command.includes('/')
+  const places = isPath ? [command] : path.split(delimiter).map((each) => join(each, command))
+  const files = places.filter(isFile)
+  const program = files.find(isExecutable)
+  if (program !== undefined) return { name: 'command', status: 'ok', detail: program }
+  const bad = (detail: string, hint: string) => failed('command', 'command-not-found', detail, hint)
+  if (files[0] !== undefined)
+    return bad(`\`${files[0]}\` is not executable`, 'Make it executable: `chmod +x`')
+  return isPath
+    ? bad(
         `there is no program \`${command}\``,
         'Correct the path; it is relative to where the gateway starts',
       )
-    : failed(`there is no program \`${command}\` in PATH`, 'Install it, or write its full path')
+    : bad(`there is no program \`${command}\` in PATH`, 'Install it, or write its full path')
 }
 
-function look(path: string): 'program' | 'locked' | undefined {
+function isFile(path: string): boolean {
   try {
-    if (!statSync(path).isFile()) return undefined
+    return statSync(path).isFile()
   } catch {
-    return undefined
+    return false
   }
+}
+
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
-    return 'program'
+    return true
   } catch {
-    return 'locked'
+    return false
   }
 }

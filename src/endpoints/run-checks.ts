@@ -1,6 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
-import { aborted } from './connect.ts'
 import { targetsOf } from './targets.ts'
 import {
   type CheckEndpointsOptions,
@@ -54,24 +54,16 @@ async function checkOne(
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), timeout)
     const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal
-    const steps = await target.run(either)
+    const steps: Step[] = []
+    await target.run({ steps, timeout, signal: either })
     clearTimeout(timer)
     if (signal?.aborted) return undefined
     const ms = Math.round(performance.now() - begin)
     const again =
       attempts <= retries && steps.some(({ status, transient }) => status === 'failed' && transient)
     if (!again) return { type, endpoint, status: worst(steps), steps, usedBy, attempts, ms }
-    await pause(PAUSE * 2 ** (attempts - 1), signal)
+    await pause(PAUSE * 2 ** (attempts - 1), undefined, { signal }).catch(() => {})
   }
-}
-
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([over, ...(signal ? [aborted(signal)] : [])]).catch(() => {})
-  clearTimeout(timer)
 }
 
 const RANK: Status[] = ['failed', 'warning', 'skipped', 'ok']

@@ -1,11 +1,22 @@
+import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
 import { Fault } from '../mcp/index.ts'
+import { HttpClient } from '../net/index.ts'
+import { type CompiledTool, compileTools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
 import { checkOrigin, chooseProbe } from './origin.ts'
-import { probesOf, type ToolProbe } from './tools.ts'
-import { callTargets } from './trial-calls.ts'
-import { type CheckEndpointsOptions, DEFAULTS, type Read, type Target, type User, userOf } from './types.ts'
+import { probeOf, type ToolProbe, toolUses } from './tools.ts'
+import {
+  type CheckEndpointsOptions,
+  DEFAULTS,
+  failed,
+  type Read,
+  type Step,
+  type Target,
+  type User,
+  userOf,
+} from './types.ts'
 
 /** Everything there is to check: one target for each origin, for each MCP server, and for each tool to be called. */
 export async function targetsOf(reads: readonly Read[], options: CheckEndpointsOptions): Promise<Target[]> {
@@ -20,33 +31,37 @@ async function originTargets(reads: readonly Read[], options: CheckEndpointsOpti
   const { timeout = DEFAULTS.timeout, env } = options
   const groups = new Map<string, { probes: ToolProbe[]; users: User[] }>()
   const skipped: Target[] = []
-  for (const read of reads) {
-    const { probes, unasked } = await probesOf(read, env)
-    for (const probe of probes) {
-      const { origin, tool, index } = probe
-      const key = JSON.stringify([origin, tool.proxy])
+  const uses = reads.flatMap((read) =>
+    toolUses(read).filter((_, index) => !read.doubtful(['tools', index, 'endpoint'])),
+  )
+  for (const use of uses)
+    for (const server of use.servers) {
+      const { tool, user } = use
+      const probe = await probeOf(use, server, env)
+      if (typeof probe === 'string') {
+        skipped.push(skip('http', tool.endpoint, user, probe))
+        continue
+      }
+      const key = JSON.stringify([probe.origin, tool.proxy])
       const group = groups.get(key) ?? { probes: [], users: [] }
       group.probes.push(probe)
-      const user = userOf(read, tool.name, ['tools', index, 'endpoint'])
       if (!group.users.some((one) => one.file === user.file && one.name === user.name)) group.users.push(user)
       groups.set(key, group)
     }
-    for (const { tool, index, why } of unasked)
-      skipped.push(skip('http', tool.endpoint, userOf(read, tool.name, ['tools', index, 'endpoint']), why))
-  }
   const origins = [...groups.values()].map(({ probes, users }): Target => {
     const probe = chooseProbe(probes)
     const { origin, tool } = probe
     const by = tool.proxy ? ` by the proxy ${tool.proxy.host}:${tool.proxy.port}` : ''
-    const run = (signal: AbortSignal) => checkOrigin(probe, { steps: [], timeout, signal })
-    return { type: 'http', endpoint: origin + by, users, timeout, run }
+    return { type: 'http', endpoint: origin + by, users, timeout, run: (run) => checkOrigin(probe, run) }
   })
   return [...origins, ...skipped]
 }
 
 /** A target of which nothing is asked, with the reason. */
 function skip(type: Target['type'], endpoint: string, user: User, detail: string): Target {
-  const run: Target['run'] = async () => [{ name: 'HTTP', status: 'skipped', detail }]
+  const run: Target['run'] = async ({ steps }) => {
+    steps.push({ name: 'HTTP', status: 'skipped', detail })
+  }
   return { type, endpoint, users: [user], timeout: 1000, run }
 }
 
@@ -61,26 +76,75 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     if (problems.length > 0)
       return [skip(type, shownAddress(server), user, 'its definition has errors: run plantgw validate')]
     const resolved = definition.resolve({ headers: {}, query: () => ({}) })
+    const target = (endpoint: string, run: Target['run'], limit = timeout): Target[] => [
+      { type, endpoint, users: [user], timeout: limit, run },
+    ]
     if (type === 'stdio') {
       const limit = options.timeout ?? server.startupTimeout
-      const run = (signal: AbortSignal) => checkStdio(server, options, { steps: [], timeout: limit, signal })
-      return [{ type, endpoint: shownAddress(server), users: [user], timeout: limit, run }]
+      return target(shownAddress(server), (run) => checkStdio(definition, resolved, options, run), limit)
     }
-    if (resolved instanceof Fault) {
-      const why = 'its address depends on the request of a caller'
-      const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
-      if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]
-      const run = (signal: AbortSignal) => checkReach(origin, why, { steps: [], timeout, signal })
-      return [{ type, endpoint: origin, users: [user], timeout, run }]
-    }
-    const { varies } = definition
-    const run = (signal: AbortSignal) =>
-      checkHttp(server, resolved, varies, options, { steps: [], timeout, signal })
-    return [{ type, endpoint: resolved.origin, users: [user], timeout, run }]
+    if (!(resolved instanceof Fault))
+      return target(resolved.origin, (run) => checkHttp(definition, resolved, options, run))
+    const why = 'its address depends on the request of a caller'
+    const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
+    if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]
+    return target(origin, (run) => checkReach(origin, why, run))
   })
 }
 
 /** Without arguments and queries, which may hold secrets. */
 function shownAddress({ type, command = '', url = '' }: McpServer): string {
   return type === 'stdio' ? command : url.replace(/[?#].*$/s, '')
+}
+
+/** The tools that `--call` names, each of which is called for good, once for the first server that offers it. */
+function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
+  const { call = [], env, limits, timeout = DEFAULTS.timeout } = options
+  return reads.flatMap((read) =>
+    toolUses(read).flatMap(({ tool, user, args, servers }): Target[] => {
+      if (!call.includes(tool.name)) return []
+      const only = { ...servers[0], allowedTools: [tool.name] }
+      const all = { ...read.configuration, servers: [only] }
+      const given = sampleArgs(args, true)
+      const run: Target['run'] = async ({ steps, signal }) => {
+        const http = new HttpClient()
+        try {
+          const context = { env, limits: { ...limits, timeout, connectTimeout: timeout }, http }
+          const made = compileTools(all, only, context).tools.get(tool.name)
+          steps.push(
+            made
+              ? await callOnce(made, given, signal)
+              : { name: 'call', status: 'skipped', detail: 'it has errors: run plantgw validate' },
+          )
+        } finally {
+          await http.drain()
+        }
+      }
+      // The call has a time-out of its own, which says more.
+      return [{ type: 'call', endpoint: tool.name, users: [user], timeout: timeout + 1000, run }]
+    }),
+  )
+}
+
+async function callOnce(
+  tool: CompiledTool,
+  args: Parameters<CompiledTool['call']>[0],
+  signal: AbortSignal,
+): Promise<Step> {
+  const { name } = tool.definition
+  const params = { name, arguments: args } as never
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+  const outcome = await tool.call(args, { headers: {}, path: '/', body, signal })
+  const { upstreamStatus, failure, detail, result } = outcome
+  const status = upstreamStatus === undefined ? '' : `answered ${upstreamStatus}`
+  if (!failure) return { name: 'call', status: 'ok', detail: status || 'answered' }
+  const [first] = result.content
+  // An answer of the upstream is its own affair, and may be long.
+  const said = status || detail || (first?.type === 'text' ? first.text.slice(0, 300) : failure)
+  return failed(
+    'call',
+    failure === 'connect' || failure === 'timeout' ? 'endpoint-unreachable' : 'endpoint-answer',
+    `called with sample arguments, the tool \`${name}\` failed: ${said.replace(/\.$/, '')}`,
+    'Run `plantgw render` to see the request, and `plantgw call` to call it with other arguments',
+  )
 }

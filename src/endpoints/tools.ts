@@ -3,18 +3,15 @@ import { type Args, toolSubjects } from '../checks/subjects.ts'
 import type { Env, Server, Tool } from '../config/index.ts'
 import { RenderError } from '../template/index.ts'
 import { isSecretHeader } from '../text/index.ts'
-import { renderConfig } from '../tools/compile.ts'
 import { compileEndpoint } from '../tools/endpoint.ts'
 import { CallError } from '../tools/failure.ts'
 import { compileHeaders } from '../tools/headers.ts'
-import { compileQuietly, isFixed, REQUEST_ROOTS, templateCompiler } from '../tools/templates.ts'
-import type { Read } from './types.ts'
+import { compileQuietly, isFixed, REQUEST_ROOTS, renderConfig, templateCompiler } from '../tools/templates.ts'
+import { type Read, type User, userOf } from './types.ts'
 
 /** What one tool of one server would be asked with. */
 export interface ToolProbe {
   tool: Tool
-  server: Server
-  index: number
   origin: string
   /** Path and query with sample arguments. */
   path: string
@@ -28,42 +25,31 @@ export interface ToolProbe {
   fixed: boolean
 }
 
-/** Why a tool's endpoint is not asked. */
-export interface Unasked {
+/** A tool of a configuration, which needs an endpoint. */
+export interface ToolUse {
   tool: Tool
-  index: number
-  why: string
+  user: User
+  args: Args
+  /** Those that offer it; a file under work may have none yet. */
+  servers: readonly [Server, ...Server[]]
 }
 
-/** Every tool of a configuration, for each server that offers it. Never throws. */
-export async function probesOf(read: Read, env: Env): Promise<{ probes: ToolProbe[]; unasked: Unasked[] }> {
+export function toolUses(read: Read): ToolUse[] {
   const { configuration } = read
-  const probes: ToolProbe[] = []
-  const unasked: Unasked[] = []
-  for (const [index, tool] of configuration.tools.entries()) {
-    if (read.doubtful(['tools', index, 'endpoint'])) continue
+  return configuration.tools.map((tool, index) => {
     const { args, subjects } = toolSubjects(configuration, tool, index)
-    const servers = subjects[0]!.servers.length ? subjects[0]!.servers : [noServer(configuration.name)]
-    for (const server of servers) {
-      const made = await probe(tool, args, server, env)
-      if (typeof made === 'string') unasked.push({ tool, index, why: made })
-      else probes.push({ ...made, tool, server, index })
-    }
-  }
-  return { probes, unasked }
+    const [first = { name: configuration.name, config: {} }, ...others] = subjects[0]!.servers
+    const user = userOf(read, tool.name, ['tools', index, 'endpoint'])
+    return { tool, user, args, servers: [first, ...others] }
+  })
 }
 
-/** A file under work may have no server yet. */
-function noServer(name: string): Server {
-  return { name, config: {} }
-}
-
-async function probe(
-  tool: Tool,
-  args: Args,
+/** How a tool of a server is asked, or why it is not. Never throws. */
+export async function probeOf(
+  { tool, args }: ToolUse,
   server: Server,
   env: Env,
-): Promise<Omit<ToolProbe, 'tool' | 'server' | 'index'> | string> {
+): Promise<ToolProbe | string> {
   const compile = templateCompiler(env, [])
   const config = renderConfig(server, [], compile, [])
   const { template } = compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, env)
@@ -77,7 +63,12 @@ async function probe(
   const target = await firstThatRenders(render)
   if (typeof target === 'string') return target
   const required = tool.args.some((arg) => arg.required && arg.position === 'query')
-  return { ...target, ...(await trustedHeaders(tool, config, env)), fixed: isFixed(template) && !required }
+  return {
+    tool,
+    ...target,
+    ...(await trustedHeaders(tool, config, env)),
+    fixed: isFixed(template) && !required,
+  }
 }
 
 async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>): Promise<T | string> {

@@ -63,6 +63,15 @@ export interface CheckEndpointsOptions {
   onProgress?: (done: number, total: number, endpoint: string) => void
 }
 
+/** One try to check something. */
+export interface Run {
+  /** What was found so far. */
+  steps: Step[]
+  /** Milliseconds, for messages: the signal ends what takes longer. */
+  timeout: number
+  signal: AbortSignal
+}
+
 /** One thing to check. */
 export interface Target {
   type: EndpointCheck['type']
@@ -70,7 +79,8 @@ export interface Target {
   users: User[]
   /** Milliseconds for one try. */
   timeout: number
-  run(signal: AbortSignal): Promise<Step[]>
+  /** Adds what it finds to the steps. */
+  run(run: Run): Promise<void>
 }
 
 export type Read = ReadConfiguration & { configuration: NonNullable<ReadConfiguration['configuration']> }
@@ -81,4 +91,14 @@ export const DEFAULTS = { timeout: 10_000, retries: 1, concurrency: 8 } as const
 export function userOf(read: Read, name: string, path: Path): User {
   const range = read.locate(path) ?? read.locate.key(path)
   return { file: read.file, configuration: read.configuration.name, name, ...(range && { range }) }
+}
+
+/** A step that failed. @param hint what to do, as an instruction */
+export function failed(
+  name: Step['name'],
+  code: FindingCode,
+  detail: string,
+  hint?: string,
+): Step & { code: FindingCode } {
+  return { name, status: 'failed', detail, ...(hint !== undefined && { hint }), code }
 }

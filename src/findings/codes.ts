@@ -1,12 +1,9 @@
-import { CONNECTIONS, PID } from './catalogue/connections.ts'
-import { ENDPOINTS } from './catalogue/endpoints.ts'
-import { FIELDS } from './catalogue/fields.ts'
-import { ENV, FILES } from './catalogue/files.ts'
-import { IGNORES } from './catalogue/ignores.ts'
+import { CONNECTIONS, ENDPOINTS, PID } from './catalogue/connections.ts'
+import { FIELDS, UPSTREAM } from './catalogue/fields.ts'
+import { ENV, FILES, IGNORES } from './catalogue/files.ts'
 import { NAMES } from './catalogue/names.ts'
 import { PRACTICE } from './catalogue/practice.ts'
 import { TEMPLATES } from './catalogue/templates.ts'
-import { UPSTREAM } from './catalogue/upstream.ts'
 import type { Severity } from './finding.ts'
 
 /** What a code stands for. `docs/findings.md` and `plantgw explain` are made from it. */
@@ -55,24 +52,23 @@ export const CODES = {
 
 export type FindingCode = keyof typeof CODES
 
-const SECTIONS: readonly [CheckName, object][] = [
-  ['yaml', { ...FILES, ...IGNORES }],
-  ['env', ENV],
-  ['fields', { ...FIELDS, ...UPSTREAM }],
-  ['references', NAMES],
-  ['templates', TEMPLATES],
-  ['practice', PRACTICE],
-  ['pid', PID],
-  ['connections', CONNECTIONS],
-  ['endpoints', ENDPOINTS],
-]
-const CHECK_OF = new Map(
-  SECTIONS.flatMap(([check, codes]) => Object.keys(codes).map((code) => [code, check] as const)),
-)
+const SECTIONS: Record<CheckName, object> = {
+  yaml: { ...FILES, ...IGNORES },
+  env: ENV,
+  fields: { ...FIELDS, ...UPSTREAM },
+  references: NAMES,
+  templates: TEMPLATES,
+  practice: PRACTICE,
+  pid: PID,
+  connections: CONNECTIONS,
+  endpoints: ENDPOINTS,
+}
+
+const CHECK_NAMES = Object.keys(SECTIONS) as CheckName[]
 
 /** The check that a code belongs to. */
 export function checkOf(code: FindingCode): CheckName {
-  return CHECK_OF.get(code)!
+  return CHECK_NAMES.find((check) => code in SECTIONS[check])!
 }
 
 /** What the catalogue says of a code. */

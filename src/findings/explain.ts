@@ -1,5 +1,5 @@
 import { CODES, checkOf, codeInfo, type FindingCode } from './codes.ts'
-import { palette } from './paint.ts'
+import { palette } from './format.ts'
 
 /**
  * What a finding means, for a terminal: the text of the catalogue, from which `docs/findings.md` is made too.

@@ -1,13 +1,9 @@
-import type { FindingCode } from './codes.ts'
+import { isOneEdit, nearest, type Position } from '../text/index.ts'
+import { CODES, type FindingCode } from './codes.ts'
+
+export type { Position }
 
 export type Severity = 'error' | 'warning' | 'info'
-
-/** A place in a file. `line` and `column` count from 1, `offset` from 0, all in UTF-16 units. */
-export interface Position {
-  line: number
-  column: number
-  offset: number
-}
 
 /** From `start` up to, not including, `end`. */
 export interface Range {
@@ -39,4 +35,179 @@ export interface Finding {
 export interface Fix {
   range: Range
   text: string
+}
+
+type More = {
+  [K in 'range' | 'hint' | 'suggestion' | 'related' | 'severity' | 'fix']?: Finding[K] | undefined
+}
+
+/** A finding with the severity that the catalogue gives its code, and a hint that begins with its suggestion. */
+export function finding(code: FindingCode, file: string, message: string, more: More = {}): Finding {
+  const { range, suggestion, related, severity, fix } = more
+  const hint =
+    suggestion === undefined
+      ? more.hint
+      : [`Did you mean \`${suggestion}\`?`, more.hint ?? ''].join(' ').trim()
+  return {
+    code,
+    severity: severity ?? CODES[code].severity,
+    file,
+    ...(range && { range }),
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(suggestion !== undefined && { suggestion }),
+    ...(related?.length && { related }),
+    ...(fix && { fix }),
+  }
+}
+
+const RANK = { error: 0, warning: 1, info: 2 }
+
+/** A new list by file, place, severity, code and message: the same whatever order the stages ran in. */
+export function sortFindings(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort(
+    (a, b) =>
+      compare(a.file, b.file) ||
+      (a.range?.start.offset ?? -1) - (b.range?.start.offset ?? -1) ||
+      RANK[a.severity] - RANK[b.severity] ||
+      compare(a.code, b.code) ||
+      compare(a.message, b.message),
+  )
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+export function hasErrors(findings: readonly Finding[]): boolean {
+  return findings.some(({ severity }) => severity === 'error')
+}
+
+/** How many there are of each severity, and in how many files. */
+export function countFindings(findings: readonly Finding[]) {
+  const counts = { error: 0, warning: 0, info: 0, files: new Set(findings.map(({ file }) => file)).size }
+  for (const { severity } of findings) counts[severity]++
+  return counts
+}
+
+/** Of a command that checks: 1 when there is an error, else 0. */
+export function exitCode(findings: readonly Finding[]): 0 | 1 {
+  return hasErrors(findings) ? 1 : 0
+}
+
+/** Keys and indexes from the top of a file to a value, such as `['tools', 0, 'endpoint']`. */
+export type Path = readonly (string | number)[]
+
+export interface Locate {
+  /**
+   * The range of a value. With `start` and `end` (UTF-16 offsets into the scalar as read) the range of that part;
+   * the whole scalar where the part cannot be traced, the key where the value is empty. Undefined when there is
+   * no such value.
+   */
+  (path: Path, start?: number, end?: number): Range | undefined
+  /** The range of the key whose value `path` names. */
+  key(path: Path): Range | undefined
+}
+
+/** A file in which things are found. */
+export interface Place {
+  file: string
+  text: string
+  locate: Locate
+}
+
+/** What was most likely meant instead of a word. */
+export interface Suggestion {
+  suggestion?: string
+  fix?: Replacement
+}
+
+/** What `--fix` writes, where `was` stands in the file as it was read. */
+export interface Replacement {
+  was: string
+  now: string
+  /** Whether `now` stands without the quotes of `was`. */
+  bare?: boolean
+}
+
+/** One thing that a check has found. */
+export interface Report extends Suggestion {
+  code: Finding['code']
+  /** The value at fault. */
+  path: Path
+  /** The key of `path` is at fault, not its value. */
+  isKey?: boolean
+  /** UTF-16 offsets into the string at `path`. Default: all of it. */
+  start?: number
+  end?: number
+  message: string
+  /** An instruction; it follows the suggestion. */
+  hint?: string | undefined
+  /** Default: that of the code. */
+  severity?: Severity | undefined
+  /** Another place, by default in the same file. */
+  related?: { path: Path; message: string; place?: Place }
+}
+
+export type Reporter = (report: Report) => void
+
+/** A reporter that adds findings of one file. */
+export function reporter(place: Place, findings: Finding[]): Reporter {
+  return (report) => {
+    findings.push(toFinding(report, place))
+  }
+}
+
+/** The finding at its place in the file, with a fix where the file holds exactly what the fix replaces. */
+export function toFinding(report: Report, place: Place): Finding {
+  const { code, path, isKey, start, end, fix, related, ...rest } = report
+  const range = isKey
+    ? (place.locate.key(path) ?? place.locate(path.slice(0, -1)))
+    : (place.locate(path, start, end) ?? place.locate.key(path))
+  const replaced = fix && range && fixAt(range, fix, place.text)
+  const near = related?.place ?? place
+  const other = related && (near.locate(related.path) ?? near.locate.key(related.path))
+  return finding(code, place.file, rest.message, {
+    ...rest,
+    ...(range && { range }),
+    ...(replaced && { fix: replaced }),
+    ...(related && {
+      related: [{ file: near.file, ...(other && { range: other }), message: related.message }],
+    }),
+  })
+}
+
+/** What can stand in YAML with and without quotes: names, paths and origins. */
+const SAFE = /^[\w./][\w./~@-]*(?::\/\/[\w.-]+(?::\d+)?)?$/
+
+/** Nothing where an alias, a variable or an escape stands for the text. */
+function fixAt(range: Range, { was, now, bare }: Replacement, text: string): Fix | undefined {
+  if (was === '' || !SAFE.test(now)) return undefined
+  const written = text.slice(range.start.offset, range.end.offset)
+  const quote = written === was ? '' : written[0]
+  if (quote && (!(quote === '"' || quote === "'") || written !== quote + was + quote)) return undefined
+  return { range, text: bare ? now : `${quote}${now}${quote}` }
+}
+
+/**
+ * The name that a misspelt word most likely means. It is also the fix when no other name is one edit, or its case, away
+ * from the word.
+ * @param names those that exist
+ * @param also further ones that may be meant, which are no fix
+ */
+export function suggest(word: string, names: Iterable<string>, also: Iterable<string> = []): Suggestion {
+  const known = new Set(names)
+  const suggestion = nearest(word, [...known, ...also])
+  if (suggestion === undefined) return {}
+  const near = [...known].filter((name) => isNear(word, name))
+  return near.length === 1 && near[0] === suggestion
+    ? { suggestion, fix: { was: word, now: suggestion } }
+    : { suggestion }
+}
+
+/** Whether one edit, or its case, makes one of the other. */
+function isNear(one: string, other: string): boolean {
+  if (one.toLowerCase() === other.toLowerCase()) return true
+  // Every short word is near every other one.
+  return Math.max(one.length, other.length) >= 3 && isOneEdit(one, other)
 }

@@ -1,7 +1,21 @@
-import type { Finding, Range } from './finding.ts'
-import { frameOf, type Lines, linesOf, printable, printableJson } from './frame.ts'
-import { countFindings } from './list.ts'
-import { type Paint, type Palette, palette } from './paint.ts'
+import { Chalk, type ChalkInstance } from 'chalk'
+import { lineStarts } from '../text/index.ts'
+import { countFindings, type Finding, type Range } from './finding.ts'
+import { frameOf, type Lines, printable, printableJson } from './frame.ts'
+
+const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const
+
+export type Paint = (text: string) => string
+export type Palette = Readonly<Record<(typeof STYLES)[number], Paint>>
+
+/** Whether it is a terminal is the caller's to know. */
+const COLOURED: ChalkInstance = new Chalk({ level: 1 })
+const PLAIN = Object.fromEntries(STYLES.map((name) => [name, (text: string) => text])) as Palette
+
+/** What colours text for a terminal, or leaves it as it is. */
+export function palette(color: boolean): Palette {
+  return color ? COLOURED : PLAIN
+}
 
 export interface FormatTextOptions {
   color: boolean
@@ -30,7 +44,7 @@ export function formatText(
   const lines = (file: string) => {
     const text = sources.get(file)
     if (!text) return undefined
-    const split = known.get(file) ?? linesOf(text)
+    const split = known.get(file) ?? { text, starts: lineStarts(text) }
     known.set(file, split)
     return split
   }

@@ -1,16 +1,9 @@
 import type { Range } from './finding.ts'
 
-/** Lines of a file, found once for all its findings. */
+/** A file, with the offset of each line's first character. */
 export interface Lines {
   text: string
-  /** Offset of each line's first character. */
-  starts: number[]
-}
-
-export function linesOf(text: string): Lines {
-  const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return { text, starts }
+  starts: readonly number[]
 }
 
 export interface Frame {

@@ -1,7 +1,5 @@
 import { CODES, type FindingCode } from './codes.ts'
-import type { Finding, Range } from './finding.ts'
-import { finding, sortFindings } from './list.ts'
-import { suggest } from './report.ts'
+import { type Finding, finding, type Range, sortFindings, suggest } from './finding.ts'
 
 export interface IgnoreOptions {
   /** Whether all that a code stands for was looked for; of others nothing can be said to be silenced in vain. */

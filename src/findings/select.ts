@@ -1,6 +1,5 @@
 import { type CheckName, checkOf, type FindingCode } from './codes.ts'
-import type { Finding, Severity } from './finding.ts'
-import { sortFindings } from './list.ts'
+import { type Finding, type Severity, sortFindings } from './finding.ts'
 
 /** Which findings are wanted, and as what. */
 export interface Selection {

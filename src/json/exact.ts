@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Json } from './index.ts'
+import type { Interest } from './scan.ts'
 
-/** A number that is neither an integer of at most 100 digits nor exact as a double; `text` is how it was written. */
+/**
+ * A number that is neither an integer of at most 100 digits nor exact as a double, or one whose text is to be kept;
+ * `text` is how it was written.
+ */
 export class ExactNumber {
   constructor(readonly text: string) {}
   toString(): string {
@@ -38,11 +42,11 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const COLON = /^\s*:/
 
 /**
- * Parses a text that has numbers which a double may not hold.
+ * Parses a text that has numbers which a double may not hold, or may write otherwise.
  * @param places where those begin and end, as `scan` finds them
  * @throws SyntaxError
  */
-export function parseExact(text: string, places: readonly number[]): Json {
+export function parseExact(text: string, places: readonly number[], interest: Interest): Json {
   const numbers: Json[] = []
   const pieces: string[] = []
   let at = 0
@@ -51,7 +55,7 @@ export function parseExact(text: string, places: readonly number[]): Json {
     const source = text.slice(start, end)
     // A string would be sound where this is not; V8 says what is wrong, and where.
     if (!NUMBER.test(source) || COLON.test(text.slice(end, end + 20))) return JSON.parse(text)
-    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exact(source)) - 1}"`)
+    pieces.push(text.slice(at, start), `"${MARK}${numbers.push(exact(source, interest)) - 1}"`)
     at = end
   }
   pieces.push(text.slice(at))
@@ -104,27 +108,22 @@ const MIN_NORMAL = 2.2250738585072014e-308
 /** Digits of an integer that becomes a `bigint`: more take long to read and to write. */
 const MAX_INTEGER = 100
 
-function exact(source: string): number | bigint | ExactNumber {
+/** Written by a `bigint` as it is. */
+const LONG_INTEGER = /^-?[1-9]\d*$/
+/** Up to the exponent, from the first digit that is not zero. */
+const SIGNIFICANT = /^-?[0.]*([\d.]*)/
+
+/** The number that a text stands for. */
+export function exact(source: string, interest: Interest): number | bigint | ExactNumber {
   const value = Number(source)
-  const digits = significantDigits(source)
-  if (digits === undefined) {
+  if (interest === 'text' && String(value) !== source && !LONG_INTEGER.test(source))
+    return new ExactNumber(source)
+  if (/^-?\d+$/.test(source)) {
     if (Number.isSafeInteger(value)) return value
     return source.length > MAX_INTEGER ? new ExactNumber(source) : BigInt(source)
   }
+  const digits = SIGNIFICANT.exec(source)![1]!.replace('.', '').length
   const isNormal = digits === 0 || (Number.isFinite(value) && Math.abs(value) >= MIN_NORMAL)
   if (digits <= 15 && isNormal) return value
   return String(value) === source ? value : new ExactNumber(source)
-}
-
-/** How many digits a number has from its first that is not zero; undefined for an integer without an exponent. */
-function significantDigits(source: string): number | undefined {
-  let digits = 0
-  let whole = true
-  for (let i = 0; i < source.length; i++) {
-    const c = source.charCodeAt(i)
-    if (c === 0x65 || c === 0x45) return digits
-    if (c === 0x2e) whole = false
-    else if (c >= (digits ? 0x30 : 0x31) && c <= 0x39) digits++
-  }
-  return whole ? undefined : digits
 }

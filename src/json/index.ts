@@ -1,11 +1,15 @@
-import { ExactNumber, parseExact, stringifyExact } from './exact.ts'
-import { type KeyWatch, scan } from './scan.ts'
+import { ExactNumber, exact, parseExact, stringifyExact } from './exact.ts'
+import { type Interest, type KeyWatch, scan } from './scan.ts'
+import { setOwn } from './values.ts'
 
 export { ExactNumber } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
-export { isObject, pointerOf, pointerSegments, valueAt } from './values.ts'
+export { isObject, pointerOf, pointerSegments, setOwn, valueAt } from './values.ts'
 
-/** A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. */
+/**
+ * A JSON value with exact numbers: what a double cannot hold is a `bigint` or an `ExactNumber`. So is what a double
+ * would write otherwise, in values of `parseVerbatim`.
+ */
 export type Json = null | boolean | number | bigint | ExactNumber | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
@@ -19,9 +23,40 @@ export class JsonLimitError extends SyntaxError {}
  * @throws SyntaxError, of which `JsonLimitError` is the kind for what exceeds a limit
  */
 export function parse(text: string, watch?: KeyWatch): Json {
-  const { fault, longNumbers } = scan(text, watch)
+  return read(text, 'value', watch)
+}
+
+/**
+ * Parses JSON text that is written again: numbers keep their text, as `1.10`, `1e2` and `-0` (of very many, the first
+ * ones do). Otherwise as `parse`, whose values `plain` gives.
+ * @throws SyntaxError as `parse`
+ */
+export function parseVerbatim(text: string, watch?: KeyWatch): Json {
+  return read(text, 'text', watch)
+}
+
+function read(text: string, interest: Interest, watch: KeyWatch | undefined): Json {
+  const { fault, places } = scan(text, interest, watch)
   if (fault !== undefined) throw new JsonLimitError(`the JSON ${fault}`)
-  return longNumbers.length ? parseExact(text, longNumbers) : JSON.parse(text)
+  return places.length ? parseExact(text, places, interest) : JSON.parse(text)
+}
+
+/** A value of `parseVerbatim` as `parse` gives it, for whoever reads numbers rather than passes them on. */
+export function plain(value: Json): Json {
+  if (value instanceof ExactNumber) return exact(value.text, 'value')
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map(plain)
+    return items.some((item, i) => item !== value[i]) ? items : value
+  }
+  let changed: JsonObject | undefined
+  for (const [key, member] of Object.entries(value)) {
+    const read = plain(member)
+    if (read === member) continue
+    changed ??= { ...value }
+    setOwn(changed, key, read)
+  }
+  return changed ?? value
 }
 
 /**

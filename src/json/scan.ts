@@ -27,8 +27,8 @@ export interface KeyWatch {
 export interface Scanned {
   /** The limit that the text exceeds, as the end of a sentence about it. */
   fault?: string
-  /** Where numbers begin and end that a double may not hold: pairs of indexes. */
-  longNumbers: readonly number[]
+  /** Where the numbers of interest begin and end: pairs of indexes. */
+  places: readonly number[]
 }
 
 const QUOTE = 0x22
@@ -36,11 +36,16 @@ const BACKSLASH = 0x5c
 /** With one, a number may be beyond what a double reaches. */
 const LONG_EXPONENT = /[eE][+-]?\d{3}/
 
+/** Which numbers are of interest: those that a double may not hold, or also those that it may write otherwise. */
+export type Interest = 'value' | 'text'
+
 /** Checks the limits in one pass that does not recurse. What is not JSON is left to the parser. */
-export function scan(text: string, watch?: KeyWatch): Scanned {
+export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanned {
   const end = text.length
   const watched = watch?.depth ?? 0
-  const longNumbers: number[] = []
+  const places: number[] = []
+  let long = 0
+  let odd = 0
   let depth = 0
   let keys: KeyCount | undefined
   let values = 0
@@ -48,7 +53,7 @@ export function scan(text: string, watch?: KeyWatch): Scanned {
   let from = 0
   let to = 0
   let i = 0
-  const exceeds = (fault: string): Scanned => ({ fault, longNumbers })
+  const exceeds = (fault: string): Scanned => ({ fault, places })
   while (i < end) {
     const c = text.charCodeAt(i)
     if (c === QUOTE) {
@@ -77,14 +82,35 @@ export function scan(text: string, watch?: KeyWatch): Scanned {
       i = numberEnd(text, i + 1)
       const length = i - start
       // The limit is of digits; sign, point and exponent's letter may come on top.
-      if (length > JSON_LIMITS.digits && digitsIn(text, start, i) > JSON_LIMITS.digits)
+      if (length > JSON_LIMITS.digits && text.slice(start, i).replace(/\D/g, '').length > JSON_LIMITS.digits)
         return exceeds(`has a number of more than ${JSON_LIMITS.digits} digits`)
-      if (length < 5 || (length < 16 && !LONG_EXPONENT.test(text.slice(start, i)))) continue
-      if (longNumbers.push(start, i) > 2 * JSON_LIMITS.longNumbers)
+      const isLong = length >= 5 && (length >= 16 || LONG_EXPONENT.test(text.slice(start, i)))
+      if (isLong && ++long > JSON_LIMITS.longNumbers)
         return exceeds(`has more than ${JSON_LIMITS.longNumbers} numbers of 16 digits or more`)
+      // Each of them takes long; what is left is still the same number.
+      const isOdd = !isLong && interest === 'text' && odd < MAX_ODD && mayChange(text, start, i)
+      if (isOdd) odd++
+      if (isLong || isOdd) places.push(start, i)
     } else i++
   }
-  return { longNumbers }
+  return { places }
+}
+
+/** Numbers of one text, at the most, that keep the text which a double would change. */
+const MAX_ODD = 25_000
+
+/** Whether a number of less than 16 characters may not be written as a double is: `1.10`, `1e2`, `-0`, `0.0000001`. */
+function mayChange(text: string, start: number, end: number): boolean {
+  let fraction = false
+  for (let i = start + 1; i < end; i++) {
+    const c = text.charCodeAt(i)
+    if (c === 0x2e) fraction = true
+    else if (c === 0x65 || c === 0x45) return true
+  }
+  if (!fraction) return text.startsWith('-0', start)
+  return (
+    text.charCodeAt(end - 1) === 0x30 || text.startsWith('0.000000', start + (text[start] === '-' ? 1 : 0))
+  )
 }
 
 /** Keys of a text that are counted one by one: nearly all texts have fewer. */
@@ -135,13 +161,4 @@ export function numberEnd(text: string, i: number): number {
     if (!digit && c !== 0x2e && c !== 0x65 && c !== 0x45 && c !== 0x2b && c !== 0x2d) return i
   }
   return i
-}
-
-function digitsIn(text: string, start: number, end: number): number {
-  let digits = 0
-  for (let i = start; i < end; i++) {
-    const c = text.charCodeAt(i)
-    if (c >= 0x30 && c <= 0x39) digits++
-  }
-  return digits
 }

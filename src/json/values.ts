@@ -18,6 +18,12 @@ export function valueAt(value: unknown, path: readonly (string | number)[]): Jso
   return at as Json | undefined
 }
 
+/** Assignment would set the prototype for the key `__proto__`. */
+export function setOwn(object: JsonObject, key: string, value: Json): void {
+  if (key !== '__proto__') object[key] = value
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
 /** The JSON pointer (RFC 6901) of a path: `['a/b', 0]` → `/a~1b/0`. */
 export function pointerOf(path: readonly (string | number)[]): string {
   return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

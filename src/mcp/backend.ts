@@ -3,7 +3,7 @@ import type { Accounted, Accounting, Call } from './call.ts'
 import type { Fault } from './fault.ts'
 import type { Exchange } from './http.ts'
 import type { Hub } from './hub.ts'
-import type { Message, Request } from './jsonrpc.ts'
+import type { Message, Request } from './protocol.ts'
 import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
 
@@ -51,8 +51,11 @@ export interface BackendSession {
   ticket(): ({ kind: Ticket['kind'] } & Partial<Ticket>) | undefined
   /** Whether it is in use beyond the calls of its client. */
   busy(): boolean
-  /** Ends when nothing is under way, or after a while, and resolves then; absent: it has nothing but calls. */
-  drain?(): Promise<void>
+  /**
+   * Ends when nothing is under way, and resolves then; absent: it has nothing but calls.
+   * @param limit milliseconds after which it ends anyway. Default 30,000
+   */
+  drain?(limit?: number): Promise<void>
   /** Ends at once. @param forGood whether the client ended the session, rather than this process */
   close(forGood: boolean): void
 }

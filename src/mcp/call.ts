@@ -4,9 +4,15 @@ import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
-import type { ListKind } from './hub.ts'
-import { errorText, INTERNAL_ERROR, type Request, type RpcError, resultText } from './jsonrpc.ts'
-import type { Revision } from './revisions.ts'
+import {
+  errorText,
+  INTERNAL_ERROR,
+  type ListKind,
+  type Request,
+  type Revision,
+  type RpcError,
+  resultText,
+} from './protocol.ts'
 import type { Reply } from './stream.ts'
 
 /** Where the calls of one prefix are logged and counted. */
@@ -44,7 +50,7 @@ export class Accounted {
 
   constructor(
     readonly request: Request,
-    private readonly requestId: string,
+    readonly exchange: Exchange,
     readonly revision: Revision,
     private readonly account: Accounting,
   ) {}
@@ -60,13 +66,16 @@ export class Accounted {
     // Most lines are not printed, and need not be made.
     if (!log.isLevelEnabled(level)) return
     const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
+    const { caller, callerName = caller, address, requestId } = this.exchange
     const line = {
       tenant,
       prefix,
+      // Who calls: by the name that a credential has in the configuration or says, never by the credential.
+      ...(callerName !== undefined ? { caller: callerName } : { address }),
       ...(isTool ? { tool: name } : { method }),
       revision: this.revision,
       ms: Math.round(ms * 10) / 10,
-      requestId: this.requestId,
+      requestId,
       ...(outcome !== 'ok' && { outcome }),
       ...why,
     }
@@ -92,14 +101,14 @@ export class Call extends Accounted implements CancelSignal {
 
   /** @param text of the request as the client sent it, or of its part of a batch */
   constructor(
-    readonly exchange: Exchange,
+    exchange: Exchange,
     request: Request,
     readonly text: string,
     revision: Revision,
     protected readonly reply: Reply,
     account: Accounting,
   ) {
-    super(request, exchange.requestId, revision, account)
+    super(request, exchange, revision, account)
   }
 
   /** Sends a message before the answer, where the client takes it. */
@@ -136,6 +145,12 @@ export class Call extends Accounted implements CancelSignal {
     this.answer(text, { outcome: outcomeOf(fault), failure: message }, status, headers)
   }
 
+  /** Ends with a fault, and tells the backend that nobody waits. */
+  give(fault: Fault): void {
+    this.fail(fault)
+    this.abort()
+  }
+
   /** Ends without an answer (2025-11-25, Cancellation). */
   cancel(): void {
     if (this.over) return
@@ -169,5 +184,53 @@ export class Call extends Accounted implements CancelSignal {
   removeEventListener(_type: 'abort', listener: () => void): void {
     const index = this.listeners?.indexOf(listener) ?? -1
     if (index >= 0) this.listeners?.splice(index, 1)
+  }
+}
+
+/**
+ * V8 links the tables that a `Map` outgrows, be it by deletions, and one that got old keeps alive whatever came
+ * after it: a fifth of a busy gateway's CPU went into collecting calls that were long over. After as many
+ * deletions a map is begun anew.
+ */
+const DELETIONS = 64
+
+/** What is under way, by key: a `Map` for entries that come and go with each call. */
+export class InFlight<K, V> {
+  #map = new Map<K, V>()
+  #deleted = 0
+
+  get size(): number {
+    return this.#map.size
+  }
+
+  has(key: K): boolean {
+    return this.#map.has(key)
+  }
+
+  get(key: K): V | undefined {
+    return this.#map.get(key)
+  }
+
+  set(key: K, value: V): void {
+    this.#map.set(key, value)
+  }
+
+  delete(key: K): boolean {
+    if (!this.#map.delete(key)) return false
+    if (++this.#deleted > DELETIONS + this.#map.size) {
+      this.#map = new Map(this.#map)
+      this.#deleted = 0
+    }
+    return true
+  }
+
+  /** The keys of this moment, the oldest first. */
+  keys(): K[] {
+    return [...this.#map.keys()]
+  }
+
+  /** The values of this moment, the oldest first. */
+  values(): V[] {
+    return [...this.#map.values()]
   }
 }

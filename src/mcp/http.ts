@@ -5,7 +5,7 @@ import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
-import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './jsonrpc.ts'
+import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Replicas } from './replicas.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -20,10 +20,18 @@ export interface Exchange {
   /** Sent with every answer: CORS, request id. */
   readonly replyHeaders: ResponseHeaders
   readonly requestId: string
+  /** Where callers are known. */
+  readonly caller?: string | undefined
+  /** For the log, where it is not `caller`. */
+  readonly callerName?: string | undefined
+  /** IP address of the other end of the connection, where there is one. */
+  readonly address?: string | undefined
   /** Bytes of a body that are read at the most. */
   readonly maxBody: number
   /** Whether the client has gone away before it had the whole answer. */
   isGone(): boolean
+  /** Ends the connection, as an answer that has begun cannot be completed. */
+  cut(): void
   /** Runs `listener` if the client goes away before it has the whole answer; the result takes that back. */
   onGone(listener: () => void): () => void
   body(): Promise<Body>
@@ -38,41 +46,19 @@ export interface Exchange {
 export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }
 
 /** Node's own request and response, where there are any: they are read without building web objects. */
-interface NodePair {
+export interface NodePair {
   incoming?: IncomingMessage
   outgoing?: ServerResponse
 }
 
-function nodePair(c: Context): NodePair {
+export function nodePair(c: Context): NodePair {
   return (c.env as NodePair | undefined) ?? {}
-}
-
-/** Whether the client has gone away before it had the whole answer. */
-export function isGone(c: Context): boolean {
-  const { outgoing } = nodePair(c)
-  return outgoing ? outgoing.destroyed && !outgoing.writableFinished : c.req.raw.signal.aborted
 }
 
 /** The headers of a request, read without building a `Headers` object where Node has them already. */
 export function headersOf(c: Context): RequestHeaders {
   const { incoming } = nodePair(c)
   return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
-}
-
-/** Listens for a client that goes away, without building a `Request` where Node's response is there. */
-export function onGone(c: Context, listener: () => void): () => void {
-  const { outgoing } = nodePair(c)
-  if (!outgoing) {
-    const { signal } = c.req.raw
-    signal.addEventListener('abort', listener, { once: true })
-    return () => signal.removeEventListener('abort', listener)
-  }
-  const closed = () => {
-    if (!outgoing.writableFinished) listener()
-  }
-  if (outgoing.destroyed) queueMicrotask(closed)
-  else outgoing.once('close', closed)
-  return () => outgoing.off('close', closed)
 }
 
 /** Reads a body of at most `limit` bytes, which `hold` has room for; stops reading when there is more. */
@@ -197,10 +183,15 @@ export function reply(
 }
 
 /** The answer to a request that came to nothing. */
-export function faultResponse(exchange: Exchange, fault: Fault, id: RequestId | null): Response {
+export function faultResponse(
+  exchange: Exchange,
+  fault: Fault,
+  id: RequestId | null,
+  status: number = httpStatusOf(fault),
+): Response {
   const { message, challenge } = fault
   const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
-  return rpcError(exchange, httpStatusOf(fault), { code: INTERNAL_ERROR, message }, id, headers)
+  return rpcError(exchange, status, { code: INTERNAL_ERROR, message }, id, headers)
 }
 
 export function notAcceptable(exchange: Exchange, types: string): Response {

@@ -2,27 +2,25 @@ import { randomUUID } from 'node:crypto'
 import { Quota } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
-import { type JsonObject, stringify } from '../json/index.ts'
+import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import type { Accounting } from './call.ts'
-import { InFlight } from './in-flight.ts'
-import { notificationText, type RequestId, resultText } from './jsonrpc.ts'
-import { SUBSCRIPTION_ID } from './meta.ts'
+import { type Accounting, InFlight } from './call.ts'
+import type { Fault } from './fault.ts'
+import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
 
 /** A `subscriptions/listen` stream of a stateless client. */
 export interface Listener {
   readonly prefix: string
-  readonly id: RequestId
-  readonly kinds: ReadonlySet<ListKind>
+  readonly request: Pick<Request, 'id'>
+  /** That of the hub when the request came. */
+  readonly generation: number
+  readonly kinds: ReadonlySet<ListKind> | undefined
   /** Sends a notification. */
   message(text: string): void
   /** Ends the stream with the result of its request. */
-  finish(text: string): void
+  finish(result: string): void
 }
-
-/** The lists that may change while the gateway runs. */
-export type ListKind = 'tools' | 'prompts' | 'resources'
 
 /** Something that must not fall silent. */
 export interface Kept {
@@ -30,6 +28,8 @@ export interface Kept {
   close?(): void
   /** Ends what is not a call, and so would be waited for in vain. */
   drain?(): void
+  /** Ends the call that it is with a fault. */
+  give?(fault: Fault): void
 }
 
 export interface HubOptions
@@ -41,6 +41,9 @@ export interface HubOptions
   /** Milliseconds between keep-alive comments. Default 15,000. */
   keepAlive?: number
 }
+
+/** Milliseconds between two looks for slow calls. */
+const BEAT = 1_000
 
 /** What outlives a reload: sessions and open streams. Closed at exit. */
 export class Hub {
@@ -56,8 +59,10 @@ export class Hub {
   private readonly ended = new Set<string>()
   private readonly streams = new InFlight<Kept, true>()
   private readonly listeners = new Set<Listener>()
-  private readonly beat: NodeJS.Timeout
+  private readonly timers: readonly NodeJS.Timeout[]
   private draining = false
+  /** How often subscriptions were ended because what they subscribe to was replaced. */
+  generation = 0
 
   constructor(options: HubOptions = {}) {
     const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000 } = options
@@ -73,8 +78,9 @@ export class Hub {
       prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],
       caller: ['maxSessionsPerCaller', maxSessionsPerCaller],
     })
-    this.beat = setInterval(() => this.tick(), keepAlive)
-    this.beat.unref()
+    // A timer for each call would cost each call.
+    this.timers = [setInterval(() => this.tick(), keepAlive), setInterval(() => this.beat(), BEAT)]
+    for (const timer of this.timers) timer.unref()
   }
 
   /** Opens a session, or gives the limit that is reached. */
@@ -101,14 +107,19 @@ export class Hub {
    * @param remember whether its id may not be taken up again
    */
   endSession(session: Session, forGood = false, remember = false): void {
-    if (remember) this.ended.add(session.id)
-    if (this.ended.size > this.maxSessions) this.ended.delete(this.ended.values().next().value as string)
+    if (remember) this.forbid(session.id)
     if (!this.sessions.delete(session.id)) return
     const share = this.shares.get(shareOf(session))
     share?.delete(session.id)
     if (share?.size === 0) this.shares.delete(shareOf(session))
     this.quota.give(session.prefix, session.sharer)
     session.close(forGood)
+  }
+
+  /** Keeps a session that its client has ended elsewhere from being taken up here. */
+  forbid(id: string): void {
+    this.ended.add(id)
+    if (this.ended.size > this.maxSessions) this.ended.delete(this.ended.values().next().value as string)
   }
 
   /** Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at the end. */
@@ -122,8 +133,9 @@ export class Hub {
 
   listen(listener: Listener): void {
     this.listeners.add(listener)
-    // A client that was told of the end subscribes again at once, where its connection is still there.
-    if (this.draining) this.endListener(listener)
+    // A client that was told of the end subscribes again at once, where its connection is still there. Of one that was
+    // not open yet, what it subscribes to may be gone.
+    if (this.draining || listener.generation !== this.generation) this.endListener(listener)
   }
 
   unlisten(listener: Listener): void {
@@ -134,15 +146,15 @@ export class Hub {
   listChanged(prefix: string, kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`
     const plain = notificationText(method)
-    for (const session of this.sessions.values())
-      if (session.prefix === prefix) session.streams.at(-1)?.send(plain)
+    for (const session of this.sessions.values()) if (session.prefix === prefix) session.announce(kind, plain)
     for (const listener of this.listeners)
-      if (listener.prefix === prefix && listener.kinds.has(kind))
-        listener.message(taggedNotification(method, listener.id))
+      if (listener.prefix === prefix && listener.kinds?.has(kind))
+        listener.message(notificationText(method, { _meta: { [SUBSCRIPTION_ID]: listener.request.id } }))
   }
 
   /** Ends every subscription of a prefix; its client subscribes again. */
   endListeners(prefix: string): void {
+    this.generation++
     for (const listener of [...this.listeners]) if (listener.prefix === prefix) this.endListener(listener)
   }
 
@@ -151,11 +163,10 @@ export class Hub {
     this.endListeners(prefix)
     for (const session of [...this.sessions.values()]) {
       if (session.prefix !== prefix) continue
-      if (session.isBusy())
-        session
-          .drain()
-          .finally(() => this.endSession(session))
-          .catch(unexpected('the end of a session'))
+      const { served } = session
+      // Where the prefix is served again meanwhile, the session goes on there.
+      const end = () => session.served === served && this.endSession(session)
+      if (session.isBusy()) session.drain().finally(end).catch(unexpected('the end of a session'))
       else this.endSession(session)
     }
   }
@@ -170,31 +181,53 @@ export class Hub {
     return counts
   }
 
-  /** Closes subscriptions at once, and the streams of each session when its calls have ended. */
-  async drain(): Promise<void> {
-    this.draining = true
+  /** Closes subscriptions, and the streams of sessions without calls; clients may open them anew. */
+  endStreams(): void {
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const stream of this.streams.keys()) stream.drain?.()
+    for (const session of this.sessions.values())
+      if (!session.isBusy()) for (const stream of [...session.streams]) stream.close()
+  }
+
+  /**
+   * Closes subscriptions at once, also later ones, and the streams of each session when its calls have ended.
+   * @param limit milliseconds after which sessions with proxied servers end with their calls. Default 30,000
+   */
+  async drain(limit?: number): Promise<void> {
+    this.draining = true
+    this.endStreams()
     const ends = [...this.sessions.values()].map(async (session) => {
-      await session.drain()
+      await session.drain(limit)
       for (const stream of [...session.streams]) stream.close()
     })
     await Promise.all(ends)
   }
 
+  /** Ends every call under way with a fault, but those whose bytes pass through. */
+  cut(fault: Fault): void {
+    for (const { calls } of this.sessions.values()) for (const call of calls.values()) call.give(fault)
+    for (const kept of this.streams.keys()) kept.give?.(fault)
+  }
+
   close(): void {
-    clearInterval(this.beat)
+    for (const timer of this.timers) clearInterval(timer)
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const session of [...this.sessions.values()]) this.endSession(session)
     for (const stream of this.streams.keys()) stream.close?.()
+  }
+
+  private beat(): void {
+    for (const { calls } of this.sessions.values())
+      if (calls.size) for (const call of calls.values()) call.beat()
   }
 
   /** Keeps connections alive, and ends sessions that nobody uses. */
   private tick(): void {
     const comment = ': keep-alive\n\n'
     for (const stream of this.streams.keys()) stream.write(comment)
-    const oldest = Date.now() - this.idleTimeout
+    const oldest = performance.now() - this.idleTimeout
     for (const session of this.sessions.values()) {
+      session.expire()
       if (session.calls.size) for (const call of session.calls.values()) call.write(comment)
       if (session.lastUsed > oldest) continue
       if (session.isUsed()) this.touch(session)
@@ -203,7 +236,7 @@ export class Hub {
   }
 
   private touch(session: Session): void {
-    const now = Date.now()
+    const now = performance.now()
     // To the second is order enough, and spares a busy session the move.
     if (now - session.lastUsed < 1000) return
     session.lastUsed = now
@@ -228,7 +261,7 @@ export class Hub {
   /** Ends the session of a share that nobody has used for the longest time; what is in use is never ended. */
   private makeRoom(share: string): void {
     for (const session of this.shares.get(share)?.values() ?? []) {
-      if (session.lastUsed > Date.now() - this.givesWay) return
+      if (session.lastUsed > performance.now() - this.givesWay) return
       if (session.isUsed()) this.touch(session)
       else {
         this.endSession(session)
@@ -239,16 +272,11 @@ export class Hub {
 
   private endListener(listener: Listener): void {
     this.listeners.delete(listener)
-    const result = { resultType: 'complete', _meta: { [SUBSCRIPTION_ID]: listener.id } }
-    listener.finish(resultText(listener.id, stringify(result)))
+    const _meta = { [SUBSCRIPTION_ID]: listener.request.id }
+    listener.finish(stringify({ resultType: 'complete', _meta }))
   }
 }
 
 function shareOf({ prefix, sharer }: Pick<Session, 'prefix' | 'sharer'>): string {
   return `${prefix} ${sharer}`
-}
-
-/** A notification of a `subscriptions/listen` stream (2026-07-28, Subscriptions). */
-export function taggedNotification(method: string, id: RequestId, params?: JsonObject): string {
-  return notificationText(method, { _meta: { [SUBSCRIPTION_ID]: id }, ...params })
 }

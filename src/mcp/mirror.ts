@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, valueAt } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, plain, valueAt } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
 import type { ParamHeader } from './backend.ts'
 import type { RequestHeaders } from './http.ts'
@@ -38,7 +38,7 @@ export function checkParamHeaders(
   args: unknown,
 ): string | undefined {
   for (const { path, header } of declared) {
-    const value = valueAt(args, path)
+    const value = mirroredValue(args, path)
     const sent = headers[header]
     if (value === undefined || value === null) {
       if (sent !== undefined) return `the ${header} header has no value in the body`
@@ -53,18 +53,10 @@ export function checkParamHeaders(
   return undefined
 }
 
-/** Finds the `x-mcp-header` declarations of an input schema: along chains of `properties` only. */
-export function declaredParamHeaders(schema: unknown, path: readonly string[] = []): ParamHeader[] {
-  if (typeof schema !== 'object' || schema === null) return []
-  const { properties } = schema as { properties?: Record<string, unknown> }
-  if (typeof properties !== 'object' || properties === null) return []
-  return Object.entries(properties).flatMap(([key, property]) => {
-    const at = [...path, key]
-    const name = (property as { 'x-mcp-header'?: unknown } | null)?.['x-mcp-header']
-    const own =
-      typeof name === 'string' && name ? [{ path: at, header: `mcp-param-${name.toLowerCase()}` }] : []
-    return [...own, ...declaredParamHeaders(property, at)]
-  })
+/** The argument that a header mirrors. */
+export function mirroredValue(args: unknown, path: readonly string[]): Json | undefined {
+  const value = valueAt(args, path)
+  return value === undefined ? undefined : plain(value)
 }
 
 /** A header value after the Base64 sentinel is taken off; undefined when it is not well-formed. */
@@ -92,34 +84,123 @@ const ONE_OR_LIST =
   )
 const BY_NAME = ['patternProperties', 'dependentSchemas', '$defs', 'definitions']
 
+/** What an input schema declares by `x-mcp-header`. */
+interface Declared {
+  /** Along chains of `properties` only. */
+  headers: ParamHeader[]
+  /** What is wrong with a declaration, as a sentence. */
+  fault: string | undefined
+}
+
 /**
- * What is wrong with the `x-mcp-header` declarations of an input schema, as a sentence; undefined when nothing
- * is. Clients over streamable HTTP leave such a tool out (2026-07-28, Custom Headers from Tool Parameters).
+ * The `x-mcp-header` declarations of an input schema. Clients over streamable HTTP leave a tool out that has a faulty one
+ * (2026-07-28, Custom Headers from Tool Parameters).
  */
-export function paramHeaderFault(inputSchema: unknown): string | undefined {
-  const names = new Set<string>()
+function readDeclarations(inputSchema: unknown): Declared {
+  const found = new Map<string, ParamHeader>()
+  const faults: string[] = []
   // A list, not recursion: how deep a schema goes is up to the server.
-  const todo: { schema: unknown; property: boolean; reachable: boolean }[] = [
-    { schema: inputSchema, property: false, reachable: true },
-  ]
+  const todo: { schema: unknown; path: readonly string[] | undefined }[] = [{ schema: inputSchema, path: [] }]
   for (let next = todo.pop(); next; next = todo.pop()) {
-    const { schema, property, reachable } = next
+    const { schema, path } = next
     if (!isObject(schema)) continue
     if ('x-mcp-header' in schema) {
       const name = schema['x-mcp-header']
-      if (!property) return 'x-mcp-header stands where no chain of properties leads'
-      if (typeof name !== 'string' || !TOKEN.test(name)) return 'x-mcp-header is not the name of a header'
-      if (!TYPES.has(schema.type)) return `x-mcp-header ${name} is not of a string, integer or boolean`
-      if (names.has(name.toLowerCase())) return `x-mcp-header ${name} is there twice`
-      names.add(name.toLowerCase())
+      const header = `mcp-param-${typeof name === 'string' ? name.toLowerCase() : ''}`
+      if (!path?.length) faults.push('x-mcp-header stands where no chain of properties leads')
+      else if (typeof name !== 'string' || !TOKEN.test(name))
+        faults.push('x-mcp-header is not the name of a header')
+      else if (!TYPES.has(schema.type))
+        faults.push(`x-mcp-header ${name} is not of a string, integer or boolean`)
+      else if (found.has(header)) faults.push(`x-mcp-header ${name} is there twice`)
+      else found.set(header, { path, header })
     }
-    for (const each of isObject(schema.properties) ? Object.values(schema.properties) : [])
-      todo.push({ schema: each, property: reachable, reachable })
+    for (const [key, each] of Object.entries(isObject(schema.properties) ? schema.properties : {}))
+      todo.push({ schema: each, path: path && [...path, key] })
     for (const key of [...ONE_OR_LIST, ...BY_NAME]) {
       const value = schema[key]
       const inner = isObject(value) && BY_NAME.includes(key) ? Object.values(value) : [value].flat()
-      for (const each of inner) todo.push({ schema: each, property: false, reachable: false })
+      for (const each of inner) todo.push({ schema: each, path: undefined })
     }
   }
-  return undefined
+  return { headers: [...found.values()], fault: faults[0] }
+}
+
+/** What is wrong with the `x-mcp-header` declarations of an input schema, as a sentence; undefined when nothing is. */
+export function paramHeaderFault(inputSchema: unknown): string | undefined {
+  return readDeclarations(inputSchema).fault
+}
+
+/** The headers that mirror arguments; what cannot be declared is not sent either. */
+export function declaredParamHeaders(inputSchema: unknown): readonly ParamHeader[] {
+  const { headers, fault } = readDeclarations(inputSchema)
+  return fault === undefined ? headers : []
+}
+
+/** Which arguments of which tools are mirrored into headers, learnt from a server's lists of tools. */
+export interface ParamHeaderTable {
+  /** Reads a result of `tools/list`. */
+  learn(result: Json | undefined): void
+  forget(): void
+  /** Of a tool; `list` fetches the whole list when nothing is known yet. */
+  of(
+    tool: string,
+    list: (cursor: string | undefined) => Promise<Json | undefined>,
+  ): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+}
+
+/** Tools of one server that are remembered. */
+const MAX_TOOLS = 100_000
+/** Pages of a list that are read at the most. */
+const MAX_PAGES = 100
+
+/**
+ * A result of `tools/list` without the tools that a client over streamable HTTP must leave out (2026-07-28,
+ * Custom Headers from Tool Parameters); `onFault` hears of each.
+ */
+export function withoutFaulty(result: Json, onFault: (tool: string, fault: string) => void): Json {
+  if (!isObject(result) || !Array.isArray(result.tools)) return result
+  const tools = result.tools.filter((tool) => {
+    const fault = isObject(tool) ? paramHeaderFault(tool.inputSchema) : undefined
+    if (fault !== undefined) onFault(String((tool as JsonObject).name), fault)
+    return fault === undefined
+  })
+  return tools.length === result.tools.length ? result : { ...result, tools }
+}
+
+export function createParamHeaders(): ParamHeaderTable {
+  const known = new Map<string, readonly ParamHeader[]>()
+  let complete: Promise<void> | undefined
+
+  function learn(result: Json | undefined): void {
+    if (!isObject(result) || !Array.isArray(result.tools)) return
+    for (const tool of result.tools)
+      if (isObject(tool) && typeof tool.name === 'string' && (known.size < MAX_TOOLS || known.has(tool.name)))
+        known.set(tool.name, declaredParamHeaders(tool.inputSchema))
+  }
+
+  async function fetchAll(list: (cursor: string | undefined) => Promise<Json | undefined>): Promise<void> {
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const result = await list(cursor)
+      learn(result)
+      const next = isObject(result) ? (result as JsonObject).nextCursor : undefined
+      if (typeof next !== 'string') return
+      cursor = next
+    }
+  }
+
+  return {
+    learn,
+    forget() {
+      known.clear()
+      complete = undefined
+    },
+    of(tool, list) {
+      const found = known.get(tool)
+      if (found) return found
+      complete ??= fetchAll(list)
+      return complete.then(() => known.get(tool) ?? [])
+    },
+  }
 }

@@ -1,9 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import { isObject, type Json, JsonLimitError, parse, stringify } from '../json/index.ts'
+import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
-import { INVALID_REQUEST, MAX_BATCH, type Message, PARSE_ERROR, readMessage } from './jsonrpc.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO } from './meta.ts'
-import { protocolKeys } from './protocol-keys.ts'
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  INVALID_REQUEST,
+  MAX_BATCH,
+  type Message,
+  PARSE_ERROR,
+  protocolKeys,
+  readMessage,
+} from './protocol.ts'
 import { claimsRevision } from './stateless.ts'
 
 /** The messages of one POST; more or less than one only in a batch. */
@@ -47,7 +54,7 @@ export async function receive(exchange: Exchange): Promise<Received> {
   const keys = protocolKeys(true)
   let value: Json
   try {
-    value = parse(body.text, keys)
+    value = parseVerbatim(body.text, keys)
   } catch (error) {
     return refuse(
       400,

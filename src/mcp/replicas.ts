@@ -1,19 +1,30 @@
 import type { Ticket, WaitingState } from '../cluster/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
 import { type Exchange, rpcError } from './http.ts'
-import { INVALID_REQUEST, type Message, type RequestId } from './jsonrpc.ts'
-import { isSessionRevision } from './revisions.ts'
+import {
+  INVALID_REQUEST,
+  isSessionRevision,
+  type Notification,
+  type RequestId,
+  requestIdOf,
+} from './protocol.ts'
 import type { Session } from './session.ts'
 
 /** The other replicas of the gateway, as one request sees them: what it makes is worth nothing to other callers. */
 export interface Replicas {
   /** The id that the client gets for a session. */
-  issue(ticket: Omit<Ticket, 'owner' | 'opened'>): string
+  issue(ticket: Omit<Ticket, 'owner' | 'process' | 'opened'>): string
   read(id: string): Ticket | undefined
   /** A `requestState` that names this replica. */
   seal(state: string): string
   unseal(state: string): WaitingState | undefined
   isOwn(owner: string): boolean
+  /** Whether another replica has passed the request on. */
+  readonly isPassed: boolean
+  /** Makes this replica known to the one that opened a session; what the request should wait for. */
+  meet(ticket: Ticket): Promise<void> | undefined
+  /** Has the other replicas take this request, too; they answer nobody. @param but the address of one that has it */
+  tell(body?: string, but?: string): Promise<void>
   /**
    * The answer of another replica to this request; undefined when that one is gone, or none is asked, as the
    * request has come from a replica already.
@@ -40,7 +51,8 @@ export function idOf(
 
 /** The session that a client names; the replica that has it; undefined when there is none for this client. */
 export type Located =
-  | { session: Session }
+  /** `met`: a request waits until the replica that opened the session knows of its part here. */
+  | { session: Session; met?: Promise<void> | undefined }
   | { elsewhere(body?: string, id?: RequestId | null): Promise<Response | undefined> }
   | undefined
 
@@ -57,9 +69,15 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   const local = hub.session(ticket.id, prefix, caller)
   // What was opened here needs no ticket.
   if (local && local.owner === undefined) return { session: local }
+  // A replica that has no part of the session is told of its end.
+  if (!local && replicas.isPassed && ticket.kind !== 'held' && !replicas.isOwn(ticket.owner)) {
+    if (exchange.method === 'DELETE') hub.forbid(ticket.id)
+    return undefined
+  }
   const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE
   const session = fresh ? resume(exchange, endpoint, ticket, local) : undefined
-  return session ? { session } : { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
+  if (session) return { session, met: replicas.isPassed ? undefined : replicas.meet(ticket) }
+  return { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
 }
 
 /** Goes on with a session that another replica opened, where the backend can. */
@@ -81,24 +99,29 @@ function resume(
   return session
 }
 
-/**
- * Takes a cancellation to the replica that opened the session, if the call is not under way here. Of the others
- * nobody knows; there it ends by its own time-out, as a cancellation may come too late anyhow.
- */
+/** Takes a cancellation to the other replicas, if the call is not under way here. */
 export async function passCancellation(
   exchange: Exchange,
-  { owner, calls }: Session,
-  message: Message | undefined,
+  { owner, calls, served }: Session,
+  cancelled: Notification,
   body: string,
 ): Promise<void> {
-  if (owner === undefined || message?.kind !== 'notification') return
-  if (message.method !== 'notifications/cancelled' || calls.has(message.params.requestId as RequestId)) return
-  await exchange.replicas?.forward(owner, body)
+  const { replicas } = exchange
+  // The server of bytes that pass knows of the call, whichever replica it came through.
+  if (!replicas || replicas.isPassed || served.passThrough || calls.has(requestIdOf(cancelled))) return
+  await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
 }
 
-/** Has the replica that opened a session end it; whether it did. */
+/** Has the other replicas end a session; whether the one that opened it did. */
 export async function endElsewhere(exchange: Exchange, { owner }: Session): Promise<boolean> {
-  const answer = owner === undefined ? undefined : await exchange.replicas?.forward(owner)
+  const { replicas } = exchange
+  if (!replicas) return false
+  // Only the replica that opened it tells the server.
+  if (replicas.isPassed) return owner !== undefined
+  const [answer] = await Promise.all([
+    owner === undefined ? undefined : replicas.forward(owner),
+    replicas.tell(undefined, owner),
+  ])
   return answer?.ok === true
 }
 

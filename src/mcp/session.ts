@@ -1,22 +1,26 @@
 import { type Hold, memory } from '../access/memory.ts'
-import { isObject, stringify } from '../json/index.ts'
+import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { BackendSession } from './backend.ts'
-import { Accounted, type Accounting, Call } from './call.ts'
+import { Accounted, type Accounting, Call, InFlight } from './call.ts'
 import { Fault } from './fault.ts'
 import { type AnswerForm, accepted, type Exchange } from './http.ts'
-import { InFlight } from './in-flight.ts'
 import {
   errorText,
   INTERNAL_ERROR,
   INVALID_REQUEST,
+  type ListKind,
   type Message,
+  metaOf,
+  progressTokenOf,
   type Request,
   type RequestId,
-} from './jsonrpc.ts'
+  requestIdOf,
+  type SessionRevision,
+} from './protocol.ts'
 import type { Messages } from './receive.ts'
-import type { SessionRevision } from './revisions.ts'
-import { BatchReply, type EventStream, PostReply, type Reply, StreamReply } from './stream.ts'
+import { EventLog, type ResumableStream } from './resumption.ts'
+import { BatchReply, type EventStream, PostReply, type Reply, type Resumable, StreamReply } from './stream.ts'
 
 /** What is known of a session before anything serves it. */
 export interface SessionFacts {
@@ -44,7 +48,7 @@ const ENDED = new Fault('cancelled', 'The session has ended')
  * A client's session of a revision with a handshake: its calls under way, its streams, and the messages that wait for
  * one. It outlives a reload, which changes what serves it.
  */
-export class Session {
+export class Session implements Resumable {
   readonly id: string
   readonly prefix: string
   readonly caller: string | undefined
@@ -53,12 +57,14 @@ export class Session {
   readonly sse: boolean
   /** Agreed on by `initialize`. */
   revision: SessionRevision
-  /** Milliseconds since the epoch of the last request. */
-  lastUsed = Date.now()
+  /** When the last request came, of `performance.now()`. */
+  lastUsed = performance.now()
   /** GET streams, the newest last; messages that answer no request go to the newest. */
-  streams: EventStream[] = []
+  streams: (EventStream | ResumableStream)[] = []
   /** Calls under way, by request id. */
   readonly calls = new InFlight<RequestId, SessionCall>()
+  /** The lists that its client was told may change; undefined: it is not known. */
+  lists: ReadonlySet<ListKind> | undefined
   /** What serves it. */
   served!: BackendSession
   /** What served it before a reload, as long as it has something under way. */
@@ -67,7 +73,10 @@ export class Session {
   changing: Promise<BackendSession | Fault | undefined> | undefined
   /** Requests of servers that the client has not answered. */
   private asked: Map<RequestId, { from: BackendSession; call: SessionCall | undefined }> | undefined
+  /** Nothing may begin in it any more. */
+  isEnded = false
   private waiting: Waiting | undefined
+  private kept: EventLog | undefined
 
   /** @param end ends the session for everyone */
   constructor(
@@ -82,6 +91,21 @@ export class Session {
     this.owner = owner
     this.sse = sse
     this.revision = revision
+  }
+
+  /** The last events of its streams. */
+  get log(): EventLog {
+    this.kept ??= new EventLog(this.sharer)
+    return this.kept
+  }
+
+  get primes(): boolean {
+    return this.revision === '2025-11-25'
+  }
+
+  /** Forgets events that are too old. */
+  expire(): void {
+    this.kept?.expire()
   }
 
   isUsed(): boolean {
@@ -110,14 +134,14 @@ export class Session {
     const [only] = messages.messages
     if (to.passThrough) {
       const counts = !messages.batch && only?.kind === 'request'
-      const call = counts ? new Accounted(only, exchange.requestId, this.revision, account) : undefined
+      const call = counts ? new Accounted(only, exchange, this.revision, account) : undefined
       return to.passThrough.post(exchange, messages, call)
     }
     if (!messages.batch && only && only.kind !== 'request' && only.kind !== 'invalid') {
       this.notify(only, messages.text)
       return accepted(exchange)
     }
-    const reply = new PostReply(exchange, form)
+    const reply = new PostReply(exchange, form, this)
     return this.take(exchange, messages, reply, account, to) ? reply.response : accepted(exchange)
   }
 
@@ -177,9 +201,12 @@ export class Session {
     let found: BackendSession | undefined
     if (message.kind === 'response' && message.id !== null) found = this.asked?.get(message.id)?.from
     else if (message.kind === 'notification') {
-      const { requestId, progressToken } = message.params
-      if (message.method === 'notifications/cancelled') found = this.calls.get(requestId as RequestId)?.served
-      else if (former && progressToken !== undefined && message.method === 'notifications/progress')
+      if (message.method === 'notifications/cancelled') found = this.calls.get(requestIdOf(message))?.served
+      else if (
+        former &&
+        message.params.progressToken !== undefined &&
+        message.method === 'notifications/progress'
+      )
         found = this.hasQuestions(former) ? former : undefined
     }
     if (found) return found
@@ -192,7 +219,7 @@ export class Session {
     const to = this.addressee(message)
     if (message.kind === 'response' && message.id !== null) this.asked?.delete(message.id)
     if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-      this.calls.get(message.params.requestId as RequestId)?.cancel()
+      this.calls.get(requestIdOf(message))?.cancel()
     to.notify(message, text)
   }
 
@@ -217,22 +244,39 @@ export class Session {
       }
       this.asked.set(message.id, { from, call })
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-      this.asked?.delete(message.params.requestId as RequestId)
+      this.asked?.delete(requestIdOf(message))
     call?.refresh()
-    if (call?.canStream()) call.message(text)
-    else this.send(text)
+    // Progress is of no use after the answer, so both are kept for whoever resumes the stream.
+    const isProgress = message.kind === 'notification' && message.method === 'notifications/progress'
+    const isKept = isProgress && !this.streams.length && call?.canResume() === true
+    if (call && (isKept || call.canStream())) call.message(text)
+    else this.send(text, message.kind === 'notification' && message.method.endsWith('/list_changed'))
   }
 
-  /** Sends what answers no request: to the newest stream, beside the answer of another call, or once there is a stream. */
-  private send(text: string): void {
+  /**
+   * Sends what answers no request: to the newest stream, beside the answer of another call, or once there is a stream.
+   * @param once whether one that waits can stand for all of its kind
+   */
+  private send(text: string, once: boolean): void {
     const stream = this.streams.at(-1)
     const other = stream ? undefined : this.calls.values().findLast((call) => call.canStream())
     if (stream) stream.send(text)
     else if (other) other.message(text)
-    else {
-      this.waiting ??= new Waiting(this.sharer, () => this.onDropped())
-      this.waiting.push(text)
-    }
+    else this.wait(text, once && (this.waiting?.size ?? 0) >= FEW_WAITING)
+  }
+
+  /** Tells the client that a list changed, at once or, once for all changes, when it opens a stream. */
+  announce(list: ListKind, text: string): void {
+    if (this.lists && !this.lists.has(list)) return
+    const stream = this.streams.at(-1)
+    if (stream) stream.send(text)
+    else this.wait(text, true)
+  }
+
+  private wait(text: string, once: boolean): void {
+    if (this.isEnded || (once && this.waiting?.includes(text))) return
+    this.waiting ??= new Waiting(this.sharer, () => this.onDropped())
+    this.waiting.push(text)
   }
 
   private onDropped(): void {
@@ -241,8 +285,14 @@ export class Session {
   }
 
   /** Makes a stream the one to which messages go that answer no request. */
-  open(stream: EventStream): void {
-    this.streams.push(stream)
+  open(stream: EventStream | ResumableStream): void {
+    // A client may come back before the gateway knows that it was gone.
+    this.streams = [...this.streams.filter((other) => other !== stream), stream]
+    this.catchUp(stream)
+  }
+
+  /** Sends what waits for a stream. */
+  catchUp(stream: EventStream | ResumableStream): void {
     for (const text of this.waiting?.take() ?? []) stream.send(text)
   }
 
@@ -250,12 +300,12 @@ export class Session {
   private callOf(message: Message, from: BackendSession): SessionCall | undefined {
     const calls = this.calls.values().filter(({ served }) => served === from)
     if (message.kind === 'notification') {
-      const { progressToken, requestId } = message.params
       if (message.method === 'notifications/progress') {
+        const progressToken = progressTokenOf(message.params)
         const found = calls.find(({ token }) => token === progressToken)
         if (found) return found
       }
-      const question = this.asked?.get(requestId as RequestId)
+      const question = this.asked?.get(requestIdOf(message))
       if (message.method === 'notifications/cancelled' && question) return question.call
     }
     return calls.length === 1 ? calls[0] : undefined
@@ -290,17 +340,19 @@ export class Session {
   }
 
   /** Resolves when no call is under way, or what serves them has ended them. */
-  async drain(): Promise<void> {
+  async drain(limit?: number): Promise<void> {
     const { served, former } = this
     const calls = served.drain ? [] : this.calls.values().map((call) => call.ended())
-    await Promise.all([...calls, served.drain?.(), former?.drain?.()])
+    await Promise.all([...calls, served.drain?.(limit), former?.drain?.(limit)])
   }
 
   /** Ends calls, streams, and what serves the session. @param forGood whether the client ended it */
   close(forGood: boolean): void {
+    this.isEnded = true
     for (const call of this.calls.values()) call.give(ENDED)
     for (const stream of [...this.streams]) stream.close()
     this.waiting?.take()
+    this.kept?.close()
     this.former?.close(forGood)
     this.served?.close(forGood)
   }
@@ -311,6 +363,7 @@ export class SessionCall extends Call {
   readonly token: unknown
   private readonly release: () => void
   private timer: NodeJS.Timeout | undefined
+  private isSlow = false
   private onEnded: (() => void) | undefined
 
   constructor(
@@ -323,8 +376,7 @@ export class SessionCall extends Call {
     readonly served: BackendSession,
   ) {
     super(exchange, request, text, session.revision, reply, account)
-    const meta = request.params._meta
-    this.token = (isObject(meta) ? meta.progressToken : undefined) ?? NONE
+    this.token = progressTokenOf(metaOf(request.params)) ?? NONE
     this.release = exchange.stay.extend()
   }
 
@@ -336,6 +388,17 @@ export class SessionCall extends Call {
 
   canStream(): boolean {
     return !this.over && this.reply.canStream()
+  }
+
+  /** Whether a message before the answer is kept for a client that comes back. */
+  canResume(): boolean {
+    return !this.over && this.reply.canResume()
+  }
+
+  /** A beat of the hub: from the second one on the client has an id with which it can come back for the answer. */
+  beat(): void {
+    if (this.isSlow) this.reply.prime()
+    this.isSlow = true
   }
 
   /** Keeps the connection of a client that waits alive. */
@@ -364,12 +427,6 @@ export class SessionCall extends Call {
     this.over = true
     this.release()
     this.reply.answer(errorText(this.request.id, error))
-  }
-
-  /** Ends with a fault, and tells the backend that nobody waits. */
-  give(fault: Fault): void {
-    this.fail(fault)
-    this.abort()
   }
 
   private expire(): void {
@@ -421,6 +478,9 @@ function tooManyQuestions({ id }: Request): [message: Message, text: string] {
 /** Messages that wait at most; the oldest gives way, as it does where there is no memory. */
 const MAX_WAITING = 256
 
+/** Up to here a server's messages wait as they came; from here on repeated ones would displace others. */
+const FEW_WAITING = 16
+
 /** Messages that wait for a stream of their client. */
 export class Waiting {
   private readonly hold: Hold
@@ -438,6 +498,10 @@ export class Waiting {
     this.hold = memory.queue(sharer)
   }
 
+  get size(): number {
+    return this.texts.length
+  }
+
   push(text: string): void {
     while (this.texts.length >= MAX_WAITING) this.drop()
     while (!this.hold.add(text.length)) {
@@ -448,6 +512,10 @@ export class Waiting {
       this.drop()
     }
     this.texts.push(text)
+  }
+
+  includes(text: string): boolean {
+    return this.texts.includes(text)
   }
 
   /** Gives all, the oldest first, and keeps none. */

@@ -10,18 +10,23 @@ import {
   rpcError,
   takesEvents,
 } from './http.ts'
-import type { Hub, Listener, ListKind } from './hub.ts'
+import type { Hub, Kept, Listener } from './hub.ts'
+import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
 import {
+  CLIENT_CAPABILITIES,
   HEADER_MISMATCH,
   INVALID_PARAMS,
+  isSessionRevision,
+  isStatelessRevision,
+  type ListKind,
   METHOD_NOT_FOUND,
+  PROTOCOL_VERSION,
+  REVISIONS,
   type Request,
   type RpcError,
+  STATELESS_REVISIONS,
   UNSUPPORTED_PROTOCOL_VERSION,
-} from './jsonrpc.ts'
-import { CLIENT_CAPABILITIES, PROTOCOL_VERSION } from './meta.ts'
-import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
-import { isSessionRevision, isStatelessRevision, REVISIONS, STATELESS_REVISIONS } from './revisions.ts'
+} from './protocol.ts'
 import { hand } from './session.ts'
 import { PostReply } from './stream.ts'
 
@@ -54,6 +59,7 @@ export async function answerAlone(
   form: AnswerForm,
 ): Promise<Response> {
   const { id, method, params } = request
+  const { generation } = endpoint.hub
   const found = endpoint.backend.alone(exchange, request, text, endpoint)
   // A promise costs each call a turn, so what is known is not awaited.
   const server = found instanceof Promise ? await found : found
@@ -69,7 +75,7 @@ export async function answerAlone(
   if (method === 'subscriptions/listen' && !takesEvents(exchange.headers.accept))
     return notAcceptable(exchange, 'text/event-stream')
   const reply = new PostReply(exchange, form)
-  const call = new StatelessCall(exchange, request, text, endpoint, reply)
+  const call = new StatelessCall(exchange, request, text, endpoint, reply, generation)
   if (method === 'tools/call' && typeof params.name === 'string') {
     const listed = server.paramHeaders(params.name, call)
     const declared = listed instanceof Promise ? await listed : listed
@@ -84,13 +90,20 @@ export async function answerAlone(
 }
 
 /** A request that stands alone. The client cancels it by going away (2026-07-28, Cancellation). */
-class StatelessCall extends Call {
+class StatelessCall extends Call implements Kept, Listener {
   private readonly hub: Hub
-  private readonly prefix: string
-  /** A subscription, which hears of reloads and ends with the gateway. */
-  private listener: Listener | undefined
+  readonly prefix: string
+  /** Of a subscription, which hears of reloads and ends with the gateway. */
+  kinds: ReadonlySet<ListKind> | undefined
 
-  constructor(exchange: Exchange, request: Request, text: string, endpoint: Endpoint, reply: PostReply) {
+  constructor(
+    exchange: Exchange,
+    request: Request,
+    text: string,
+    endpoint: Endpoint,
+    reply: PostReply,
+    readonly generation: number,
+  ) {
     const { hub, prefix, account } = endpoint
     super(exchange, request, text, STATELESS_REVISIONS[0], reply, account)
     this.hub = hub
@@ -98,7 +111,7 @@ class StatelessCall extends Call {
     // A subscription has no end of its own.
     if (request.method === 'subscriptions/listen') exchange.stay.uncount()
     reply.watch(() => this.cancel())
-    hub.keep(reply)
+    hub.keep(this)
   }
 
   override error(error: RpcError, end?: CallEnd): void {
@@ -106,25 +119,24 @@ class StatelessCall extends Call {
   }
 
   override subscribed(kinds: ReadonlySet<ListKind>): void {
-    if (this.listener || this.over) return
-    const { id } = this.request
-    this.listener = {
-      prefix: this.prefix,
-      id,
-      kinds,
-      message: (text) => this.message(text),
-      finish: (text) => {
-        this.answer(text)
-        this.abort()
-      },
-    }
-    this.hub.listen(this.listener)
+    if (this.kinds || this.over) return
+    this.kinds = kinds
+    this.hub.listen(this)
+  }
+
+  write(comment: string): void {
+    this.reply.write(comment)
+  }
+
+  finish(result: string): void {
+    this.result(result)
+    this.abort()
   }
 
   protected override end(): void {
     super.end()
-    this.hub.drop(this.reply)
-    if (this.listener) this.hub.unlisten(this.listener)
+    this.hub.drop(this)
+    if (this.kinds) this.hub.unlisten(this)
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Hold, memory } from '../access/memory.ts'
 import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
-import { errorText, INTERNAL_ERROR } from './jsonrpc.ts'
+import { errorText, INTERNAL_ERROR } from './protocol.ts'
+import type { EventLog, ResumableStream } from './resumption.ts'
 
 /** Chunks that were handed on and are still in the queue's array. */
 const MAX_HEAD = 1_000
@@ -42,7 +43,7 @@ export class EventStream {
         cancel: () => {
           this.queue = []
           this.hold.free()
-          this.end()
+          this.gone()
         },
       },
       { highWaterMark: 0 },
@@ -67,13 +68,22 @@ export class EventStream {
     this.hand()
   }
 
+  get isConnected(): boolean {
+    return this.open
+  }
+
   close(): void {
     if (!this.open) return
-    this.end()
+    this.gone()
     if (!this.queue.length) this.controller.close()
   }
 
-  private end(): void {
+  /** Nothing follows. */
+  end(): void {
+    this.close()
+  }
+
+  private gone(): void {
     if (!this.open) return
     this.open = false
     this.onClose()
@@ -98,6 +108,8 @@ export class EventStream {
 export interface Reply {
   /** Whether a message before the answer reaches the client. */
   canStream(): boolean
+  /** Whether a message before the answer is kept for a client that comes back. */
+  canResume(): boolean
   /** Sends a message before the answer. */
   message(text: string): void
   /** Sends the answer, after which nothing follows; `status` and `headers` count while nothing was sent. */
@@ -106,6 +118,15 @@ export interface Reply {
   end(): void
   /** Keeps the connection of a waiting client alive. */
   write(comment: string): void
+  /** The answer takes long: makes sure that the client can come back for it. */
+  prime(): void
+}
+
+/** What keeps the events of a session. */
+export interface Resumable {
+  readonly log: EventLog
+  /** Whether its client takes an event without data, which only gives it an id (2025-11-25). */
+  readonly primes: boolean
 }
 
 /**
@@ -115,15 +136,17 @@ export interface Reply {
 export class PostReply implements Reply {
   readonly response: Promise<Response>
   private settle!: (response: Response) => void
-  private stream: EventStream | undefined
+  private stream: EventStream | ResumableStream | undefined
   private over = false
   private onGone: (() => void) | undefined
   private unwatch: (() => void) | undefined
   private readonly streamable: boolean
 
+  /** @param resumable absent: an answer whose client goes away is lost */
   constructor(
     private readonly exchange: Exchange,
     private readonly form: AnswerForm,
+    private readonly resumable?: Resumable,
   ) {
     this.streamable = takesEvents(exchange.headers.accept)
     this.response = new Promise<Response>((resolve) => {
@@ -138,11 +161,17 @@ export class PostReply implements Reply {
   }
 
   canStream(): boolean {
-    return this.streamable && !this.over && (this.stream !== undefined || !this.exchange.isGone())
+    if (!this.streamable || this.over) return false
+    return this.stream ? this.stream.isConnected : !this.exchange.isGone()
+  }
+
+  canResume(): boolean {
+    return !this.over && this.stream !== undefined && this.resumable !== undefined
   }
 
   message(text: string): void {
-    if (this.canStream()) this.open().send(text)
+    if (this.canStream()) this.open()
+    this.stream?.send(text)
   }
 
   answer(text: string, status = 200, headers?: Record<string, string>): void {
@@ -151,7 +180,7 @@ export class PostReply implements Reply {
     const { stream, exchange } = this
     if (stream) {
       stream.send(text)
-      stream.close()
+      stream.end()
     } else if (this.form === 'stream' && status === 200) this.settle(eventStream(exchange, event(text)))
     else this.settle(json(exchange, text, status, headers))
   }
@@ -159,7 +188,7 @@ export class PostReply implements Reply {
   end(): void {
     if (this.over) return
     this.finish()
-    if (this.stream) this.stream.close()
+    if (this.stream) this.stream.end()
     else this.settle(eventStream(this.exchange, ''))
   }
 
@@ -167,13 +196,22 @@ export class PostReply implements Reply {
     if (this.canStream()) this.open().write(comment)
   }
 
-  private open(): EventStream {
-    if (!this.stream) {
-      // The end of the stream says that the client went away.
-      this.unwatch?.()
-      this.stream = new EventStream(this.exchange, () => this.gone())
-      this.settle(eventStream(this.exchange, this.stream.body))
-    }
+  prime(): void {
+    if (this.resumable?.primes && this.canStream()) this.open()
+  }
+
+  private open(): EventStream | ResumableStream {
+    if (this.stream) return this.stream
+    // The end of the stream says that the client went away.
+    this.unwatch?.()
+    const { resumable } = this
+    const connection = new EventStream(this.exchange, () =>
+      resumed ? resumed.disconnected(connection) : this.gone(),
+    )
+    const resumed = resumable?.log.open(connection, true)
+    if (resumable?.primes) resumed?.prime()
+    this.settle(eventStream(this.exchange, connection.body))
+    this.stream = resumed ?? connection
     return this.stream
   }
 
@@ -193,10 +231,13 @@ export class PostReply implements Reply {
 
 /** The stream of the SSE transport (2024-11-05), to which all answers go. */
 export class StreamReply implements Reply {
-  constructor(private readonly stream: EventStream) {}
+  constructor(private readonly stream: Pick<EventStream, 'send'>) {}
 
   canStream(): boolean {
     return true
+  }
+  canResume(): boolean {
+    return false
   }
   message(text: string): void {
     this.stream.send(text)
@@ -206,6 +247,7 @@ export class StreamReply implements Reply {
   }
   end(): void {}
   write(): void {}
+  prime(): void {}
 }
 
 const NO_ROOM = errorText(null, {
@@ -229,8 +271,12 @@ export class BatchReply implements Reply {
     return this.reply.canStream()
   }
 
+  canResume(): boolean {
+    return this.reply.canResume()
+  }
+
   message(text: string): void {
-    if (!this.canStream()) return
+    if (!this.canStream() && !this.canResume()) return
     this.stream()
     this.reply.message(text)
   }
@@ -258,6 +304,8 @@ export class BatchReply implements Reply {
     this.stream()
     this.reply.write(comment)
   }
+
+  prime(): void {}
 
   /** From the first other message on, the answers are events as well. */
   private stream(): void {

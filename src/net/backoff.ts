@@ -31,7 +31,7 @@ interface Failure {
 export class Backoff {
   private readonly failures = new Map<string, Failure>()
 
-  constructor(private readonly now: () => number = Date.now) {}
+  constructor(private readonly now: () => number = performance.now.bind(performance)) {}
 
   /** Why it is not tried now, as a sentence; undefined when it may be. */
   refusal(key: string): string | undefined {

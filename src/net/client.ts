@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { timeText } from '../text/index.ts'
+import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
 import type {
-  AnswerFilter,
-  ByteHold,
+  AnswerHeaders,
   FetchOptions,
   HttpAnswer,
   HttpClientOptions,
@@ -22,27 +22,23 @@ const undici = () => createRequire(import.meta.url)('undici') as typeof import('
 
 /** An answer that says how long it is, and is not longer than this, is read in one piece. Bytes. */
 const MAX_WHOLE = 1024 * 1024
+/** One that does not, and comes at once, up to here. Bytes. */
+const MAX_AT_ONCE = 64 * 1024
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Connections to one origin. */
-interface Pool {
-  dispatcher: Dispatcher
-  /** When it was last used, by the client's own clock. */
-  used: number
-}
-
 /** Sends HTTP requests, and keeps connections alive between them: one pool for each origin, connect time-out and proxy. */
 export class HttpClient {
-  private readonly pools = new Map<string, Pool>()
+  /** The longest unused first. */
+  private readonly pools = new Map<string, Dispatcher>()
   private readonly draining = new Set<Promise<void>>()
-  private clock = 0
   private readonly options: Required<Omit<HttpClientOptions, 'hold'>> & HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
     this.options = {
       connectTimeout: 10_000,
       headersTimeout: 0,
+      bodyTimeout: 0,
       maxSockets: 1_200,
       maxOrigins: 256,
       ...options,
@@ -66,8 +62,16 @@ export class HttpClient {
 
   private fetchOnce(request: HttpRequest, options: FetchOptions, begin: number): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const left = options.timeout - (performance.now() - begin)
-      const exchange = new WholeExchange(request, options, left, resolve, reject)
+      const late = () => {
+        const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
+        exchange.fail(new NetFault('timeout', request.origin, clause))
+      }
+      const exchange = new Exchange(request, options, {
+        resolve: ({ status, reason, headers }, body) =>
+          resolve({ status, reason, headers, body: body as Buffer }),
+        reject,
+      })
+      exchange.timer = setTimeout(late, Math.max(1, options.timeout - (performance.now() - begin)))
       exchange.start(() => this.poolOf(request.origin, options))
     })
   }
@@ -75,16 +79,32 @@ export class HttpClient {
   /**
    * Sends one request. Never rejects; aborting the signal also ends a body that is on its way, with an error.
    * @param failed makes the result of a fault
+   * @param answered makes the result of an answer. Default the answer itself
    */
   open<Failed>(
     request: HttpRequest,
     options: OpenOptions,
     failed: (fault: NetFault) => Failed,
+    answered: (answer: StreamedAnswer) => StreamedAnswer | Promise<StreamedAnswer | Failed> = (answer) =>
+      answer,
   ): Promise<StreamedAnswer | Failed> {
     return new Promise((resolve) => {
-      const hold = options.hold ?? this.options.hold?.()
-      const exchange = new StreamedExchange(request, options, hold, resolve, (fault) =>
-        resolve(failed(fault)),
+      const own = options.hold ? undefined : this.options.hold?.()
+      const exchange = new Exchange(
+        request,
+        { bodyTimeout: this.options.bodyTimeout, ...options, hold: own ?? options.hold },
+        {
+          resolve: ({ status, headers }, body) =>
+            resolve(
+              answered(
+                Buffer.isBuffer(body)
+                  ? { status, headers, whole: body, body: NOTHING }
+                  : { status, headers, whole: undefined, body },
+              ),
+            ),
+          reject: (fault) => resolve(failed(fault)),
+          over: () => own?.free(),
+        },
       )
       exchange.start(() => this.poolOf(request.origin, options))
     })
@@ -94,7 +114,7 @@ export class HttpClient {
   async close(): Promise<void> {
     const open = [...this.pools.values()]
     this.pools.clear()
-    await Promise.all(open.map(({ dispatcher }) => dispatcher.destroy()))
+    await Promise.all(open.map((pool) => pool.destroy()))
   }
 
   /** Waits for the requests under way, then closes the connections. */
@@ -105,25 +125,19 @@ export class HttpClient {
 
   private poolOf(origin: string, { connectTimeout = this.options.connectTimeout, proxy }: Route): Dispatcher {
     const key = `${origin} ${connectTimeout}${proxy ? ` ${proxyUrl(proxy)}` : ''}`
-    let pool = this.pools.get(key)
-    if (!pool) {
-      if (this.pools.size >= this.options.maxOrigins) this.makeRoom()
-      pool = { dispatcher: this.connect(origin, connectTimeout, proxy), used: 0 }
-      this.pools.set(key, pool)
-    }
-    pool.used = ++this.clock
-    return pool.dispatcher
-  }
-
-  private makeRoom(): void {
-    let oldest: [string, Pool] | undefined
-    for (const entry of this.pools) if (!oldest || entry[1].used < oldest[1].used) oldest = entry
-    if (oldest) this.retire(...oldest)
-  }
-
-  private retire(key: string, { dispatcher }: Pool): void {
+    const known = this.pools.get(key)
+    if (known && this.pools.size === 1) return known
+    const pool = known ?? this.connect(origin, connectTimeout, proxy)
     this.pools.delete(key)
-    const closed = dispatcher
+    const [oldest] = this.pools.size >= this.options.maxOrigins ? this.pools : []
+    if (oldest) this.retire(...oldest)
+    this.pools.set(key, pool)
+    return pool
+  }
+
+  private retire(key: string, pool: Dispatcher): void {
+    this.pools.delete(key)
+    const closed = pool
       .close()
       .catch(unexpected('the end of a connection pool'))
       .finally(() => this.draining.delete(closed))
@@ -140,6 +154,16 @@ export class HttpClient {
     if (proxy.type !== 'socks5')
       return new ProxyAgent({ ...options, uri, proxyTls: { timeout }, clientFactory: tunnelClient })
     return new Socks5ProxyAgent(uri, { ...options, connect: buildConnector({ timeout }) })
+  }
+}
+
+/** One request over connections of its own, as `HttpClient.fetch`. @throws NetFault */
+export async function fetchOnce(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
+  const http = new HttpClient()
+  try {
+    return await http.fetch(request, options)
+  } finally {
+    await http.close()
   }
 }
 
@@ -177,23 +201,46 @@ function isStaleSocket(error: unknown): boolean {
   return error.code !== 'UND_ERR_SOCKET' || (socket?.bytesRead ?? 0) > 0
 }
 
-/** One request and what comes of it; undici's handlers in one object. */
-abstract class Exchange implements Dispatcher.DispatchHandler {
-  protected controller: Dispatcher.DispatchController | undefined
-  protected answered = false
-  protected over = false
-  protected chunks: Buffer[] | undefined
-  protected size = 0
+/** What comes of an exchange. */
+interface Outcome {
+  /** @param body a stream only where the options set no `maxSize` */
+  resolve(head: Omit<HttpAnswer, 'body'>, body: Buffer | Readable): void
+  reject(fault: NetFault): void
+  /** Runs once, before either, or when a body that is on its way ends. */
+  over?(): void
+}
+
+/**
+ * One request and its answer; undici's handlers in one object, leaner than its own `request`, which makes a stream of
+ * every body.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined
+  private head: Omit<HttpAnswer, 'body'> | undefined
+  private stream: Readable | undefined
+  /** Of the body, where there are any: everything else sees decoded bytes. */
+  private encodings: string[] | undefined
+  private decoder: Decoder | undefined
+  private readonly chunks: Buffer[] = []
+  private size = 0
+  /** The body does not say how long it is: it is one piece if it comes at once. */
+  private atOnce = false
+  /** Whether all of it is here, encoded as it may be. */
+  private received = false
+  private isOver = false
+  /** Whether its reader has to catch up. */
+  private isPaused = false
+  /** Ends with the exchange. */
+  timer: NodeJS.Timeout | undefined
 
   constructor(
-    protected readonly request: HttpRequest,
-    protected readonly route: FetchOptions | OpenOptions,
-    protected readonly hold: ByteHold | undefined,
-    private readonly reject: (fault: NetFault) => void,
+    private readonly request: HttpRequest,
+    private readonly options: OpenOptions & { maxSize?: number },
+    private readonly outcome: Outcome,
   ) {}
 
   start(dispatcher: () => Dispatcher): void {
-    const { signal } = this.route
+    const { signal } = this.options
     if (signal?.aborted) {
       this.cancel()
       return
@@ -211,180 +258,193 @@ abstract class Exchange implements Dispatcher.DispatchHandler {
 
   private readonly cancel = (): void => this.fail(this.fault('cancelled'))
 
-  protected fault(kind: 'cancelled' | 'no-room' | 'too-large'): NetFault {
+  private fault(kind: 'cancelled' | 'no-room'): NetFault {
     return NetFault.of(kind, this.request.origin)
   }
 
   /** Ends the exchange, once. */
-  protected settle(): boolean {
-    if (this.over) return false
-    this.over = true
-    this.route.signal?.removeEventListener('abort', this.cancel)
+  private settle(): boolean {
+    if (this.isOver) return false
+    this.isOver = true
+    this.options.signal?.removeEventListener('abort', this.cancel)
+    clearTimeout(this.timer)
+    this.decoder?.input.destroy()
+    this.decoder?.output.destroy()
+    this.outcome.over?.()
     return true
   }
 
   /** A request that still waits for a connection has no controller yet: it is aborted when it gets one. */
-  protected fail(error: unknown): void {
+  fail(error: unknown): void {
     if (!this.settle()) return
-    const fault = netFault(error, this.request.origin, this.route.proxy !== undefined)
+    const fault = netFault(error, this.request.origin, this.options.proxy !== undefined)
+    if (this.stream) {
+      this.stream.destroy(fault)
+      return
+    }
     fault.uncertain = this.controller !== undefined && !SAFE.has(this.request.method)
-    fault.answered = this.answered
-    this.reject(fault)
+    fault.answered = this.head !== undefined
+    this.outcome.reject(fault)
     this.controller?.abort(fault)
-  }
-
-  protected collect(chunk: Buffer): void {
-    if (this.hold && !this.hold.add(chunk.length)) this.fail(this.fault('no-room'))
-    else if (!this.over) this.chunks?.push(chunk)
-  }
-
-  protected collected(): Buffer {
-    const chunks = this.chunks ?? []
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.over) controller.abort(this.fault('cancelled'))
+    if (this.isOver) controller.abort(this.fault('cancelled'))
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
-    this.fail(error)
-  }
-
-  abstract onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: StreamedAnswer['headers'],
-    reason?: string,
-  ): void
-  abstract onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void
-  abstract onResponseEnd(): void
-}
-
-class WholeExchange extends Exchange {
-  private answer: HttpAnswer | undefined
-  private readonly timer: NodeJS.Timeout
-
-  constructor(
-    request: HttpRequest,
-    private readonly options: FetchOptions,
-    left: number,
-    private readonly resolve: (answer: HttpAnswer) => void,
-    reject: (fault: NetFault) => void,
-  ) {
-    super(request, options, options.hold, reject)
-    const late = () => {
-      const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
-      this.fail(new NetFault('timeout', request.origin, clause))
-    }
-    this.timer = setTimeout(late, Math.max(1, left))
-  }
-
-  protected override settle(): boolean {
-    clearTimeout(this.timer)
-    return super.settle()
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: HttpAnswer['headers'], reason = ''): void {
-    if (status < 200) return
-    this.answered = true
-    this.answer = { status, reason, headers, body: EMPTY }
-    this.chunks = []
-    const isLarge = Number(headers['content-length']) > this.options.maxSize
-    if (isLarge && this.request.method !== 'HEAD') this.fail(this.tooLarge())
-  }
-
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.size += chunk.length
-    if (this.size > this.options.maxSize) this.fail(this.tooLarge())
-    else this.collect(chunk)
-  }
-
-  onResponseEnd(): void {
-    if (!this.answer || !this.settle()) return
-    this.answer.body = this.collected()
-    this.resolve(this.answer)
-  }
-
-  private tooLarge(): NetFault {
-    const fault = this.fault('too-large')
-    fault.status = this.answer?.status
-    return fault
-  }
-}
-
-/** Leaner than undici's own `request`, which makes a stream of every body. */
-class StreamedExchange extends Exchange {
-  private answer: StreamedAnswer | undefined
-  private body: Readable | undefined
-  private readonly filter: AnswerFilter | undefined
-  private readonly ownsHold: boolean
-
-  constructor(
-    request: HttpRequest,
-    options: OpenOptions,
-    hold: ByteHold | undefined,
-    private readonly resolve: (answer: StreamedAnswer) => void,
-    reject: (fault: NetFault) => void,
-  ) {
-    super(request, options, hold, reject)
-    this.filter = options.filter
-    this.ownsHold = options.hold === undefined
-  }
-
-  protected override settle(): boolean {
-    if (!super.settle()) return false
-    if (this.ownsHold) this.hold?.free()
-    return true
-  }
-
-  protected override fail(error: unknown): void {
-    if (!this.body) super.fail(error)
-    else if (this.settle() && !this.body.destroyed)
-      this.body.destroy(netFault(error, this.request.origin, this.route.proxy !== undefined))
+  private readonly limitSilence = (): void => {
+    const { bodyTimeout } = this.options
+    if (!this.isOver && bodyTimeout) this.timer = setTimeout(() => this.expire(), bodyTimeout)
   }
 
   onResponseStart(
     controller: Dispatcher.DispatchController,
     status: number,
-    headers: StreamedAnswer['headers'],
+    headers: AnswerHeaders,
+    reason = '',
   ): void {
     if (status < 200) return
-    this.answered = true
-    const length = Number(headers['content-length'] ?? (status === 204 ? 0 : Number.NaN))
-    const shown = this.filter?.headers(headers) ?? headers
-    this.answer = { status, headers: shown, whole: undefined, body: NOTHING }
-    if (length <= MAX_WHOLE) {
-      this.chunks = []
-      return
+    const { filter, maxSize } = this.options
+    this.head = { status, reason, headers: filter?.headers(headers) ?? headers }
+    // Nearly all answers come whole, and are over before a timer would be needed.
+    if (this.options.bodyTimeout && !String(headers['content-type']).startsWith('text/event-stream'))
+      queueMicrotask(this.limitSilence)
+    if (headers['content-encoding'] !== undefined && !this.decodes(headers['content-encoding'])) return
+    const given = this.encodings ? undefined : (headers['content-length'] ?? (status === 204 ? 0 : undefined))
+    const length = Number(given)
+    if (maxSize !== undefined) {
+      if (length > maxSize && this.request.method !== 'HEAD') this.fail(this.tooLarge())
+    } else if (length > MAX_WHOLE) this.begin(controller)
+    else if (!(length <= MAX_WHOLE)) {
+      this.atOnce = true
+      // What has come by then came in one piece, its end included.
+      queueMicrotask(() => {
+        if (!this.received) this.begin(controller)
+      })
     }
-    this.body = new Readable({
-      read: () => controller.resume(),
+  }
+
+  /** The body was silent. A reader that is slow is waited for. */
+  private expire(): void {
+    if (this.isPaused) this.timer?.refresh()
+    else this.fail(NetFault.of('timeout', this.request.origin))
+  }
+
+  /** Hands the body on as it comes. */
+  private begin(controller: Dispatcher.DispatchController): void {
+    if (this.stream || this.isOver) return
+    this.stream = this.bodyOf(controller)
+    this.outcome.resolve(this.head!, this.stream)
+    if (this.size > 0) this.stream.push(Buffer.concat(this.chunks))
+  }
+
+  /** Prepares to undo an encoding; false: it cannot be undone. */
+  private decodes(encoding: string | string[]): boolean {
+    try {
+      const encodings = encodingsOf(encoding, this.request.origin)
+      if (encodings.length) this.encodings = encodings
+    } catch (error) {
+      this.fail(error)
+      return false
+    }
+    const { 'content-encoding': _, 'content-length': __, ...headers } = this.head!.headers
+    this.head!.headers = headers
+    return true
+  }
+
+  private bodyOf(controller: Dispatcher.DispatchController): Readable {
+    const body = new Readable({
+      read: () => {
+        this.isPaused = false
+        this.timer?.refresh()
+        const from = this.decoder?.output ?? controller
+        from.resume()
+      },
       destroy: (error, done) => {
         // A response that has ended cannot be aborted, and need not be.
-        if (!this.body?.readableEnded) controller.abort(error ?? this.fault('cancelled'))
+        if (!body.readableEnded) {
+          this.settle()
+          controller.abort(error ?? this.fault('cancelled'))
+        }
         done(error)
       },
     })
-    this.answer.body = this.body
-    this.resolve(this.answer)
+    return body
   }
 
   onResponseData(controller: Dispatcher.DispatchController, received: Buffer): void {
-    const chunk = this.filter?.push(received) ?? received
-    if (this.chunks) this.collect(chunk)
-    else if (this.body && !this.body.push(chunk)) controller.pause()
+    if (this.isOver) return
+    if (this.options.bodyTimeout) this.timer?.refresh()
+    if (!this.encodings) {
+      this.take(received, controller)
+      return
+    }
+    this.decoder ??= this.decode(this.encodings, received, controller)
+    if (!this.decoder.input.write(received)) controller.pause()
+  }
+
+  private decode(
+    encodings: readonly string[],
+    first: Buffer,
+    controller: Dispatcher.DispatchController,
+  ): Decoder {
+    const decoder = createDecoder(encodings, first, this.request.origin, (fault) => this.fail(fault))
+    decoder.input.on('drain', () => controller.resume())
+    decoder.output.on('data', (chunk: Buffer) => this.take(chunk, decoder.output))
+    decoder.output.on('end', () => this.end())
+    return decoder
+  }
+
+  /** Takes bytes of the body, decoded. @param from who waits when the reader does */
+  private take(received: Buffer, from: { pause(): void }): void {
+    if (this.isOver) return
+    const { filter, hold, maxSize = Number.POSITIVE_INFINITY } = this.options
+    const chunk = filter?.push(received) ?? received
+    if (this.stream) {
+      this.isPaused = !this.stream.push(chunk)
+      if (this.isPaused) from.pause()
+      return
+    }
+    this.size += chunk.length
+    this.chunks.push(chunk)
+    if (this.size > maxSize) this.fail(this.tooLarge())
+    else if (this.atOnce) {
+      if (this.size > MAX_AT_ONCE) this.begin(this.controller!)
+    } else if (hold && !hold.add(chunk.length)) this.fail(this.fault('no-room'))
+  }
+
+  private tooLarge(): NetFault {
+    return Object.assign(NetFault.of('too-large', this.request.origin), { status: this.head?.status })
   }
 
   onResponseEnd(): void {
-    if (!this.settle()) return
-    const held = this.filter?.end()
-    if (held?.length) (this.chunks ?? this.body)?.push(held)
-    if (this.body) this.body.push(null)
-    else if (this.answer) this.resolve({ ...this.answer, whole: this.collected() })
+    this.received = true
+    if (this.decoder) this.decoder.input.end()
+    else this.end()
+  }
+
+  /** The body is complete, and decoded. */
+  private end(): void {
+    if (!this.head || this.isOver) return
+    const { hold } = this.options
+    if (this.atOnce && !this.stream && hold && !hold.add(this.size)) {
+      this.fail(this.fault('no-room'))
+      return
+    }
+    this.settle()
+    // What follows the end of the encoded data is not read.
+    if (!this.received) this.controller?.abort(this.fault('cancelled'))
+    const { chunks, stream } = this
+    const held = this.options.filter?.end()
+    if (held?.length) (stream ?? chunks).push(held)
+    if (stream) stream.push(null)
+    else this.outcome.resolve(this.head, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.fail(error)
   }
 }
 
-const EMPTY = Buffer.alloc(0)
 const NOTHING = Readable.from([])

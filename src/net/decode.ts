@@ -1,67 +1,75 @@
-import { promisify } from 'node:util'
-import { errorCode, NetFault } from './faults.ts'
-import type { ByteHold, HttpAnswer } from './types.ts'
-
-type Decoder = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-
-let loaded: Promise<Record<string, Decoder>> | undefined
+import { createRequire } from 'node:module'
+import { pipeline, type Transform } from 'node:stream'
+import { NetFault } from './faults.ts'
 
 /** Loaded for the first answer that is encoded. */
-async function load(): Promise<Record<string, Decoder>> {
-  const zlib = await import('node:zlib')
-  const [gunzip, inflate, inflateRaw] = [zlib.gunzip, zlib.inflate, zlib.inflateRaw].map(
-    (decode): Decoder => promisify(decode),
-  ) as [Decoder, Decoder, Decoder]
-  return {
-    gzip: gunzip,
-    'x-gzip': gunzip,
-    br: promisify(zlib.brotliDecompress),
-    // Some servers send raw deflate data under this name.
-    deflate: (data, options) => inflate(data, options).catch(() => inflateRaw(data, options)),
-  }
+const zlib = () => createRequire(import.meta.url)('node:zlib') as typeof import('node:zlib')
+/** What a server has flushed comes out at once: no event waits for the next one. */
+const flushed = () => ({ flush: zlib().constants.Z_SYNC_FLUSH })
+
+/** What `Accept-Encoding` may ask for. */
+export const ENCODINGS = 'gzip, deflate, br'
+
+/** Makes what undoes an encoding, of which the first bytes are given. */
+const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
+  gzip: () => zlib().createGunzip(flushed()),
+  'x-gzip': () => zlib().createGunzip(flushed()),
+  // Some servers send raw deflate data under this name.
+  deflate: (first) =>
+    ((first[0] ?? ZLIB) & 15) === ZLIB ? zlib().createInflate(flushed()) : zlib().createInflateRaw(flushed()),
+  br: () => zlib().createBrotliDecompress(),
 }
+/** The low bits of the first byte of zlib data (RFC 1950). */
+const ZLIB = 8
 
 /** More encodings one over another than anyone sends. */
 const MAX_LAYERS = 3
 
 /**
- * Undoes `Content-Encoding`, which no request asks for but servers send all the same; the result is held to the limit of
- * the answer, against bodies made to explode.
- * @param maxSize bytes
- * @throws NetFault
+ * The encodings of a body, in the order in which they are undone.
+ * @param header `Content-Encoding`
+ * @param origin for the fault
+ * @throws NetFault for one that is not supported
  */
-export async function decodeAnswer(
-  answer: HttpAnswer,
-  maxSize: number,
-  origin: string,
-  hold?: ByteHold,
-): Promise<HttpAnswer> {
-  const header = answer.headers['content-encoding']
-  if (header === undefined || answer.body.length === 0) return answer
-  const layers = String(header)
+export function encodingsOf(header: string | string[], origin: string): string[] {
+  const names = String(header)
     .toLowerCase()
     .split(',')
-    .map((layer) => layer.trim())
-    .filter((layer) => layer !== '' && layer !== 'identity')
-  loaded ??= load()
-  const known = await loaded
-  let { body } = answer
-  for (const layer of layers.reverse()) {
-    const decode = Object.hasOwn(known, layer) && layers.length <= MAX_LAYERS ? known[layer] : undefined
-    if (!decode)
-      throw new NetFault(
-        'encoding',
-        origin,
-        `${origin} sent an unsupported content encoding: ${layer.slice(0, 40)}`,
-      )
-    try {
-      body = await decode(body, { maxOutputLength: maxSize })
-    } catch (error) {
-      if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') throw NetFault.of('too-large', origin)
-      throw new NetFault('encoding', origin, `the response of ${origin} is not valid ${layer} data`)
-    }
-    if (hold && !hold.add(body.length)) throw NetFault.of('no-room', origin)
-  }
-  const { 'content-encoding': _, 'content-length': __, ...headers } = answer.headers
-  return { ...answer, headers, body }
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+    .reverse()
+  const wrong = names.length > MAX_LAYERS ? names[0] : names.find((name) => !Object.hasOwn(DECODERS, name))
+  if (wrong === undefined) return names
+  const shown = wrong.slice(0, 40)
+  throw new NetFault('encoding', origin, `${origin} sent an unsupported content encoding: ${shown}`)
+}
+
+/** Takes a body as it comes, and gives it decoded. */
+export interface Decoder {
+  readonly input: Transform
+  readonly output: Transform
+}
+
+/**
+ * Undoes the encodings of a body.
+ * @param first its first bytes, which are still to be written to `input`
+ * @param origin for the fault
+ * @param onFault hears that the body is damaged
+ */
+export function createDecoder(
+  encodings: readonly string[],
+  first: Buffer,
+  origin: string,
+  onFault: (fault: NetFault) => void,
+): Decoder {
+  const layers = encodings.map((name, i) => DECODERS[name]!(i === 0 ? first : Buffer.of()))
+  const [input, output] = [layers[0]!, layers.at(-1)!]
+  for (const [i, layer] of layers.entries())
+    layer.on('error', () => {
+      const clause = `the response of ${origin} is not valid ${encodings[i]} data`
+      onFault(new NetFault('encoding', origin, clause))
+    })
+  // The end of one ends the others; their faults were told already.
+  if (layers.length > 1) pipeline(layers, () => {})
+  return { input, output }
 }

@@ -1,69 +1,24 @@
-import { capital } from '../text/index.ts'
+import { capital, sizeText } from '../text/index.ts'
 
-/**
- * Why an HTTP request has no answer.
- *
- * - `name`: the host name cannot be resolved.
- * - `refused`: the host refuses connections.
- * - `unreachable`: there is no route to the host.
- * - `proxy`: the proxy gives no connection to the host.
- * - `tls`: no trusted TLS connection can be made.
- * - `connect-timeout`: the connection was not accepted in time.
- * - `timeout`: the answer did not come in time.
- * - `cancelled`: the caller cancelled the request.
- * - `closed`: the connection was closed before the answer was complete.
- * - `protocol`: what came is not HTTP.
- * - `headers`: the headers of the answer are too large.
- * - `too-large`: the body of the answer is larger than the limit.
- * - `encoding`: the content encoding of the answer is not supported, or its data are damaged.
- * - `no-room`: the gateway holds as much as it may.
- * - `request`: the request itself is not valid HTTP.
- * - `ended`: the client was closed while the request was under way.
- * - `other`: an error that has no kind of its own.
- */
-export type NetFaultKind =
-  | 'name'
-  | 'refused'
-  | 'unreachable'
-  | 'proxy'
-  | 'tls'
-  | 'connect-timeout'
-  | 'timeout'
-  | 'cancelled'
-  | 'closed'
-  | 'protocol'
-  | 'headers'
-  | 'too-large'
-  | 'encoding'
-  | 'no-room'
-  | 'request'
-  | 'ended'
-  | 'other'
-
-const CODES: Readonly<Record<string, NetFaultKind>> = {
-  ENOTFOUND: 'name',
-  EAI_AGAIN: 'name',
-  EAI_NODATA: 'name',
-  EAI_NONAME: 'name',
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'unreachable',
-  EHOSTDOWN: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  EADDRNOTAVAIL: 'unreachable',
-  ETIMEDOUT: 'connect-timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
-  UND_ERR_PRX_TLS: 'tls',
-  ECONNRESET: 'closed',
-  EPIPE: 'closed',
-  UND_ERR_SOCKET: 'closed',
-  UND_ERR_HEADERS_OVERFLOW: 'headers',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
-  UND_ERR_INVALID_ARG: 'request',
-  UND_ERR_DESTROYED: 'ended',
-  UND_ERR_CLOSED: 'ended',
+/** Codes of the system and of undici. */
+const CODES: Partial<Record<NetFaultKind, string>> = {
+  name: 'ENOTFOUND EAI_AGAIN EAI_NODATA EAI_NONAME',
+  refused: 'ECONNREFUSED',
+  unreachable: 'EHOSTUNREACH EHOSTDOWN ENETUNREACH EADDRNOTAVAIL',
+  'connect-timeout': 'ETIMEDOUT UND_ERR_CONNECT_TIMEOUT',
+  timeout: 'UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT',
+  tls: 'UND_ERR_PRX_TLS',
+  closed: 'ECONNRESET EPIPE UND_ERR_SOCKET',
+  headers: 'UND_ERR_HEADERS_OVERFLOW',
+  protocol: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  request: 'UND_ERR_INVALID_ARG',
+  ended: 'UND_ERR_DESTROYED UND_ERR_CLOSED',
 }
+const KINDS = new Map(
+  Object.entries(CODES).flatMap(([kind, codes]) =>
+    codes.split(' ').map((code) => [code, kind as NetFaultKind] as const),
+  ),
+)
 const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO|ERR_OSSL)/
 
 const UNTRUSTED = 'is signed by an authority that is not trusted here'
@@ -81,25 +36,44 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
 const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'])
 
 /** Clauses about the host, which is called `who`; those of `tls` go by the code. */
-const CLAUSES: Readonly<Record<Exclude<NetFaultKind, 'tls'>, (who: string) => string>> = {
+const CLAUSES = {
   name: (who) => `cannot resolve the host name of ${who}`,
   refused: (who) => `${who} refused the connection: nothing is listening there`,
   unreachable: (who) => `${who} is unreachable from this machine`,
   proxy: (who) => `the proxy could not connect to ${who}`,
+  tls: tlsClause,
   'connect-timeout': (who) => `${who} did not accept a connection in time`,
   timeout: (who) => `${who} did not respond in time`,
   cancelled: () => 'the call was cancelled',
   closed: (who) => `${who} closed the connection before its response was complete`,
+  /** What came is not HTTP. */
   protocol: (who) => `${who} sent an invalid HTTP response`,
   headers: (who) => `the response headers of ${who} are too large`,
   'too-large': (who) => `the response of ${who} is larger than the limit`,
+  /** Not supported, or damaged. */
   encoding: (who) => `the response of ${who} cannot be decoded`,
+  /** The gateway holds as much as it may. */
   'no-room': (who) =>
     `the gateway has no room for the response of ${who} at the moment (maxBuffered); try again later`,
   request: (who) => `the request to ${who} is not valid HTTP`,
+  /** The client was closed while the request was under way. */
   ended: (who) => `the request to ${who} was cut off: the gateway is shutting down or was reconfigured`,
+  /** An error that has no kind of its own. */
   other: (who) => `the request to ${who} failed`,
+} satisfies Record<string, (who: string, code: string) => string>
+
+/** Why an HTTP request has no answer: as `CLAUSES` say. */
+export type NetFaultKind = keyof typeof CLAUSES
+
+/**
+ * What is said of an answer, or a message of a server, that is larger than `maxResponseSize`.
+ * @param who the host or server, and what else is known of the answer
+ * @param limit bytes, decoded
+ */
+export function tooLargeText(who: string, limit: number): string {
+  return `The response of ${who} is larger than the limit of ${sizeText(limit)} (maxResponseSize)`
 }
+
 /** Kinds whose code says something to those who look for the reason. */
 const SHOWS_CODE: ReadonlySet<NetFaultKind> = new Set(['name', 'unreachable', 'proxy', 'tls', 'other'])
 
@@ -130,13 +104,13 @@ export class NetFault extends Error {
 
   /** The fault of a kind about a host. @param who names the host, such as its origin */
   static of(kind: NetFaultKind, who: string, code = '', cause?: unknown): NetFault {
-    const clause = kind === 'tls' ? tlsClause(code, who) : CLAUSES[kind](who)
+    const clause = CLAUSES[kind](who, code)
     const shown = code && SHOWS_CODE.has(kind) ? `${clause} (${code})` : clause
     return new NetFault(kind, who, shown, code, cause === undefined ? undefined : { cause })
   }
 }
 
-function tlsClause(code: string, who: string): string {
+function tlsClause(who: string, code: string): string {
   if (NO_TLS.has(code)) return `${who} does not speak TLS`
   const wrong = CERTIFICATES[code]
   return wrong
@@ -164,22 +138,15 @@ export function netFault(error: unknown, who: string, proxied = false): NetFault
 
 function kindOf(error: unknown, code: string, proxied: boolean): NetFaultKind {
   const { name, message } = error as Error
-  const kind = CODES[code] ?? (TLS.test(code) ? 'tls' : undefined)
-  if (proxied && (UNCONNECTED.has(code) || /proxy|socks/i.test(message))) return 'proxy'
+  const kind = KINDS.get(code) ?? (TLS.test(code) ? 'tls' : undefined)
+  if (proxied && (UNCONNECTED.test(code) || /proxy|socks/i.test(message))) return 'proxy'
   if (kind) return kind
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'protocol'
   return name === 'AbortError' ? 'cancelled' : 'other'
 }
 
 /** Through a proxy these are about the connection to the proxy, or are its own answer. */
-const UNCONNECTED = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-])
+const UNCONNECTED = /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/
 
 /** The code of an error; of several attempts that of the first. */
 export function errorCode(error: unknown): string {

@@ -59,7 +59,7 @@ export interface FetchOptions extends Route {
   timeout: number
   /** When that time began, of `performance.now()`. Default: now. */
   begin?: number
-  /** Bytes of the answer's body at most. */
+  /** Bytes of the answer's body at most, decoded. */
   maxSize: number
   signal?: CancelSignal | undefined
   /** Has the bytes of the answer; absent: they are not counted. */
@@ -67,6 +67,8 @@ export interface FetchOptions extends Route {
 }
 
 export interface OpenOptions extends Route {
+  /** Milliseconds of silence in a body that is no event stream. Default: the client's. */
+  bodyTimeout?: number
   signal?: CancelSignal | undefined
   /** Has the bytes of an answer in one piece; absent: one of the client's own, until the answer is there. */
   hold?: ByteHold | undefined
@@ -87,6 +89,8 @@ export interface HttpClientOptions {
   connectTimeout?: number
   /** Milliseconds until an answer begins. Default 0: none. */
   headersTimeout?: number
+  /** Milliseconds of silence in the body of a streamed answer that is no event stream. Default 0: no limit. */
+  bodyTimeout?: number
   /** Connections of one origin; further requests wait for one. Null: no limit. Default 1200. */
   maxSockets?: number | null
   /** Origins that connections are kept to; beyond that those of the longest unused one are closed. Default 256. */

@@ -1,5 +1,5 @@
 import { type Notifier, reloadUrl } from '../config/index.ts'
-import { HttpClient } from '../net/index.ts'
+import { fetchOnce } from '../net/index.ts'
 import type { Notified } from './send.ts'
 
 /** Milliseconds: a reload of many configurations takes its time. */
@@ -28,12 +28,20 @@ export async function callReload(
 ): Promise<Notified> {
   const url = reloadUrl(api)
   if (!url) throw new Error('`target_url` is not an HTTP or HTTPS URL')
-  const { statusCode, text } = await post(url, api.token, name)
-  const at = `POST ${url.origin}${url.pathname}`
-  if (statusCode === 200 || statusCode === 422) {
+  const { origin, pathname, search } = url
+  const headers = {
+    ...(api.token !== undefined && { authorization: `Bearer ${api.token}` }),
+    ...(name !== undefined && { 'content-type': 'application/json' }),
+  }
+  const body = name !== undefined && { body: JSON.stringify({ name }) }
+  const request = { method: 'POST', origin, path: pathname + search, headers, ...body }
+  const answer = await fetchOnce(request, { timeout: TIMEOUT, maxSize: LONGEST })
+  const [status, text] = [answer.status, answer.body.toString()]
+  const at = `POST ${origin}${pathname}`
+  if (status === 200 || status === 422) {
     const { generation, refused = [], findings = [], ...changes } = read(text)
     if (generation === undefined)
-      throw new Error(`${at} answered ${statusCode}, but is not a gateway: check \`target_url\``)
+      throw new Error(`${at} answered ${status}, but is not a gateway: check \`target_url\``)
     const mine = (names: readonly string[] = []) => names.filter((one) => about?.has(one) ?? true)
     const told = (['added', 'changed', 'removed'] as const)
       .filter((kind) => mine(changes[kind]).length)
@@ -44,7 +52,7 @@ export async function callReload(
     const error = refused.length ? undefined : findings.find(({ severity }) => severity === 'error')
     return { line, ...(error && { fault: `${error.file}: ${error.message}` }) }
   }
-  throw new Error(`${at} answered ${statusCode}: ${CURES[statusCode] ?? text.slice(0, 200)}`)
+  throw new Error(`${at} answered ${status}: ${CURES[status] ?? text.slice(0, 200)}`)
 }
 
 const CURES: Record<number, string> = {
@@ -52,27 +60,6 @@ const CURES: Record<number, string> = {
   403: 'the token is not the admin token of that gateway',
   404: 'no gateway responds there, or it does not serve this configuration: check `target_url`',
   405: 'no gateway responds there: check `target_url`',
-}
-
-async function post(url: URL, token: string | undefined, name: string | undefined) {
-  const http = new HttpClient()
-  const { origin } = url
-  const request = {
-    method: 'POST',
-    origin,
-    path: url.pathname + url.search,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(name !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(name !== undefined && { body: JSON.stringify({ name }) }),
-  }
-  try {
-    const { status, body } = await http.fetch(request, { timeout: TIMEOUT, maxSize: LONGEST })
-    return { statusCode: status, text: body.toString() }
-  } finally {
-    await http.close()
-  }
 }
 
 function read(text: string): Answer {

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import {
   accessSync,
+  closeSync,
   constants,
+  fstatSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
-import { isAlive } from '../durable/process.ts'
+import { basename, dirname } from 'node:path'
+import { type Holder, isAlive, liveness, thisProcess } from '../durable/process.ts'
 
 /** A pid file that cannot be had; the message says why and what to do. */
 export class PidFileError extends Error {
@@ -18,31 +22,78 @@ export class PidFileError extends Error {
 }
 
 /**
- * Writes this process's id to `path`; a stale file is taken over.
- * @returns what removes the file again, if it is still ours
+ * Beside a pid file: which process the id in it means. After a crash the same id is given to another process. It is a
+ * file of its own, as `kill -HUP $(cat plantgw.pid)` must find nothing but the id.
+ */
+const holderOf = (path: string) => `${path}.holder`
+
+/**
+ * Writes this process's id to `path`, and which process that is to a file beside it; a stale file is taken over.
+ * @returns what removes the files again, if they are still ours
  * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
  */
 export function takePidFile(path: string): () => void {
   // Linked into place whole, so that nobody reads half a file. In a shared folder others could foresee a plain name.
   const mine = `${path}.${randomUUID()}`
+  const holder = `${mine}.holder`
   try {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(mine, `${process.pid}\n`, { flag: 'wx', mode: 0o644 })
     for (let attempt = 0; !tryLink(mine, path); attempt++) {
       const pid = readPid(path)
-      if (pid !== undefined && pid !== process.pid && isAlive(pid)) throw held(path, pid)
+      if (pid !== undefined && pid !== process.pid && isGateway(path, pid)) throw held(path, pid)
       if (attempt > 2) throw new Error('another process keeps writing it')
       if (holdsMore(path)) throw new PidFileError(`cannot write the pid file ${path}: ${HOLDS_MORE}`)
+      // In this order, so that an id of a new gateway never stands beside what is said of another one.
+      rmSync(holderOf(path), { force: true })
       rmSync(path, { force: true })
     }
+    writeFileSync(holder, JSON.stringify(thisProcess()), { flag: 'wx', mode: 0o644 })
+    renameSync(holder, holderOf(path))
   } catch (error) {
     if (error instanceof PidFileError) throw error
     throw new PidFileError(`cannot write the pid file ${path}: ${reason(error as NodeJS.ErrnoException)}`)
   } finally {
     rmSync(mine, { force: true })
+    rmSync(holder, { force: true })
   }
   return () => {
-    if (readPid(path) === process.pid) rmSync(path, { force: true })
+    if (readPid(path) !== process.pid) return
+    rmSync(holderOf(path), { force: true })
+    rmSync(path, { force: true })
+  }
+}
+
+/** Whether the process with the id in a pid file is the gateway that wrote it, and not another one that has the id now. */
+export function isGateway(path: string, pid: number): boolean {
+  const holder = readHolder(path)
+  if (holder?.pid === pid) return liveness(holder) === 'alive'
+  return isAlive(pid) && isServe(pid)
+}
+
+/** Whose pid file it is; undefined where it was written by somebody else than `plantgw serve`. */
+function readHolder(path: string): Holder | undefined {
+  try {
+    const file = openSync(holderOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const { size } = fstatSync(file)
+      const { id, pid, start, realm } = size <= MAX_HOLDER ? JSON.parse(readFileSync(file, 'utf8')) : {}
+      return Number.isSafeInteger(pid) && pid > 0 ? { id, pid, start, realm } : undefined
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** By the command line, where the system shows it (proc_pid_cmdline(5)); elsewhere the pid file is believed. */
+function isServe(pid: number): boolean {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return words.includes('serve') && words.some((word) => /^plantgw(?:\.js)?$/.test(basename(word)))
+  } catch {
+    return true
   }
 }
 
@@ -65,6 +116,8 @@ function held(path: string, pid: number): PidFileError {
   )
 }
 
+/** Bytes of what is known of its process, at the most. */
+const MAX_HOLDER = 4096
 /** Bytes of a pid file at the most; what is larger is a file of something else, and was named by mistake. */
 const MAX_SIZE = 64
 const HOLDS_MORE = 'it does not hold a process id: choose another file, or remove it'

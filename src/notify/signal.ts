@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { isAlive } from '../durable/process.ts'
-import { PidFileError, readPid } from './pidfile.ts'
+import { isGateway, PidFileError, readPid } from './pidfile.ts'
 
 /** Those that `plantgw serve` reads its configurations again for. */
 export const RELOAD_SIGNALS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
@@ -18,7 +17,7 @@ export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[n
       `there is no process id in ${path}: start \`plantgw serve\` with this \`pid\`, or give the file that it writes`,
     )
   if (!isAlive(pid)) throw notServing(path, `process ${pid} has ended`)
-  if (!isServe(pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)
+  if (!isGateway(path, pid)) throw notServing(path, `process ${pid} is not \`plantgw serve\``)
   try {
     process.kill(pid, signal)
   } catch (error) {
@@ -32,13 +31,4 @@ export function sendReloadSignal(path: string, signal: (typeof RELOAD_SIGNALS)[n
 
 function notServing(path: string, why: string): PidFileError {
   return new PidFileError(`the pid file ${path} is stale, ${why}: start the gateway again`)
-}
-
-/** By the command line, where the system shows it (proc_pid_cmdline(5)); elsewhere the pid file is believed. */
-function isServe(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('serve')
-  } catch {
-    return true
-  }
 }

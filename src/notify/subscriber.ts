@@ -12,6 +12,10 @@ const PROBE_INTERVAL = 30_000
 const LONGEST_PAUSE = 15_000
 
 export interface Receiver {
+  /** Names the broker, without credentials. */
+  readonly label: string
+  /** Whether messages would come. */
+  isUp(): boolean
   close(): void
 }
 
@@ -28,6 +32,7 @@ export function receiveReloads(
   const line = { broker: brokerLabel(settings), topic: settings.topic }
   let closed = false
   let lost = false
+  let up = false
   let attempts = 0
   let timer: NodeJS.Timeout | undefined
   let redis: Redis | undefined
@@ -46,6 +51,7 @@ export function receiveReloads(
       clearInterval(probe)
       own?.disconnect()
       redis = undefined
+      up = false
       if (closed) return
       if (!lost)
         log.error(
@@ -66,6 +72,7 @@ export function receiveReloads(
       return lose(error as Error)
     }
     attempts = 0
+    up = true
     if (lost) log.info(line, 'reconnected to the reload broker')
     lost = false
     probe = setInterval(() => own.ping().catch(lose), PROBE_INTERVAL)
@@ -80,6 +87,8 @@ export function receiveReloads(
 
   begin()
   return {
+    label: line.broker,
+    isUp: () => up,
     close() {
       closed = true
       clearTimeout(timer)

@@ -1,11 +1,21 @@
-import type { JsonObject } from '../json/index.ts'
-import { isMap, mapOf, Unfit } from './document-values.ts'
-import { flatten } from './flatten.ts'
-import { addForm, addMultipart } from './form.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { TEXT_OR_FILE } from '../tools/schema.ts'
+import { isMap, mapOf, reasonOf, textOf, Unfit } from './open-document.ts'
 import type { Body, Operation } from './operations.ts'
-import { toSchema } from './schema.ts'
-import { access, withFittingDefault } from './style.ts'
-import type { Draft } from './tool-draft.ts'
+import { flatten, toSchema } from './schema.ts'
+import {
+  access,
+  asPairs,
+  describeOnly,
+  isDirect,
+  isPlainObject,
+  printArg,
+  type Style,
+  type Writable,
+  withFittingDefault,
+  writable,
+} from './style.ts'
+import { addPart, type Draft, leaveOutMember, type Pair } from './tool-draft.ts'
 import { isArgumentName } from './tool-names.ts'
 
 /** Without its body a call that brings something would bring nothing. */
@@ -22,9 +32,9 @@ export function addBody(draft: Draft, { body, method }: Operation): void {
     if (WITHOUT_BODY.has(method)) throw new Unfit(`the gateway sends no body with ${method}`)
     add(draft, body, method)
   } catch (error) {
-    if (!(error instanceof Unfit)) throw error
+    const reason = reasonOf(error)
     if (body.required || error instanceof Unwritable) throw error
-    draft.leaveOut('the body', error.message)
+    draft.leaveOut('the body', reason)
   }
 }
 
@@ -91,22 +101,14 @@ function addJson(draft: Draft, schema: JsonObject, body: Body, optional: boolean
     return
   }
   const needed = new Set(Array.isArray(schema.required) && !optional ? schema.required : [])
-  for (const [name, property] of Object.entries(properties)) {
-    if (!isMap(property)) continue
-    draft.args.push({
-      name: draft.nameFor(name, 'body'),
-      position: 'body',
-      required: needed.has(name),
-      schema: property,
-      description: '',
-    })
-  }
+  for (const [name, property] of Object.entries(properties))
+    if (isMap(property))
+      draft.add(name, 'body', { position: 'body', required: needed.has(name), schema: property })
 }
 
 /** The body as one argument. */
 function addWhole(draft: Draft, schema: JsonObject, { required, description }: Body): void {
-  const name = draft.nameFor('body', 'request')
-  draft.args.push({ name, position: 'body', required, schema, description })
+  const { name } = draft.add('body', 'request', { position: 'body', required, schema, description })
   const print = `{{toJSON ${access(name)}}}`
   draft.requestBody = required ? print : `{{if hasKey .Args "${name}"}}${print}{{end}}`
 }
@@ -114,8 +116,127 @@ function addWhole(draft: Draft, schema: JsonObject, { required, description }: B
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
   if (schema.type !== undefined && schema.type !== 'string')
     throw new Unfit('its text body has an unknown format')
-  const name = draft.nameFor('body', 'request')
   const text = withFittingDefault({ ...schema, type: 'string' })
-  draft.args.push({ name, position: 'body', required, schema: text, description })
-  draft.requestBody = `{{${access(name).replace(/^\((.*)\)$/, '$1')}}}`
+  const { name } = draft.add('body', 'request', { position: 'body', required, schema: text, description })
+  draft.requestBody = printArg(name)
+}
+
+/** The fields of a form, as one schema says them. @throws Unfit when it names none */
+function fieldsOf(
+  draft: Draft,
+  media: JsonObject,
+): { fields: [string, JsonObject][]; required: Set<unknown> } {
+  const schema = toSchema(media.schema, draft.schemas)
+  const fields = Object.entries(mapOf(schema.properties)).filter((entry): entry is [string, JsonObject] =>
+    isMap(entry[1]),
+  )
+  if (fields.length === 0) throw new Unfit('its body is a form without named fields')
+  return { fields, required: new Set(Array.isArray(schema.required) ? schema.required : []) }
+}
+
+/**
+ * Adds the fields of a body of the type `application/x-www-form-urlencoded`.
+ * @param optional none of them is needed
+ * @throws Unfit
+ */
+function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
+  const { fields, required } = fieldsOf(draft, media)
+  const encodings = mapOf(media.encoding)
+  const pairs: Pair[] = []
+  for (const [name, schema] of fields) {
+    const needed = required.has(name)
+    addPart(draft, `the field ${name}`, needed, () => {
+      if (/[\p{Cc}\p{Cs}]/u.test(name)) throw new Unfit('its name contains characters that cannot be sent')
+      const style = styleOf(mapOf(encodings[name]))
+      const what = fieldOf(schema, style)
+      for (const left of what.leftOut) leaveOutMember(draft, left, name)
+      const place = { position: 'body', required: needed && !optional, schema: what.schema } as const
+      pairs.push({ arg: draft.add(name, 'form', place), name, what, style })
+    })
+  }
+  if (pairs.length === 0) throw new Unfit('no field of its body can be written as a form')
+  draft.headers.set('Content-Type', 'application/x-www-form-urlencoded')
+  if (!pairs.every(isDirect)) draft.requestBody = pairs.map(asPairs).join('')
+}
+
+function fieldOf(schema: JsonObject, style: Style): Writable {
+  // Without a style an object is written as JSON.
+  if (style.style === 'form' && isPlainObject(schema)) return { schema, kind: 'json', leftOut: [] }
+  return writable(schema, style, true)
+}
+
+function styleOf(encoding: JsonObject): Style {
+  const type = textOf(encoding.contentType)
+  if (type !== undefined && /\bjson$/i.test(type)) return { style: 'json', explode: false }
+  const style = textOf(encoding.style) ?? 'form'
+  return { style, explode: typeof encoding.explode === 'boolean' ? encoding.explode : style === 'form' }
+}
+
+/** Adds the fields of a body of the type `multipart/form-data`. @throws Unfit */
+function addMultipart(draft: Draft, media: JsonObject): void {
+  const { fields, required } = fieldsOf(draft, media)
+  const files = fileFields(media.schema, draft)
+  const encodings = mapOf(media.encoding)
+  const before = draft.args.length
+  for (const [name, schema] of fields)
+    addPart(draft, `the field ${name}`, required.has(name), () => {
+      if (!isArgumentName(name)) throw new Unfit('its name cannot be used for an argument')
+      const file = files.get(name)
+      checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
+      if (draft.nameFor(name, 'form') !== name) throw new Unfit('another argument has the same name')
+      const own = file ? asFile(schema, file) : joined(schema, mapOf(encodings[name]))
+      draft.args.push({ name, position: 'form-data', required: required.has(name), schema: own })
+    })
+  if (draft.args.length === before) throw new Unfit('no field of its body can be written as a form')
+}
+
+/** Parts are texts, JSON or files; the gateway writes no other. */
+function checkType({ type }: JsonObject, contentType: string | undefined, file: boolean): void {
+  if (contentType === undefined || file) return
+  const wanted = contentType.split(/[;,]/)[0]!.trim().toLowerCase()
+  if (type === 'object' ? !/\bjson$|\*/.test(wanted) : !/^text\/plain$|\*/.test(wanted))
+    throw new Unfit(`the gateway cannot write a part of type ${wanted}`)
+}
+
+const SEPARATORS: Record<string, string> = {
+  form: 'commas',
+  spaceDelimited: 'spaces',
+  tabDelimited: 'tabs',
+  pipeDelimited: '`|`',
+}
+
+/** An array is a part for each item; one that is to be a single part is a text. */
+function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
+  const between = SEPARATORS[textOf(style) ?? 'form']
+  if (schema.type !== 'array' || explode !== false || between === undefined) return schema
+  const said = textOf(schema.description)?.trimEnd().replace(/\.?$/, '. ') ?? ''
+  return { type: 'string', description: `${said}Several are separated by ${between}` }
+}
+
+function asFile(schema: JsonObject, kind: 'file' | 'files'): JsonObject {
+  const described = describeOnly(schema)
+  const one: JsonObject = { ...described, anyOf: TEXT_OR_FILE }
+  return kind === 'file' ? one : { ...described, type: 'array', items: { anyOf: TEXT_OR_FILE } }
+}
+
+/** The fields that hold bytes, by their formats. */
+function fileFields(schema: Json | undefined, { schemas: { refs } }: Draft): Map<string, 'file' | 'files'> {
+  const files = new Map<string, 'file' | 'files'>()
+  if (!isMap(schema)) return files
+  for (const [name, property] of flatten(schema, refs).properties) {
+    if (!isMap(property)) continue
+    const { schema: one } = flatten(property, refs)
+    if (isFile(one)) files.set(name, 'file')
+    else if (isMap(one.items) && isFile(flatten(one.items, refs).schema)) files.set(name, 'files')
+  }
+  return files
+}
+
+function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject): boolean {
+  if (type === 'file' || format === 'binary') return true
+  return (
+    contentMediaType !== undefined &&
+    contentEncoding === undefined &&
+    (type === undefined || type === 'string')
+  )
 }

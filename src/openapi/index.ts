@@ -4,19 +4,26 @@ import { lintPractice } from '../checks/practice/index.ts'
 import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { mapOf, textOf } from './document-values.ts'
 import { type Group, groupsOf, type Member } from './groups.ts'
-import { readDocument, type Version } from './open-document.ts'
-import { isSelected, operationsOf, reasonOf, type Selection } from './operations.ts'
-import { type Others, type Refs, refsOf } from './references.ts'
+import {
+  mapOf,
+  type Others,
+  type Refs,
+  readDocument,
+  reasonOf,
+  refsOf,
+  textOf,
+  type Version,
+} from './open-document.ts'
+import { isSelected, operationsOf, type Selection } from './operations.ts'
 import { credentialsOf } from './security.ts'
-import { baseOf } from './servers.ts'
-import { oldSchemes, oldServers } from './swagger.ts'
+import { baseOf, withoutEnd } from './servers.ts'
+import { oldSchemes } from './swagger.ts'
 import { makeTool } from './tool.ts'
 import { namer, plainText, titleSlug, toolName } from './tool-names.ts'
 import { configurationYaml } from './yaml.ts'
 
-export { readOthers } from './references.ts'
+export { readOthers } from './open-document.ts'
 
 export interface ImportOptions extends Selection {
   /** Of the configuration; those of several begin with it. Default: made of the document's title. */
@@ -70,13 +77,12 @@ const LIST_SIZE = 38_000
  */
 export function importOpenApi(source: Source, options: ImportOptions = {}): ImportResult {
   const read = readDocument(source)
-  if (read.findings) return { findings: read.findings }
-  if (read.fault !== undefined) return { fault: read.fault }
+  if (!('document' in read)) return read
   const { document, version } = read
   const title = plainText(textOf(mapOf(document.info).title) ?? '', 200)
   const name = options.name ?? (titleSlug(title) || 'api')
   const found = toolsOf(document, version, name, options)
-  const prefix = (options.prefix ?? `/${name}`).replace(/(?<!\/)\/+$/, '')
+  const prefix = withoutEnd(options.prefix ?? `/${name}`)
   const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)
   const configurations =
     found.members.length === 0 ? [] : groups.map((group) => write(group, name, prefix, title, version))
@@ -107,14 +113,13 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       continue
     }
     try {
-      const servers = version === '2.0' ? oldServers(document) : operation.servers
-      const base = baseOf(servers, { name, server: options.server, base: options.base })
+      const base = baseOf(operation.servers, { name, server: options.server, base: options.base })
       const key = bases.get(base.template) ?? `url${bases.size === 0 ? '' : bases.size + 1}`
       const credentials = credentialsOf(operation.security, schemes, name, refs)
       for (const [header, value] of Object.entries(options.headers ?? {}))
         setHeader(credentials.headers, header, value)
       const wanted = toolName(operation.id, operation.method, operation.path)
-      const made = makeTool(operation, wanted, `{{.Config.${key}}}`, credentials, refs)
+      const made = makeTool({ operation, name: wanted, url: `{{.Config.${key}}}`, credentials, refs })
       made.tool.name = unique(wanted)
       bases.set(base.template, key)
       members.push({ ...made, operation, config: new Map([[key, base.template], ...credentials.config]) })

@@ -2,17 +2,50 @@ import { parseDocument } from 'yaml'
 import { jsonFault } from '../checks/json-fault.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { isMap } from './document-values.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
+import { decoded } from '../tools/credentials.ts'
+
+/** A map; what a document says in another form counts as not said. */
+export const isMap: (value: unknown) => value is JsonObject = isObject
+
+export function mapOf(value: unknown): JsonObject {
+  return isMap(value) ? value : {}
+}
+
+export function listOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The maps of a list. */
+export function maps(value: unknown): JsonObject[] {
+  return listOf(value).filter(isMap)
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Schemas that are followed too far: to be tried again less deep; never thrown out of the room. */
+export class TooLarge extends Error {}
+
+/** Why a part of a document cannot be used; never leaves the room. */
+export class Unfit extends Error {}
+
+/** Why a part cannot be used. @throws what is no `Unfit` */
+export function reasonOf(error: unknown): string {
+  if (error instanceof Unfit) return error.message
+  throw error
+}
 
 export type Version = '2.0' | '3.0' | '3.1'
 
 export type ReadDocument =
-  | { document: JsonObject; version: Version; findings?: undefined; fault?: undefined }
-  /** Not JSON or YAML: where. */
-  | { document?: undefined; findings: Finding[]; fault?: undefined }
+  | { document: JsonObject; version: Version }
   /** Why it is not an OpenAPI document. */
-  | { document?: undefined; fault: string; findings?: undefined }
+  | { fault: string }
+  /** Not JSON or YAML: where. */
+  | { findings: Finding[] }
 
 /** At most so many faults are reported: those after the first often follow from it. */
 const MAX_FAULTS = 5
@@ -21,10 +54,8 @@ const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 
 /** Reads JSON or YAML text as an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Never throws. */
 export function readDocument(source: Source): ReadDocument {
-  const text = source.text.replace(/^\uFEFF/, '')
-  const read = parseText({ ...source, text })
-  if (read.findings) return { findings: read.findings }
-  return versionOf(read.value)
+  const read = parseText(source)
+  return 'findings' in read ? read : versionOf(read.value)
 }
 
 function versionOf(document: unknown): ReadDocument {
@@ -55,10 +86,10 @@ function versionOf(document: unknown): ReadDocument {
 }
 
 /** JSON or YAML as values. Never throws. */
-export function parseText(
-  source: Source,
-): { value: unknown; findings?: undefined } | { findings: Finding[] } {
-  const { file, text } = source
+export function parseText(given: Source): { value: Json } | { findings: Finding[] } {
+  const { file } = given
+  const text = given.text.replace(/^\uFEFF/, '')
+  const source = { file, text }
   let ofJson: Finding | undefined
   if (/^\s*[{[]/.test(text)) {
     try {
@@ -79,14 +110,11 @@ export function parseText(
       logLevel: 'error',
       resolveKnownTags: false,
     })
-    if (doc.errors.length > 0 && ofJson) return { findings: [ofJson] }
-    if (doc.errors.length > 0)
-      return {
-        findings: doc.errors
-          .slice(0, MAX_FAULTS)
-          .map(({ message, pos }) => fault(source, lowerFirst(message).replace(/\.$/, ''), ...pos)),
-      }
-    return { value: doc.toJS({ maxAliasCount: 1000 }) }
+    if (doc.errors.length === 0) return { value: doc.toJS({ maxAliasCount: 1000 }) }
+    const faults = doc.errors
+      .slice(0, MAX_FAULTS)
+      .map(({ message, pos }) => fault(source, lowerFirst(message).replace(/\.$/, ''), ...pos))
+    return { findings: ofJson ? [ofJson] : faults }
   } catch (error) {
     const deep = error instanceof RangeError
     const message = deep ? 'it is nested too deeply' : `it cannot be read: ${(error as Error).message}`
@@ -114,4 +142,130 @@ function fault(
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+/** References that lead to references. */
+const MAX_HOPS = 20
+
+export interface Refs {
+  /** Follows `$ref` to what it stands for. @throws Unfit when that is not in the document */
+  follow(value: Json | undefined): JsonObject
+  /** What one `$ref` names. @throws Unfit */
+  target(ref: string): Json
+}
+
+/**
+ * Follows references inside of one document, and from there into others.
+ *
+ * Ours rather than @apidevtools/json-schema-ref-parser 15.5: it adds 4 packages, takes 4 to 14 times as long for 400 files
+ * with a schema each (440 to 580 ms), and rejects the whole document for 500 references in a row or a file that is missing.
+ */
+export function refsOf(document: JsonObject, others?: Others): Refs {
+  const target = (ref: string): Json =>
+    ref.startsWith('#') ? lookUp(document, ref, ref) : lookUpOther(ref, others)
+  return {
+    target,
+    follow(value) {
+      let at = value
+      for (let hops = 0; isMap(at) && typeof at.$ref === 'string'; hops++) {
+        if (hops === MAX_HOPS) throw new Unfit('a reference refers to itself')
+        at = target(at.$ref)
+      }
+      return isMap(at) ? at : {}
+    },
+  }
+}
+
+function lookUpOther(ref: string, others: Others | undefined): Json {
+  if (!others)
+    throw new Unfit(
+      'it refers to another file: import the description by its path or URL, or bundle it into one file',
+    )
+  if (!URL.canParse(ref, others.base)) throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
+  const url = new URL(ref, others.base)
+  const pointer = url.hash
+  url.hash = ''
+  const other = others.files.get(url.href) ?? { fault: 'it was not read' }
+  if ('fault' in other) throw new Unfit(`it refers to ${shorten(ref, 80)}: ${other.fault}`)
+  return pointer === '' || pointer === '#' ? other.value : lookUp(other.value, pointer, ref)
+}
+
+function lookUp(document: Json, pointer: string, ref: string): Json {
+  const path = pointer.split('/').slice(1)
+  const found = valueAt(
+    document,
+    path.map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~')),
+  )
+  if (found === undefined || found === document)
+    throw new Unfit(`the reference ${shorten(ref, 80)} has no target`)
+  return found
+}
+
+/** The files that a description refers to, by URL: their values, or why they cannot be read. */
+export interface Others {
+  /** URL of the description itself. */
+  base: string
+  files: ReadonlyMap<string, Other>
+}
+
+type Other = { value: Json } | { fault: string }
+
+/** More files are no description of one API. */
+const MAX_FILES = 2_000
+
+/**
+ * Reads the files that a description refers to, and those that they refer to. What cannot be read is reported where it is
+ * needed. References in those files become absolute.
+ * @param base URL of the description
+ * @param load gives the text of a URL; its error's message is reported as the reason
+ */
+export async function readOthers(
+  { file, text }: { file: string; text: string },
+  base: string,
+  load: (url: string) => Promise<string>,
+): Promise<Others> {
+  const files = new Map<string, Other>()
+  const others = { base, files }
+  // Most descriptions are one file: they are not read twice.
+  if (!/\$ref["']?\s*:\s*["']?[^#"'\s]/.test(text)) return others
+  const read = parseText({ file, text })
+  const waiting = 'findings' in read ? [] : namedBy(read.value, base, base)
+  for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {
+    if (files.has(url)) continue
+    const entry = files.size < MAX_FILES ? await readOther(url, load) : { fault: 'there are too many files' }
+    files.set(url, entry)
+    if ('value' in entry) waiting.push(...namedBy(entry.value, url, base))
+  }
+  return others
+}
+
+async function readOther(url: string, load: (url: string) => Promise<string>): Promise<Other> {
+  try {
+    const read = parseText({ file: url, text: await load(url) })
+    return 'findings' in read ? { fault: 'the file is neither JSON nor YAML' } : read
+  } catch (error) {
+    return { fault: (error as Error).message }
+  }
+}
+
+/** The files that the references in a value name. The references are made absolute. */
+function namedBy(value: Json, url: string, base: string): string[] {
+  const named = new Set<string>()
+  const seen = new Set<Json>()
+  const waiting = [value]
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    // What an alias of YAML stands for comes again.
+    if (typeof at !== 'object' || at === null || seen.has(at)) continue
+    seen.add(at)
+    waiting.push(...Object.values(at as JsonObject))
+    const { $ref } = at as JsonObject
+    if (typeof $ref !== 'string' || !URL.canParse($ref, url)) continue
+    const target = new URL($ref, url)
+    const { hash } = target
+    target.hash = ''
+    const own = target.href === base
+    ;(at as JsonObject).$ref = own ? hash || '#' : target.href + hash
+    if (!own && target.href !== url) named.add(target.href)
+  }
+  return [...named]
 }

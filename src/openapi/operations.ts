@@ -1,8 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { isMap, listOf, mapOf, textOf, Unfit } from './document-values.ts'
-import type { Version } from './open-document.ts'
-import type { Refs } from './references.ts'
-import { oldOperation } from './swagger.ts'
+import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, type Version } from './open-document.ts'
+import { oldOperation, oldServers } from './swagger.ts'
 
 /** An operation in the form of OpenAPI 3, with its references to parameters and bodies followed. */
 export interface Operation {
@@ -27,7 +25,7 @@ export interface Operation {
 export interface Body {
   required: boolean
   description: string
-  content: [type: string, media: JsonObject][]
+  content: (readonly [type: string, media: JsonObject])[]
 }
 
 export interface Unread {
@@ -38,68 +36,58 @@ export interface Unread {
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
 
 /** Every operation in the order of the document, or the reason why it cannot be read. */
-export function* operationsOf(
+export function operationsOf(
   document: JsonObject,
   version: Version,
   refs: Refs,
 ): Generator<Operation | Unread> {
-  let paths: JsonObject
+  // Beside a reference of a path or an operation there may be more.
+  const merged = (given: Json | undefined): JsonObject => {
+    const { $ref: _, ...own } = mapOf(given)
+    return { ...refs.follow(given), ...own }
+  }
+  return attempt('all paths', function* () {
+    for (const [path, given] of Object.entries(refs.follow(document.paths)))
+      if (!path.startsWith('x-'))
+        yield* attempt(path, function* () {
+          const item = merged(given)
+          for (const method of METHODS.filter((one) => isMap(item[one]))) {
+            const shown = `${method.toUpperCase()} ${path}`
+            const read = () =>
+              readOperation({ method, path, shown }, item, merged(item[method]), document, version, refs)
+            yield* attempt(shown, () => [read()])
+          }
+        })
+  })
+}
+
+function* attempt<T>(shown: string, read: () => Iterable<T>): Generator<T | Unread> {
   try {
-    paths = refs.follow(document.paths)
+    yield* read()
   } catch (error) {
-    yield { shown: 'all paths', reason: reasonOf(error) }
-    return
+    yield { shown, reason: reasonOf(error) }
   }
-  for (const [path, given] of Object.entries(paths)) {
-    if (path.startsWith('x-')) continue
-    let item: JsonObject
-    try {
-      item = { ...refs.follow(given), ...withoutRef(given) }
-    } catch (error) {
-      yield { shown: path, reason: reasonOf(error) }
-      continue
-    }
-    for (const method of METHODS) {
-      if (!isMap(item[method])) continue
-      const shown = `${method.toUpperCase()} ${path}`
-      try {
-        yield readOperation(method, path, shown, item, document, version, refs)
-      } catch (error) {
-        yield { shown, reason: reasonOf(error) }
-      }
-    }
-  }
-}
-
-function withoutRef(given: Json): JsonObject {
-  const { $ref: _, ...rest } = mapOf(given)
-  return rest
-}
-
-/** @throws what is none of this room's own errors */
-export function reasonOf(error: unknown): string {
-  if (error instanceof Unfit) return error.message
-  throw error
 }
 
 function readOperation(
-  method: string,
-  path: string,
-  shown: string,
+  { method, path, shown }: Pick<Operation, 'method' | 'path' | 'shown'>,
   item: JsonObject,
+  operation: JsonObject,
   document: JsonObject,
   version: Version,
   refs: Refs,
 ): Operation {
-  // No operation may be a reference, but descriptions that are split into files have such.
-  const operation = { ...refs.follow(item[method]), ...withoutRef(item[method]!) }
-  const parameters = new Map<string, JsonObject>()
+  const named = new Map<string, JsonObject>()
   for (const given of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
     const parameter = refs.follow(given)
     if (typeof parameter.name === 'string' && typeof parameter.in === 'string')
-      parameters.set(`${parameter.in} ${parameter.name}`, parameter)
+      named.set(`${parameter.in} ${parameter.name}`, parameter)
   }
-  const common = {
+  const parameters = [...named.values()]
+  const [servers] = [operation.servers, item.servers, document.servers].filter(
+    (list) => listOf(list).length > 0,
+  )
+  return {
     method: method.toUpperCase(),
     path,
     shown,
@@ -109,25 +97,19 @@ function readOperation(
     description: textOf(operation.description) ?? textOf(item.description) ?? '',
     deprecated: operation.deprecated === true,
     security: operation.security ?? document.security,
-  }
-  if (version === '2.0')
-    return { ...common, ...oldOperation([...parameters.values()], operation, document), servers: undefined }
-  const servers = [operation.servers, item.servers, document.servers].find((list) => listOf(list).length > 0)
-  return {
-    ...common,
-    parameters: [...parameters.values()],
-    body: bodyOf(operation.requestBody, refs),
-    servers,
+    servers: version === '2.0' ? oldServers(document) : servers,
+    ...(version === '2.0'
+      ? oldOperation(parameters, operation, document)
+      : { parameters, body: bodyOf(operation.requestBody, refs) }),
   }
 }
 
 function bodyOf(given: Json | undefined, refs: Refs): Body | undefined {
   if (given === undefined || given === null) return undefined
   const body = refs.follow(given)
-  const content = Object.entries(mapOf(body.content)).map(([type, media]): Body['content'][number] => [
-    type,
-    refs.follow(media),
-  ])
+  const content = Object.entries(mapOf(body.content)).map(
+    ([type, media]) => [type, refs.follow(media)] as const,
+  )
   if (content.length === 0) return undefined
   return { required: body.required === true, description: textOf(body.description) ?? '', content }
 }

@@ -1,15 +1,12 @@
 import type { JsonObject } from '../json/index.ts'
-import { mapOf, textOf, Unfit } from './document-values.ts'
+import { mapOf, textOf, Unfit } from './open-document.ts'
 import { toSchema } from './schema.ts'
-import { access, inPlace, type Style, type Writable, writable } from './style.ts'
-import type { Draft, DraftArg } from './tool-draft.ts'
+import { access, inPlace, type Style, UNDEFINED, type Writable, writable } from './style.ts'
+import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
+import { isFraming, isHeaderName } from './tool-names.ts'
 
 /** OpenAPI gives these other places. */
 const IGNORED = new Set(['accept', 'content-type', 'authorization'])
-/** RFC 9110 §7.6.1 and §6.4.1: what frames the message; the gateway sets it. */
-const FRAMING =
-  /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/
-const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const ORDER = ['query', 'header', 'path', 'cookie']
 const NEUTRAL = /[\p{Cc}\p{Cs}]/u
 
@@ -21,57 +18,50 @@ export function addParameters(draft: Draft, parameters: readonly JsonObject[]): 
   const place = (one: JsonObject) => ORDER.indexOf(String(one.in))
   for (const parameter of [...parameters].sort((a, b) => place(a) - place(b))) {
     const name = String(parameter.name)
-    const shown = `the ${String(parameter.in)} parameter ${name}`
-    try {
+    const needed = parameter.required === true || parameter.in === 'path'
+    addPart(draft, `the ${String(parameter.in)} parameter ${name}`, needed, () => {
       if (NEUTRAL.test(name)) throw new Unfit('its name contains characters that cannot be sent')
-      addParameter(draft, parameter, name)
-    } catch (error) {
-      if (!(error instanceof Unfit)) throw error
-      if (parameter.required === true || parameter.in === 'path')
-        throw new Unfit(`${shown}: ${error.message}`)
-      draft.leaveOut(shown, error.message)
-    }
+      addParameter(draft, parameter, name, needed)
+    })
   }
 }
 
-function addParameter(draft: Draft, parameter: JsonObject, name: string): void {
+function addParameter(draft: Draft, parameter: JsonObject, name: string, required: boolean): void {
   const style = styleOf(parameter)
-  const required = parameter.required === true || parameter.in === 'path'
-  const make = (what: Writable, use: string, position: DraftArg['position']): DraftArg => {
-    const arg: DraftArg = {
-      name: draft.nameFor(name, use),
-      position,
-      required,
-      schema: what.schema,
-      description: textOf(parameter.description) ?? '',
-    }
-    draft.args.push(arg)
-    for (const left of what.leftOut)
-      draft.leaveOut(`${left} of ${name}`, 'no OpenAPI style defines how to write it')
+  const read = (either = false) => writable(toSchema(schemaOf(parameter), draft.schemas), style, either)
+  const add = (what: Writable, use: string, position?: DraftArg['position']): DraftArg => {
+    const description = textOf(parameter.description)
+    const arg = draft.add(name, use, { position, required, schema: what.schema, description })
+    for (const left of what.leftOut) leaveOutMember(draft, left, name)
     return arg
   }
-  const schema = () => toSchema(schemaOf(parameter), draft.schemas)
   switch (parameter.in) {
     case 'query': {
-      const what = writable(schema(), style, true)
-      draft.query.push({ arg: make(what, 'query', 'query'), name, what, style })
+      const what = read(true)
+      draft.query.push({ arg: add(what, 'query', 'query'), name, what, style })
       return
     }
     case 'path': {
-      const what = writable(schema(), style, false)
+      const what = read()
       if (what.kind === 'array') what.schema = { minItems: 1, ...what.schema }
-      const arg = make(what, 'path', 'path')
-      draft.path.set(name, inPlace(arg.name, name, what, style))
+      draft.path.set(name, inPlace(add(what, 'path', 'path').name, name, what, style))
       return
     }
-    case 'header':
-      addHeader(draft, name, () => writable(schema(), style, false), style, make)
+    case 'header': {
+      if (!isSettable(draft, name)) return
+      const what = read()
+      const arg = add(what, 'header')
+      if (what.kind === 'scalar' && arg.name === name) arg.position = 'header'
+      else {
+        const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
+        draft.headers.set(name, inPlace(arg.name, name, what, own))
+      }
       return
+    }
     case 'cookie': {
-      const what = writable(schema(), style, false)
-      if (what.kind === 'object' || (what.kind === 'array' && style.explode))
-        throw new Unfit('no OpenAPI style defines how to write such a value there')
-      draft.cookies.push({ arg: make(what, 'cookie', undefined), name, what, style })
+      const what = read()
+      if (what.kind === 'object' || (what.kind === 'array' && style.explode)) throw new Unfit(UNDEFINED)
+      draft.cookies.push({ arg: add(what, 'cookie'), name, what, style })
       return
     }
     default:
@@ -79,36 +69,19 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string): void {
   }
 }
 
-function addHeader(
-  draft: Draft,
-  name: string,
-  read: () => Writable,
-  style: Style,
-  make: (what: Writable, use: string, position: DraftArg['position']) => DraftArg,
-): void {
+/** Whether the header is to be an argument. @throws Unfit */
+function isSettable(draft: Draft, name: string): boolean {
   const lower = name.toLowerCase()
-  if (IGNORED.has(lower)) return
-  if (FRAMING.test(lower)) {
+  if (IGNORED.has(lower)) return false
+  if (isFraming(lower)) {
     draft.leaveOut(`the header ${name}`, 'the gateway sets it')
-    return
+    return false
   }
-  if (!HEADER.test(name)) throw new Unfit('it is not a valid header name')
+  if (!isHeaderName(name)) throw new Unfit('it is not a valid header name')
   // A credential goes there already.
-  if ([...draft.headers.keys()].some((one) => one.toLowerCase() === lower)) return
+  if ([...draft.headers.keys()].some((one) => one.toLowerCase() === lower)) return false
   if (lower === 'cookie') throw new Unfit('describe each cookie as a parameter of its own')
-  const what = read()
-  const arg = make(what, 'header', undefined)
-  if (what.kind === 'scalar' && arg.name === name) arg.position = 'header'
-  else
-    draft.headers.set(
-      name,
-      inPlace(
-        arg.name,
-        name,
-        what,
-        style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style,
-      ),
-    )
+  return true
 }
 
 function styleOf({ in: place, style, explode, content }: JsonObject): Style {
@@ -132,21 +105,16 @@ export function cookieHeader(
   credentials: readonly [name: string, key: string][],
 ): string | undefined {
   const encode = (value: string) => `{{replace "+" "%20" (urlquery ${value})}}`
-  const pieces = credentials.map(
-    ([name, key]) =>
-      `{{if .Config.${key}}}{{$s}}${cookieName(name)}=${encode(`.Config.${key}`)}{{$s = "; "}}{{end}}`,
-  )
+  const piece = (given: string, name: string, value: string) =>
+    `{{if ${given}}}{{$s}}${encodeURIComponent(name)}=${value}{{$s = "; "}}{{end}}`
+  const pieces = credentials.map(([name, key]) => piece(`.Config.${key}`, name, encode(`.Config.${key}`)))
   for (const { arg, name, what } of draft.cookies) {
     const value = access(arg.name)
     const text =
       what.kind === 'array'
         ? `{{range $i, $v := ${value}}}{{if $i}},{{end}}${encode('$v')}{{end}}`
         : encode(what.kind === 'json' ? `(toJSON ${value})` : value)
-    pieces.push(`{{if hasKey .Args "${arg.name}"}}{{$s}}${cookieName(name)}=${text}{{$s = "; "}}{{end}}`)
+    pieces.push(piece(`hasKey .Args "${arg.name}"`, name, text))
   }
   return pieces.length > 0 ? `{{$s := ""}}${pieces.join('')}` : undefined
-}
-
-function cookieName(name: string): string {
-  return encodeURIComponent(name)
 }

@@ -1,8 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { compilePattern } from '../template/index.ts'
-import { isMap, listOf, TooLarge, textOf, Unfit } from './document-values.ts'
-import { flatten, type Parts } from './flatten.ts'
-import type { Refs } from './references.ts'
+import { isMap, listOf, mapOf, type Refs, reasonOf, TooLarge, textOf, Unfit } from './open-document.ts'
 import { LENGTHS, plainText } from './tool-names.ts'
 
 /** How far schemas are followed. */
@@ -23,7 +21,7 @@ export interface SchemaContext {
 }
 
 /** Any JSON value, written out so that nobody takes it for an oversight. */
-export const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
+const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 export const MAX_SCHEMAS = 4000
 const MAX_ALTERNATIVES = 12
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
@@ -45,15 +43,14 @@ export function toSchema(
   try {
     parts = flatten(given, context.refs)
   } catch (error) {
-    if (!(error instanceof Unfit)) throw error
-    context.note(`${error.message}: any value is accepted there`)
+    context.note(`${reasonOf(error)}: any value is accepted there`)
     return describe({}, given, context, depth)
   }
   const { schema, sources } = parts
   // A schema that recurs, or is too deep, is reduced to its type.
   const again = sources.some((source) => path.includes(source))
-  const inner = again ? [] : [...path, ...sources]
   const deep = again || depth >= context.bounds.depth
+  const inside = (one: Json | undefined) => toSchema(one, context, depth + 1, [...path, ...sources])
   const types = typesOf(schema)
   const made: JsonObject = {}
   const values = enumOf(schema, types)
@@ -62,9 +59,9 @@ export function toSchema(
   describe(made, schema, context, depth)
   if (values) made.enum = values
   Object.assign(made, constraints(schema, types, context.note))
-  if (types.includes('object')) addProperties(made, parts, context, depth, inner, deep)
-  if (types.includes('array')) made.items = itemsOf(schema, context, depth, inner, deep)
-  const alternatives = deep ? undefined : alternativesOf(schema, context, depth, inner)
+  if (types.includes('object') && !deep) addProperties(made, parts, context, inside)
+  if (types.includes('array')) made.items = itemsOf(deep ? {} : inside(schema.items))
+  const alternatives = deep ? undefined : alternativesOf(schema, inside)
   if (alternatives) {
     if (types.length === 1 && types[0] === 'object' && !made.properties) delete made.type
     delete made.additionalProperties
@@ -74,6 +71,91 @@ export function toSchema(
   if (preset !== undefined) made.default = preset
   return made
 }
+
+/** A schema with its references followed and its `allOf` merged into it. */
+interface Parts {
+  /** Its own keywords, those of the parts where it has none. */
+  schema: JsonObject
+  /** Each with all that is said of it. */
+  properties: Map<string, Json>
+  required: string[]
+  /** The schemas of the document that it was made of, to find it again. */
+  sources: Json[]
+}
+
+const MAX_PARTS = 60
+const MAX_HOPS = 20
+
+/** @throws Unfit for a reference that leads nowhere, or back to itself */
+export function flatten(given: JsonObject, refs: Refs, hops = 0): Parts {
+  if (hops > MAX_HOPS) throw new Unfit('a schema includes itself')
+  const parts: JsonObject[] = []
+  const sources: Json[] = []
+  gather(given, refs, parts, sources, 0)
+  const schema: JsonObject = {}
+  const said = new Map<string, Json[]>()
+  const required = new Set<string>()
+  let withProperties = 0
+  for (const part of parts) {
+    for (const [key, value] of Object.entries(part))
+      if (!SEPARATE.has(key) && !Object.hasOwn(schema, key) && key !== '__proto__') schema[key] = value
+    const properties = Object.entries(mapOf(part.properties))
+    if (properties.length > 0) withProperties++
+    for (const [name, property] of properties) said.set(name, [...(said.get(name) ?? []), property])
+    for (const name of listOf(part.required)) if (typeof name === 'string') required.add(name)
+  }
+  // Each part forbids what only another one names.
+  if (withProperties > 1 && schema.additionalProperties === false) delete schema.additionalProperties
+  const entries = [...said].map(([name, all]): [string, Json] => [
+    name,
+    all.length === 1 ? all[0]! : { allOf: all },
+  ])
+  if (entries.length > 0) schema.properties = Object.fromEntries(entries)
+  const lone = takeLone(schema)
+  if (lone) {
+    const inner = flatten({ ...schema, required: [...required], allOf: [lone] }, refs, hops + 1)
+    return { ...inner, sources: [...sources, ...inner.sources] }
+  }
+  return { schema, properties: new Map(entries), required: [...required], sources }
+}
+
+const SEPARATE = new Set(['allOf', '$ref', 'properties', 'required'])
+
+/** What is nearest goes first: a schema's own words count more than those of its parts. */
+function gather(given: Json, refs: Refs, parts: JsonObject[], sources: Json[], hops: number): void {
+  if (!isMap(given)) return
+  if (hops > MAX_HOPS || parts.length > MAX_PARTS)
+    throw new Unfit('a schema includes itself, or too many others')
+  const { $ref, ...own } = given
+  if (typeof $ref === 'string') {
+    if (Object.keys(own).length > 0) parts.push(own)
+    const target = refs.target($ref)
+    sources.push(target)
+    gather(target, refs, parts, sources, hops + 1)
+  } else parts.push(given)
+  for (const part of listOf(given.allOf)) gather(part, refs, parts, sources, hops + 1)
+}
+
+/** Takes an `anyOf` of one schema, or of one and null, out of a schema; and one that only restricts. */
+function takeLone(schema: JsonObject): Json | undefined {
+  for (const key of ['anyOf', 'oneOf'] as const) {
+    const given = listOf(schema[key])
+    if (given.length === 0) continue
+    const others = given.filter((one) => !(isMap(one) && one.type === 'null'))
+    // Alternatives that only add required names describe no value.
+    const describing = others.some(
+      (one) => !isMap(one) || Object.keys(one).some((name) => !RESTRICTING.has(name)),
+    )
+    if (describing && others.length > 1) continue
+    delete schema[key]
+    if (!describing) continue
+    if (given.length > others.length) schema.nullable = true
+    return others[0]
+  }
+  return undefined
+}
+
+const RESTRICTING = new Set(['required', 'not', 'description', 'title'])
 
 function describe(
   made: JsonObject,
@@ -112,32 +194,28 @@ function impliedTypes(schema: JsonObject): string[] {
   return [...kinds].filter((kind) => kind === 'string' || kind === 'number' || kind === 'boolean')
 }
 
+/** Makes the schema of what is inside of another one. */
+type Inside = (one: Json | undefined) => JsonObject
+
 function addProperties(
   made: JsonObject,
   { schema, properties, required }: Parts,
   context: SchemaContext,
-  depth: number,
-  path: readonly Json[],
-  deep: boolean,
+  inside: Inside,
 ): void {
-  if (deep) return
-  const entries: [string, JsonObject][] = []
-  let dropped = false
-  for (const [name, property] of properties) {
-    if (name === '__proto__' || isReadOnly(property, context)) {
-      dropped = true
-      continue
-    }
-    entries.push([name, toSchema(property, context, depth + 1, path)])
-  }
+  const written = [...properties].filter(
+    ([name, property]) => name !== '__proto__' && !isReadOnly(property, context),
+  )
+  const entries = written.map(([name, property]) => [name, inside(property)] as const)
   if (entries.length > 0) made.properties = Object.fromEntries(entries)
   const needed = required.filter((name) => entries.some(([key]) => key === name))
   if (needed.length > 0) made.required = needed
   const more = schema.additionalProperties
   // What is read only may be sent all the same where somebody sends back what was read.
-  if (more === false && entries.length > 0 && !dropped) made.additionalProperties = false
+  if (more === false && entries.length > 0 && entries.length === properties.size)
+    made.additionalProperties = false
   if (isMap(more) && Object.keys(more).length > 0) {
-    const values = toSchema(more, context, depth + 1, path)
+    const values = inside(more)
     if (Object.keys(values).length > 0) made.additionalProperties = values
   }
 }
@@ -150,33 +228,17 @@ function isReadOnly(property: Json, { refs }: SchemaContext): boolean {
   }
 }
 
-function itemsOf(
-  schema: JsonObject,
-  context: SchemaContext,
-  depth: number,
-  path: readonly Json[],
-  deep: boolean,
-): JsonObject {
-  const items = deep ? {} : toSchema(schema.items, context, depth + 1, path)
+function itemsOf(items: JsonObject): JsonObject {
   // Some model providers refuse an array that does not say what it holds.
   return items.type || items.anyOf || items.enum ? items : { ...items, type: ANY_TYPES }
 }
 
 /** `anyOf` too for `oneOf`: descriptions that mean one of several often allow more of them for a value. */
-function alternativesOf(
-  schema: JsonObject,
-  context: SchemaContext,
-  depth: number,
-  path: readonly Json[],
-): JsonObject[] | undefined {
+function alternativesOf(schema: JsonObject, inside: Inside): JsonObject[] | undefined {
   const given = [schema.anyOf, schema.oneOf].map(listOf).find((list) => list.length > 0)
   if (!given || given.length > MAX_ALTERNATIVES) return undefined
-  const made = given.map((one) => toSchema(one, context, depth + 1, path))
-  const seen = new Set<string>()
-  const unlike = made.filter((one) => {
-    const text = JSON.stringify(one)
-    return !seen.has(text) && seen.add(text)
-  })
+  const made = given.map(inside)
+  const unlike = [...new Map(made.map((one) => [JSON.stringify(one), one])).values()]
   // One that allows anything allows all that the others do.
   if (unlike.some((one) => !one.type && !one.enum && !one.anyOf)) return undefined
   return unlike
@@ -191,104 +253,86 @@ const MAX_DEFAULT = 200
 const FORMATS = new Set(['date-time', 'date', 'time', 'email', 'uuid', 'uri', 'ipv4', 'ipv6', 'hostname'])
 
 /** The allowed values, where they are few and of the types that the schema says. */
-export function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefined {
+function enumOf(schema: JsonObject, types: readonly string[]): Json[] | undefined {
   const given = schema.const !== undefined ? [schema.const] : listOf(schema.enum)
   const nullable = types.includes('null')
   const values = [...new Set(given.filter((value) => value !== null || nullable))]
-  if (values.filter((value) => value !== null).length === 0 || values.length > MAX_VALUES) return undefined
+  if (values.every((value) => value === null) || values.length > MAX_VALUES) return undefined
   if (nullable && schema.nullable === true && !values.includes(null)) values.push(null)
-  if (
-    !values.every(
-      (value) => isExact(value) && (types.length === 0 || types.some((type) => isOf(value, type))),
-    )
-  )
-    return undefined
+  const fits = (value: Json) => types.length === 0 || types.some((type) => isOf(value, type))
+  if (!values.every((value) => isExact(value) && fits(value))) return undefined
   return JSON.stringify(values).length > MAX_VALUES_TEXT ? undefined : values
 }
 
 /** A scalar that comes through JSON unchanged. */
-function isExact(value: Json): boolean {
-  if (typeof value === 'number') return Number.isFinite(value) && !isRounded(value)
-  return value === null || typeof value === 'string' || typeof value === 'boolean'
+function isExact(value: Json | undefined): boolean {
+  return isNumber(value) || value === null || typeof value === 'string' || typeof value === 'boolean'
 }
 
-/** An integer that may have been another one before it was read. */
-function isRounded(value: number): boolean {
-  return Math.abs(value) > Number.MAX_SAFE_INTEGER
+/** Not an integer that may have been another one before it was read. */
+function isNumber(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER
 }
 
-function isOf(value: Json, type: string): boolean {
+function isCount(value: Json | undefined): boolean {
+  return isNumber(value) && Number.isInteger(value) && value >= 0
+}
+
+export function isOf(value: Json, type: string): boolean {
   if (value === null) return type === 'null'
   if (type === 'integer') return Number.isInteger(value)
   return typeof value === type
 }
 
-/**
- * Lengths, ranges, formats and patterns, each only with a type that it is about.
- * @param note gets the reason why a pattern is omitted
- */
-export function constraints(
-  schema: JsonObject,
-  types: readonly string[],
-  note: (reason: string) => void,
-): JsonObject {
+type Note = SchemaContext['note']
+
+/** Keywords, each with the types that it is about and the values that are kept. */
+const KEYWORDS: [key: string, types: string[], fits: (value: Json | undefined, note: Note) => boolean][] = [
+  ['format', ['string'], (value) => typeof value === 'string' && FORMATS.has(value)],
+  ['pattern', ['string'], isPattern],
+  ['minLength', ['string'], isCount],
+  ['maxLength', ['string'], isCount],
+  ['minimum', ['number', 'integer'], isNumber],
+  ['maximum', ['number', 'integer'], isNumber],
+  ['exclusiveMinimum', ['number', 'integer'], isNumber],
+  ['exclusiveMaximum', ['number', 'integer'], isNumber],
+  ['multipleOf', ['number', 'integer'], (value) => isNumber(value) && value > 0],
+  ['minItems', ['array'], isCount],
+  ['maxItems', ['array'], isCount],
+  ['uniqueItems', ['array'], (value) => value === true],
+]
+const RANGES = ['Length', 'imum', 'Items'].map((end) => [`min${end}`, `max${end}`] as const)
+
+/** Lengths, ranges, formats and patterns, each only with a type that it is about. */
+function constraints(schema: JsonObject, types: readonly string[], note: Note): JsonObject {
   const made: JsonObject = {}
-  if (types.includes('string')) {
-    if (typeof schema.format === 'string' && FORMATS.has(schema.format)) made.format = schema.format
-    if (typeof schema.pattern === 'string') {
-      const fault = patternFault(schema.pattern)
-      if (fault === undefined) made.pattern = schema.pattern
-      else note(`a pattern cannot be checked and is omitted: ${fault}`)
+  for (const [key, about, fits] of KEYWORDS)
+    if (about.some((type) => types.includes(type)) && fits(schema[key], note)) made[key] = schema[key]!
+  for (const [least, most] of RANGES)
+    if ((made[least] as number) > (made[most] as number)) {
+      delete made[least]
+      delete made[most]
     }
-    range(schema, made, 'minLength', 'maxLength', isCount)
-  }
-  if (types.includes('number') || types.includes('integer')) {
-    range(schema, made, 'minimum', 'maximum', isNumber)
-    // OpenAPI 3.0 has the exclusive ones as switches.
-    for (const [exclusive, limit] of [
-      ['exclusiveMinimum', 'minimum'],
-      ['exclusiveMaximum', 'maximum'],
-    ] as const) {
-      const value = schema[exclusive]
-      if (isNumber(value)) made[exclusive] = value as Json
-      else if (value === true && made[limit] !== undefined) {
-        made[exclusive] = made[limit]
-        delete made[limit]
-      }
+  // OpenAPI 3.0 has the exclusive ones as switches.
+  for (const [exclusive, limit] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const)
+    if (schema[exclusive] === true && made[limit] !== undefined) {
+      made[exclusive] = made[limit]
+      delete made[limit]
     }
-    if (isNumber(schema.multipleOf) && (schema.multipleOf as number) > 0)
-      made.multipleOf = schema.multipleOf as Json
-  }
-  if (types.includes('array')) {
-    range(schema, made, 'minItems', 'maxItems', isCount)
-    if (schema.uniqueItems === true) made.uniqueItems = true
-  }
   return made
 }
 
-function range(
-  schema: JsonObject,
-  made: JsonObject,
-  least: string,
-  most: string,
-  fits: (value: unknown) => boolean,
-): void {
-  const [low, high] = [schema[least], schema[most]]
-  if (fits(low) && fits(high) && (low as number) > (high as number)) return
-  if (fits(low)) made[least] = low as Json
-  if (fits(high)) made[most] = high as Json
+function isPattern(pattern: Json | undefined, note: Note): boolean {
+  if (typeof pattern !== 'string') return false
+  const fault = patternFault(pattern)
+  if (fault !== undefined) note(`a pattern cannot be checked and is omitted: ${fault}`)
+  return fault === undefined
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && !isRounded(value)
-}
-
-function isCount(value: unknown): boolean {
-  return isNumber(value) && Number.isInteger(value) && (value as number) >= 0
-}
-
-/** Why a pattern is left out; undefined for one that can be kept. */
-export function patternFault(pattern: string): string | undefined {
+function patternFault(pattern: string): string | undefined {
   if (pattern.length > MAX_PATTERN) return `it is longer than ${MAX_PATTERN} characters`
   // Some write the slashes of a programming language.
   if (/^\/.*\/[a-z]*$/.test(pattern)) return 'it is written between slashes'
@@ -307,6 +351,6 @@ export function fittingDefault(schema: JsonObject, made: JsonObject): Json | und
   }
   if (typeof value === 'string' && (value.length > MAX_DEFAULT || value === '')) return undefined
   if (Array.isArray(made.enum) && !made.enum.includes(value)) return undefined
-  if (made.type === undefined && made.anyOf !== undefined) return undefined
-  return made.type === undefined || types.some((type) => isOf(value, String(type))) ? value : undefined
+  if (made.type === undefined) return made.anyOf === undefined ? value : undefined
+  return types.some((type) => isOf(value, String(type))) ? value : undefined
 }

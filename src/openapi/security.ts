@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { listOf, mapOf, textOf, Unfit } from './document-values.ts'
-import type { Refs } from './references.ts'
-import { configKey, upper } from './tool-names.ts'
+import { listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
+import { configKey, isFraming, isHeaderName, upper } from './tool-names.ts'
 
 /** How calls log in, with values of the environment. */
 export interface Credentials {
@@ -16,10 +15,6 @@ export interface Credentials {
   missing: string | undefined
 }
 
-const FORBIDDEN =
-  /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i
-const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-
 /** The first alternative that can be sent; one without credentials only if there is no other. */
 export function credentialsOf(
   security: Json | undefined,
@@ -27,28 +22,24 @@ export function credentialsOf(
   name: string,
   refs: Refs,
 ): Credentials {
-  const none = { config: new Map(), headers: new Map(), query: [], cookies: [], missing: undefined }
   const asked = listOf(security)
     .map(mapOf)
     .filter((one) => Object.keys(one).length > 0)
   let missing: string | undefined
   for (const alternative of asked) {
-    const made: Credentials = {
-      config: new Map(),
-      headers: new Map(),
-      query: [],
-      cookies: [],
-      missing: undefined,
-    }
+    const made = noCredentials()
     try {
       for (const scheme of Object.keys(alternative)) add(scheme, schemes, name, refs, made)
       return made
     } catch (error) {
-      if (!(error instanceof Unfit)) throw error
-      missing ??= error.message
+      missing ??= reasonOf(error)
     }
   }
-  return { ...none, missing }
+  return { ...noCredentials(), missing }
+}
+
+function noCredentials(): Credentials {
+  return { config: new Map(), headers: new Map(), query: [], cookies: [], missing: undefined }
 }
 
 function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made: Credentials): void {
@@ -74,7 +65,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
     const shown = [type, http].filter(Boolean).join(' ') || 'unknown'
     throw new Unfit(`authentication of type ${shown} cannot be configured`)
   } else if (place === 'header') {
-    if (!HEADER.test(parameter) || FORBIDDEN.test(parameter))
+    if (!isHeaderName(parameter) || isFraming(parameter))
       throw new Unfit(`the header ${parameter} cannot be set by a configuration`)
     // The header is not sent where there is no value.
     setHeader(parameter, `{{with .Config.${key}}}{{.}}{{end}}`, plain)

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import { isMap, listOf, mapOf, textOf, Unfit } from './document-values.ts'
+import { listOf, mapOf, textOf, Unfit } from './open-document.ts'
 import { upper } from './tool-names.ts'
 
 /** Where calls go: a value of `.Config`, in which the environment can change what the document leaves open. */
@@ -23,14 +23,14 @@ export interface ServerContext {
 /** @throws Unfit when the calls cannot be addressed */
 export function baseOf(servers: Json | undefined, context: ServerContext): Base {
   const { server, base, name } = context
-  if (server !== undefined) return { template: server.replace(/(?<!\/)\/+$/, ''), url: server }
+  if (server !== undefined) return { template: withoutEnd(server), url: server }
   const made = listOf(servers).map((one) => attempt(mapOf(one), context))
   const usable = made.filter((one) => typeof one !== 'string')
-  const first = usable[0]
+  const [first] = usable
   // Prefers what cannot be overheard.
-  const secure = usable.find(({ url }) => first && url === first.url.replace(/^http:/, 'https:'))
-  if (secure ?? first) return (secure ?? first)!
-  const reason = made.find((one) => typeof one === 'string')
+  const found = usable.find(({ url }) => url === first!.url.replace(/^http:/, 'https:')) ?? first
+  if (found) return found
+  const [reason] = made
   if (typeof reason === 'string') throw new Unfit(reason)
   const fallback = base === undefined ? 'http://localhost' : new URL(base).origin
   return open(fallback, '', name)
@@ -39,28 +39,23 @@ export function baseOf(servers: Json | undefined, context: ServerContext): Base 
 function attempt(server: JsonObject, { name, base }: ServerContext): Base | string {
   const given = (textOf(server.url) ?? '/').trim()
   const variables = mapOf(server.variables)
-  let template = ''
-  let url = ''
-  let last = 0
-  for (const match of given.matchAll(/\{([^{}]*)\}/g)) {
-    const [whole, key = ''] = match
-    const variable = variables[key]
-    const preset = isMap(variable) ? (variable.default ?? listOf(variable.enum)[0]) : undefined
+  const pieces = given.split(/\{([^{}]*)\}/)
+  let [template = '', url = ''] = [pieces[0], pieces[0]]
+  for (let i = 1; i < pieces.length; i += 2) {
+    const [key, text] = [pieces[i]!, pieces[i + 1]!]
+    const variable = mapOf(variables[key])
+    const preset = variable.default ?? listOf(variable.enum)[0]
     if (preset === undefined || typeof preset === 'object')
       return `its server ${shorten(given, 80)} leaves {${key}} open: give one by --server`
-    const text = given.slice(last, match.index)
     const value = String(preset)
-    template += `${text}{{env ${JSON.stringify(upper(name, key))} ${JSON.stringify(value)}}}`
-    url += text + value
-    last = match.index + whole.length
+    template += `{{env ${JSON.stringify(upper(name, key))} ${JSON.stringify(value)}}}${text}`
+    url += value + text
   }
-  template += given.slice(last)
-  url += given.slice(last)
   if (/^\/\//.test(url)) [url, template] = [`https:${url}`, `https:${template}`]
   if (!/^[a-z][a-z\d+.-]*:/i.test(url)) return relative(url, template, name, base)
   const fault = faultOf(url)
   if (fault) return `its server ${shorten(given, 80)} ${fault}`
-  return { template: template.replace(/(?<!\/)\/+$/, ''), url: url.replace(/(?<!\/)\/+$/, '') }
+  return { template: withoutEnd(template), url: withoutEnd(url) }
 }
 
 /** Without a host there is only what the document was read from, else what the environment says. */
@@ -68,11 +63,16 @@ function relative(url: string, template: string, name: string, base: string | un
   if (faultOf(new URL(url, 'http://localhost').href))
     return `its server ${shorten(url, 80)} is not a valid URL`
   if (base === undefined || template !== url) {
-    const path = template.replace(/^\/?/, '/').replace(/(?<!\/)\/+$/, '')
+    const path = withoutEnd(template.replace(/^\/?/, '/'))
     return open(base === undefined ? 'http://localhost' : new URL(base).origin, path, name)
   }
-  const whole = new URL(url, base).href.replace(/(?<!\/)\/+$/, '')
+  const whole = withoutEnd(new URL(url, base).href)
   return { template: whole, url: whole }
+}
+
+/** Without slashes at the end. */
+export function withoutEnd(url: string): string {
+  return url.replace(/(?<!\/)\/+$/, '')
 }
 
 function open(origin: string, path: string, name: string): Base {
@@ -80,12 +80,8 @@ function open(origin: string, path: string, name: string): Base {
 }
 
 function faultOf(text: string): string | undefined {
-  let url: URL
-  try {
-    url = new URL(text)
-  } catch {
-    return 'is not a valid URL'
-  }
+  if (!URL.canParse(text)) return 'is not a valid URL'
+  const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `is not an HTTP or HTTPS URL`
   if (url.username || url.password) return 'contains a user name'
   if (url.search || url.hash || /[?#\s"{}]|%7b|%7d/i.test(text))

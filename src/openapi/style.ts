@@ -1,6 +1,7 @@
-import { ExactNumber, type Json, type JsonObject } from '../json/index.ts'
-import { isMap, listOf, Unfit } from './document-values.ts'
-import { fittingDefault } from './schema.ts'
+import type { JsonObject } from '../json/index.ts'
+import { isMap, listOf, mapOf, maps, Unfit } from './open-document.ts'
+import { fittingDefault, isOf } from './schema.ts'
+import type { Pair } from './tool-draft.ts'
 
 /** How one value is written where only text fits: the styles of OpenAPI, and `json` for a `content`. */
 export interface Style {
@@ -17,7 +18,7 @@ export interface Writable {
   leftOut: string[]
 }
 
-const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
+export const UNDEFINED = 'no OpenAPI style defines how to write such a value there'
 
 /**
  * Narrows a schema to what a style is defined for.
@@ -44,7 +45,7 @@ export function writable(schema: JsonObject, { style, explode }: Style, either: 
   throw new Unfit(UNDEFINED)
 }
 
-function describeOnly({ description }: JsonObject): JsonObject {
+export function describeOnly({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description }
 }
 
@@ -53,7 +54,7 @@ function withoutText({ description: _, ...rest }: JsonObject): JsonObject {
 }
 
 /** What stands between the items of an array that is not exploded. */
-export function separator(style: string): string {
+function separator(style: string): string {
   return { spaceDelimited: '%20', pipeDelimited: '%7C', tabDelimited: '%09' }[style] ?? ','
 }
 
@@ -62,18 +63,22 @@ export function access(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? `.Args.${name}` : `(index .Args "${name}")`
 }
 
-const print = (value: string) => `{{${value.replace(/^\((.*)\)$/, '$1')}}}`
-const range = (variables: string, value: string) =>
-  `{{range ${variables}${value.replace(/^\((.*)\)$/, '$1')}}}`
+/** What an action begins with needs no parentheses. */
+const bare = (value: string) => value.replace(/^\((.*)\)$/, '$1')
+const print = (value: string) => `{{${bare(value)}}}`
+const range = (variables: string, value: string) => `{{range ${variables}${bare(value)}}}`
+
+/** Prints the argument. */
+export const printArg = (name: string) => print(access(name))
 
 /** The items of an array with a text between them. */
 function joined(value: string, between: string): string {
   return `${range('$i, $v := ', value)}{{if $i}}${between}{{end}}{{$v}}{{end}}`
 }
 
-/** The members of an object: names and values joined, and a text between members. */
-function members(value: string, equals: string, between: string): string {
-  const pairs = `{{$s}}{{$k}}${equals}{{$v}}{{$s = "${between}"}}`
+/** The members of an object: names and values joined, and commas between members. */
+function members(value: string, equals: string): string {
+  const pairs = `{{$s}}{{$k}}${equals}{{$v}}{{$s = ","}}`
   return `{{$s := ""}}${range('$k, $v := ', value)}${pairs}{{end}}`
 }
 
@@ -86,34 +91,35 @@ export function inPlace(
 ): string {
   const value = access(name)
   if (kind === 'json') return `{{toJSON ${value}}}`
-  if (style === 'label') {
-    if (kind === 'scalar') return `.${print(value)}`
-    if (kind === 'array')
-      return explode ? `${range('$v := ', value)}.{{$v}}{{end}}` : `.${joined(value, ',')}`
-    return explode ? `${range('$k, $v := ', value)}.{{$k}}={{$v}}{{end}}` : `.${members(value, ',', ',')}`
-  }
-  if (style === 'matrix') {
-    const key = encodeURIComponent(parameter)
-    if (kind === 'scalar') return `;${key}=${print(value)}`
-    if (kind === 'array')
-      return explode ? `${range('$v := ', value)};${key}={{$v}}{{end}}` : `;${key}=${joined(value, ',')}`
-    return explode
-      ? `${range('$k, $v := ', value)};{{$k}}={{$v}}{{end}}`
-      : `;${key}=${members(value, ',', ',')}`
-  }
-  if (kind === 'scalar') return print(value)
-  if (kind === 'array') return joined(value, separator(style))
-  return explode ? members(value, '=', ',') : members(value, ',', ',')
+  const mark = { label: '.', matrix: ';' }[style]
+  const before = style === 'matrix' ? `;${encodeURIComponent(parameter)}=` : (mark ?? '')
+  if (kind === 'scalar') return before + print(value)
+  if (mark && explode)
+    return kind === 'array'
+      ? `${range('$v := ', value)}${before}{{$v}}{{end}}`
+      : `${range('$k, $v := ', value)}${mark}{{$k}}={{$v}}{{end}}`
+  return before + (kind === 'array' ? joined(value, separator(style)) : members(value, explode ? '=' : ','))
+}
+
+/** Sent as the gateway sends body and query arguments by itself. */
+export function isDirect({ arg, name, what, style }: Pair): boolean {
+  if (arg.name !== name) return false
+  if (what.kind === 'json') return isPlainObject(what.schema)
+  return what.kind === 'scalar' || (what.kind === 'array' && style.style === 'form' && style.explode)
+}
+
+export function isPlainObject(schema: JsonObject): boolean {
+  const kinds = kindsOf(schema)
+  return kinds.size === 1 && kinds.has('object')
 }
 
 /** A value as pairs of a query or of a form, each with `&` after it; nothing when it is not given. */
-export function asPairs(
-  name: string,
-  parameter: string,
-  what: Writable,
-  { style, explode }: Style,
-  required: boolean,
-): string {
+export function asPairs({
+  arg: { name, required },
+  name: parameter,
+  what,
+  style: { style, explode },
+}: Pair): string {
   const { kind } = what
   const value = access(name)
   const key = encodeURIComponent(parameter)
@@ -129,7 +135,7 @@ export function asPairs(
   }
   if (style === 'deepObject') return `${range('$k, $v := ', value)}${key}%5B{{$k}}%5D={{$v}}&{{end}}`
   if (explode) return `${range('$k, $v := ', value)}{{$k}}={{$v}}&{{end}}`
-  return `{{if ${value}}}${key}=${members(value, ',', ',')}&{{end}}`
+  return `{{if ${value}}}${key}=${members(value, ',')}&{{end}}`
 }
 
 /** What a place outside of JSON can take. */
@@ -139,15 +145,11 @@ const SCALARS = ['string', 'number', 'integer', 'boolean']
 
 /** The kinds of values that a schema made by `toSchema` allows. */
 export function kindsOf(schema: JsonObject): Set<Kind> {
-  const kinds = new Set<Kind>()
-  for (const type of typeList(schema)) if (type !== 'null') kinds.add(kindOf(type))
-  for (const one of listOf(schema.anyOf)) if (isMap(one)) for (const kind of kindsOf(one)) kinds.add(kind)
+  const types = typeList(schema).filter((type) => type !== 'null')
+  const own = types.map((type): Kind => (type === 'array' || type === 'object' ? type : 'scalar'))
+  const kinds = new Set([...own, ...maps(schema.anyOf).flatMap((one) => [...kindsOf(one)])])
   // What says nothing of itself is a text outside of JSON.
   return kinds.size > 0 ? kinds : new Set<Kind>(['scalar'])
-}
-
-function kindOf(type: string): Kind {
-  return type === 'array' || type === 'object' ? type : 'scalar'
 }
 
 function typeList({ type, enum: values }: JsonObject): string[] {
@@ -156,12 +158,12 @@ function typeList({ type, enum: values }: JsonObject): string[] {
 }
 
 /** What is left of a schema where only texts, numbers and booleans can be sent; undefined: nothing. */
-export function scalarOnly(schema: JsonObject): JsonObject | undefined {
-  return only(schema, (type) => SCALARS.includes(type)) as JsonObject | undefined
+function scalarOnly(schema: JsonObject): JsonObject | undefined {
+  return only(schema, (type) => SCALARS.includes(type))
 }
 
 /** An array whose items are scalars. */
-export function arrayOnly(schema: JsonObject): JsonObject | undefined {
+function arrayOnly(schema: JsonObject): JsonObject | undefined {
   const made = only(schema, (type) => type === 'array')
   if (!made || !isMap(made.items)) return undefined
   const items = scalarOnly(made.items)
@@ -169,25 +171,19 @@ export function arrayOnly(schema: JsonObject): JsonObject | undefined {
 }
 
 /** An object whose properties are scalars; those that are not are left out. */
-export function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: string[] } | undefined {
+function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: string[] } | undefined {
   const made = only(schema, (type) => type === 'object')
   if (!made) return undefined
-  const leftOut: string[] = []
-  const entries = Object.entries(isMap(made.properties) ? made.properties : {}).flatMap(([name, one]) => {
-    const scalar = isMap(one) ? scalarOnly(one) : undefined
-    if (scalar) return [[name, scalar] as const]
-    leftOut.push(name)
-    return []
-  })
-  const required = listOf(made.required)
-  if (required.some((name) => leftOut.includes(String(name)))) return undefined
-  const more = made.additionalProperties
+  const members = Object.entries(mapOf(made.properties)).map(
+    ([name, one]) => [name, isMap(one) ? scalarOnly(one) : undefined] as const,
+  )
+  const leftOut = members.filter(([, one]) => !one).map(([name]) => name)
+  if (listOf(made.required).some((name) => leftOut.includes(String(name)))) return undefined
+  const isEmpty = leftOut.length === members.length
+  const { properties: _, additionalProperties: more, ...result } = made
   const values = isMap(more) ? scalarOnly(more) : undefined
-  if (isMap(more) && !values && entries.length === 0) return undefined
-  const { properties: _, additionalProperties: __, ...rest } = made
-  const result: JsonObject = { ...rest }
-  if (entries.length > 0) result.properties = Object.fromEntries(entries)
-  if (leftOut.length > 0 && entries.length === 0 && !values) return undefined
+  if (isEmpty && !values && (isMap(more) || leftOut.length > 0)) return undefined
+  if (!isEmpty) result.properties = Object.fromEntries(members.filter(([, one]) => one)) as JsonObject
   result.additionalProperties =
     more === false || leftOut.length > 0
       ? false
@@ -197,10 +193,9 @@ export function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: s
 
 /** The schema without the types that do not fit. */
 function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject | undefined {
-  const alternatives = listOf(schema.anyOf).flatMap((one): JsonObject[] => {
-    const left = isMap(one) ? only(one, fits) : undefined
-    return left ? [left] : []
-  })
+  const alternatives = maps(schema.anyOf)
+    .map((one) => only(one, fits))
+    .filter((one) => one !== undefined)
   const types = typeList(schema)
   const fitting = [...new Set(types.filter(fits))]
   if (schema.anyOf !== undefined && types.length === 0) {
@@ -215,25 +210,12 @@ function only(schema: JsonObject, fits: (type: string) => boolean): JsonObject |
   const { anyOf: _, enum: values, ...rest } = schema
   const made: JsonObject = { ...rest, type: fitting.length === 1 ? fitting[0]! : fitting }
   if (Array.isArray(values)) {
-    const given = values.filter((value: Json) => value !== null)
-    const left = given.filter((value: Json) => allows(fitting, value))
+    const given = values.filter((value) => value !== null)
+    const left = given.filter((value) => fitting.some((type) => isOf(value, type)))
     if (left.length > 0) made.enum = left
     else if (given.length > 0) return undefined
   }
   return withFittingDefault(made)
-}
-
-/** The type of a value; of numbers, those of more digits than a double has too, `number`. */
-function typeOf(value: Json): string {
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'string' || typeof value === 'boolean') return typeof value
-  return isMap(value) && !(value instanceof ExactNumber) ? 'object' : 'number'
-}
-
-function allows(types: readonly string[], value: Json): boolean {
-  const type = typeOf(value)
-  const whole = typeof value !== 'number' || Number.isInteger(value)
-  return types.includes(type) || (type === 'number' && whole && types.includes('integer'))
 }
 
 /** The default may have been of a type that was taken away. */

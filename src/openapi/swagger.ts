@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
-import { listOf, mapOf, textOf } from './document-values.ts'
+import { listOf, mapOf, textOf } from './open-document.ts'
 import type { Body } from './operations.ts'
 
 /**

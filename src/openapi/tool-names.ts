@@ -60,6 +60,18 @@ export function isArgumentName(name: string): boolean {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(name) && name !== '__proto__'
 }
 
+export function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)
+}
+
+/** RFC 9110 §7.6.1 and §6.4.1: what frames the message; the gateway sets it. */
+const FRAMING =
+  /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
+
+export function isFraming(header: string): boolean {
+  return FRAMING.test(header)
+}
+
 /** `Pet Store API - OpenAPI 3.0` → `pet-store`: what a document calls its API, without what it says of itself. */
 export function titleSlug(title: string): string {
   const [first = ''] = title.split(/(?<!\s)\s+[-–—:|]\s|(?<!\s)\s*\(/)

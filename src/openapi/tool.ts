@@ -1,16 +1,16 @@
 import type { Tool } from '../config/index.ts'
+import { METHODS } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
+import { querySeparator } from '../tools/argument-text.ts'
 import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
 import { addBody } from './body.ts'
-import { isMap, TooLarge, Unfit } from './document-values.ts'
-import { isDirect } from './form.ts'
+import { isMap, listOf, mapOf, type Refs, TooLarge, Unfit } from './open-document.ts'
 import type { Operation } from './operations.ts'
 import { addParameters, cookieHeader } from './parameters.ts'
-import type { Refs } from './references.ts'
 import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
 import type { Credentials } from './security.ts'
-import { access, asPairs } from './style.ts'
+import { asPairs, isDirect, printArg } from './style.ts'
 import { type Draft, type DraftArg, newDraft } from './tool-draft.ts'
 import { LENGTHS, plainText, words } from './tool-names.ts'
 
@@ -34,25 +34,25 @@ const TRIES: Bounds[] = [5, 4, 3, 2, 1, 0].flatMap((depth) => [
   { depth, description: 60 },
 ])
 const ORDER = Object.keys(POSITIONS)
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/**
- * One operation as a tool.
- * @param url the template of its base
- * @throws Unfit when it cannot be called
- */
-export function makeTool(
-  operation: Operation,
-  name: string,
-  url: string,
-  credentials: Credentials,
-  refs: Refs,
-): MadeTool {
-  if (!METHODS.has(operation.method)) throw new Unfit(`the method ${operation.method} cannot be called`)
+/** What a tool is made of. */
+interface Source {
+  operation: Operation
+  name: string
+  /** The template of its base. */
+  url: string
+  credentials: Credentials
+  refs: Refs
+}
+
+/** One operation as a tool. @throws Unfit when it cannot be called */
+export function makeTool(source: Source): MadeTool {
+  const { method } = source.operation
+  if (!METHODS.includes(method)) throw new Unfit(`the method ${method} cannot be called`)
   let smallest: MadeTool | undefined
   for (const bounds of TRIES) {
     try {
-      const made = attempt(operation, name, url, credentials, refs, bounds)
+      const made = attempt(source, bounds)
       if (!smallest || made.size < smallest.size) smallest = made
       if (made.size <= MAX_SIZE) return made
     } catch (error) {
@@ -64,14 +64,7 @@ export function makeTool(
   throw new Unfit('its arguments take too much room in the context of a model')
 }
 
-function attempt(
-  operation: Operation,
-  name: string,
-  url: string,
-  credentials: Credentials,
-  refs: Refs,
-  bounds: Bounds,
-): MadeTool {
+function attempt({ operation, name, url, credentials, refs }: Source, bounds: Bounds): MadeTool {
   const leftOut: MadeTool['leftOut'] = []
   const leaveOut: Draft['leaveOut'] = (what, reason) => {
     if (!leftOut.some((one) => one.what === what && one.reason === reason)) leftOut.push({ what, reason })
@@ -114,15 +107,8 @@ function pathOf(draft: Draft, given: string): string {
 }
 
 function undeclared(draft: Draft, name: string): string {
-  const arg = draft.nameFor(name, 'path')
-  draft.args.push({
-    name: arg,
-    position: 'path',
-    required: true,
-    schema: { type: 'string' },
-    description: '',
-  })
-  return `{{${access(arg).replace(/^\((.*)\)$/, '$1')}}}`
+  const arg = draft.add(name, 'path', { position: 'path', required: true, schema: { type: 'string' } })
+  return printArg(arg.name)
 }
 
 function literal(text: string): string {
@@ -132,19 +118,14 @@ function literal(text: string): string {
 /** What stands behind the path, where the gateway does not append the arguments by itself. */
 function queryOf(draft: Draft, path: string, credentials: readonly string[]): string {
   if (credentials.length === 0 && draft.query.every(isDirect)) return ''
-  const pairs = draft.query.map(({ arg, name, what, style }) =>
-    asPairs(arg.name, name, what, style, arg.required),
-  )
-  const start = path.includes('?') ? (/[?&]$/.test(path) ? '' : '&') : '?'
-  return start + [...credentials, ...pairs].join('')
+  return querySeparator(path) + [...credentials, ...draft.query.map(asPairs)].join('')
 }
 
 function write(operation: Operation, name: string, endpoint: string, draft: Draft): WrittenTool {
-  const { method, requestBody = undefined } = { method: operation.method, requestBody: draft.requestBody }
+  const { method } = operation
   const tool: WrittenTool = { name, description: describe(operation), method, endpoint }
   if (draft.headers.size > 0) tool.headers = Object.fromEntries(draft.headers)
-  // What a call is about goes first.
-  // What only templates read goes before the body.
+  // What a call is about goes first, what only templates read before the body.
   const rank = ({ position }: DraftArg) => ORDER.indexOf(position ?? 'body') - (position ? 0 : 0.5)
   const sorted = [...draft.args].sort((a, b) => rank(a) - rank(b))
   const args = sorted.map((arg) => ({ ...arg, schema: described(arg) }))
@@ -156,13 +137,13 @@ function write(operation: Operation, name: string, endpoint: string, draft: Draf
     if (placed.length > 0) tool.args = placed.map(placeOnly)
     tool.inputSchema = schemaOf(args)
   }
-  if (requestBody !== undefined) tool.requestBody = requestBody
+  if (draft.requestBody !== undefined) tool.requestBody = draft.requestBody
   const annotations = annotationsOf(method)
   if (annotations) tool.annotations = annotations
   return tool
 }
 
-function described({ name, schema, description }: DraftArg): JsonObject {
+function described({ name, schema, description = '' }: DraftArg): JsonObject {
   const own = plainText(description, LENGTHS.argument)
   const { description: inner, ...rest } = schema
   return { ...rest, description: own || (typeof inner === 'string' && inner) || words(name) }
@@ -221,22 +202,16 @@ function asTool(tool: WrittenTool): Tool {
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object'])
 const OWN = new Set(['type', 'description', 'enum', 'items', 'properties'])
-/** The keywords of `ArgSchema` in `schemas/configuration.schema.json`. */
-const NESTED = new Set(
-  'type title description enum const default items properties required additionalProperties format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems anyOf'.split(
-    ' ',
-  ),
-)
 
 /** The argument in the words of `args`, where they say all that its schema does. */
-export function plainArg({ name, position, required, schema }: DraftArg): JsonObject | undefined {
+function plainArg({ name, position, required, schema }: DraftArg): JsonObject | undefined {
   const { default: preset, ...rest } = schema
   // A default of `args` is sent; the API applies its own, which is only shown.
   if (preset !== undefined && !required) return undefined
   if (position === undefined || !TYPES.has(String(rest.type))) return undefined
   if (!Object.keys(rest).every((key) => OWN.has(key))) return undefined
   if (Array.isArray(rest.enum) && rest.type !== 'string') return undefined
-  if (!isNested(rest.items) || !isNestedMap(rest.properties)) return undefined
+  if (![rest.items, ...Object.values(mapOf(rest.properties))].every(isNested)) return undefined
   const { type, description, ...more } = rest
   return {
     name,
@@ -248,21 +223,10 @@ export function plainArg({ name, position, required, schema }: DraftArg): JsonOb
   }
 }
 
+/** Whether `args` can hold the schema of an item or property; texts of an enum are read again by the type beside them. */
 function isNested(schema: Json | undefined): boolean {
-  if (schema === undefined) return true
-  if (!isMap(schema)) return false
-  if (Array.isArray(schema.type)) return false
-  return Object.entries(schema).every(([key, value]) => {
-    if (!NESTED.has(key)) return false
-    if (key === 'properties') return isNestedMap(value)
-    if (key === 'items') return isNested(value)
-    if (key === 'additionalProperties') return typeof value === 'boolean' || isNested(value)
-    if (key === 'anyOf') return Array.isArray(value) && value.every(isNested)
-    // Texts are read again by the type beside them.
-    return key !== 'enum' || schema.type === 'string'
-  })
-}
-
-function isNestedMap(map: Json | undefined): boolean {
-  return map === undefined || (isMap(map) && Object.values(map).every(isNested))
+  if (!isMap(schema)) return schema === undefined || typeof schema === 'boolean'
+  const { type, enum: values, items, properties, additionalProperties: more, anyOf } = schema
+  if (Array.isArray(type) || (values !== undefined && type !== 'string')) return false
+  return [items, more, ...listOf(anyOf), ...Object.values(mapOf(properties))].every(isNested)
 }

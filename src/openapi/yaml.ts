@@ -18,22 +18,11 @@ export interface Written {
 const LINE = 96
 
 /** A configuration as YAML text. */
-export function configurationYaml({
-  name,
-  prefix,
-  description,
-  config,
-  tools,
-  head,
-  comments,
-}: Written): string {
+export function configurationYaml(written: Written): string {
+  const { name, prefix, description, config, tools, head, comments } = written
+  const servers = [{ name, description, config: Object.fromEntries(config) }]
   const doc = new Document(
-    {
-      name,
-      routers: [{ server: name, prefix }],
-      servers: [{ name, description, config: Object.fromEntries(config) }],
-      tools,
-    },
+    { name, routers: [{ server: name, prefix }], servers, tools },
     { aliasDuplicateObjects: false },
   )
   visit(doc, {

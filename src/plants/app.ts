@@ -7,7 +7,7 @@ import { int64 } from './int64.ts'
 import { bodyOf, jsonArray } from './list-plants.ts'
 import { description } from './openapi.ts'
 import { Refusal, readNewPlant } from './request-body.ts'
-import type { Access, PlantSettings, PlantStore } from './store.ts'
+import { type Access, LIST_PIECE, type PlantSettings, type PlantStore } from './store.ts'
 
 type Variables = { access: Access }
 type PlantsContext = Context<{ Variables: Variables }>
@@ -43,6 +43,13 @@ export function plantsApp(
   app.all('/plants/openapi.json', notAllowed('GET, HEAD'))
 
   app.get('/plants', authenticate, async (c) => {
+    const asked = pageOf(c.req.query('limit'), c.req.query('cursor'))
+    if (asked instanceof Refusal) return refuse(c, asked.status, asked.message)
+    if (asked) {
+      const { plants, next } = await store.page(c.var.access, asked.limit, asked.after)
+      if (next !== undefined) c.header('Link', nextLink(asked.limit, next))
+      return c.json(plants)
+    }
     const body = await bodyOf(jsonArray(store.list(c.var.access)), (error) => {
       onError(error)
       return endConnection(c)
@@ -91,6 +98,24 @@ function bearerAuthentication(tokens: PlantSettings['tokens']): MiddlewareHandle
     c.set('access', access)
     return next()
   }
+}
+
+/** Undefined where the request asks for the whole list. */
+function pageOf(limit: string | undefined, cursor: string | undefined) {
+  if (limit === undefined && cursor === undefined) return undefined
+  const count = /^[1-9]\d{0,3}$/.test(limit ?? '') ? Number(limit) : LIST_PIECE
+  if ((limit !== undefined && String(count) !== limit) || count > LIST_PIECE)
+    return new Refusal(400, `The parameter "limit" must be an integer from 1 to ${LIST_PIECE}.`)
+  const after = cursor === undefined ? 0n : int64(Buffer.from(cursor, 'base64url').toString('latin1'))
+  if (after === undefined || after < 0n)
+    return new Refusal(400, 'The parameter "cursor" must come from the link to the next page.')
+  return { limit: count, after }
+}
+
+/** RFC 8288; relative to the request, which a proxy may have given another path. */
+function nextLink(limit: number, after: bigint): string {
+  const cursor = Buffer.from(String(after)).toString('base64url')
+  return `<?${new URLSearchParams({ limit: String(limit), cursor })}>; rel="next"`
 }
 
 /** False when there is no connection: the app was called by itself. */

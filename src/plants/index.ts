@@ -1,7 +1,11 @@
 import type { Hono } from 'hono'
 import { requirePackages } from '../durable/packages.ts'
+import { StoreError } from '../durable/store-error.ts'
+import type { Logger } from '../telemetry/log.ts'
 import { plantsApp } from './app.ts'
+import { LateStore } from './late.ts'
 import { lowdbStore } from './lowdb.ts'
+import { Outage } from './outage.ts'
 import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
 import { openFile } from './store-file.ts'
 
@@ -10,32 +14,46 @@ export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 /** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
 export interface Plants {
   app: Hono
+  /** Whether the store works, as far as the last operation shows. */
+  available(): boolean
   /** Ends the writes under way and lets go of the file or database; later changes are answered 503. */
   close(): Promise<void>
 }
 
+const SILENT = { error() {}, info() {} }
+
 /**
  * Opens the plant store of the specification's area A, as `schemas/plants.openapi.json` describes it.
- * An absent file is an empty store; its folders are made, as are the tables of a database.
+ * An absent file is an empty store; its folders are made, as are the tables of a database. While the server of a
+ * database is away, also from the start, requests are answered 503.
  * @param settings a file's path is used as it is, so it should be absolute
- * @param options `onError` is told of every operation that failed, for the log
- * @throws StoreError when another process holds the file, or when it or the database is damaged or out of reach;
+ * @param log gets two lines for each outage; default: none
+ * @throws StoreError when another process holds the file, or when it or the database is damaged;
  *   Error when a package for it is not installed
  */
 export async function openPlants(
   settings: PlantSettings,
-  options: { onError?: (error: Error) => void } = {},
+  log: Pick<Logger, 'error' | 'info'> = SILENT,
 ): Promise<Plants> {
-  const store = await openStore(settings.storage)
-  return { app: plantsApp(settings, store, options.onError), close: () => store.close() }
+  const outage = new Outage(log)
+  const store = await openStore(settings.storage, outage)
+  const onError = (error: Error) => {
+    if (!(error instanceof StoreError)) log.error({ err: error }, 'unexpected error in the plant store')
+  }
+  return {
+    app: plantsApp(settings, outage.watch(store), onError),
+    available: () => outage.reason === undefined,
+    close: () => store.close(),
+  }
 }
 
-async function openStore(storage: PlantStorage): Promise<PlantStore> {
+async function openStore(storage: PlantStorage, outage: Outage): Promise<PlantStore> {
   if (storage.type !== 'lowdb') {
+    const { type, url } = storage
     // Kysely and the drivers are optional packages.
-    requirePackages(storage.type)
+    requirePackages(type)
     const { openSqlStore } = await import('./sql.ts')
-    return openSqlStore(storage.type, storage.url)
+    return LateStore.open(() => openSqlStore(type, url), outage)
   }
   const file = await openFile(storage.file)
   const store = lowdbStore(file.adapter, file.snapshot)

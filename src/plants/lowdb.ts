@@ -1,84 +1,148 @@
 import { type Adapter, Low } from 'lowdb'
+import { inTime, TimeOut } from '../durable/in-time.ts'
 import { StoreError } from '../durable/store-error.ts'
 import { giveWay } from '../text/index.ts'
 import type { Snapshot, StoredPlant } from './plant-format.ts'
 import { type Access, LIST_PIECE, type Plant, type PlantStore } from './store.ts'
 
-/** Changes the draft; false when there was nothing to change. */
-type Change = (draft: Map<bigint, StoredPlant>) => boolean
+/**
+ * The file of a store. What resolves is durable, and what rejects does so with a StoreError.
+ * `erase` removes plants where there is no space to write the snapshot again.
+ */
+export interface PlantAdapter extends Adapter<Snapshot> {
+  erase(ids: readonly bigint[]): Promise<void>
+}
 
-interface Waiting {
-  change: Change
+/** Milliseconds that a change may take: a disk that does not answer, such as one behind a network, is no reason to wait for ever. */
+const PATIENCE = 20_000
+
+/** Changes the draft; false when there was nothing to change. `erases` is the id of the plant that it deletes. */
+interface Change {
+  change(draft: Map<bigint, StoredPlant>): boolean
+  erases?: bigint
+}
+
+interface Waiting extends Change {
   resolve(changed: boolean): void
   reject(error: unknown): void
 }
 
 /**
- * A plant store in one file, kept whole in memory. Changes that arrive while a write is under way are
- * made together on a copy and acknowledged by the next write; a write that fails drops the copy, so
- * memory never holds what the file does not.
- * @param adapter resolves its `write` once the snapshot is durable, and rejects with a StoreError
+ * The plants of a file. Changes that arrive while a write is under way are made together on a copy and acknowledged by
+ * the next write; a write that fails drops the copy, so memory never holds what the file does not. On a full disk
+ * deletions are made nevertheless.
  */
-export function lowdbStore(adapter: Adapter<Snapshot>, initial: Snapshot): PlantStore {
-  const db = new Low<Snapshot>(adapter, initial)
-  let durable = initial
-  let queue: Waiting[] = []
-  let flushing: Promise<void> | undefined
-  let closed = false
+class File {
+  /** What the file holds. */
+  durable: Snapshot
+  readonly #db: Low<Snapshot>
+  #queue: Waiting[] = []
+  #flushing: Promise<void> | undefined
+  #closed = false
 
-  async function enqueue(change: Change): Promise<boolean> {
-    if (closed) throw new StoreError('closed', 'the plant store is closed')
-    return new Promise((resolve, reject) => {
-      queue.push({ change, resolve, reject })
-      flushing ??= flushAll()
+  constructor(
+    private readonly adapter: PlantAdapter,
+    initial: Snapshot,
+  ) {
+    this.durable = initial
+    this.#db = new Low<Snapshot>(adapter, initial)
+  }
+
+  /** @returns whether it changed something, once that is durable */
+  async change(change: Change): Promise<boolean> {
+    if (this.#closed) throw new StoreError('closed', 'the plant store is closed')
+    const done = new Promise<boolean>((resolve, reject) => {
+      this.#queue.push({ ...change, resolve, reject })
+      this.#flushing ??= this.#flushAll()
+    })
+    return inTime(done, PATIENCE).catch((error) => {
+      if (!(error instanceof TimeOut)) throw error
+      throw new StoreError('unreachable', `the disk of the plant store: ${error.message}`)
     })
   }
 
-  async function flushAll(): Promise<void> {
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#flushing
+  }
+
+  async #flushAll(): Promise<void> {
     // Lets the requests that are already here join the first write.
     await new Promise(setImmediate)
-    while (queue.length > 0) {
-      const batch = queue
-      queue = []
-      await flush(batch)
+    while (this.#queue.length > 0) {
+      const batch = this.#queue
+      this.#queue = []
+      await this.#flush(batch)
     }
-    flushing = undefined
+    this.#flushing = undefined
   }
 
-  async function flush(batch: Waiting[]): Promise<void> {
+  async #flush(batch: readonly Waiting[]): Promise<void> {
     try {
-      const draft = await copyOf(durable)
-      const answers = batch.map(({ change }) => change(draft))
-      if (answers.includes(true)) {
-        db.data = draft
-        await db.write()
-        durable = draft
-      }
-      for (const [index, waiting] of batch.entries()) waiting.resolve(answers[index]!)
+      await this.#commit(batch, async (draft) => {
+        this.#db.data = draft
+        await this.#db.write()
+      })
     } catch (error) {
-      db.data = durable
-      for (const waiting of batch) waiting.reject(error)
+      const isFull = error instanceof StoreError && error.kind === 'full'
+      const deletions = isFull ? batch.filter(({ erases }) => erases !== undefined) : []
+      for (const waiting of batch) if (!deletions.includes(waiting)) waiting.reject(error)
+      await this.#erase(deletions, error)
     }
   }
 
+  async #erase(deletions: readonly Waiting[], full: unknown): Promise<void> {
+    try {
+      await this.#commit(deletions, (_, changed) => this.adapter.erase(changed.map(({ erases }) => erases!)))
+    } catch {
+      for (const waiting of deletions) waiting.reject(full)
+    }
+    this.#db.data = this.durable
+  }
+
+  /** Makes changes on a copy, which `keep` makes durable unless nothing changed. */
+  async #commit(
+    batch: readonly Waiting[],
+    keep: (draft: Snapshot, changed: readonly Waiting[]) => Promise<void>,
+  ): Promise<void> {
+    const draft = await copyOf(this.durable)
+    const answers = batch.map(({ change }) => change(draft))
+    const changed = batch.filter((_, index) => answers[index])
+    if (changed.length > 0) {
+      await keep(draft, changed)
+      this.durable = draft
+    }
+    for (const [index, waiting] of batch.entries()) waiting.resolve(answers[index]!)
+  }
+}
+
+/** A plant store in one file, kept whole in memory. */
+export function lowdbStore(adapter: PlantAdapter, initial: Snapshot): PlantStore {
+  const file = new File(adapter, initial)
+  // Greater than every one before, so that a place is given once, also where the newest plant was deleted before a restart.
+  let place = [...initial.values()].at(-1)?.place ?? 0
   return {
     async create({ caller }, { id, ...plant }) {
-      const created = await enqueue((draft) => {
+      const change = (draft: Map<bigint, StoredPlant>) => {
         if (draft.has(id)) return false
-        draft.set(id, { owner: caller, plant })
+        place = Math.max(place + 1, Date.now() * 1000)
+        draft.set(id, { owner: caller, plant, place })
         return true
-      })
-      return created ? 'created' : 'taken'
+      }
+      return (await file.change({ change })) ? 'created' : 'taken'
     },
     delete: (access, id) =>
-      enqueue((draft) => {
-        const stored = draft.get(id)
-        return stored !== undefined && reaches(access, stored) && draft.delete(id)
+      file.change({
+        change(draft) {
+          const stored = draft.get(id)
+          return stored !== undefined && reaches(access, stored) && draft.delete(id)
+        },
+        erases: id,
       }),
     async *list(access) {
       let plants: Plant[] = []
       let looked = 0
-      for (const stored of durable.values()) {
+      for (const stored of file.durable.values()) {
         if (++looked % LIST_PIECE === 0) await giveWay()
         if (!reaches(access, stored)) continue
         if (plants.push(stored.plant) < LIST_PIECE) continue
@@ -87,10 +151,20 @@ export function lowdbStore(adapter: Adapter<Snapshot>, initial: Snapshot): Plant
       }
       yield plants
     },
-    async close() {
-      closed = true
-      await flushing
+    async page(access, limit, after) {
+      const plants: Plant[] = []
+      let next: bigint | undefined
+      let looked = 0
+      for (const stored of file.durable.values()) {
+        if (++looked % LIST_PIECE === 0) await giveWay()
+        if (stored.place <= after || !reaches(access, stored)) continue
+        if (plants.length === limit) return { plants, next }
+        plants.push(stored.plant)
+        next = BigInt(stored.place)
+      }
+      return { plants, next: undefined }
     },
+    close: () => file.close(),
   }
 }
 

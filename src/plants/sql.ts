@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { type Database, type DatabaseType, LIMITS, type Limits, openDatabase } from '../durable/database.ts'
 import { faultOf } from '../durable/sql-faults.ts'
 import { StoreError } from '../durable/store-error.ts'
-import { type Access, LIST_PIECE, type NewPlant, type Plant, type PlantStore } from './store.ts'
+import { type Access, LIST_PIECE, type NewPlant, type Page, type Plant, type PlantStore } from './store.ts'
 
 export interface Tables {
   plantgw_plants: {
@@ -121,7 +121,9 @@ export function sqlStore(database: Database<Tables>, type: DatabaseType, limits:
       let after = 0n
       let last: bigint | undefined
       for (;;) {
-        const page = await database.run((db) => readPage(db, type, access, after, last))
+        const page = await database.run((db) =>
+          readPage(db, type, access, { after, last, limit: LIST_PIECE }),
+        )
         yield page.plants
         if (page.next === undefined) return
         after = page.next
@@ -129,6 +131,8 @@ export function sqlStore(database: Database<Tables>, type: DatabaseType, limits:
         last ??= await database.run(newest)
       }
     },
+    page: (access, limit, after) =>
+      database.run((db) => readPage(db, type, access, { after, last: undefined, limit })),
     // Every statement has an end, so the clients get their answers.
     close: () => database.close(limits.call),
   }
@@ -164,25 +168,30 @@ async function insertOrTaken(db: Kysely<Tables>, row: Row): Promise<'created' | 
   }
 }
 
-/** Plants after one place in the order of creation, and the place after which there are more. */
+/** Places in the order of creation: `after` is before the first plant of a page, `last` that of the last one. */
+interface Range {
+  after: bigint
+  last: bigint | undefined
+  limit: number
+}
+
 async function readPage(
   db: Kysely<Tables>,
   type: DatabaseType,
   { caller, access }: Access,
-  after: bigint,
-  last: bigint | undefined,
-): Promise<{ plants: Plant[]; next: bigint | undefined }> {
+  { after, last, limit }: Range,
+): Promise<Page> {
   let query = db.selectFrom('plantgw_plants').where('seq', '>', after)
   if (access === 'own') query = ownedBy(query, keyOf(caller), type)
   query = query.orderBy('seq')
   if (last !== undefined) query = query.where('seq', '<=', last)
   const found = await query
     .select(['seq', sql<number | string>`octet_length(plant)`.as('size')])
-    .limit(LIST_PIECE)
+    .limit(limit + 1)
     .execute()
   let size = 0
   let count = 0
-  for (const row of found) {
+  for (const row of found.slice(0, limit)) {
     size += Number(row.size)
     if (count > 0 && size > LIST_BYTES) break
     count++
@@ -191,8 +200,10 @@ async function readPage(
   if (end === undefined) return { plants: [], next: undefined }
   const to = BigInt(end.seq)
   const rows = await query.where('seq', '<=', to).select('plant').execute()
-  const more = count < found.length || found.length === LIST_PIECE
-  return { plants: rows.map(({ plant }) => JSON.parse(plant) as Plant), next: more ? to : undefined }
+  return {
+    plants: rows.map(({ plant }) => JSON.parse(plant) as Plant),
+    next: count < found.length ? to : undefined,
+  }
 }
 
 type PageQuery = SelectQueryBuilder<Tables, 'plantgw_plants', object>

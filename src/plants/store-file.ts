@@ -1,15 +1,14 @@
-import { readFile, rm } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Adapter } from 'lowdb'
 import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
 import { acquireLock, type Lock } from '../durable/lock.ts'
-import { StoreError } from '../durable/store-error.ts'
-import { read, type Snapshot, write } from './plant-format.ts'
+import { StoreError, writeError } from '../durable/store-error.ts'
+import type { PlantAdapter } from './lowdb.ts'
+import { erasures, read, type Snapshot, write } from './plant-format.ts'
 
 export interface StoreFile {
   snapshot: Snapshot
-  /** Its `write` resolves once the snapshot is durable, and rejects with a StoreError. */
-  adapter: Adapter<Snapshot>
+  adapter: PlantAdapter
   /** Lets go of the lock. No write may be under way. */
   close(): Promise<void>
 }
@@ -31,7 +30,11 @@ export async function openFile(given: string): Promise<StoreFile> {
   try {
     await rm(`${path}.tmp`, { force: true })
     const snapshot = await load(path)
-    const adapter = { read: () => load(path), write: (data: Snapshot) => writeStore(path, lock, write(data)) }
+    const adapter: PlantAdapter = {
+      read: () => load(path),
+      write: (data) => writeStore(path, lock, write(data)),
+      erase: (ids) => erase(path, lock, ids),
+    }
     return { snapshot, adapter, close: () => lock.release() }
   } catch (error) {
     await lock.release()
@@ -46,7 +49,7 @@ async function lockOf(path: string): Promise<Lock> {
     throw new StoreError(
       'failed',
       `cannot lock the plant store ${path}: ${error.message}; ` +
-        'its folder must be writable and on a file system with hard links',
+        'its folder must be writable and on a file system with symbolic links',
     )
   })
   if ('release' in lock) return lock
@@ -55,6 +58,23 @@ async function lockOf(path: string): Promise<Lock> {
     `the plant store ${path} is in use by process ${lock.pid} (lock file ${lockPath}); ` +
       'stop that process, or set `plants.file` to another path',
   )
+}
+
+/** Marks plants of the file as deleted: a byte for each, in place, so that it needs no space and is done or not. */
+async function erase(path: string, lock: Lock, ids: readonly bigint[]): Promise<void> {
+  try {
+    if (!(await lock.held())) throw new StoreError('locked', `another process took over ${path}`)
+    const file = await open(path, 'r+')
+    try {
+      const marks = erasures(await file.readFile(), ids)
+      for (const { at, byte } of marks) await file.write(byte, 0, 1, at)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw writeError(path, error)
+  }
 }
 
 async function load(path: string): Promise<Snapshot> {

@@ -15,8 +15,14 @@ export interface Access {
   access: 'own' | 'all'
 }
 
-/** Plants in one piece of a list, at the most. */
+/** Plants in one piece or page of a list, at the most. */
 export const LIST_PIECE = 1000
+
+/** A part of a list. `next` is the place in the order of creation after which there are more plants. */
+export interface Page {
+  plants: Plant[]
+  next: bigint | undefined
+}
 
 /**
  * Where plants live. A promise that resolves says that the change is durable; none is visible before that.
@@ -30,6 +36,11 @@ export interface PlantStore {
    * listed once; one that is deleted meanwhile may be left out, and the list ends although plants are being created.
    */
   list(access: Access): AsyncIterable<readonly Plant[]>
+  /**
+   * The first plants within reach after a place, at most `limit`, fewer if they are large. A place stays valid when
+   * plants are deleted, and over restarts.
+   */
+  page(access: Access, limit: number, after: bigint): Promise<Page>
   /** False when no plant within reach has the id. */
   delete(access: Access, id: bigint): Promise<boolean>
   /** Ends what is under way, then refuses changes. May be called twice. */

@@ -1,14 +1,16 @@
 import { type Context, Hono } from 'hono'
+import { refusedCredentials } from '../access/authentication.ts'
 import { hostStep, originStep } from '../access/host.ts'
+import type { outerPrefixReader } from '../access/outer-prefix.ts'
 import { type Refusal, runSteps } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
-import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
+import { type Hub, INVALID_REQUEST, nodePair } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
 import { HttpArrival, HttpExchange } from './exchange.ts'
-import type { OwnPages } from './own-pages.ts'
+import { isOwnPage, type OwnPages } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
 
@@ -22,11 +24,17 @@ export interface AppParts extends StepParts {
   /** The plant store and the paths that are its own. */
   plants?: { app: Hono; owns: (path: string) => boolean }
   onForward?: OnForward
+  /** Reads `X-Forwarded-Prefix`; absent: nobody is believed. */
+  outerPrefix?: ReturnType<typeof outerPrefixReader>
 }
+
+/** They tell nothing that a page of another site must not read. */
+const PROBES = new Set(['/_health', '/_ready'])
 
 /** The gateway's HTTP face: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
-  const { table, hub, log, plants, ownPages, guard, cluster, onForward = () => {} } = parts
+  const { table, hub, log, plants, ownPages, guard, cluster, outerPrefix } = parts
+  const { onForward = () => {}, onRefusedCredentials = () => {} } = parts
   const app = new Hono()
   const [host, origin] = [hostStep(guard), originStep(guard)]
   const steps = routeSteps(parts)
@@ -38,7 +46,7 @@ export function createApp(parts: AppParts): Hono {
     const found = plants?.owns(path) ? undefined : findEndpoint(table(), path)
     if (!found) return serveOther(c, path)
     const { route, endpoint } = found
-    const exchange = new HttpExchange(c, route, endpoint, replicas)
+    const exchange = new HttpExchange(c, route, endpoint, replicas, outerPrefix)
     const go = (refused: Refusal | Response | undefined) =>
       refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub)
     const refused = runSteps(steps, exchange)
@@ -56,12 +64,23 @@ export function createApp(parts: AppParts): Hono {
   function serveOther(c: Context, path: string): Response | Promise<Response> {
     const arrival = new HttpArrival(c)
     const store = plants?.owns(path) ? plants.app : undefined
-    const refused = host.run(arrival) ?? (store && origin.run(arrival))
+    // Whether a gateway is well is asked by its address, and by load balancers without a name.
+    const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
+    const refused = (isProbe ? undefined : host.run(arrival)) ?? (store && origin.run(arrival))
     if (refused) {
       const { status, message, headers = {} } = refused
       return Response.json({ error: status, message }, { status, headers })
     }
-    if (store) return store.fetch(c.req.raw, c.env)
+    if (store) {
+      const told = (response: Response) => {
+        const address = nodePair(c).incoming?.socket?.remoteAddress
+        if (response.status === 401)
+          onRefusedCredentials(refusedCredentials('/plants', arrival.headers, address))
+        return response
+      }
+      const response = store.fetch(c.req.raw, c.env)
+      return response instanceof Promise ? response.then(told) : told(response)
+    }
     const message = `Nothing is served at ${path.slice(0, 200)}: an endpoint is the prefix of a router followed by /mcp, /sse or /message`
     return ownPages?.(c, arrival.headers) ?? c.json({ error: 404, message }, 404)
   }

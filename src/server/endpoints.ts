@@ -28,7 +28,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   sse: {
     allow: 'GET, OPTIONS',
     serve: (exchange, hub) =>
-      serveSse(exchange, facing(exchange, hub), `${exchange.route.ssePrefix}/message`),
+      serveSse(exchange, facing(exchange, hub), `${exchange.outerPrefix}${exchange.route.ssePrefix}/message`),
   },
   message: {
     allow: 'POST, OPTIONS',
@@ -42,14 +42,15 @@ function facing({ route, caller }: HttpExchange, hub: Hub): McpEndpoint {
   return { prefix, hub, caller, backend: backend as Backend, account }
 }
 
-/** A document about a prefix, at `/.well-known/{name}{prefix}/mcp` (RFC 8615; RFC 9728, 3.1). */
+/** A document about an endpoint, at `/.well-known/{name}{prefix}/mcp` (RFC 8615; RFC 9728, 3.1). */
 function document(text: string): Endpoint {
   return {
     allow: 'GET, HEAD, OPTIONS',
     open: true,
     serve(exchange) {
       if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return methodNotAllowed(exchange, 'GET')
-      const headers = { 'content-type': 'application/json', ...exchange.replyHeaders }
+      const any = { 'access-control-allow-origin': '*' }
+      const headers = { 'content-type': 'application/json', ...exchange.replyHeaders, ...any }
       return new Response(text, { headers })
     },
   }
@@ -57,22 +58,20 @@ function document(text: string): Endpoint {
 
 const WELL_KNOWN = '/.well-known/'
 
-/** What a path is an endpoint of. */
-export function findEndpoint(table: Table, path: string): { route: Route; endpoint: Endpoint } | undefined {
+/** What a path is an endpoint of; a slash at its end changes nothing. */
+export function findEndpoint(table: Table, given: string): { route: Route; endpoint: Endpoint } | undefined {
+  const path = given.endsWith('/') ? given.slice(0, -1) : given
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)
   const endpoint = Object.hasOwn(ENDPOINTS, name) ? ENDPOINTS[name] : undefined
   if (!endpoint) return undefined
   const prefix = path.slice(0, slash)
-  const route = (name === 'mcp' ? table.routes : table.sseRoutes).get(prefix)
+  const routes = name === 'mcp' ? table.routes : table.sseRoutes
+  const route = routes.get(prefix)
   if (route) return { route, endpoint }
-  return name === 'mcp' && path.startsWith(WELL_KNOWN) ? findDocument(table, prefix) : undefined
-}
-
-function findDocument(table: Table, path: string): ReturnType<typeof findEndpoint> {
-  const end = path.indexOf('/', WELL_KNOWN.length)
-  const name = path.slice(WELL_KNOWN.length, end < 0 ? undefined : end)
-  const route = table.routes.get(end < 0 ? '' : path.slice(end))
-  const text = route?.documents?.get(name)
-  return text === undefined ? undefined : { route: route as Route, endpoint: document(text) }
+  if (!path.startsWith(WELL_KNOWN)) return undefined
+  const end = prefix.indexOf('/', WELL_KNOWN.length)
+  const owner = routes.get(end < 0 ? '' : prefix.slice(end))
+  const text = owner?.documents?.get(path)
+  return text === undefined ? undefined : { route: owner as Route, endpoint: document(text) }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Arrival, StepRequest } from '../access/steps.ts'
@@ -8,23 +8,12 @@ import type { Route } from '../build/types.ts'
 import {
   type Exchange,
   headersOf,
-  isGone,
-  onGone,
+  nodePair,
   type Replicas,
   type RequestHeaders,
   readBody,
 } from '../mcp/index.ts'
 import type { Endpoint } from './endpoints.ts'
-
-/** Node's own request and response, where there are any. */
-export interface NodePair {
-  incoming?: IncomingMessage
-  outgoing?: ServerResponse
-}
-
-export function nodePair(c: Context): NodePair {
-  return (c.env as NodePair | undefined) ?? {}
-}
 
 /** A request of which nothing is known yet but for whom it is. */
 export class HttpArrival implements Arrival {
@@ -35,7 +24,11 @@ export class HttpArrival implements Arrival {
   }
 
   get host(): string | undefined {
-    return this.headers.host ?? new URL(this.c.req.url).host
+    return this.headers.host ?? (nodePair(this.c).incoming ? undefined : new URL(this.c.req.url).host)
+  }
+  /** HTTP/1.0 knows requests without a Host header, which browsers never send. */
+  get isNameless(): boolean {
+    return this.host === undefined
   }
   get rawHeaders(): readonly string[] | undefined {
     return nodePair(this.c).incoming?.rawHeaders
@@ -49,17 +42,22 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   readonly requestId: string
   readonly replyHeaders: Record<string, string>
   caller: string | undefined = undefined
+  callerName: string | undefined = undefined
   forwarded = false
   stay!: Stay
   private ends: (() => void)[] | undefined
   private others: Replicas | undefined
 
-  /** @param replicas makes what the request knows of other replicas; absent where the gateway is one process */
+  /**
+   * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
+   * @param readPrefix reads `X-Forwarded-Prefix`; absent where nobody is believed
+   */
   constructor(
     c: Context,
     readonly route: Route,
     private readonly endpoint: Endpoint,
     private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
+    private readonly readPrefix?: (header: string | undefined, address: string | undefined) => string,
   ) {
     super(c)
     this.method = c.req.method
@@ -74,11 +72,18 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   get open(): boolean {
     return this.endpoint.open ?? false
   }
+  get cors(): CorsPolicy | undefined {
+    return this.open ? OPEN_CORS : this.route.cors
+  }
   get maxBody(): number {
     return this.route.maxRequestSize
   }
   get address(): string | undefined {
     return nodePair(this.c).incoming?.socket?.remoteAddress
+  }
+  /** The path below which a proxy serves the gateway. */
+  get outerPrefix(): string {
+    return this.readPrefix?.(this.headers['x-forwarded-prefix'], this.address) ?? ''
   }
   get peer(): Peer {
     const socket = this.forwarded ? undefined : nodePair(this.c).incoming?.socket
@@ -95,30 +100,49 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     const { pathname, search } = new URL(this.c.req.url)
     return pathname + search
   }
+  cut() {
+    nodePair(this.c).outgoing?.destroy()
+  }
   body() {
     return readBody(this.c, this.maxBody, this.stay.hold)
   }
-  isGone() {
-    return isGone(this.c)
-  }
-  onGone(listener: () => void) {
-    return onGone(this.c, listener)
-  }
-  onEnd(listener: () => void): void {
+  isGone(): boolean {
     const { outgoing } = nodePair(this.c)
-    if (!outgoing?.once) {
-      this.ends ??= []
-      this.ends.push(listener)
-    } else if (outgoing.destroyed) queueMicrotask(listener)
-    else outgoing.once('close', listener)
+    return outgoing ? outgoing.destroyed && !outgoing.writableFinished : this.c.req.raw.signal.aborted
+  }
+  onGone(listener: () => void): () => void {
+    const { outgoing } = nodePair(this.c)
+    if (outgoing)
+      return this.onEnd(() => {
+        if (!outgoing.writableFinished) listener()
+      })
+    const { signal } = this.c.req.raw
+    signal.addEventListener('abort', listener, { once: true })
+    return () => signal.removeEventListener('abort', listener)
+  }
+  onEnd(listener: () => void): () => void {
+    const { outgoing } = nodePair(this.c)
+    if (outgoing?.destroyed) {
+      queueMicrotask(listener)
+      return () => {}
+    }
+    // One listener of Node's stands for all of a request, as each costs a microsecond.
+    if (!this.ends) outgoing?.on('close', () => this.end())
+    this.ends ??= []
+    const { ends } = this
+    ends.push(listener)
+    return () => {
+      const index = ends.lastIndexOf(listener)
+      if (index >= 0) ends.splice(index, 1)
+    }
+  }
+  private end(): void {
+    for (const listener of this.ends?.splice(0) ?? []) listener()
   }
   /** Without a response of Node's nothing tells when it is out: it is over when there is one. */
   settle(response: Response | Promise<Response>): void {
-    const { ends } = this
-    if (!ends) return
-    const end = () => {
-      for (const listener of ends) listener()
-    }
+    if (!this.ends || nodePair(this.c).outgoing) return
+    const end = () => this.end()
     Promise.resolve(response).then(end, end)
   }
 }

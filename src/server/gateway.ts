@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { createAdminAccess } from '../access/admin.ts'
 import { createHostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
+import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Quota } from '../access/quota.ts'
 import { refusals } from '../access/refusals.ts'
 import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
@@ -11,10 +12,12 @@ import { Hub } from '../mcp/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createApp } from './app.ts'
-import { gaugesOf } from './gauges.ts'
+import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
 import { createOwnPages } from './own-pages.ts'
+import { reportRefusedCredentials } from './refused-credentials.ts'
 import { createReloads, type Reloads } from './reloads.ts'
+import { foreignSecrets } from './replicas.ts'
 import { statusOf } from './status.ts'
 
 export type GatewayOptions = LiveOptions
@@ -24,6 +27,15 @@ export interface Gateway {
   app: Hono
   hub: Hub
   table(): Table
+  /**
+   * Starts MCP servers with `policy: onStart` or `preinstalled`; call it once the gateway listens, as some servers take
+   * long. What does not start is in the log; reloads start what is new by themselves.
+   */
+  startServers(): void
+  /** Why requests should go elsewhere, as `/_ready` says; undefined when they should not. */
+  unready(): string | undefined
+  /** From now on requests should go elsewhere, and event streams end; those that come yet are answered. */
+  beginDrain(): void
   /** Asks for reloads; those that come in a burst are folded. */
   reloads: Reloads
   /** Reads the configurations again, or one of them, and swaps the table. Never overlaps another reload. */
@@ -43,15 +55,20 @@ export async function createGateway(
   options: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
   const hub = new Hub(options.settings.limits)
-  const live = new LiveTable(options, hub, (call) => metrics.call(call))
-  const metrics = createMetrics(gaugesOf(live, hub), refusals)
+  const live = new LiveTable(options, hub, {
+    onCall: (call) => metrics.call(call),
+    onStream: (record) => metrics.stream(record),
+  })
+  const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
+  const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)
   const loaded = await live.load()
+  if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
     hub.close()
     await live.close()
     return { ...loaded, gateway: undefined }
   }
-  return { ...loaded, gateway: await serve(options, live, hub, metrics) }
+  return { ...loaded, gateway: await serve(options, live, hub, metrics, readiness) }
 }
 
 async function serve(
@@ -59,21 +76,37 @@ async function serve(
   live: LiveTable,
   hub: Hub,
   metrics: Metrics,
+  readiness: Readiness,
 ): Promise<Gateway> {
   const startedAt = new Date().toISOString()
   const { limits, admin, tenants } = settings
-  const onError = (error: Error) => log.error({ err: error }, 'cannot write the plant store')
-  const plants = settings.plants && (await openPlants(settings.plants, { onError }))
+  const plants = settings.plants && (await openPlants(settings.plants, log))
+  if (plants) readiness.plantsAvailable = plants.available
   memory.limit = limits.maxBuffered ?? defaultMaxBuffered()
   memory.queueLimit = limits.maxQueued
-  const reloads = createReloads((names) => live.reload(names), log, metrics.reload)
+  const reload = async (names?: ReadonlySet<string>) => {
+    const result = await live.reload(names)
+    if (!hasErrors(result.findings)) readiness.lastGood = Date.now()
+    return result
+  }
+  const reloads = createReloads(reload, log, metrics.reload)
+  let draining = false
+  readiness.unready = () => {
+    if (draining) return 'the gateway is shutting down'
+    if (!live.isRead) return 'the store of the configurations could not be read yet'
+    return live.table.routes.size || plants?.available() ? undefined : 'no prefix is served'
+  }
   const guard = createHostGuard({ bind: settings.host, ...settings })
-  const cluster = settings.cluster && createCluster(settings.cluster, limits)
+  const onForeign = foreignSecrets(log, metrics)
+  const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
+  const onRefusedCredentials = reportRefusedCredentials(log, metrics)
   const ownPages = createOwnPages({
+    onRefusedCredentials,
     access: createAdminAccess(admin, tenants),
     guard,
     reloads,
     diff: () => live.diff(),
+    unready: readiness.unready,
     metrics,
     status: (overseer) => statusOf({ live, hub, history: reloads.history(), version, startedAt }, overseer),
   })
@@ -87,6 +120,8 @@ async function serve(
     guard,
     log,
     ownPages,
+    outerPrefix: outerPrefixReader(settings.trustedProxies),
+    onRefusedCredentials,
     ...(cluster && { cluster, onForward: metrics.forwarded }),
     ...(plants &&
       settings.plants && { plants: { app: plants.app, owns: isPlantsPath(settings.plants.basePath) } }),
@@ -95,6 +130,12 @@ async function serve(
     app,
     hub,
     table: () => live.table,
+    startServers: () => live.start(),
+    unready: readiness.unready,
+    beginDrain() {
+      draining = true
+      hub.endStreams()
+    },
     reloads,
     reload: (name) => reloads.request('call', name),
     diff: () => live.diff(),

@@ -1,16 +1,73 @@
 import { memory } from '../access/memory.ts'
 import type { Hub } from '../mcp/index.ts'
 import type { GaugeDefinition } from '../telemetry/metrics.ts'
-import type { LiveTable } from './live.ts'
+import type { LiveOptions, LiveTable } from './live.ts'
+
+/** Whether the gateway does what it should. */
+export interface Readiness {
+  /** Why requests should go elsewhere; undefined when they should not. */
+  unready(): string | undefined
+  /** When the configurations were last read without errors: milliseconds since the epoch, 0 for never. */
+  lastGood: number
+  /** Whether the plant store works, as far as the last operation shows; absent: there is none. */
+  plantsAvailable?: () => boolean
+}
+
+export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
+  live: LiveTable
+  hub: Hub
+  readiness: Readiness
+}
+
+const plain = (value: number) => [{ labels: {}, value }]
+
+/** Whether the gateway does what it should, and hears of changes. */
+function readinessGauges({
+  readiness,
+  connections = () => [],
+}: Pick<GaugeParts, 'readiness' | 'connections'>): GaugeDefinition[] {
+  const connected = (to: 'store' | 'broker') => () =>
+    connections().flatMap((one) =>
+      one.to === to ? [{ labels: { [to]: one.label }, value: Number(one.up) }] : [],
+    )
+  return [
+    {
+      name: 'plantgw_ready',
+      help: '1 while /_ready responds 200',
+      read: () => plain(readiness.unready() === undefined ? 1 : 0),
+    },
+    {
+      name: 'plantgw_last_good_reload_timestamp_seconds',
+      help: 'When the configurations were last read without errors, at the start or by a reload',
+      read: () => plain(readiness.lastGood / 1000),
+    },
+    {
+      name: 'plantgw_store_connected',
+      help: '0 while the store of the configurations cannot be read',
+      read: connected('store'),
+    },
+    {
+      name: 'plantgw_broker_connected',
+      help: '0 while a broker of reload messages cannot be reached',
+      read: connected('broker'),
+    },
+    {
+      name: 'plantgw_plant_store_available',
+      help: '0 while the plant store cannot be reached or written, as its last operation shows',
+      read: () => (readiness.plantsAvailable ? plain(Number(readiness.plantsAvailable())) : []),
+    },
+  ]
+}
 
 /** The values of the moment that metrics show. */
-export function gaugesOf(live: LiveTable, hub: Hub): GaugeDefinition[] {
-  const plain = (value: number) => [{ labels: {}, value }]
+export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
+  const { live, hub } = parts
   const proxied = (of: 'sessions' | 'connections') => () =>
     [...live.table.routes.values()].flatMap(({ prefix, tenant, proxy }) =>
       proxy ? [{ labels: { tenant, prefix: prefix || '/' }, value: proxy.proxy.status()[of] }] : [],
     )
   return [
+    ...readinessGauges(parts),
     {
       name: 'plantgw_generation',
       help: 'Number of the table that is served; a reload that changes something counts it up',

@@ -1,18 +1,28 @@
-import { type Assembly, assemble, claimsOf, everything, type Reading } from '../build/assemble.ts'
+import { assemble, everything, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import type { PrepareContext } from '../build/prepare.ts'
+import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
-import type { BuildOptions, Difference, Loaded, Prepared, Reload, Served, Table } from '../build/types.ts'
-import { type Finding, finding } from '../findings/index.ts'
+import type { BuildOptions, Difference, Loaded, Reload, Served, Table } from '../build/types.ts'
 import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
-import type { CallRecord } from '../telemetry/metrics.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
   /** Is called with every table that is swapped in. */
   onTable?: (table: Table) => void
+  /** The connections through which changes come, for the metrics; default: none. */
+  connections?: () => readonly Connection[]
+}
+
+/** A connection to a store of configurations or to a broker of reload messages. */
+export interface Connection {
+  to: 'store' | 'broker'
+  /** Names it to people, without credentials. */
+  label: string
+  up: boolean
 }
 
 /** The table that is served, and how it changes. It holds connections and processes: close it. */
@@ -22,21 +32,28 @@ export class LiveTable {
   versions: ReadonlyMap<string, string> = new Map()
   /** Names of configurations whose newest version was refused. */
   refused: ReadonlySet<string> = new Set()
-  private readonly source: ConfigurationSource
+  /** Whether the store of the configurations could be read at least once; files always can, or are missing one by one. */
+  isRead = false
+  private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
+  private readonly issuers: KnownIssuers
   /** Proxies that were replaced, until their calls have ended. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
   constructor(
     private readonly options: LiveOptions,
     private readonly hub: Hub,
-    private readonly onCall: (call: CallRecord) => void,
+    private readonly hears: Pick<PrepareContext, 'onCall' | 'onStream'>,
   ) {
-    this.source = sourceOf(options)
+    this.issuers = new KnownIssuers({ http: this.http, log: options.log })
+    const source = sourceOf(options)
+    // The same object each time: with other rules every file would be checked again.
+    const rules = rulesOf(options.settings)
+    this.source = () => source(options.env, rules)
   }
 
   /**
-   * Reads the configurations and swaps the table, for the first time.
+   * Reads the configurations and swaps the table, for the first time. Servers are not started yet.
    * @returns also what is wrong with configurations of which others are served
    */
   load(): Promise<Reload> {
@@ -50,6 +67,7 @@ export class LiveTable {
     if (this.table === before) return result
     notifyClients(this.hub, before, this.table)
     this.options.onTable?.(this.table)
+    this.start(before)
     for (const { proxy } of without(before.proxies, this.table.proxies)) {
       const retired = proxy.retire().finally(() => this.retiring.delete(proxy))
       this.retiring.set(proxy, retired)
@@ -61,11 +79,22 @@ export class LiveTable {
   async diff(): Promise<Difference> {
     const reading = await this.read()
     const { prepared: before, generation } = this.table
-    const context = { ...contextOf(this.options), http: this.http, proxies: this.table.proxies }
+    const context = {
+      ...contextOf(this.options),
+      http: this.http,
+      issuers: this.issuers,
+      proxies: this.table.proxies,
+    }
     const { prepared, findings, refused } = await assemble(reading, before, context)
     const changes = changesOf(before, prepared)
     const configurations = differenceOf(before, prepared, changes)
     return { ...changes, generation, refused, findings, sources: reading.sources, configurations }
+  }
+
+  /** Starts servers of the table as their policies say, beside what is served: one may take long, or say nothing. */
+  start(before: Table = EMPTY_TABLE): void {
+    for (const { proxy } of without(this.table.proxies, before.proxies))
+      proxy.start().catch(unexpected('the start of an MCP server'))
   }
 
   async close(): Promise<void> {
@@ -76,38 +105,33 @@ export class LiveTable {
   }
 
   private read() {
-    return this.source(this.options.env, rulesOf(this.options.settings))
+    return this.source()
   }
 
   private async swap(only: ReadonlySet<string> | undefined, strict: boolean): Promise<Reload> {
     const reading = await this.read()
+    this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
     const before = this.table
     const context: PrepareContext = {
       ...contextOf(this.options),
       http: this.http,
-      onCall: this.onCall,
+      issuers: this.issuers,
+      ...this.hears,
       createProxy,
       proxies: before.proxies,
     }
     const made = await assemble(reading, before.prepared, context, only)
-    const { prepared, ...started } = await startProxies(made, before)
+    const { prepared, refused } = made
     const changes = changesOf(before.prepared, prepared)
     const isSame = Object.values(changes).every((names) => names.length === 0)
     if (!isSame) this.table = buildTable(before.generation + 1, prepared, before)
     this.versions = versionsOf(reading, prepared, this.versions)
-    const refused = [...made.refused, ...started.refused]
     // Of those that were not read again it stays so.
     const others = only ? [...this.refused].filter((name) => !only.has(name)) : []
     this.refused = new Set([...refused, ...others])
     const found = strict ? everything(reading, made.findings) : made.findings
     const { generation } = this.table
-    return {
-      ...changes,
-      generation,
-      refused,
-      findings: [...found, ...started.findings],
-      sources: reading.sources,
-    }
+    return { ...changes, generation, refused, findings: found, sources: reading.sources }
   }
 }
 
@@ -124,48 +148,14 @@ function sourceOf({ paths }: BuildOptions): ConfigurationSource {
   return typeof paths === 'function' ? paths : fromPaths(paths)
 }
 
-function contextOf({ settings: { limits, tenants }, env, log, version }: BuildOptions) {
-  return { env, limits, log, version, ...(tenants && { tenants }) }
+function contextOf({ settings: { limits, tenants, publicUrl }, env, log, version }: BuildOptions) {
+  const known = { ...(tenants && { tenants }), ...(publicUrl !== undefined && { publicUrl }) }
+  return { env, limits, log, version, ...known }
 }
 
 /** Those of `after` that `before` does not have. */
 function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string, Served>): Served[] {
   return [...after.values()].filter(({ key }) => !before.has(key))
-}
-
-/**
- * Starts what is new as its policy says; a server that does not start is a finding. A configuration that is served
- * already keeps its version then, unless another one took its prefixes.
- */
-async function startProxies(
-  { prepared }: Assembly,
-  before: Table,
-): Promise<Pick<Assembly, 'prepared' | 'findings' | 'refused'>> {
-  const findings: Finding[] = []
-  const kept = new Map<string, Prepared>()
-  const starting = [...changed(prepared, before.prepared)].map(async ([, fresh]) => {
-    const made = fresh.routes.flatMap(({ proxy }) => (proxy && !before.proxies.has(proxy.key) ? [proxy] : []))
-    const faults = (await Promise.all(made.map(({ proxy }) => proxy.start()))).flat()
-    if (faults.length === 0) return
-    const old = before.prepared.get(fresh.name)
-    const isKept = old !== undefined && !isTaken(old, prepared)
-    const severity = isKept ? 'error' : 'warning'
-    for (const fault of faults) findings.push(finding('upstream-start', fresh.file, fault, { severity }))
-    if (!isKept) return
-    kept.set(fresh.name, old)
-    await Promise.all(made.map(({ proxy }) => proxy.close()))
-  })
-  await Promise.all(starting)
-  const served = kept.size ? new Map([...prepared, ...kept]) : prepared
-  return { prepared: served, findings, refused: [...kept.keys()] }
-}
-
-/** Whether another configuration now has a prefix of this one. */
-function isTaken(old: Prepared, prepared: ReadonlyMap<string, Prepared>): boolean {
-  const wanted = new Set(claimsOf(old))
-  return [...prepared.values()].some(
-    (one) => one.name !== old.name && claimsOf(one).some((each) => wanted.has(each)),
-  )
 }
 
 /** Of what is served, by name: the newest version may have been refused, or not read. */

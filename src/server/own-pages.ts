@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
+import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
@@ -19,8 +20,11 @@ export interface OwnPagesParts {
   guard: HostGuard
   reloads: Reloads
   diff: () => Promise<Difference>
+  /** Why requests should go elsewhere; undefined when they should not. */
+  unready: () => string | undefined
   metrics: Metrics
   status: (overseer: Overseer) => Status
+  onRefusedCredentials: OnRefusedCredentials
 }
 
 /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
@@ -31,14 +35,21 @@ const METHODS: Record<string, readonly string[]> = {
   '/_diff': ['GET', 'HEAD'],
   '/_status': ['GET', 'HEAD'],
   '/_health': ['GET', 'HEAD'],
+  '/_ready': ['GET', 'HEAD'],
   '/metrics': ['GET', 'HEAD'],
 }
 
 /** Bytes of the body of a reload: it holds at most a name. */
 const MAX_BODY = 4096
 
-/** `/_reload`, `/_diff`, `/_status`, `/_health` and `/metrics`. */
-export function createOwnPages({ access, guard, reloads, diff, metrics, status }: OwnPagesParts): OwnPages {
+/** Whether a path is one of the gateway's own pages. */
+export function isOwnPage(path: string): boolean {
+  return Object.hasOwn(METHODS, path)
+}
+
+/** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
+export function createOwnPages(parts: OwnPagesParts): OwnPages {
+  const { access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials } = parts
   async function reload(c: Context): Promise<Response> {
     const asked = await nameOf(c)
     if ('refused' in asked) return asked.refused
@@ -79,6 +90,12 @@ export function createOwnPages({ access, guard, reloads, diff, metrics, status }
       return fault(c, 405, `${path} only takes ${methods[0]}`)
     }
     if (path === '/_health') return c.json({ status: 'ok' })
+    if (path === '/_ready') {
+      const reason = unready()
+      return reason === undefined
+        ? c.json({ status: 'ready' })
+        : c.json({ status: 'unready', reason }, 503, { 'cache-control': 'no-store' })
+    }
     const { origin } = headers
     if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
       return fault(
@@ -87,10 +104,12 @@ export function createOwnPages({ access, guard, reloads, diff, metrics, status }
         `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
       )
     const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
-    const overseer = access({ headers, remoteAddress: incoming?.socket?.remoteAddress })
+    const remoteAddress = incoming?.socket?.remoteAddress
+    const overseer = access({ headers, remoteAddress })
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
     if (admitted) return answer(c, path, overseer)
+    onRefusedCredentials(refusedCredentials(path, headers, remoteAddress))
     c.header('www-authenticate', bearerChallenge(headers.authorization))
     return fault(
       c,

@@ -3,10 +3,13 @@ import type { Notifier, RedisSettings } from '../config/index.ts'
 import { notifierKey } from '../notify/send.ts'
 import { type Receiver, receiveReloads } from '../notify/subscriber.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Connection } from './live.ts'
 
 export interface Receivers {
   /** Listens where the process's notifier and those of the configurations send to, and nowhere else. */
   follow(table: Table): void
+  /** The brokers that it listens to. */
+  connections(): Connection[]
   close(): void
 }
 
@@ -39,6 +42,8 @@ export function createReceivers(
       }
       for (const [key, redis] of wanted) if (!open.has(key)) open.set(key, listen(redis))
     },
+    connections: () =>
+      [...open.values()].map((one) => ({ to: 'broker' as const, label: one.label, up: one.isUp() })),
     close() {
       for (const receiver of open.values()) receiver.close()
       open.clear()

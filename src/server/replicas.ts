@@ -1,5 +1,12 @@
 import type { Step } from '../access/steps.ts'
-import { type Cluster, HOP_HEADER, PROOF_HEADER } from '../cluster/index.ts'
+import {
+  type Cluster,
+  FROM_HEADER,
+  HOP_HEADER,
+  MEMBERS_HEADER,
+  PROOF_HEADER,
+  within,
+} from '../cluster/index.ts'
 import {
   errorText,
   event,
@@ -10,6 +17,8 @@ import {
   rpcError,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { seldom } from '../telemetry/seldom.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** Recognizes requests of other replicas, and gives their responses the proof that they ask for. */
@@ -22,8 +31,29 @@ export function replicaStep(cluster: Cluster): Step {
       if (proof === undefined) return undefined
       request.forwarded = true
       request.replyHeaders[PROOF_HEADER] = proof
+      const from = request.headers[FROM_HEADER]
+      const known = from === undefined ? undefined : cluster.greet(from)
+      if (known !== undefined) request.replyHeaders[MEMBERS_HEADER] = known
       return undefined
     },
+  }
+}
+
+/** Milliseconds until another secret is spoken of again. */
+const FOREIGN = 600_000
+const FOREIGN_HINT =
+  'Give all replicas the same `cluster.secret`; while it is being changed, list the other one as `acceptedSecret`. ' +
+  'After a change, clients still send the ids of earlier sessions, which end this way'
+
+/** Reports session ids that were made with a secret that this replica does not have. */
+export function foreignSecrets(log: Logger, metrics: Pick<Metrics, 'foreignSecret'>): (mark: string) => void {
+  const say = seldom(FOREIGN, ({ mark }: { mark: string }, left) =>
+    log.warn({ mark, ...left, hint: FOREIGN_HINT }, 'a session id was made with another cluster secret'),
+  )
+  return (mark) => {
+    metrics.foreignSecret()
+    // Whoever sends forged ids shall not fill the log.
+    say('', { mark })
   }
 }
 
@@ -78,7 +108,8 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     if ('fault' in outcome) {
       onForward(bound.prefix, 'failed')
       if (!gone.signal.aborted) log.warn({ ...line, reason: outcome.fault }, 'no response from a replica')
-      const { lost } = outcome
+      const { lost, silent } = outcome
+      if (silent) return rpcError(exchange, 503, failure(SILENT), id)
       return rpcError(exchange, lost ? 502 : 503, failure(lost ? BROKEN : AWAY), id)
     }
     onForward(bound.prefix, 'ok')
@@ -88,6 +119,9 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   }
 
   return {
+    isPassed: exchange.forwarded,
+    meet: (ticket) => cluster.meet(ticket, () => ({ target: exchange.target(), headers: exchange.headers })),
+    tell: (body, but) => tell(cluster, exchange, body, but),
     issue: (ticket) => cluster.issue(ticket, bound),
     read: (id) => cluster.read(id, bound),
     seal: (state) => cluster.seal(state, bound),
@@ -97,5 +131,29 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   }
 }
 
+/** Has the other replicas take the same request. @param but the address of one that has it */
+async function tell(cluster: Cluster, exchange: HttpExchange, body?: string, but?: string): Promise<void> {
+  const request = {
+    method: exchange.method,
+    target: exchange.target(),
+    headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
+    body,
+    signal: new AbortController().signal,
+    onEnd() {},
+    lastWords: '',
+  }
+  const told = cluster.others().map(async (other) => {
+    if (other === but) return
+    const outcome = await cluster.forward(other, request)
+    if ('gone' in outcome) cluster.forget(other)
+    if ('body' in outcome && outcome.body instanceof ReadableStream) await outcome.body.cancel()
+  })
+  await within(TELLING, Promise.all(told))
+}
+
+/** Milliseconds that a client waits for replicas that are told something. */
+const TELLING = 5_000
 const BROKEN = 'The replica that holds this session closed the connection; the call was not repeated'
+const SILENT =
+  'The replica that holds this session does not respond; what it was sent is not repeated, and may still be carried out'
 const AWAY = 'The replica that holds this session is unreachable; try again'

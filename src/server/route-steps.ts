@@ -1,4 +1,4 @@
-import { authenticationStep } from '../access/authentication.ts'
+import { authenticationStep, type OnRefusedCredentials } from '../access/authentication.ts'
 import { corsStep } from '../access/cors.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
 import type { Quota } from '../access/quota.ts'
@@ -13,17 +13,19 @@ export interface StepParts {
   calls?: Quota
   /** Absent where the gateway is one process. */
   cluster?: Cluster
+  /** Is told of every request whose credentials were refused. */
+  onRefusedCredentials?: OnRefusedCredentials
 }
 
 /** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
-export function routeSteps({ guard, calls, cluster }: StepParts): readonly Step[] {
+export function routeSteps({ guard, calls, cluster, onRefusedCredentials }: StepParts): readonly Step[] {
   return [
     hostStep(guard),
     originStep(guard),
     // Before authentication, as preflights carry no credentials.
     corsStep,
     ...(cluster ? [replicaStep(cluster)] : []),
-    authenticationStep,
+    authenticationStep(onRefusedCredentials),
     // After authentication, as callers share what there is.
     limitsStep(calls),
   ]

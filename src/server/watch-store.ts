@@ -15,7 +15,11 @@ export interface WatchStoreOptions {
 }
 
 /** Also the source of the gateway: what changed since it was read counts. */
-export type StoreWatch = Watch & { source: ConfigurationSource }
+export interface StoreWatch extends Watch {
+  source: ConfigurationSource
+  /** Whether the store could be read when it was last tried. */
+  isUp(): boolean
+}
 
 /**
  * Detects changes of a store by its revision, at once if the store's server notifies of them. While the store is
@@ -30,6 +34,7 @@ class PollingWatch implements StoreWatch {
   private reload: RequestReload | undefined
   private closed = false
   private lost = false
+  private up = true
   /** The revision that was read. */
   private read: string | undefined
   private looking = false
@@ -45,12 +50,18 @@ class PollingWatch implements StoreWatch {
     private readonly options: WatchStoreOptions,
   ) {
     const readAll = async () => {
+      this.up = false
       const snapshot = await store.readAll()
+      this.up = true
       // Later ones may be for reloads of one configuration, which leave out the others.
       if (!this.reload) this.read = snapshot.revision
       return snapshot
     }
     this.source = fromStore({ ...store, readAll })
+  }
+
+  isUp(): boolean {
+    return this.up && !this.lost
   }
 
   start(request: RequestReload): void {
@@ -118,6 +129,7 @@ class PollingWatch implements StoreWatch {
   private report(lost: boolean, error?: Error): void {
     if (this.closed || lost === this.lost) return
     this.lost = lost
+    this.up = !lost
     const line = { store: this.store.label, ...(error && { reason: error.message }) }
     if (lost) this.options.log.error(line, 'store unavailable; serving the last snapshot and retrying')
     else this.options.log.info(line, 'store available again')

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { readConfigurations } from '../checks/index.ts'
 import { type Env, filesOf, LINT_CONFIG_FILE } from '../config/index.ts'
 import { StoreError, writeError } from '../durable/store-error.ts'
+import type { Finding } from '../findings/index.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
 import {
   byName,
@@ -38,8 +39,8 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
       await settle(folder)
       const revision = await revisionOf(folder)
       const read = await readFolder(folder, env)
-      // Half of a change to several files is never read: either a file changed meanwhile, or the journal is there.
-      if ((await revisionOf(folder)) === revision && !(await isUnsettled(folder)))
+      // Half of a change to several files is never read: the journal is there, or a file changes until the last look.
+      if (!(await isUnsettled(folder)) && (await revisionOf(folder)) === revision)
         return { revision, ...read }
     }
     // Somebody writes all the time: with the lock there is one moment at least between two writers.
@@ -56,12 +57,15 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
     })
     return inFolder(folder, async () => {
       if (revision !== undefined && (await revisionOf(folder)) !== revision) return { kind: 'moved' }
-      const { configurations } = await readFolder(folder, env)
+      const { configurations, findings } = await readFolder(folder, env)
+      const unread = findings.find(({ code }) => code === 'unreadable-file')
       const there = new Map(configurations.map((one) => [one.name, one]))
       const conflicts = conflictsOf(changes, (name) => there.get(name)?.version)
+      // What cannot be read looks like a file that is gone.
+      if (conflicts.length > 0 && unread) throw readError(unread)
       if (conflicts.length > 0) return { kind: 'conflict', conflicts }
       const files: FileChange[] = []
-      for (const change of changes) files.push(await fileChange(folder, change, configurations))
+      for (const change of changes) files.push(await fileChange(folder, change, configurations, unread))
       await changeFiles(folder, files)
       const updatedAt = new Date().toISOString()
       return { kind: 'applied', versions: changes.map((change) => summaryOf(change, there, updatedAt)) }
@@ -133,6 +137,7 @@ async function fileChange(
   folder: string,
   change: Change,
   configurations: readonly StoredConfiguration[],
+  unread: Finding | undefined,
 ): Promise<FileChange> {
   const text = 'text' in change ? change.text : null
   const there = configurations.find(({ name }) => name === change.name)
@@ -143,9 +148,14 @@ async function fileChange(
     () => true,
     () => false,
   )
+  if (taken && unread) throw readError(unread)
   if (taken)
     throw new StoreError('failed', `${path} exists with another configuration: rename or remove it first`)
   return { file, text }
+}
+
+function readError({ file, message }: Finding): StoreError {
+  return new StoreError('failed', `cannot read ${file}: ${message}`)
 }
 
 /** Bytes of a file name without its ending: file systems take 255 in all. */

@@ -27,9 +27,9 @@ export async function openStore(storage: StorageSettings, env: Env): Promise<Con
     case 'directory':
       return (await import('./directory.ts')).directoryStore(storage.path, env)
     case 'lowdb':
-      return (await import('./lowdb.ts')).lowdbStore(storage.file)
+      return (await import('./lowdb.ts')).lowdbStore(storage.file, storage.keep)
     default:
       requirePackages(storage.type)
-      return (await import('./sql.ts')).sqlStore(storage.type, storage.url)
+      return (await import('./sql.ts')).sqlStore(storage.type, storage.url, storage.keep)
   }
 }

@@ -30,8 +30,9 @@ const ABSENT: Held = { stamp: 'empty', history: new Map() }
  * so a gateway may serve from it while others write. An absent file is an empty store,
  * and one that goes while it is used cannot be read.
  * @param given should be absolute; its folder is made at the first change
+ * @param keep versions of a configuration that its history holds
  */
-export function lowdbStore(given: string): ConfigurationStore {
+export function lowdbStore(given: string, keep = Number.POSITIVE_INFINITY): ConfigurationStore {
   const label = `lowdb:${given}`
   let held: Held = ABSENT
   let closed = false
@@ -52,7 +53,7 @@ export function lowdbStore(given: string): ConfigurationStore {
       if (revision !== undefined && revision !== before.stamp) return { kind: 'moved' }
       const conflicts = conflictsOf(changes, (name) => current(before.history.get(name))?.version)
       if (conflicts.length > 0) return { kind: 'conflict', conflicts }
-      const { history, versions } = next(before.history, changes, reason)
+      const { history, versions } = next(before.history, changes, reason, keep)
       const db = new Low<History>(adapterOf(path, lock), before.history)
       db.data = history
       await db.write()
@@ -84,6 +85,7 @@ export function lowdbStore(given: string): ConfigurationStore {
     },
     async apply(changes, reason, revision) {
       checkChanges(changes, reason)
+      if (changes.length === 0) return { kind: 'applied', versions: [] }
       return inTurn(() => change(changes, reason, revision))
     },
     async history(name) {
@@ -113,7 +115,7 @@ function stored(entry: Entry, label: string): StoredConfiguration | undefined {
   return text === null ? undefined : { ...entry, text, place: `${label}/${entry.name}` }
 }
 
-function next(before: History, changes: readonly Change[], { author, message }: Reason) {
+function next(before: History, changes: readonly Change[], { author, message }: Reason, keep: number) {
   const history = new Map(before)
   const updatedAt = new Date().toISOString()
   const versions = changes.map((change): StoredSummary => {
@@ -122,13 +124,13 @@ function next(before: History, changes: readonly Change[], { author, message }: 
     const entry: Entry = {
       name,
       tenant: 'text' in change ? change.tenant : entries.at(-1)!.tenant,
-      version: String(entries.length + 1),
+      version: String(Number(entries.at(-1)?.version ?? 0) + 1),
       updatedAt,
       author,
       ...(message !== undefined && { message }),
       text: 'text' in change ? change.text : null,
     }
-    history.set(name, [...entries, entry])
+    history.set(name, [...entries, entry].slice(-keep))
     return summary(entry)
   })
   return { history, versions }

@@ -6,10 +6,11 @@ export interface Entry extends StoredSummary {
   text: string | null
 }
 
-/** Every version of every configuration by name, oldest first. Never changed once it was handed on. */
+/** The versions that are kept of every configuration by name, oldest first and without a gap. Never changed once it was handed on. */
 export type History = ReadonlyMap<string, readonly Entry[]>
 
 const FORMAT = 'plantgw configurations'
+const VERSION = /^[1-9]\d{0,14}$/
 
 /** The text of the store's file, in pieces: one version on each line. */
 export function* write(history: History): Generator<string> {
@@ -36,9 +37,10 @@ export function read(text: string): History {
   for (const [index, value] of root.versions.entries()) {
     const entry = readEntry(value, `versions[${index}]`)
     const entries = history.get(entry.name) ?? []
+    const last = entries.at(-1)
+    const isNext = last ? entry.version === String(Number(last.version) + 1) : VERSION.test(entry.version)
+    if (!isNext) throw new Error(`versions[${index}] does not have the version after the one before`)
     entries.push(entry)
-    if (entry.version !== String(entries.length))
-      throw new Error(`versions[${index}] should have the version ${entries.length}`)
     history.set(entry.name, entries)
   }
   return history

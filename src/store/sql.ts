@@ -32,9 +32,14 @@ const OWN_LIMITS = { ...LIMITS, connections: 4, idle: 60_000 }
  * Configurations in a PostgreSQL or MySQL (MariaDB) database, in tables that begin with `plantgw_configuration`.
  * Connects at the first call.
  * @param url with the credentials
+ * @param keep versions of a configuration that its history holds
  * @throws Error when a package for the type is not installed
  */
-export async function sqlStore(type: DatabaseType, url: string): Promise<ConfigurationStore> {
+export async function sqlStore(
+  type: DatabaseType,
+  url: string,
+  keep = Number.POSITIVE_INFINITY,
+): Promise<ConfigurationStore> {
   const name = 'plantgw_configuration'
   const database = await openDatabase<Tables>({
     type,
@@ -75,6 +80,7 @@ export async function sqlStore(type: DatabaseType, url: string): Promise<Configu
       const write = (db: Kysely<Tables>) =>
         transact(db, async (trx) => {
           const outcome = await change(trx, changes, reason, revision)
+          if (outcome.kind === 'applied') await prune(trx, outcome.versions, keep)
           if (type === 'postgres') await tellChange(trx)
           return outcome
         })
@@ -183,6 +189,23 @@ async function change(
     if (kept.length > 0) await trx.insertInto('plantgw_configuration').values(kept).execute()
   }
   return { kind: 'applied', versions: rows.map(summary) }
+}
+
+/** Forgets old versions of what was changed. */
+async function prune(
+  trx: Transaction<Tables>,
+  changed: readonly StoredSummary[],
+  keep: number,
+): Promise<void> {
+  for (const { name, version } of changed) {
+    const last = Number(version) - keep
+    if (last < 1) continue
+    await trx
+      .deleteFrom('plantgw_configuration_version')
+      .where('id', '=', idOf(name))
+      .where('version', '<=', last)
+      .execute()
+  }
 }
 
 /** By id: the record that is there, and the highest version there ever was. */

@@ -20,13 +20,13 @@ export async function withLock<T>(path: string, what: string, work: (lock: Lock)
 }
 
 async function waitForLock(path: string, what: string): Promise<Lock> {
-  const start = Date.now()
+  const start = performance.now()
   for (;;) {
     const taken = await acquireLock(path).catch((error: Error) => {
       throw new StoreError('failed', `cannot lock ${what}: ${error.message}`, { cause: error })
     })
     if ('release' in taken) return taken
-    if (Date.now() - start > PATIENCE)
+    if (performance.now() - start > PATIENCE)
       throw new StoreError(
         'locked',
         `${what} is being written by process ${taken.pid} (lock file ${path}): try again`,

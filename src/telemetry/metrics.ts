@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Durations } from './durations.ts'
 import type { Outcome } from './outcome.ts'
 import { unexpectedCount } from './unexpected.ts'
 
@@ -12,6 +13,13 @@ export interface CallRecord {
   tool?: string
   ms: number
   outcome: Outcome
+}
+
+/** An event stream of an MCP server that ended, or is open again. */
+export interface StreamRecord {
+  tenant: string
+  prefix: string
+  outcome: 'lost' | 'regained'
 }
 
 /** What came of a reload: `refused` when a configuration was. */
@@ -31,9 +39,15 @@ export interface GaugeDefinition {
 
 export interface Metrics {
   call(record: CallRecord): void
+  stream(record: StreamRecord): void
   reload(triggers: readonly string[], outcome: ReloadOutcome): void
   /** A request that was sent to the replica that holds its session. */
   forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
+  /** A request without credentials that are known. @param prefix or a path of the gateway's own */
+  /** @param reason of `DenialReason` */
+  refusedCredentials(prefix: string, reason: string): void
+  /** A session id that was made with another secret of the cluster. */
+  foreignSecret(): void
   /** All of it in the text format of Prometheus 0.0.4. */
   text(): Promise<string>
   contentType: string
@@ -59,32 +73,72 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  // An observation costs 1 µs, of a call that costs 80.
-  const durations = new Histogram({
-    name: 'plantgw_call_duration_seconds',
-    help: 'Time of calls that ended, by prefix and method of MCP',
-    labelNames: ['tenant', 'prefix', 'method', 'outcome'] as const,
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-    registers,
-  })
-  const toolCalls = new Counter({
-    name: 'plantgw_tool_calls_total',
-    help: 'Calls of HTTP tools that ended',
-    labelNames: ['tenant', 'prefix', 'tool', 'outcome'] as const,
-    registers,
-  })
-  const reloads = new Counter({
-    name: 'plantgw_reloads_total',
-    help: 'Reloads, by what asked for them and what came of them',
-    labelNames: ['trigger', 'outcome'] as const,
-    registers,
-  })
-  const forwards = new Counter({
-    name: 'plantgw_forwarded_requests_total',
-    help: 'Requests sent to the replica that holds their session',
-    labelNames: ['prefix', 'outcome'] as const,
-    registers,
-  })
+  const durations = new Durations(
+    'plantgw_call_duration_seconds',
+    'Time of calls that ended, by prefix and method of MCP',
+  )
+  registry.registerMetric(durations.metric)
+  const counter = countersOf(registers)
+  const toolCalls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
+    'tenant',
+    'prefix',
+    'tool',
+    'outcome',
+  ])
+  const streams = counter(
+    'plantgw_upstream_streams_total',
+    'Event streams of MCP servers that were lost, and that were regained',
+    ['tenant', 'prefix', 'outcome'],
+  )
+  const reloads = counter('plantgw_reloads_total', 'Reloads, by what asked for them and what came of them', [
+    'trigger',
+    'outcome',
+  ])
+  const forwards = counter(
+    'plantgw_forwarded_requests_total',
+    'Requests sent to the replica that holds their session',
+    ['prefix', 'outcome'],
+  )
+  const refused = counter(
+    'plantgw_refused_credentials_total',
+    'Requests whose credentials were missing or unknown, by prefix',
+    ['prefix', 'reason'],
+  )
+  const foreign = counter(
+    'plantgw_foreign_session_ids_total',
+    'Session ids that were made with another `cluster.secret`',
+    [],
+  )
+  countElsewhere(registers, refusals)
+  for (const gauge of gauges) addGauge(gauge, registers)
+  return {
+    call({ tenant, prefix, method, tool, ms, outcome }) {
+      const known = METHODS.has(method) ? method : 'other'
+      durations.observe(tenant, prefix, known, outcome, ms / 1000)
+      if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
+    },
+    stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),
+    reload(triggers, outcome) {
+      for (const trigger of triggers) reloads.inc({ trigger, outcome })
+    },
+    forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
+    refusedCredentials: (prefix, reason) => refused.inc({ prefix: prefix || '/', reason }),
+    foreignSecret: () => foreign.inc(),
+    async text() {
+      const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])
+      return parts.join('\n')
+    },
+    contentType: registry.contentType,
+  }
+}
+
+function countersOf(registers: Registry[]) {
+  return <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+}
+
+/** Counters of what is counted without metrics. */
+function countElsewhere(registers: Registry[], refusals: () => ReadonlyMap<string, number>): void {
   new Counter({
     name: 'plantgw_internal_errors_total',
     help: "Faults of the gateway's own, each of which is an error in the log",
@@ -104,34 +158,19 @@ export function createMetrics(
       for (const [limit, count] of refusals()) this.inc({ limit }, count)
     },
   })
-  for (const { name, help, read } of gauges) {
-    new Gauge({
-      name,
-      help,
-      labelNames: LABELS,
-      registers,
-      collect() {
-        this.reset()
-        for (const { labels, value } of read()) this.set(labels, value)
-      },
-    })
-  }
-  return {
-    call({ tenant, prefix, method, tool, ms, outcome }) {
-      const known = METHODS.has(method) ? method : 'other'
-      durations.observe({ tenant, prefix, method: known, outcome }, ms / 1000)
-      if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
+}
+
+function addGauge({ name, help, read }: GaugeDefinition, registers: Registry[]): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: LABELS,
+    registers,
+    collect() {
+      this.reset()
+      for (const { labels, value } of read()) this.set(labels, value)
     },
-    reload(triggers, outcome) {
-      for (const trigger of triggers) reloads.inc({ trigger, outcome })
-    },
-    forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
-    async text() {
-      const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])
-      return parts.join('\n')
-    },
-    contentType: registry.contentType,
-  }
+  })
 }
 
 let ofProcess: Registry | undefined
@@ -145,4 +184,4 @@ function metricsOfProcess(): Registry {
 }
 
 /** Labels that a gauge may have. */
-const LABELS = ['tenant', 'prefix', 'configuration', 'version', 'state'] as const
+const LABELS = ['tenant', 'prefix', 'configuration', 'version', 'state', 'store', 'broker'] as const

@@ -36,7 +36,5 @@ function valueText(value: unknown): string {
 /** `HH:MM:ss.l` of this machine's time zone. */
 function timeOfDay(time: string): string {
   const at = new Date(time)
-  const two = (number: number) => String(number).padStart(2, '0')
-  const milliseconds = String(at.getMilliseconds()).padStart(3, '0')
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`
+  return `${at.toTimeString().slice(0, 8)}.${String(at.getMilliseconds()).padStart(3, '0')}`
 }

@@ -1,16 +1,17 @@
 import {
+  acting,
   branching,
   type Callable,
   calling,
-  declaring,
-  printing,
+  type Eval,
   type Run,
   ranging,
   sequence,
   writing,
 } from './exec.ts'
 import { compilePipe, compilePipeline, mistake } from './expression.ts'
-import { ANYTHING, CONSTANT, type Flow, flowKey, someItem, TAINTED } from './flow.ts'
+import { CONSTANT, type Flow, flowKey, pathFlow, someItem } from './flow.ts'
+import { printDialect } from './fmt/print.ts'
 import {
   type ActionNode,
   type BranchNode,
@@ -22,7 +23,8 @@ import {
   type Tree,
 } from './node.ts'
 import type { Context, PlaceRules } from './places/rules.ts'
-import { type Compilation, declare, leaveScope, slotOf, type Unit, widen } from './unit.ts'
+import { Scope } from './scope.ts'
+import { type Compilation, declare, type Unit, widen } from './unit.ts'
 
 /** A definition compiled for the context and the argument that it is called with. */
 interface Instance extends Callable {
@@ -34,6 +36,9 @@ interface Instance extends Callable {
  * argument: from there on all calls of a definition share what is known of their argument.
  */
 const COPIES = 65_536
+
+/** Nothing is reached here: behind `break` and `continue`. */
+const DEAD: Context = 'unreachable'
 
 /** What a list of nodes becomes. */
 interface Block {
@@ -49,10 +54,10 @@ const MAX_PASSES = 4
 export function compileTree(tree: Tree, compilation: Compilation, rules: PlaceRules): Run {
   const { changes } = compilation
   for (;;) {
-    const { tainted, built } = changes
+    const before = JSON.stringify(changes)
     const run = new Compiler(tree, compilation, rules).compile()
     // What changes a map counts from the start, also for what was compiled before it was met.
-    if (changes.tainted === tainted && changes.built === built) return run
+    if (JSON.stringify(changes) === before) return run
   }
 }
 
@@ -75,60 +80,56 @@ class Compiler {
 
   compile(): Run {
     const { rules, tree } = this
-    const dot: Flow = { tainted: true, form: 'text', path: [] }
-    const main = this.definition(tree.root, dot, true, rules.start)
-    rules.finish(main.end, tree.root)
+    const dot = pathFlow([], this.compilation)
+    const main = this.definition(tree.root, dot, rules.start)
+    if (main.end !== DEAD) rules.ends(main.end, tree.root)
     return (state) => {
       state.charge(main.cost)
-      state.vars = new Array(main.slots)
-      state.vars[0] = state.root
+      state.vars = [state.root]
       return main.run(state, state.root)
     }
   }
 
-  private definition(list: readonly Node[], dot: Flow, isRoot: boolean, start: Context): Instance {
+  private definition(list: readonly Node[], dot: Flow, start: Context): Instance {
     const flows: Flow[] = []
     for (let pass = 1; ; pass++) {
       const unit: Unit = {
         ...this.compilation,
-        scope: ['$'],
-        slotsOf: new Map([['$', [0]]]),
-        slots: 1,
+        scope: new Scope(),
         flows,
         unstable: false,
         dot,
-        dotIsRoot: isRoot,
-        dollarIsRoot: isRoot,
       }
       flows[0] = flows[0] ?? dot
       const body = this.list(list, unit, start)
       this.compilation.dynamic ||= unit.dynamic
-      if (!unit.unstable) return { run: body.run, slots: unit.slots, cost: body.cost, end: body.end }
-      if (pass >= MAX_PASSES) flows.fill(ANYTHING, 1)
+      if (!unit.unstable) return { run: body.run, cost: body.cost, end: body.end }
+      // Joining more to what may be anything changes nothing.
+      const anything: Flow = { tainted: true, built: true, secret: unit.secrets !== undefined, form: 'text' }
+      if (pass >= MAX_PASSES) flows.fill(anything, 1)
     }
   }
 
   /** The definition as one call needs it; undefined when there is none of this name. */
-  private instanceOf(name: string, flow: Flow, atRoot: boolean, start: Context): Instance | undefined {
+  private instanceOf(name: string, flow: Flow, start: Context): Instance | undefined {
     const list = this.tree.definitions.get(name)
     if (!list) return undefined
-    let [dot, isRoot] = [flow, atRoot]
+    let dot = flow
     if (this.running.includes(name) || this.room < 0) {
       // Paths that grow with each call would never end.
       dot = { ...someItem(dot), form: dot.form === 'raw' ? 'text' : dot.form }
-      isRoot = false
     }
-    const key = `${name}\n${isRoot} ${start}\n${flowKey(dot)}`
+    const key = `${name}\n${start}\n${flowKey(dot)}`
     const known = this.instances.get(key)
     if (known) return known
     // A recursive call is taken to end where it starts, which is checked below.
-    const instance: Instance = { run: () => 0, slots: 1, cost: 1, end: start }
+    const instance: Instance = { run: () => 0, cost: 1, end: start }
     this.instances.set(key, instance)
     this.room -= lengthOf(list) + 32
     this.running.push(name)
-    const compiled = this.definition(list, dot, isRoot, start)
+    const compiled = this.definition(list, dot, start)
     this.running.pop()
-    if (compiled.end !== start && compiled.end !== this.rules.dead && callsTemplates(list)) {
+    if (compiled.end !== start && compiled.end !== DEAD && callsTemplates(list)) {
       const span = list[0] ?? { start: 0, end: 0 }
       const message = `template "${name}" calls itself and ends in a different context`
       this.contextError(span, message, 'let it start and end in the same context')
@@ -149,7 +150,7 @@ class Compiler {
       switch (node.type) {
         case 'text':
           text += node.text
-          context = this.rules.text(context, node.text, node)
+          if (context !== DEAD) context = this.rules.text(context, node.text)
           break
         case 'action': {
           cost++
@@ -165,7 +166,7 @@ class Compiler {
           const signal = node.type === 'break' ? 1 : 2
           this.exits.at(-1)?.push({ context, span: node })
           runs.push(() => signal)
-          context = this.rules.dead
+          context = DEAD
           break
         }
         default: {
@@ -183,9 +184,11 @@ class Compiler {
 
   private action(node: ActionNode, unit: Unit, context: Context, before: string): { run: Run; end: Context } {
     const { run, flow } = compilePipe(node.pipe, unit)
-    if (node.pipe.declarations.length > 0) return { run: declaring(run, node, before), end: context }
-    const { sink, end } = this.rules.value(context, flow, node)
-    return { run: printing(run, sink, node, before), end }
+    if (context === DEAD || node.pipe.declarations.length > 0)
+      return { run: acting(run, undefined, node, before), end: context }
+    // There is nothing to escape in what stands for a secret.
+    const { sink, end } = this.rules.value(context, flow.secret ? { ...flow, form: 'url' } : flow, node)
+    return { run: acting(flow.secret ? hiding(run) : run, sink, node, before), end }
   }
 
   private block(node: BranchNode | TemplateNode, unit: Unit, start: Context): Block {
@@ -199,10 +202,7 @@ class Compiler {
   private branch(node: BranchNode, unit: Unit, start: Context): Block {
     const { run: test, flow } = compilePipe(node.pipe, unit)
     const inner = scoped(unit, () => {
-      if (node.type === 'with') {
-        unit.dot = flow
-        unit.dotIsRoot = false
-      }
+      if (node.type === 'with') unit.dot = flow
       return this.list(node.list, unit, start)
     })
     const other = node.elseList && scoped(unit, () => this.list(node.elseList!, unit, start))
@@ -215,9 +215,9 @@ class Compiler {
     const { run: list, flow } = compilePipeline(node.pipe, unit)
     const item = someItem(flow)
     const variables = node.pipe.declarations.map(({ name }, at, all) => {
-      const of = at === all.length - 1 ? item : flow.tainted ? TAINTED : CONSTANT
+      const of = at === all.length - 1 ? item : { ...item, built: false }
       if (!node.pipe.assign) return declare(unit, name, of)
-      const slot = slotOf(unit, name)
+      const slot = unit.scope.slotOf(name)
       if (slot !== undefined) widen(unit, slot, of)
       return slot
     })
@@ -235,16 +235,15 @@ class Compiler {
       this.exits.push([])
       const body = scoped(unit, () => {
         unit.dot = item
-        unit.dotIsRoot = false
         return this.list(node.list, unit, from)
       })
       let end = this.join(body.end, from, node)
       for (const exit of this.exits.pop()!) {
-        const joined = this.rules.join(end, exit.context)
+        const joined = this.meet(end, exit.context)
         if (joined !== undefined) end = joined
         else this.contextError(exit.span, 'the range exits in a different context', CONTEXT_HINT)
       }
-      if (end === from || end === this.rules.dead) return { body, end: from }
+      if (end === from || end === DEAD) return { body, end: from }
       from = end
       if (round === 3) return { body, end: from }
     }
@@ -253,8 +252,7 @@ class Compiler {
   private template(node: TemplateNode, unit: Unit, start: Context): Block {
     const argument = node.pipe && scoped(unit, () => compilePipe(node.pipe!, unit))
     const flow = argument?.flow ?? CONSTANT
-    const isRoot = flow.path?.length === 0 && this.compilation.roots === undefined
-    const instance = this.instanceOf(node.name, flow, isRoot, start)
+    const instance = this.instanceOf(node.name, flow, start)
     if (instance) return { run: calling(instance, argument?.run, node), cost: 1, end: instance.end }
     const message = `template "${node.name}" not defined`
     const { run } = mistake(unit, node, message, 'add a {{define}} with this name')
@@ -262,7 +260,7 @@ class Compiler {
   }
 
   private join(a: Context, b: Context, node: BranchNode): Context {
-    const joined = this.rules.join(a, b)
+    const joined = this.meet(a, b)
     if (joined !== undefined) return joined
     const { rules } = this
     const message = `the branches of {{${node.type}}} end in different contexts: ${rules.name(a)} and ${rules.name(b)}`
@@ -270,19 +268,32 @@ class Compiler {
     return a
   }
 
+  /** The context behind two that may have been; undefined when they cannot meet. */
+  private meet(a: Context, b: Context): Context | undefined {
+    if (a === b || b === DEAD) return a
+    return a === DEAD ? b : this.rules.join(a, b)
+  }
+
   private contextError(span: Span, message: string, hint: string): void {
     this.compilation.sink.add('context', span, message, hint)
   }
 }
 
+/** Shows no more of a secret than whether there is one. */
+function hiding(run: Eval): Eval {
+  return (state, dot) => {
+    const value = run(state, dot)
+    return value === undefined || value === null || printDialect(value) === '' ? value : '***'
+  }
+}
+
 /** Compiles what sees its own variables, and a dot of its own. */
 function scoped<T>(unit: Unit, body: () => T): T {
-  const mark = unit.scope.length
-  const { dot, dotIsRoot } = unit
+  const mark = unit.scope.names.length
+  const { dot } = unit
   const result = body()
-  leaveScope(unit, mark)
+  unit.scope.leave(mark)
   unit.dot = dot
-  unit.dotIsRoot = dotIsRoot
   return result
 }
 

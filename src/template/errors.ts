@@ -1,3 +1,4 @@
+import { positionsOf } from '../text/index.ts'
 import type { Span } from './node.ts'
 import { RenderError, type TemplateError } from './types.ts'
 
@@ -5,24 +6,11 @@ import { RenderError, type TemplateError } from './types.ts'
 export type Locate = (offset: number) => { line: number; column: number }
 
 export function locator(source: string): Locate {
-  let starts: number[] | undefined
+  const positionOf = positionsOf(source)
   return (offset) => {
-    starts ??= lineStarts(source)
-    let low = 0
-    let high = starts.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (starts[middle]! <= offset) low = middle
-      else high = middle - 1
-    }
-    return { line: low + 1, column: offset - starts[low]! + 1 }
+    const { line, column } = positionOf(offset)
+    return { line, column }
   }
-}
-
-function lineStarts(source: string): number[] {
-  const starts = [0]
-  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1)
-  return starts
 }
 
 /** Gathers what is wrong with a template, in order of discovery; repeated ones count once. */

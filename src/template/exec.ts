@@ -9,7 +9,7 @@ import { type Items, itemsOf, truth } from './values.ts'
 const LOOK = 256
 
 /** Steps that one call of a function may take: about 100 ms, for it cannot be interrupted. */
-export const CALL_STEPS = 100_000
+const CALL_STEPS = 100_000
 
 /** One rendering under way. */
 export class State implements Host {
@@ -126,7 +126,7 @@ export function missingFault(): Fault {
 export type Eval = (state: State, dot: unknown) => unknown
 
 /** What a node did: 0 went on, 1 `break`, 2 `continue`. */
-export type Signal = 0 | 1 | 2
+type Signal = 0 | 1 | 2
 /** A promise where the rendering paused: the node goes on by itself, and what follows waits for it. */
 export type Run = (state: State, dot: unknown) => Signal | Promise<Signal>
 
@@ -140,30 +140,25 @@ const PROVIDING: ReadonlySet<string> = new Set(
   'default or and coalesce ternary empty eq ne not any all'.split(' '),
 )
 
-/** An action that prints, behind the text that precedes it. */
-export function printing(run: Eval, sink: Sink, node: ActionNode, before: string): Run {
-  const strict = !callsAny(node.pipe, PROVIDING)
+/**
+ * An action, behind the text that precedes it.
+ * @param sink how its value is printed; undefined where it declares or assigns
+ */
+export function acting(run: Eval, sink: Sink | undefined, node: ActionNode, before: string): Run {
+  const strict = sink !== undefined && !callsAny(node.pipe, PROVIDING)
   return (state, dot) => {
     state.out += before
     state.at = node
     state.strict = strict
     const value = run(state, dot)
     state.strict = false
-    state.at = node
-    const text = sink(state, value)
-    if (text.length > 1024) state.charge(text.length >> 8)
-    state.out += text
-    if (state.out.length > state.max) state.checkSize()
-    return state.steps < state.look ? state.pause() : 0
-  }
-}
-
-/** An action that declares or assigns, behind the text that precedes it. */
-export function declaring(run: Eval, node: ActionNode, before: string): Run {
-  return (state, dot) => {
-    state.out += before
-    state.at = node
-    run(state, dot)
+    if (sink) {
+      state.at = node
+      const text = sink(state, value)
+      if (text.length > 1024) state.charge(text.length >> 8)
+      state.out += text
+      if (state.out.length > state.max) state.checkSize()
+    }
     return state.steps < state.look ? state.pause() : 0
   }
 }
@@ -177,17 +172,7 @@ export function writing(text: string): Run {
 }
 
 export function sequence(runs: readonly Run[]): Run {
-  const [first, second] = runs
-  if (first === undefined) return () => 0
-  if (second === undefined) return first
-  if (runs.length === 2) {
-    return (state, dot) => {
-      const signal = first(state, dot)
-      if (signal === 0) return second(state, dot)
-      return typeof signal === 'number' ? signal : signal.then((later) => later || second(state, dot))
-    }
-  }
-  return (state, dot) => runFrom(runs, 0, state, dot)
+  return runs.length === 1 ? runs[0]! : (state, dot) => runFrom(runs, 0, state, dot)
 }
 
 function runFrom(runs: readonly Run[], from: number, state: State, dot: unknown): ReturnType<Run> {
@@ -268,7 +253,6 @@ export function branching(test: Eval, yes: Run, no: Run | undefined, node: Branc
 /** A definition that can be called. It may be compiled after the call to it, so it is read when it runs. */
 export interface Callable {
   run: Run
-  slots: number
   /** How many actions one call is worth. */
   cost: number
 }
@@ -283,8 +267,7 @@ export function calling(callable: Callable, argument: Eval | undefined, node: Te
     }
     state.charge(callable.cost + 1)
     const saved = state.vars
-    state.vars = new Array(callable.slots)
-    state.vars[0] = data
+    state.vars = [data]
     const signal = callable.run(state, data)
     const leave = (): ReturnType<Run> => {
       state.vars = saved

@@ -1,6 +1,6 @@
 import { execFault, typeFault } from './errors.ts'
 import type { Eval, State } from './exec.ts'
-import { CONSTANT, constantText, type Flow, join, member, someItem, TAINTED } from './flow.ts'
+import { CONSTANT, constantText, type Flow, join, marksOf, member, someItem, TAINTED } from './flow.ts'
 import { printDialect } from './fmt/print.ts'
 import { overflowsInt } from './fmt/strconv.ts'
 import {
@@ -14,9 +14,8 @@ import {
   unitsPerStep,
 } from './funcs/define.ts'
 import type { CommandNode, Constant, IdentifierNode, Operand, PipeNode, Span } from './node.ts'
-import type { Roots } from './types.ts'
-import { declare, refer, slotOf, type Unit, widen } from './unit.ts'
-import { asMap, field, isNumber, Struct, truth, typeName } from './values.ts'
+import { declare, refer, type Unit, widen } from './unit.ts'
+import { asMap, field, isNumber, truth, typeName } from './values.ts'
 
 /** An expression that can be evaluated, and what is known of its value. */
 export interface Compiled {
@@ -30,13 +29,7 @@ export function compilePipeline(pipe: PipeNode, unit: Unit): Compiled {
   for (const command of pipe.commands) value = compileCommand(command, value, unit)
   if (!value) return { run: () => undefined, flow: CONSTANT }
   const { run, flow } = value
-  return {
-    run: (state, dot) => {
-      const result = run(state, dot)
-      return result === null ? undefined : result
-    },
-    flow,
-  }
+  return { run: (state, dot) => run(state, dot) ?? undefined, flow }
 }
 
 /** A pipeline that also declares or assigns its variables. */
@@ -48,7 +41,7 @@ export function compilePipe(pipe: PipeNode, unit: Unit): Compiled {
     const slot = declare(unit, variable.name, flow)
     return { run: (state, dot) => (state.vars[slot] = run(state, dot)), flow }
   }
-  const slot = slotOf(unit, variable.name)
+  const slot = unit.scope.slotOf(variable.name)
   if (slot === undefined) return failing(variable, `undefined variable: ${variable.name}`)
   widen(unit, slot, flow)
   return { run: (state, dot) => (state.vars[slot] = run(state, dot)), flow }
@@ -115,7 +108,7 @@ function notAFunction(span: Span, unit: Unit): Compiled {
 }
 
 /** An operand as the argument of a function. */
-export function compileOperand(node: Operand, unit: Unit): Compiled {
+function compileOperand(node: Operand, unit: Unit): Compiled {
   switch (node.type) {
     case 'dot':
       refer(unit, unit.dot, node)
@@ -143,46 +136,19 @@ function compileConstant(value: Constant, span: Span): Compiled {
 }
 
 function compileField(path: readonly string[], span: Span, hasArgs: boolean, unit: Unit): Compiled {
-  const flow = member(unit.dot, path, unit.trusted)
+  const flow = member(unit.dot, path, unit)
   refer(unit, flow, span)
-  const { go } = unit
-  if (unit.dotIsRoot) {
-    const quick = rootField(path, hasArgs, unit)
-    if (quick) return { run: quick, flow }
-  }
-  if (path.length === 1) {
-    const name = path[0]!
-    return { run: (_, dot) => field(dot, name, hasArgs, go, span), flow }
-  }
-  return { run: (_, dot) => walk(dot, path, hasArgs, go, span), flow }
+  return { run: walking((_, dot) => dot, path, hasArgs, unit.go, span), flow }
 }
 
-/** Follows a path from a root that is an open map, or from fields of a closed one that are open. */
-function rootField(path: readonly string[], hasArgs: boolean, unit: Unit): Eval | undefined {
-  const top: Roots[string] | undefined = unit.roots
-    ? Object.hasOwn(unit.roots, path[0]!)
-      ? unit.roots[path[0]!]
-      : undefined
-    : true
-  if (top !== true || hasArgs || path.length !== 2 || unit.go) return undefined
-  const [first, second] = path as [string, string]
-  return (state: State) => {
-    const root =
-      state.root instanceof Struct ? state.root.data : (state.root as Record<string, unknown> | undefined)
-    if (typeof root !== 'object' || root === null || !Object.hasOwn(root, first)) return undefined
-    const map = root[first]
-    if (typeof map === 'object' && map !== null && Object.getPrototypeOf(map) === Object.prototype) {
-      return Object.hasOwn(map, second) ? (map as Record<string, unknown>)[second] : undefined
-    }
-    return field(map, second, false, false, state.at)
-  }
-}
-
-function walk(value: unknown, path: readonly string[], hasArgs: boolean, go: boolean, span: Span): unknown {
+/** The value below another one at a path. */
+function walking(base: Eval, path: readonly string[], hasArgs: boolean, go: boolean, span: Span): Eval {
   const last = path.length - 1
-  let current = value
-  for (let at = 0; at <= last; at++) current = field(current, path[at]!, hasArgs && at === last, go, span)
-  return current
+  return (state, dot) => {
+    let value = base(state, dot)
+    for (let at = 0; at <= last; at++) value = field(value, path[at]!, hasArgs && at === last, go, span)
+    return value
+  }
 }
 
 function compileVariable(
@@ -192,22 +158,13 @@ function compileVariable(
   hasArgs: boolean,
   unit: Unit,
 ): Compiled {
-  const slot = slotOf(unit, name)
+  const slot = unit.scope.slotOf(name)
   if (slot === undefined) return mistake(unit, span, `undefined variable: ${name}`)
   const base = unit.flows[slot]!
-  const flow = path.length === 0 ? base : member(base, path, unit.trusted)
+  const flow = path.length === 0 ? base : member(base, path, unit)
   refer(unit, flow, span)
-  const { go } = unit
-  if (path.length === 0) return { run: (state) => state.vars[slot], flow }
-  if (slot === 0 && unit.dollarIsRoot && !unit.dollarChanges) {
-    const quick = rootField(path, hasArgs, unit)
-    if (quick) return { run: quick, flow }
-  }
-  if (path.length === 1) {
-    const key = path[0]!
-    return { run: (state) => field(state.vars[slot], key, hasArgs, go, span), flow }
-  }
-  return { run: (state) => walk(state.vars[slot], path, hasArgs, go, span), flow }
+  const run: Eval = (state) => state.vars[slot]
+  return { run: path.length === 0 ? run : walking(run, path, hasArgs, unit.go, span), flow }
 }
 
 function compileChain(
@@ -219,15 +176,13 @@ function compileChain(
 ): Compiled {
   if (node.type === 'nil') return mistake(unit, span, 'indirection through explicit nil')
   const base = compileOperand(node, unit)
-  const { go } = unit
-  const { run } = base
-  const flow = member(base.flow, path, unit.trusted)
+  const flow = member(base.flow, path, unit)
   refer(unit, flow, span)
-  return { run: (state, dot) => walk(run(state, dot), path, hasArgs, go, span), flow }
+  return { run: walking(base.run, path, hasArgs, unit.go, span), flow }
 }
 
 /** A call of a function; `final` is what comes through the pipe. */
-export function compileCall(
+function compileCall(
   node: IdentifierNode,
   args: readonly Operand[],
   final: Compiled | undefined,
@@ -249,7 +204,7 @@ export function compileCall(
   const last = final && coerced(final, typeAt(args.length), node, unit)
   const all = last ? [...compiled, last] : compiled
   if (entry.name === 'and' || entry.name === 'or') return shortCircuit(entry.name, compiled, last)
-  return { run: caller(entry, compiled, last, span), flow: callFlow(entry, all, unit, span) }
+  return { run: caller(entry, compiled, last?.run, span), flow: callFlow(entry, all, unit, span) }
 }
 
 /** `and` and `or` evaluate no more arguments than they need; what comes through the pipe is there already. */
@@ -272,86 +227,53 @@ function shortCircuit(name: string, args: readonly Compiled[], last: Compiled | 
   }
 }
 
-function caller(
-  entry: FunctionEntry,
-  args: readonly Compiled[],
-  last: Compiled | undefined,
-  span: Span,
-): Eval {
+/** Calls the function with its arguments evaluated, what comes through the pipe first, and pays for it. */
+function caller(entry: FunctionEntry, args: readonly Compiled[], last: Eval | undefined, span: Span): Eval {
   const runs = args.map(({ run }) => run)
-  const [first, second] = runs
-  const price = { steps: stepsPerCall(entry.name), units: unitsPerStep(entry.name) }
-  const invoke = (values: unknown[], state: State) => invoked(entry, values, price, span, state)
-  if (last) {
-    const final = last.run
-    if (runs.length === 0) return (state, dot) => invoke([final(state, dot)], state)
-    return (state, dot) => {
-      const value = final(state, dot)
-      return invoke([...runs.map((run) => run(state, dot)), value], state)
-    }
-  }
-  if (args.length === 1) return (state, dot) => invoke([first!(state, dot)], state)
-  if (args.length === 2) return (state, dot) => invoke([first!(state, dot), second!(state, dot)], state)
+  const [steps, units] = [stepsPerCall(entry.name), unitsPerStep(entry.name)]
   return (state, dot) => {
-    const values = runs.map((run) => run(state, dot))
-    return invoke(values, state)
+    const final = last?.(state, dot)
+    const values: unknown[] = []
+    for (const run of runs) values.push(run(state, dot))
+    if (last) values.push(final)
+    let cost = steps
+    for (const value of values) {
+      if (typeof value === 'string') cost += Math.trunc(value.length / units)
+      else if (Array.isArray(value)) cost += value.length >> 4
+    }
+    state.at = span
+    state.callBegins()
+    state.charge(cost)
+    const result = entry.call(values, state)
+    state.callEnds()
+    if (typeof result === 'string') {
+      checkLength(result.length, state)
+      if (result.length > 64) state.charge(result.length >> 6)
+    } else if (Array.isArray(result)) state.charge(result.length)
+    return result
   }
-}
-
-/** The function's result, paid for. */
-function invoked(
-  entry: FunctionEntry,
-  args: unknown[],
-  { steps, units }: { steps: number; units: number },
-  span: Span,
-  state: State,
-): unknown {
-  let cost = steps
-  for (const arg of args) {
-    if (typeof arg === 'string') cost += Math.trunc(arg.length / units)
-    else if (Array.isArray(arg)) cost += arg.length >> 4
-  }
-  state.at = span
-  state.callBegins()
-  state.charge(cost)
-  const result = entry.call(args, state)
-  state.callEnds()
-  if (typeof result === 'string') {
-    checkLength(result.length, state)
-    if (result.length > 64) state.charge(result.length >> 6)
-  } else if (Array.isArray(result)) state.charge(result.length)
-  return result
 }
 
 /** What is known of the result; `env` with a constant name is a constant. */
 function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, span: Span): Flow {
-  if (MAP_CHANGERS.has(entry.name)) {
-    for (const { flow } of args.slice(1)) {
-      unit.changes.tainted ||= flow.tainted
-      unit.changes.built ||= flow.built ?? false
-    }
-  }
-  const changed = MAP_MAKERS.has(entry.name) ? unit.changes : undefined
-  const tainted = changed?.tainted || args.some(({ flow }) => flow.tainted)
+  const flows = args.map(({ flow }) => flow)
+  const { changes } = unit
+  if (MAP_CHANGERS.has(entry.name)) Object.assign(changes, marksOf([changes, ...flows.slice(1)]))
+  const marks = marksOf(MAP_MAKERS.has(entry.name) ? [changes, ...flows] : flows)
   if (entry.name === 'env') {
+    marks.secret ||= unit.secrets?.isSecretVariable(flows[0]?.constant) ?? false
     const constant = envConstant(args, unit, span)
-    if (constant !== undefined) return constantText(constant)
+    if (constant !== undefined) return { ...constantText(constant), secret: marks.secret }
   }
   const path = referencedPath(entry.name, args)
   if (path) {
-    const flow = member(args[path.base]!.flow, path.names, unit.trusted)
+    const flow = member(args[path.base]!.flow, path.names, unit)
     refer(unit, flow, span)
     return flow
   }
-  const constant = entry.form === 'raw' ? args[0]?.flow.constant : undefined
-  const built =
-    !entry.form && (changed?.built || puts(entry.name, args) || args.some(({ flow }) => flow.built))
-  return {
-    tainted,
-    form: entry.form ?? 'text',
-    ...(tainted && built ? { built } : {}),
-    ...(constant === undefined ? {} : { constant }),
-  }
+  const constant = entry.form === 'raw' ? flows[0]?.constant : undefined
+  const built = marks.tainted && !entry.form && (marks.built || puts(entry.name, args))
+  return { ...marks, built, form: entry.form ?? 'text', ...(constant === undefined ? {} : { constant }) }
 }
 
 /** Functions that put one text of several. */
@@ -397,58 +319,41 @@ function referencedPath(
   return undefined
 }
 
+/** What a parameter of a type makes of a constant; undefined for one that does not fit. */
+const FITTING: Partial<Record<ParamType, (value: Constant) => Constant | undefined>> = {
+  any: (value) => value,
+  value: (value) => value,
+  string: (value) => (typeof value === 'string' ? value : undefined),
+  bool: (value) => (typeof value === 'boolean' ? value : undefined),
+  float: (value) =>
+    typeof value === 'bigint' ? Number(value) : typeof value === 'number' ? value : undefined,
+  int(value) {
+    const integer = typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value
+    return typeof integer === 'bigint' ? integer : undefined
+  },
+}
+
 function compileArgument(node: Operand, type: ParamType, unit: Unit): Compiled {
-  if (node.type === 'nil') {
-    const nilable = type === 'any' || type === 'value' || type === 'map' || type === 'list'
-    return nilable
-      ? coerced(compileOperand(node, unit), type, node, unit)
-      : mistake(unit, node, `cannot assign nil to ${type}`)
+  if (node.type === 'nil' && !['any', 'value', 'map', 'list'].includes(type)) {
+    return mistake(unit, node, `cannot assign nil to ${type}`)
   }
+  const compiled = compileOperand(node, unit)
   if (node.type !== 'number' && node.type !== 'string' && node.type !== 'bool') {
-    return coerced(compileOperand(node, unit), type, node, unit)
+    return coerced(compiled, type, node, unit)
   }
-  const { value } = node
-  const constant = compileOperand(node, unit)
-  const { flow } = constant
-  switch (type) {
-    case 'any':
-    case 'value':
-      return constant
-    case 'string':
-      return typeof value === 'string'
-        ? constant
-        : mistake(unit, node, `expected string; found ${String(value)}`)
-    case 'bool':
-      return typeof value === 'boolean'
-        ? constant
-        : mistake(unit, node, `expected bool; found ${String(value)}`)
-    case 'float': {
-      const float = typeof value === 'bigint' ? Number(value) : value
-      if (typeof float !== 'number') return mistake(unit, node, `expected float; found ${String(value)}`)
-      return { run: () => float, flow }
-    }
-    case 'int': {
-      const integer = typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value
-      if (typeof integer !== 'bigint') return mistake(unit, node, `expected integer; found ${String(value)}`)
-      return { run: () => integer, flow }
-    }
-    default:
-      return failing(node, `can't handle ${String(value)} for arg of type ${type}`)
-  }
+  const fit = FITTING[type]
+  if (!fit) return failing(node, `can't handle ${String(node.value)} for arg of type ${type}`)
+  const value = fit(node.value)
+  if (value === node.value) return compiled
+  if (value !== undefined) return { run: () => value, flow: compiled.flow }
+  const expected = type === 'int' ? 'integer' : type
+  return mistake(unit, node, `expected ${expected}; found ${String(node.value)}`)
 }
 
 /** The value as a parameter takes it, checked when it is evaluated. */
 function coerced({ run, flow }: Compiled, type: ParamType, span: Span, unit: Unit): Compiled {
   if (type === 'value') return { run, flow }
-  if (type === 'any') {
-    return {
-      run: (state, dot) => {
-        const value = run(state, dot)
-        return value === undefined ? null : value
-      },
-      flow,
-    }
-  }
+  if (type === 'any') return { run: (state, dot) => run(state, dot) ?? null, flow }
   const { go } = unit
   return { run: (state, dot) => coerce(run(state, dot), type, span, go, state), flow }
 }

@@ -40,22 +40,14 @@ export interface ActionPiece extends Span {
 export type Piece = TextPiece | ActionPiece
 
 const SPACE = ' \t\r\n'
-const KEYWORDS = new Set([
-  'block',
-  'break',
-  'continue',
-  'define',
-  'else',
-  'end',
-  'if',
-  'range',
-  'template',
-  'with',
+const KEYWORDS = 'block break continue define else end if range template with'.split(' ')
+const WORDS = new Map<string, TokenType>([
+  ...KEYWORDS.map((word) => [word, 'keyword'] as const),
+  ['nil', 'nil'],
+  ['true', 'bool'],
+  ['false', 'bool'],
 ])
 const WORD = /[\p{L}\p{Nd}_]*/uy
-const BLANK = /[ \t\r\n]*/y
-const STRING = /"(?:[^"\\\n]|\\[^\n])*"/y
-const CHAR = /'(?:[^'\\\n]|\\[^\n])*'/y
 const NUMBER =
   /[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?/y
 
@@ -140,6 +132,27 @@ function failed(
   return { piece: { type: 'action', tokens, start: open, end: next }, trim: false, next }
 }
 
+/** What a token may be, by the first that matches. A blank ends before the one that belongs to a trim marker. */
+const TOKENS: readonly [TokenType, RegExp][] = [
+  ['space', /[ \t\r\n]+?(?=[ \t\r\n]-\}\})|[ \t\r\n]+/y],
+  ['assign', /=/y],
+  ['declare', /:=/y],
+  ['pipe', /\|/y],
+  ['string', /"(?:[^"\\\n]|\\[^\n])*"/y],
+  ['rawString', /`[^`]*`/y],
+  ['char', /'(?:[^'\\\n]|\\[^\n])*'/y],
+  ['(', /\(/y],
+  [')', /\)/y],
+]
+
+/** What is wrong where none of them matches. */
+const UNFINISHED: Partial<Record<string, [message: string, hint: string]>> = {
+  ':': ['expected :=', 'declare a variable with :='],
+  '"': ['unterminated quoted string', 'close it with " on the same line'],
+  '`': ['unterminated raw quoted string', 'close it with `'],
+  "'": ['unterminated character constant', 'write strings in double quotes'],
+}
+
 function lexAction(source: string, open: number, inner: number): Lexed {
   const tokens: Token[] = []
   let at = inner
@@ -150,52 +163,27 @@ function lexAction(source: string, open: number, inner: number): Lexed {
     tokens.push({ type, text: source.slice(at, at + length), start: at, end: at + length })
     at += length
   }
-  const finish = (length: number): Lexed => {
-    const next = at + length
-    tokens.push({ type: 'end', text: source.slice(at, next), start: at, end: next })
-    return { piece: { type: 'action', tokens, start: open, end: next }, trim: length > 2, next }
-  }
   for (;;) {
     const char = source[at]
-    if (source.startsWith('}}', at) || (isSpace(char) && source.startsWith('-}}', at + 1))) {
-      if (parens > 0) return fail(at, at + 2, 'unclosed left paren', 'add the missing )')
-      return finish(char === '}' ? 2 : 4)
+    const closing = match(/(?:[ \t\r\n]-)?\}\}/y, source, at).length
+    if (closing > 0 && parens > 0) return fail(at, at + 2, 'unclosed left paren', 'add the missing )')
+    if (closing > 0) {
+      push('end', closing)
+      return { piece: { type: 'action', tokens, start: open, end: at }, trim: closing > 2, next: at }
     }
     if (char === undefined) return fail(open, open + 2, 'unclosed action', 'close it with }}')
-    if (isSpace(char)) {
-      const blank = match(BLANK, source, at).length
-      // The last blank belongs to a trim marker behind it.
-      push('space', blank > 1 && source.startsWith('-}}', at + blank) ? blank - 1 : blank)
-    } else if (char === '=') push('assign', 1)
-    else if (char === ':') {
-      if (source[at + 1] !== '=') return fail(at, at + 1, 'expected :=', 'declare a variable with :=')
-      push('declare', 2)
-    } else if (char === '|') push('pipe', 1)
-    else if (char === '"') {
-      const length = match(STRING, source, at).length
-      if (length === 0)
-        return fail(at, at + 1, 'unterminated quoted string', 'close it with " on the same line')
-      push('string', length)
-    } else if (char === '`') {
-      const close = source.indexOf('`', at + 1)
-      if (close < 0) return fail(at, at + 1, 'unterminated raw quoted string', 'close it with `')
-      push('rawString', close + 1 - at)
-    } else if (char === "'") {
-      const length = match(CHAR, source, at).length
-      if (length === 0) {
-        return fail(at, at + 1, 'unterminated character constant', 'write strings in double quotes')
-      }
-      push('char', length)
-    } else if (char === '(') {
-      parens++
-      push('(', 1)
-    } else if (char === ')') {
-      if (--parens < 0) return fail(at, at + 1, 'unexpected right paren', 'remove this )')
-      push(')', 1)
-    } else {
-      const error = lexWord(source, at, char, push)
-      if (error) return fail(error.start, error.end, error.message, error.hint)
+    const known = TOKENS.find(([, form]) => match(form, source, at) !== '')
+    if (known) {
+      const [type, form] = known
+      if (type === '(') parens++
+      if (type === ')' && --parens < 0) return fail(at, at + 1, 'unexpected right paren', 'remove this )')
+      push(type, form.lastIndex - at)
+      continue
     }
+    const [message, hint] = UNFINISHED[char] ?? []
+    if (message) return fail(at, at + 1, message, hint)
+    const error = lexWord(source, at, char, push)
+    if (error) return fail(error.start, error.end, error.message, error.hint)
   }
 }
 
@@ -208,32 +196,25 @@ function lexWord(
   char: string,
   push: (type: TokenType, length: number) => void,
 ): LexError | undefined {
-  if (char === '+' || char === '-' || isDigit(char) || (char === '.' && isDigit(source[at + 1]))) {
-    return lexNumber(source, at, push)
-  }
+  if (match(/[+-]|\.?\d/y, source, at) !== '') return lexNumber(source, at, push)
   const prefix = char === '.' || char === '$' ? 1 : 0
-  const length =
-    prefix + (prefix && atTerminator(source, at + 1) ? 0 : match(WORD, source, at + prefix).length)
-  if (length === 0) {
-    if (char >= ' ' && char <= '~') {
-      push('symbol', 1)
-      return undefined
-    }
-    const name = codePointName(source, at)
-    return { start: at, end: at + 1, message: `unrecognized character in action: ${name}` }
+  const name = prefix && atTerminator(source, at + 1) ? '' : match(WORD, source, at + prefix)
+  const end = at + prefix + name.length
+  if (end === at && char >= ' ' && char <= '~') {
+    push('symbol', 1)
+    return undefined
   }
-  const end = at + length
+  if (end === at) {
+    const message = `unrecognized character in action: ${codePointName(source, at)}`
+    return { start: at, end: at + 1, message }
+  }
   if (!atTerminator(source, end)) {
     const hint = badCharacterHint(source, at, end)
     const message = `bad character ${codePointName(source, end)}`
     return { start: end, end: end + 1, message, ...(hint ? { hint } : {}) }
   }
-  const word = source.slice(at, end)
-  if (char === '.') push(length === 1 ? 'dot' : 'field', length)
-  else if (char === '$') push('variable', length)
-  else if (KEYWORDS.has(word)) push('keyword', length)
-  else if (word === 'nil') push('nil', length)
-  else push(word === 'true' || word === 'false' ? 'bool' : 'identifier', length)
+  if (char === '.') push(name === '' ? 'dot' : 'field', end - at)
+  else push(char === '$' ? 'variable' : (WORDS.get(name) ?? 'identifier'), end - at)
   return undefined
 }
 
@@ -256,10 +237,6 @@ function lexNumber(
   }
   push('number', length)
   return undefined
-}
-
-function isDigit(char: string | undefined): boolean {
-  return char !== undefined && char >= '0' && char <= '9'
 }
 
 function atTerminator(source: string, at: number): boolean {

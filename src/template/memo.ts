@@ -1,5 +1,5 @@
 import { compile, type Parsed, parse } from './template.ts'
-import type { Compiled, CompileOptions, Roots } from './types.ts'
+import type { Compiled, CompileOptions } from './types.ts'
 
 type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted'>
 
@@ -49,40 +49,29 @@ export function templateMemo(env: CompileOptions['env']): Memo {
     keep(source, key, made)
     return made
   }
+  const nameOf = <T extends object>(one: T, write: (one: T) => string) => {
+    const known = ofObjects.get(one)
+    if (known !== undefined) return known
+    const text = write(one)
+    if (names.size >= MAX_ENTRIES) names.clear()
+    // Never one that was given before.
+    const name = names.get(text) ?? String(named++)
+    names.set(text, name)
+    ofObjects.set(one, name)
+    return name
+  }
   const parsed = (source: string) => remembered(source, 'parse', () => parse(source))
   return {
     parse: parsed,
     compile(source, options) {
       const { place, roots, trusted } = options
       if (options.env !== env || place === 'go') return compile(source, options)
-      const key = `${place} ${rootsKey(roots)} ${trusted?.join(' ') ?? ''}`
+      const key = `${place} ${roots ? nameOf(roots, JSON.stringify) : ''} ${trusted?.join(' ') ?? ''}`
       return remembered(source, key, () => compile(source, options, () => parsed(source)))
     },
     find,
     keep,
-    nameOf(one, write) {
-      const known = ofObjects.get(one)
-      if (known !== undefined) return known
-      const text = write(one)
-      if (names.size >= MAX_ENTRIES) names.clear()
-      // Never one that was given before.
-      const name = names.get(text) ?? String(named++)
-      names.set(text, name)
-      ofObjects.set(one, name)
-      return name
-    },
+    nameOf,
     clear,
   }
-}
-
-const keys = new WeakMap<Roots, string>()
-
-function rootsKey(roots: Roots | undefined): string {
-  if (!roots) return ''
-  let key = keys.get(roots)
-  if (key === undefined) {
-    key = JSON.stringify(roots)
-    keys.set(roots, key)
-  }
-  return key
 }

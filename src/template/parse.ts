@@ -14,6 +14,7 @@ import {
   type Tree,
   type VariableNode,
 } from './node.ts'
+import { Scope } from './scope.ts'
 
 /** An open block; `root` is the whole template. */
 interface Frame {
@@ -30,7 +31,7 @@ interface Frame {
   branch?: BranchNode
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   /** Names of the functions. */
   functions: ReadonlyMap<string, unknown>
   /** Deepest nesting of blocks and parentheses. */
@@ -52,7 +53,7 @@ class Parser {
   private readonly stack: Frame[]
   private readonly definitions = new Map<string, Node[]>()
   /** One stack of variables for the template and for each definition inside of it. */
-  private readonly scopes: Variables[] = [new Variables()]
+  private readonly scopes: Scope[] = [new Scope()]
 
   constructor(
     private readonly source: string,
@@ -93,7 +94,7 @@ class Parser {
     return this.stack[this.stack.length - 1]!
   }
 
-  private get scope(): Variables {
+  private get scope(): Scope {
     return this.scopes[this.scopes.length - 1]!
   }
 
@@ -184,7 +185,7 @@ class Parser {
         this.define(closed.name, closed.list, closed.span)
         return
       }
-      this.scope.shrink(closed.mark)
+      this.scope.leave(closed.mark)
       if (!closed.chained) return
     }
   }
@@ -222,14 +223,14 @@ class Parser {
     if (this.stack.length > depth) {
       throw new ParseFail(span, `blocks are nested deeper than ${depth}`, undefined, true)
     }
-    const opened = frame(kind, span, [], this.scope.length)
+    const opened = frame(kind, span, [], this.scope.names.length)
     this.stack.push(opened)
     return opened
   }
 
   private openDefinition(kind: 'define' | 'block', span: Span): Frame {
     const opened = this.open(kind, span)
-    this.scopes.push(new Variables())
+    this.scopes.push(new Scope())
     return opened
   }
 
@@ -261,7 +262,7 @@ function frame(kind: Frame['kind'], span: Span, list: Node[], mark: number): Fra
 }
 
 /** What stops the parsing of one action; `fatal` of the whole template. */
-export class ParseFail extends Error {
+class ParseFail extends Error {
   constructor(
     readonly span: Span,
     message: string,
@@ -273,7 +274,7 @@ export class ParseFail extends Error {
 }
 
 /** Reads the tokens of one action. Meeting a lexical error throws it. */
-export class TokenReader {
+class TokenReader {
   at = 0
   constructor(private readonly tokens: readonly Token[]) {}
 
@@ -312,37 +313,13 @@ export class TokenReader {
   }
 }
 
-/** The variables in sight, `$` first. */
-export class Variables {
-  readonly names: string[] = ['$']
-  private readonly counts = new Map<string, number>([['$', 1]])
-
-  get length(): number {
-    return this.names.length
-  }
-  has(name: string): boolean {
-    return (this.counts.get(name) ?? 0) > 0
-  }
-  add(name: string): void {
-    this.names.push(name)
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
-  }
-  /** Forgets all but the first ones. */
-  shrink(length: number): void {
-    while (this.names.length > length) {
-      const name = this.names.pop()!
-      this.counts.set(name, this.counts.get(name)! - 1)
-    }
-  }
-}
-
-export function textOf(token: Token): string {
+function textOf(token: Token): string {
   const text = unquote(token.text)
   if (text === undefined) throw new ParseFail(token, 'invalid syntax in string', 'check the backslashes')
   return text
 }
 
-export function undefinedFunction(token: Token, known: Iterable<string>): ParseFail {
+function undefinedFunction(token: Token, known: Iterable<string>): ParseFail {
   const { text } = token
   const message = `function "${text}" not defined`
   const root = nearest(text, ['Args', 'Config', 'Request', 'Response'])
@@ -374,14 +351,14 @@ const OPERATORS: Record<string, string> = {
   declare: 'only a variable $x can be assigned, not a field',
 }
 
-export function unexpected(token: Token, context: string, hint?: string): ParseFail {
+function unexpected(token: Token, context: string, hint?: string): ParseFail {
   const shown = token.type === 'end' ? '}}' : token.text
   const cure = hint ?? OPERATORS[token.text] ?? OPERATORS[token.type]
   return new ParseFail(token, `unexpected "${shown}" in ${context}`, cure)
 }
 
 /** Where a pipeline stands, in Go's words. */
-export type PipeContext =
+type PipeContext =
   | 'command'
   | 'if'
   | 'with'
@@ -401,7 +378,7 @@ class PipeParser {
   constructor(
     private readonly reader: TokenReader,
     /** The variables known here; declarations are added. */
-    private readonly variables: Variables,
+    private readonly variables: Scope,
     private readonly options: ParseOptions,
   ) {}
 
@@ -436,7 +413,7 @@ class PipeParser {
       this.reader.next()
       const { start, end, text } = token
       pipe.declarations.push({ type: 'variable', name: text, path: [], start, end })
-      this.variables.add(text)
+      this.variables.declare(text)
       if (!comma) {
         pipe.assign = next.type === 'assign'
         return
@@ -550,7 +527,7 @@ class PipeParser {
   }
 
   private variable({ text, start, end }: Token): VariableNode {
-    if (!this.variables.has(text)) {
+    if (this.variables.slotOf(text) === undefined) {
       const close = nearest(text, this.variables.names.slice(1))
       const hint = close ? `did you mean ${close}?` : `declare it first with {{${text} := …}}`
       throw new ParseFail({ start, end }, `undefined variable "${text}"`, hint)

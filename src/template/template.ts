@@ -1,25 +1,16 @@
 import { compileTree } from './compile.ts'
 import { type ErrorSink, errorSink, Fault, type Locate, locator, renderError } from './errors.ts'
 import { isHeader, State } from './exec.ts'
-import { wellFormed } from './fmt/bytes.ts'
+import { UNMARKED } from './flow.ts'
 import type { Environment } from './funcs/gateway.ts'
 import { functionGroups, functionTable } from './funcs/index.ts'
 import type { Tree } from './node.ts'
 import { parseTree } from './parse.ts'
 import { isJsonFrame } from './places/auto.ts'
 import { jsonRules } from './places/json.ts'
-import {
-  cookieRules,
-  finishHeader,
-  formRules,
-  goRules,
-  headerFrame,
-  headerRules,
-  textRules,
-  trimEnds,
-} from './places/plain.ts'
+import { cookieRules, formRules, goRules, headerRules, textRules, trimEnds } from './places/plain.ts'
 import type { PlaceRules } from './places/rules.ts'
-import { finishUrl, urlRules } from './places/url.ts'
+import { urlRules } from './places/url.ts'
 import {
   type Compiled,
   type CompileOptions,
@@ -30,7 +21,7 @@ import {
   type TemplateError,
 } from './types.ts'
 import type { Compilation } from './unit.ts'
-import { Struct } from './values.ts'
+import { type Plain, Struct } from './values.ts'
 
 /** The names of all functions. */
 export const functionNames: readonly string[] = functionGroups.flatMap(({ functions }) =>
@@ -86,61 +77,50 @@ function compileWith(
 
   const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
   if (place === 'url' || isHeader(place)) tree.root = trimEnds(tree.root)
-  const frame = isHeader(place) ? headerFrame(tree) : undefined
+  const rules = rulesOf(place, tree, source, sink)
   const compilation: Compilation = {
     go,
     functions,
     env: options.env ?? {},
     roots: options.roots,
     trusted: new Set(options.trusted),
+    secrets: options.secrets,
     sink,
     references: new Map(),
-    changes: { tainted: false, built: false },
+    changes: { ...UNMARKED },
     dynamic: false,
-    dollarChanges: /\$\s*(?::?=|,)/.test(source),
   }
-  const run = compileTree(tree, compilation, rulesOf(place, source, sink))
+  const run = compileTree(tree, compilation, rules)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const stateOf = (data: unknown, inTurns: boolean): State => {
-    const root = options.roots
-      ? new Struct(options.roots, (data ?? {}) as Record<string, unknown>, '*main.Context')
-      : data
-    return new State(root === null ? undefined : root, place, limits, inTurns)
-  }
   const finished = (state: State) => {
     state.checkSize()
-    return finish(state, place, frame)
+    return rules.output(state)
   }
-  const render = (data: unknown): string | undefined => {
-    const state = stateOf(data, false)
-    try {
-      const done = run(state, state.root)
-      if (done instanceof Promise) throw new Error('a template was put off although it has no turns')
-      return finished(state)
-    } catch (error) {
-      throw asRenderError(error, state, source, locate)
-    }
+  const failed = (error: unknown, state: State): never => {
+    throw asRenderError(error, state, source, locate)
   }
-  const renderInTurns = (data: unknown): string | undefined | Promise<string | undefined> => {
-    const state = stateOf(data, true)
-    const failed = (error: unknown): never => {
-      throw asRenderError(error, state, source, locate)
-    }
+  const later = (signal: Promise<unknown>, state: State) =>
+    signal.then(() => finished(state)).catch((error) => failed(error, state))
+  const start = (data: unknown, inTurns: boolean) => {
+    const root = options.roots ? new Struct(options.roots, (data ?? {}) as Plain, '*main.Context') : data
+    const state = new State(root ?? undefined, place, limits, inTurns)
     try {
       const signal = run(state, state.root)
-      return typeof signal === 'number' ? finished(state) : signal.then(() => finished(state)).catch(failed)
+      return typeof signal === 'number' ? finished(state) : later(signal, state)
     } catch (error) {
-      return failed(error)
+      return failed(error, state)
     }
   }
+  // Without turns it never pauses.
+  const render = (data: unknown) => start(data, false) as string | undefined
   return {
     template: {
       source,
       references: [...compilation.references.values()],
       constant: compilation.dynamic ? undefined : constantOf(render),
       render,
-      renderInTurns,
+      renderInTurns: (data) => start(data, true),
     },
     errors: [],
   }
@@ -155,36 +135,22 @@ function constantOf(render: (data: unknown) => string | undefined): string | und
   }
 }
 
-function rulesOf(place: Place, source: string, sink: ErrorSink): PlaceRules {
+function rulesOf(place: Place, tree: Tree, source: string, sink: ErrorSink): PlaceRules {
   switch (place) {
     case 'go':
-      return goRules()
+      return goRules
     case 'json':
       return jsonRules(source, sink)
     case 'url':
       return urlRules(sink)
     case 'form':
-      return formRules()
+      return formRules
     case 'header':
-      return headerRules()
+      return headerRules(tree)
     case 'cookie':
-      return cookieRules()
+      return cookieRules(tree)
     default:
-      return textRules()
-  }
-}
-
-function finish(state: State, place: Place, frame: string | undefined): string | undefined {
-  switch (place) {
-    case 'go':
-      return wellFormed(state.out)
-    case 'header':
-    case 'cookie':
-      return finishHeader(state, frame)
-    case 'url':
-      return finishUrl(state)
-    default:
-      return state.out
+      return textRules
   }
 }
 

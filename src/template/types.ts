@@ -41,7 +41,16 @@ export interface CompileOptions {
   sprig?: boolean
   /** First segments of a reference whose values the author wrote, and which URLs take as they are. */
   trusted?: readonly string[]
+  /** Values whose text, and whatever is made of it, is printed as `***`. Default: none. */
+  secrets?: Secrets
   limits?: Partial<Limits>
+}
+
+export interface Secrets {
+  /** Whether what stands at this path from the root is a secret, or may hold one; empty: the root as a whole. */
+  isSecret(path: readonly string[]): boolean
+  /** The same of a variable that `env` reads; undefined: which one is not known. */
+  isSecretVariable(name: string | undefined): boolean
 }
 
 /**

@@ -24,24 +24,24 @@ export class Struct {
     readonly name: string,
   ) {}
 
-  /** The field's value; undefined when there is no such field. */
-  get(field: string): { value: unknown } | undefined {
-    const known = Object.hasOwn(this.roots, field) ? this.roots[field] : undefined
-    return known && { value: fieldValue(this.data, field, known) }
+  has(field: string): boolean {
+    return Object.hasOwn(this.roots, field)
+  }
+
+  /** The value of a field that it has. */
+  get(field: string): unknown {
+    const value = own(this.data, field)
+    const type = this.roots[field]!
+    if (type === true) return value === undefined ? null : value
+    if (type === 'string') return value ?? ''
+    const map = (value ?? {}) as Plain
+    if (type === 'map') return map
+    return type === 'strings' ? new StringMap(map) : new Struct(type, map, `main.${field}`)
   }
 
   entries(): [string, unknown][] {
-    return Object.keys(this.roots).map((field) => [field, this.get(field)?.value])
+    return Object.keys(this.roots).map((field) => [field, this.get(field)])
   }
-}
-
-function fieldValue(data: Record<string, unknown>, field: string, type: Roots[string]) {
-  const value = own(data, field)
-  if (typeof type === 'object')
-    return new Struct(type, (value ?? {}) as Record<string, unknown>, `main.${field}`)
-  if (type === 'map') return value ?? {}
-  if (type === 'strings') return new StringMap((value ?? {}) as Record<string, unknown>)
-  return type === 'string' ? (value ?? '') : value === undefined ? null : value
 }
 
 /** A map whose values are strings: indexing it by an unknown key gives the empty string. */
@@ -193,10 +193,10 @@ export function field(receiver: unknown, name: string, hasArgs: boolean, go: boo
     throw execFault(`nil pointer evaluating interface {}.${name}`, span)
   }
   if (receiver instanceof Struct) {
-    const found = receiver.get(name)
-    if (!found) throw typeFault(`can't evaluate field ${name} in type ${typeName(receiver)}`, span)
+    if (!receiver.has(name))
+      throw typeFault(`can't evaluate field ${name} in type ${typeName(receiver)}`, span)
     if (hasArgs) throw execFault(`${name} has arguments but cannot be invoked as function`, span)
-    return found.value
+    return receiver.get(name)
   }
   const map = asMap(receiver)
   if (!map) {

@@ -1,5 +1,6 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
-export { closest, isOneEdit, nearest, oneEditAway } from './nearest.ts'
+export { lineStarts, type Position, positionsOf } from './lines.ts'
+export { closest, isOneEdit, nearest } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export {
   isCertainSecret,
@@ -8,5 +9,15 @@ export {
   isSecretParameter,
   SECRET_KEY_END,
 } from './secrets.ts'
-export { giveWay, nextTurn, turnIsOver } from './turns.ts'
-export { capital, cut, quote, quoteAll, shorten, sizeText, timeText, wellFormed } from './words.ts'
+export { atOnce, giveWay, giveWayToCalls, inTurns, nextTurn, type Steps, turnIsOver } from './turns.ts'
+export {
+  capital,
+  cut,
+  lowerFirst,
+  quote,
+  quoteAll,
+  shorten,
+  sizeText,
+  timeText,
+  wellFormed,
+} from './words.ts'

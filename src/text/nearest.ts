@@ -8,31 +8,28 @@ const MAX_LETTERS = 100
  * letters (and at least one) may be wrong, where two swapped letters count as one and case as half of one.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > MAX_LETTERS) return undefined
-  let best: string | undefined
-  let least = Math.max(1, Math.floor(word.length / 3)) + 0.5
   const lower = word.toLowerCase()
-  const work = { left: MAX_COMPARED }
-  for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) >= least + 0.5) continue
-    // However many letters: nothing else can have been meant.
-    if (candidate.toLowerCase() === lower && candidate !== word) return candidate
-    if (work.left <= 0) continue
-    const distance = editDistance(word, candidate, least, work)
-    if (distance < least) [best, least] = [candidate, distance]
-  }
-  return best
+  const all = [...candidates]
+  // However many letters: nothing else can have been meant.
+  const inOtherCase = (one: string) =>
+    one.length === word.length && one !== word && one.toLowerCase() === lower
+  if (word.length > MAX_LETTERS) return undefined
+  return all.find(inOtherCase) ?? nearer(word, all, Math.max(1, Math.floor(word.length / 3)) + 0.5)
 }
 
 /** The candidate with the fewest letters to change, however many those are; undefined for overlong words. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > MAX_LETTERS) return undefined
+  return word.length > MAX_LETTERS ? undefined : nearer(word, candidates, Number.POSITIVE_INFINITY)
+}
+
+/** The nearest candidate of those that are fewer steps than `bound` away. */
+function nearer(word: string, candidates: Iterable<string>, bound: number): string | undefined {
   let best: string | undefined
-  let least = Number.POSITIVE_INFINITY
+  let least = bound
   const work = { left: MAX_COMPARED }
   for (const candidate of candidates) {
-    if (candidate.length > MAX_LETTERS || Math.abs(candidate.length - word.length) >= least) continue
-    if (work.left <= 0) continue
+    const difference = Math.abs(candidate.length - word.length)
+    if (candidate.length > MAX_LETTERS || difference >= least || work.left <= 0) continue
     const distance = editDistance(word, candidate, least, work)
     if (distance < least) [best, least] = [candidate, distance]
   }
@@ -72,12 +69,6 @@ function editDistance(a: string, b: string, bound: number, work: { left: number 
     previous = row
   }
   return previous[b.length]!
-}
-
-/** The candidate at exactly one edit from the word (a letter more, less, other, or in other case), if only one is. */
-export function oneEditAway(word: string, candidates: Iterable<string>): string | undefined {
-  const close = [...new Set(candidates)].filter((candidate) => isOneEdit(word, candidate))
-  return close.length === 1 ? close[0] : undefined
 }
 
 /** Whether one letter more, less or other, or two neighbours swapped, makes one of the other. */

@@ -43,3 +43,41 @@ function goOn(): void {
 export function giveWay(): Promise<void> | undefined {
   return turnIsOver() ? nextTurn() : undefined
 }
+
+/** Milliseconds of work in the background after which calls have their turn: they take two to go out and come back. */
+const BACKGROUND_TURN = 1
+
+/** Since when work in the background goes on. Only its own work counts: calls would not let it go on otherwise. */
+let resumed = 0
+
+/** In long work that calls should not wait for: to be awaited, and resolves at once while the turn is young. */
+export function giveWayToCalls(): Promise<void> | undefined {
+  if (performance.now() - resumed < BACKGROUND_TURN) return undefined
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      resumed = performance.now()
+      resolve()
+    })
+  })
+}
+
+/** Work that yields wherever it may pause, and returns what it comes to. */
+export type Steps<T> = Generator<void, T, void>
+
+/** Does all of it without a pause. */
+export function atOnce<T>(steps: Steps<T>): T {
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
+}
+
+/** Does it in the background. */
+export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+  let step = steps.next()
+  while (!step.done) {
+    const pause = giveWayToCalls()
+    if (pause) await pause
+    step = steps.next()
+  }
+  return step.value
+}

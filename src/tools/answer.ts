@@ -57,22 +57,9 @@ function decodeText(body: Buffer, charset: string | undefined): string {
   }
   try {
     const decoder = new TextDecoder(charset)
-    return decoder.encoding === 'windows-1252' ? decodeWindows1252(body) : decoder.decode(body)
+    // In one go Node 20 decodes windows-1252 as ISO-8859-1, which has control characters at 0x80 to 0x9F.
+    return decoder.decode(body, { stream: true }) + decoder.decode()
   } catch {
     return new TextDecoder().decode(body)
   }
-}
-
-/** 0x80 to 0x9F; Node 20 decodes the whole encoding as ISO-8859-1, which has control characters there. */
-const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** The UTF-16 unit of each byte. */
-const UNITS = Uint16Array.from({ length: 256 }, (_, byte) =>
-  byte >> 5 === 4 ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte,
-)
-
-function decodeWindows1252(body: Buffer): string {
-  const units = new Uint16Array(body.length)
-  for (let at = 0; at < body.length; at++) units[at] = UNITS[body[at]!]!
-  return Buffer.from(units.buffer).toString('utf16le')
 }

@@ -1,5 +1,5 @@
 import { ExactNumber, type Json, stringify } from '../json/index.ts'
-import { sizeText, wellFormed } from '../text/index.ts'
+import { closest, nearest, shorten, sizeText, wellFormed } from '../text/index.ts'
 import { CallError } from './failure.ts'
 
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
@@ -17,6 +17,12 @@ export function queryPairs(name: string, value: Json): string[] {
   const before = `${percentEncode(name)}=`
   const pair = (one: Json) => before + percentEncode(valueText(one))
   return Array.isArray(value) ? value.map(pair) : [pair(value)]
+}
+
+/** What stands between a path, which may have a query, and more pairs. */
+export function querySeparator(path: string): string {
+  if (!path.includes('?')) return '?'
+  return /[?&]$/.test(path) ? '' : '&'
 }
 
 function percentEncode(text: string): string {
@@ -63,15 +69,6 @@ export function checkSize(bytes: number, maxSize: number): void {
     )
 }
 
-/** Whether the value holds a number that a double cannot. */
-export function hasExact(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
-  if (value instanceof ExactNumber) return true
-  if (Array.isArray(value)) return value.some(hasExact)
-  for (const key in value) if (hasExact(value[key]!)) return true
-  return false
-}
-
 /** The JSON name of a value's type, with its article. */
 export function typeText(value: Json | undefined): string {
   if (value === undefined) return 'nothing'
@@ -81,6 +78,16 @@ export function typeText(value: Json | undefined): string {
   if (value instanceof ExactNumber) return 'a number'
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a number'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** @param names of the tools or prompts that there are */
+export function unknownText(kind: 'tool' | 'prompt', name: string, names: readonly string[]): string {
+  const shown = shorten(name, 80)
+  const near = nearest(name, names)
+  if (near) return `Unknown ${kind}: ${shown}. Did you mean ${near}?`
+  // Too far off to be what was meant, but a name to go on with.
+  const some = closest(name, names)
+  return `Unknown ${kind}: ${shown}${some === undefined ? '' : `. The nearest name is ${some}.`}`
 }
 
 /** Makes a value at its first use, once. */

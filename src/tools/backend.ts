@@ -1,6 +1,6 @@
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
 import type { Server } from '../config/model.ts'
-import { isObject, type JsonObject, stringify } from '../json/index.ts'
+import { isObject, type JsonObject, plain, stringify } from '../json/index.ts'
 import type {
   Adopted,
   Backend,
@@ -10,23 +10,28 @@ import type {
   StatelessServer,
 } from '../mcp/backend.ts'
 import type { Call, CallEnd } from '../mcp/call.ts'
+import { declaredParamHeaders } from '../mcp/mirror.ts'
 import {
   errorText,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  isSessionRevision,
+  listKinds,
   METHOD_NOT_FOUND,
+  negotiate,
   notificationText,
+  REVISIONS,
   type Request,
   type RpcError,
   resultText,
-} from '../mcp/jsonrpc.ts'
-import { listKinds, SERVER_INFO, SUBSCRIPTION_ID } from '../mcp/meta.ts'
-import { declaredParamHeaders } from '../mcp/mirror.ts'
-import { isSessionRevision, negotiate, REVISIONS } from '../mcp/revisions.ts'
+  SERVER_INFO,
+  SUBSCRIPTION_ID,
+} from '../mcp/protocol.ts'
 import type { Session } from '../mcp/session.ts'
-import type { Outcome } from '../telemetry/outcome.ts'
-import { closest, giveWay, nearest, shorten } from '../text/index.ts'
-import type { CallOutcome, Failure, Prompts, Tools } from './types.ts'
+import { giveWay } from '../text/index.ts'
+import { unknownText } from './argument-text.ts'
+import { outcomeOf } from './failure.ts'
+import type { Prompts, Tools } from './types.ts'
 
 export interface BackendParts {
   server: Server
@@ -70,10 +75,9 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
   const methods = new Map<string, Method>()
   methods.set('tools/list', list('tools', lists.tools))
   methods.set('tools/call', callTool(tools))
-  if (prompts.list.length) {
-    methods.set('prompts/list', list('prompts', lists.prompts))
-    methods.set('prompts/get', getPrompt(prompts))
-  }
+  // Also without prompts: a reload may have removed the last one, of which a client still asks.
+  methods.set('prompts/list', list('prompts', lists.prompts))
+  methods.set('prompts/get', getPrompt(prompts))
   const paramHeaders = new Map(
     tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
   )
@@ -92,6 +96,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
 
 /** Milliseconds a client may keep a list; `list_changed` says sooner that it changed. */
 const TTL = 60_000
+const LISTS = ['tools', 'prompts'] as const
 const CACHEABLE = new Set(['server/discover', 'tools/list', 'prompts/list'])
 
 /** HTTP tools have nothing to remember of a session, so that one object serves every session and every request. */
@@ -143,6 +148,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     const protocolVersion = negotiate(params.protocolVersion)
     session.revision = protocolVersion
     const { info: serverInfo, capabilities, instructions } = this.service
+    session.lists = new Set(LISTS.filter((list) => capabilities[list]?.listChanged))
     const result = { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) }
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
   }
@@ -215,80 +221,36 @@ function list(key: keyof Lists, text: string): Method {
       : invalid('Invalid cursor: the list is one page, ask without a cursor')
 }
 
-/** How a call counts that failed so. */
-const OUTCOMES: Record<Failure, Outcome> = {
-  arguments: 'refused',
-  template: 'refused',
-  request: 'refused',
-  'too-large': 'refused',
-  timeout: 'timeout',
-  cancelled: 'cancelled',
-  connect: 'failed',
-  tls: 'failed',
-  network: 'failed',
-  redirect: 'failed',
-  'no-room': 'refused',
-  status: 'tool_error',
-  encoding: 'failed',
-  'output-schema': 'failed',
-  internal: 'failed',
-}
-
-function howEnded({ failure, upstreamStatus }: CallOutcome): Outcome {
-  if (!failure) return 'ok'
-  const outcome = OUTCOMES[failure]
-  // A limit may also be reached by an answer.
-  return outcome === 'refused' && upstreamStatus !== undefined ? 'failed' : outcome
-}
-
 function callTool(tools: Tools): Method {
   const names = tools.list.map((tool) => tool.name)
   return async (params, call) => {
     const { name } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
     const tool = tools.get(name)
-    if (!tool) return invalid(unknown('tool', name, names))
+    if (!tool) return invalid(unknownText('tool', name, names))
     const { headers, query, stay } = call.exchange
-    const outcome = await tool.call(params.arguments ?? {}, {
+    const { result, ...end } = await tool.call(plain(params.arguments ?? {}), {
       headers,
       query,
       body: call.request.raw,
       signal: call,
       hold: stay.hold,
     })
-    const { result, upstreamStatus, failure, detail } = outcome
-    const end: CallEnd = {
-      outcome: howEnded(outcome),
-      tool: name,
-      ...(upstreamStatus !== undefined && { upstreamStatus }),
-      ...(failure && { failure }),
-      ...(detail && { detail }),
-    }
     await giveWay()
-    return { result: stringify(result), end }
+    const outcome = outcomeOf(end.failure, end.upstreamStatus)
+    return { result: stringify(result), end: { outcome, tool: name, ...end } }
   }
 }
 
 function getPrompt(prompts: Prompts): Method {
-  const names = prompts.list.map((prompt) => prompt.name)
   return async (params) => {
     const { name, arguments: given = {} } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
-    if (!names.includes(name)) return invalid(unknown('prompt', name, names))
-    const { result, error } = await prompts.get(name, given as Record<string, string>)
+    const { result, error } = await prompts.get(name, plain(given))
     return error === undefined ? { result: stringify(result) } : invalid(error)
   }
 }
 
 function invalid(message: string): Answer {
   return { error: { code: INVALID_PARAMS, message } }
-}
-
-function unknown(kind: string, name: string, names: readonly string[]): string {
-  const shown = shorten(name, 80)
-  const near = nearest(name, names)
-  if (near) return `Unknown ${kind}: ${shown}. Did you mean ${near}?`
-  // Too far off to be what was meant, but a name to go on with.
-  const some = closest(name, names)
-  return `Unknown ${kind}: ${shown}${some === undefined ? '' : `. The nearest name is ${some}.`}`
 }

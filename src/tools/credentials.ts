@@ -44,16 +44,12 @@ export function configuredSecrets(
   env: Env,
 ): string[] {
   const isUsed = (text: string) => texts.some((one) => one.includes(text))
-  const variables = Object.entries(env).filter(
-    (entry): entry is [string, string] => isSecretName(entry[0]) && entry[1] !== undefined,
-  )
-  return [
-    ...Object.entries(values).filter(([name, value]) => isSecretName(name) && isSecret(name, value)),
-    ...variables.filter(
-      ([name, value]) =>
-        isSecret(name, value) && (isUsed(name) || (value.length >= SHORTEST_HELD && isUsed(value))),
-    ),
-  ].flatMap(([, value]) => partsOf(value))
+  const isOfSecret = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined && isSecretName(entry[0]) && isSecret(entry[0], entry[1])
+  const variables = Object.entries(env)
+    .filter(isOfSecret)
+    .filter(([name, value]) => isUsed(name) || (value.length >= SHORTEST_HELD && isUsed(value)))
+  return [...Object.entries(values).filter(isOfSecret), ...variables].flatMap(([, value]) => partsOf(value))
 }
 
 /**
@@ -82,9 +78,13 @@ export function secretsOf(
     for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
       if (isSecretParameter(decoded(name))) add(name, decoded(value))
   if (found.length === 0) return found
-  const said = textsOf(args, new Set(found.flatMap(spellings)))
-  const isOwn = (value: string) => !spellings(value).some((spelling) => said.has(spelling))
-  return [...new Set(found)].filter((value) => value.length >= SHORTEST && isOwn(value))
+  const spelt = [...new Set(found)]
+    .filter(({ length }) => length >= SHORTEST)
+    .map((value) => ({ value, spellings: spellings(value) }))
+  const said = textsOf(args, new Set(spelt.flatMap(({ spellings }) => spellings)))
+  return spelt
+    .filter(({ spellings }) => !spellings.some((spelling) => said.has(spelling)))
+    .map(({ value }) => value)
 }
 
 /** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
@@ -102,8 +102,12 @@ function* pairsOf(text: string, separator: string): Generator<[name: string, val
   }
 }
 
+/** ASCII without a percent sign. */
+const ONE_SPELLING = /^[\x20-\x24\x26-\x7e]*$/
+
 /** A value of a request as it may have come from an argument: a header has UTF-8 as Latin-1. */
 function spellings(value: string): string[] {
+  if (ONE_SPELLING.test(value)) return [value]
   const wide = Buffer.from(value, 'latin1').toString()
   return [value, decoded(value), wide, decoded(wide)]
 }

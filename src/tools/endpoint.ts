@@ -78,13 +78,8 @@ function originEnd(url: string): number {
 
 /** Checks scheme, host and port. @throws CallError */
 export function readOrigin(text: string): string {
-  let url: URL
-  try {
-    url = new URL(text)
-  } catch {
-    return fail('does not name a valid host and port')
-  }
-  const { protocol, username, password, hostname, origin } = url
+  if (!URL.canParse(text)) return fail('does not name a valid host and port')
+  const { protocol, username, password, hostname, origin } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:')
     return fail(`uses the scheme ${protocol.slice(0, 20)} but only http and https are supported`)
   if (username || password || text.includes('@'))
@@ -161,23 +156,23 @@ function sampleRoot(template: Template, args: Arg[], config: Root['Config']): ob
   return root
 }
 
+/** Each value as its name in braces, unless it is an address. */
+export function namesOnly(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const isAddress = (value = '') => /^https?:\/\/[^@?]*$/i.test(value)
+  const shown = Object.entries(values).map(([name, value]) => [name, isAddress(value) ? value : `{${name}}`])
+  return Object.fromEntries(shown)
+}
+
 /**
  * The URL for messages: origin and path, without the query; what comes from `Config` or the environment is
- * shown by its name unless it is an address, since it may be a secret.
+ * shown by its name, since it may be a secret.
  */
 export async function shownUrl(origin: string, masked: Template | undefined, root: Root): Promise<string> {
   if (!masked) return origin
-  const Config = Object.fromEntries(
-    Object.entries(root.Config).map(([key, value]) => [
-      key,
-      /^https?:\/\/[^@?]*$/i.test(value) ? value : `{${key}}`,
-    ]),
-  )
   try {
-    const url = (await masked.renderInTurns({ ...root, Config })) ?? ''
+    const url = (await masked.renderInTurns({ ...root, Config: namesOnly(root.Config) })) ?? ''
     const end = originEnd(url)
-    if (end < 0) return origin
-    return origin + url.slice(end).replace(/[?#].*$/s, '')
+    return end < 0 ? origin : origin + url.slice(end).replace(/[?#].*$/s, '')
   } catch {
     return origin
   }

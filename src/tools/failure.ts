@@ -1,6 +1,37 @@
-import { NetFault, type NetFaultKind } from '../net/index.ts'
-import { sizeText, timeText } from '../text/index.ts'
-import type { Failure, ToolResult } from './types.ts'
+import { NetFault, type NetFaultKind, tooLargeText } from '../net/index.ts'
+import type { Outcome } from '../telemetry/outcome.ts'
+import { timeText } from '../text/index.ts'
+
+/** How a call counts that failed so. */
+const OUTCOMES = {
+  arguments: 'refused',
+  template: 'refused',
+  request: 'refused',
+  'too-large': 'refused',
+  timeout: 'timeout',
+  cancelled: 'cancelled',
+  connect: 'failed',
+  tls: 'failed',
+  network: 'failed',
+  redirect: 'failed',
+  'no-room': 'refused',
+  status: 'tool_error',
+  encoding: 'failed',
+  'output-schema': 'failed',
+  /** A fault of the gateway itself. */
+  internal: 'failed',
+} satisfies Record<string, Outcome>
+
+/** Short code for the log. */
+export type Failure = keyof typeof OUTCOMES
+
+/** @param upstreamStatus of an answer that had begun */
+export function outcomeOf(failure: Failure | undefined, upstreamStatus: number | undefined): Outcome {
+  if (!failure) return 'ok'
+  const outcome = OUTCOMES[failure]
+  // A limit may also be reached by an answer.
+  return outcome === 'refused' && upstreamStatus !== undefined ? 'failed' : outcome
+}
 
 /**
  * A call that ended early. `text` goes to the model as it is; `detail` is for the author of the tool, and never holds a
@@ -11,38 +42,29 @@ export class CallError extends Error {
     readonly failure: Failure,
     readonly text: string,
     readonly detail?: string,
+    /** Of the upstream's answer, where it was the answer that failed. */
+    readonly upstreamStatus?: number,
   ) {
     super(text)
   }
 }
 
-/** A result that says what failed. */
-export function errorResult(text: string): ToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-const FAILURES: Readonly<Record<NetFaultKind, Failure>> = {
+/** The other kinds have the same name. */
+const FAILURES: Partial<Record<NetFaultKind, Failure>> = {
   name: 'connect',
   refused: 'connect',
   unreachable: 'connect',
   proxy: 'connect',
   'connect-timeout': 'timeout',
-  timeout: 'timeout',
-  tls: 'tls',
-  cancelled: 'cancelled',
   closed: 'network',
   protocol: 'network',
   headers: 'network',
   ended: 'network',
   other: 'network',
-  'too-large': 'too-large',
-  'no-room': 'no-room',
-  encoding: 'encoding',
-  request: 'request',
 }
 
 /** The limits of a call, for the texts of what exceeds them. */
-export interface CallLimits {
+interface CallLimits {
   /** Milliseconds. */
   timeout: number
   /** Bytes. */
@@ -50,21 +72,19 @@ export interface CallLimits {
 }
 
 /** What a fault of the network means for a call. */
-export function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits): CallError {
-  const failure = FAILURES[fault.kind]
+function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits): CallError {
+  const failure = FAILURES[fault.kind] ?? (fault.kind as Failure)
   const { host } = fault
   let text = fault.message
   if (fault.kind === 'timeout')
     text = `${host} did not respond completely within ${timeText(timeout)} (timeout)`
   if (fault.kind === 'too-large') {
     const answered = fault.status === undefined ? '' : ` (${fault.status})`
-    text = `The response of ${host}${answered} is larger than the limit of ${sizeText(maxResponseSize)} (maxResponseSize)`
+    text = tooLargeText(`${host}${answered}`, maxResponseSize)
   }
   const doubt = fault.uncertain && (failure === 'network' || failure === 'timeout')
-  return new CallError(
-    failure,
-    `${text}.${doubt ? ' The request may or may not have been carried out.' : ''}`,
-  )
+  const whole = `${text}.${doubt ? ' The request may or may not have been carried out.' : ''}`
+  return new CallError(failure, whole, undefined, fault.status)
 }
 
 /** Whatever ended a call; an error that nobody foresaw shows nothing of itself. */

@@ -2,26 +2,21 @@ import { readFileSync } from 'node:fs'
 import type { Tool } from '../config/model.ts'
 import type { Template } from '../template/index.ts'
 import { checkedHeader, headerPlace, wireText } from './argument-text.ts'
-import { CallError } from './failure.ts'
 import type { RequestDraft } from './positions.ts'
 import type { Root } from './root.ts'
-import { type CompileTemplate, isFixed, REQUEST_ROOTS, render, renderInTurns } from './templates.ts'
+import {
+  beforeCalls,
+  type CompileTemplate,
+  isFixed,
+  REQUEST_ROOTS,
+  render,
+  renderInTurns,
+} from './templates.ts'
 import type { Problem } from './types.ts'
 
 /** RFC 9110 §7.6.1 and §6.4.1: what frames the message or belongs to one connection. */
-const FRAMING = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+const FRAMING =
+  /^(?:connection|content-length|expect|http2-settings|keep-alive|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -76,7 +71,19 @@ export function compileHeaders(
   for (const [name, source] of Object.entries(tool.headers)) {
     const at = [...path, 'headers', name]
     const lower = name.toLowerCase()
-    if (!checkName(name, at, false, problems) || !checkOnce(name, at, named, problems)) continue
+    if (!checkName(name, at, false, problems)) continue
+    if (named.has(lower)) {
+      const message = `Duplicate header \`${name}\`: header names are case-insensitive`
+      problems.push({
+        path: at,
+        code: 'duplicate-name',
+        severity: 'error',
+        message,
+        hint: 'Remove one of them',
+      })
+      continue
+    }
+    named.add(lower)
     const template = compile(source, at, headerPlace(name), REQUEST_ROOTS)
     // The gateway names the boundary.
     if (!template || (multipart && lower === 'content-type')) continue
@@ -85,7 +92,10 @@ export function compileHeaders(
       templated.push({ name, what: `header ${name}`, template, argument })
       continue
     }
-    const value = fixedValue(name, template, config, at, problems)
+    const value = beforeCalls({ path: at, code: 'invalid-value' }, problems, () => {
+      const text = render(template, { Config: config, Args: {}, Request: {} }, `header ${name}`)
+      return text === undefined ? undefined : checkedHeader(name, text)
+    })
     if (value === undefined) continue
     fixed.push(name, wireText(value))
     if (lower === 'content-type') mediaType = value.split(';')[0]!.trim().toLowerCase()
@@ -112,40 +122,9 @@ export function compileHeaders(
 
 /** Whether a tool may set the header. @param byArgument its value is that of an argument */
 function checkName(name: string, path: Problem['path'], byArgument: boolean, problems: Problem[]): boolean {
-  const lower = name.toLowerCase()
-  const isFraming = FRAMING.has(lower) || (byArgument && lower === 'host')
+  const isFraming = FRAMING.test(name) || (byArgument && name.toLowerCase() === 'host')
   if (TOKEN.test(name) && !isFraming) return true
   const message = isFraming ? `A tool cannot set the header \`${name}\`` : `\`${name}\` is not a header name`
   problems.push({ path, code: 'forbidden-header', severity: 'error', message, hint: 'Remove it' })
   return false
-}
-
-function checkOnce(name: string, path: Problem['path'], named: Set<string>, problems: Problem[]): boolean {
-  const lower = name.toLowerCase()
-  if (!named.has(lower)) {
-    named.add(lower)
-    return true
-  }
-  const message = `Duplicate header \`${name}\`: header names are case-insensitive`
-  problems.push({ path, code: 'duplicate-name', severity: 'error', message, hint: 'Remove one of them' })
-  return false
-}
-
-/** The value of a header that is the same for every call; undefined where there is none. */
-function fixedValue(
-  name: string,
-  template: Template,
-  config: Root['Config'],
-  path: Problem['path'],
-  problems: Problem[],
-): string | undefined {
-  try {
-    const value = render(template, { Config: config, Args: {}, Request: {} }, `header ${name}`)
-    return value === undefined ? undefined : checkedHeader(name, value)
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error
-    const message = (error.detail ?? error.text).replace(/\.$/, '')
-    problems.push({ path, code: 'invalid-value', severity: 'error', message })
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 /** A tool call becomes an HTTP request, and its answer a tool result. */
-export { compileTools } from './compile.ts'
+
 export { compilePrompts } from './prompts.ts'
+export { compileTools } from './tool.ts'
 export type * from './types.ts'

@@ -19,13 +19,14 @@ export function maskOf(secrets: readonly string[]): Mask {
 type Headers = Record<string, string | string[] | undefined>
 
 /** Headers whose values repeat no secret. */
-export function maskedHeaders(headers: Readonly<Headers>, mask: Mask): Headers {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value),
-    ]),
-  )
+export function maskedHeaders(headers: Readonly<Headers>, mask: Mask): Readonly<Headers> {
+  const shown = (value: Headers[string]) =>
+    Array.isArray(value) ? value.map((one) => mask(one)) : value && mask(value)
+  // Nearly all stay as they are, and need no copy.
+  for (const name in headers)
+    if (shown(headers[name]) !== headers[name])
+      return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, shown(value)]))
+  return headers
 }
 
 /** Masks bytes that come in pieces, and holds back what may be the beginning of a secret. */

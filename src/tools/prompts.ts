@@ -1,9 +1,10 @@
 import type { Configuration, Prompt } from '../config/model.ts'
 import { isObject } from '../json/index.ts'
 import type { Memo, Template } from '../template/index.ts'
-import { cut, nearest } from '../text/index.ts'
+import { cut } from '../text/index.ts'
+import { unknownText } from './argument-text.ts'
 import { CallError } from './failure.ts'
-import { type Env, renderInTurns, templateCompiler } from './templates.ts'
+import { type Env, renderInTurns, restingCompiler } from './templates.ts'
 import type { Problem, PromptAnswer, PromptDefinition, PromptResult, Prompts } from './types.ts'
 
 interface CompiledPrompt {
@@ -18,7 +19,7 @@ export function compilePrompts(
   { env, memo }: { env: Env; memo?: Memo },
 ): { prompts: Prompts; problems: Problem[] } {
   const problems: Problem[] = []
-  const compile = templateCompiler(env, problems, memo)
+  const compile = restingCompiler(env, problems, memo)
   const compiled = new Map<string, CompiledPrompt>()
   for (const [i, prompt] of configuration.prompts.entries()) {
     const texts = prompt.promptResponse.map(({ content }, j) =>
@@ -27,7 +28,6 @@ export function compilePrompts(
     if (!texts.includes(undefined))
       compiled.set(prompt.name, { prompt, definition: definitionOf(prompt), texts })
   }
-  compile.rest()
   const list = [...compiled.values()].map(({ definition }) => definition)
   const names = [...compiled.keys()]
   return {
@@ -35,9 +35,7 @@ export function compilePrompts(
       list,
       async get(name, args) {
         const found = compiled.get(name)
-        if (found) return answer(found, args)
-        const near = nearest(name, names)
-        return { error: `Unknown prompt: ${cut(name, 100)}${near ? `; did you mean ${near}?` : ''}` }
+        return found ? answer(found, args) : { error: unknownText('prompt', name, names) }
       },
     },
     problems,
@@ -45,10 +43,12 @@ export function compilePrompts(
 }
 
 function definitionOf({ name, title, description, arguments: args }: Prompt): PromptDefinition {
-  const definition: PromptDefinition = { name, arguments: args }
-  if (title !== undefined) definition.title = title
-  if (description !== undefined) definition.description = description
-  return definition
+  return {
+    name,
+    arguments: args,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+  }
 }
 
 async function answer({ prompt, texts }: CompiledPrompt, args: unknown = {}): Promise<PromptAnswer> {

@@ -1,5 +1,5 @@
 import type { Limits, Tool } from '../config/model.ts'
-import { decodeAnswer, type FetchOptions, type HttpAnswer, type HttpClient } from '../net/index.ts'
+import type { FetchOptions, HttpAnswer, HttpClient } from '../net/index.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError } from './failure.ts'
@@ -19,7 +19,7 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
 }
 
 /**
- * Sends the request of a call, follows redirects where the tool says so, and undoes encodings; all within one time-out.
+ * Sends the request of a call, and follows redirects where the tool says so; all within one time-out.
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
@@ -30,10 +30,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
   let request = first
   for (let hops = 0; ; hops++) {
     const answer = await http.fetch(request, fetching)
-    if (!tool.followRedirects || !isRedirect(answer))
-      return answer.headers['content-encoding'] === undefined
-        ? answer
-        : decodeAnswer(answer, maxSize, request.origin, hold)
+    if (!tool.followRedirects || !isRedirect(answer)) return answer
     if (hops === MAX_REDIRECTS)
       throw new CallError(
         'redirect',
@@ -66,19 +63,17 @@ function redirected(
   answer: HttpAnswer,
   { sendsBody, mask }: RedirectOptions,
 ): UpstreamRequest {
-  const { status } = answer
-  let url: URL
-  try {
-    url = new URL(String(answer.headers.location), request.origin + request.path)
-  } catch {
-    throw new CallError('redirect', `${request.origin} answered ${status} with a Location that is not a URL.`)
-  }
-  const origin = originOf(url, status, request)
+  const { status, headers: given } = answer
+  const refusal = (why: string) =>
+    new CallError('redirect', `${request.origin} answered ${status} with a ${why}`)
+  const base = request.origin + request.path
+  if (!URL.canParse(String(given.location), base)) throw refusal('Location that is not a URL.')
+  const url = new URL(String(given.location), base)
+  const origin = originOf(url)
+  if (origin === undefined)
+    throw refusal('redirect that was not followed: only http and https URLs without credentials are.')
   if (request.origin.startsWith('https:') && origin.startsWith('http:'))
-    throw new CallError(
-      'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}, which is not secure; the redirect was not followed.`,
-    )
+    throw refusal(`redirect to ${origin}, which is not secure; the redirect was not followed.`)
   const leaves = origin !== request.origin
   const isSecret = (text: string) =>
     leaves && [text, decoded(text)].some((one) => (mask()?.(one) ?? one) !== one)
@@ -92,16 +87,14 @@ function redirected(
   }
   const path = readPath(url.pathname + withoutSecrets(url.search, isSecret), 0)
   if (isSecret(path))
-    throw new CallError(
-      'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}, another origin, with a credential of this tool in its path; the redirect was not followed.`,
+    throw refusal(
+      `redirect to ${origin}, another origin, with a credential of this tool in its path; the redirect was not followed.`,
     )
   const next: UpstreamRequest = { method: toGet ? 'GET' : request.method, origin, path, headers }
   if (toGet || request.body === undefined) return next
   if (leaves && !sendsBody)
-    throw new CallError(
-      'redirect',
-      `${request.origin} answered ${status} with a redirect to ${origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
+    throw refusal(
+      `redirect to ${origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
     )
   next.body = request.body
   return next
@@ -114,13 +107,11 @@ function withoutSecrets(search: string, isSecret: (text: string) => boolean): st
   return `?${pairs.filter((pair) => !isSecret(pair)).join('&')}`
 }
 
-function originOf(url: URL, status: number, request: UpstreamRequest): string {
+/** Undefined for one that no tool may call. */
+function originOf({ protocol, username, password, host }: URL): string | undefined {
   try {
-    return readOrigin(`${url.protocol}//${url.username || url.password ? '@' : ''}${url.host}`)
+    return readOrigin(`${protocol}//${username || password ? '@' : ''}${host}`)
   } catch {
-    throw new CallError(
-      'redirect',
-      `${request.origin} answered ${status} with a redirect that was not followed: only http and https URLs without credentials are.`,
-    )
+    return undefined
   }
 }

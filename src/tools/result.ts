@@ -1,17 +1,78 @@
+import type { Limits } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parse } from '../json/index.ts'
+import type { HttpAnswer } from '../net/index.ts'
+import type { Template } from '../template/index.ts'
 import { cut, giveWay } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
 import { describeErrors } from './args.ts'
-import { CallError } from './failure.ts'
-import type { AnswerTemplate } from './response.ts'
-import type { Root } from './root.ts'
-import type { Content, ToolResult } from './types.ts'
+import { asCallError, CallError } from './failure.ts'
+import { canonicalHeader, define, type Root } from './root.ts'
+import { reads, renderInTurns } from './templates.ts'
+import type { CallOutcome, Content, ToolResult } from './types.ts'
 import type { Validate } from './validators.ts'
 
 /** Characters of an upstream's body in an error's text. */
 const ERROR_TEXT = 4_000
 /** Faults of an answer that does not fit its schema. */
 const MAX_FAULTS = 10
+
+/** A compiled `responseBody` or `errorBody`. */
+export interface AnswerTemplate {
+  /** `{{.Response.Body}}` alone: the answer as it is, whatever its type. */
+  passesThrough: boolean
+  /** Whether it reads the body as text or as JSON. */
+  readsBody: boolean
+  /** @throws CallError */
+  render(root: Root, read: ReadAnswer): Promise<string>
+}
+
+const PASS_THROUGH = /^\s*\{\{-?\s*\.Response\.Body\s*-?\}\}\s*$/
+
+/** @param what names the template in errors */
+export function answerTemplate(template: Template, what: string): AnswerTemplate {
+  const [readsData, readsText, readsHeaders] = ['Data', 'Body', 'Headers'].map((name) =>
+    reads(template, 'Response', name),
+  )
+  return {
+    passesThrough: PASS_THROUGH.test(template.source),
+    readsBody: readsData === true || readsText === true,
+    async render(root, read) {
+      const { answer } = read
+      const Response: Record<string, unknown> = { Status: answer.status }
+      if (readsText) Response.Body = read.text()
+      if (readsHeaders) Response.Headers = responseHeaders(answer)
+      if (readsData) {
+        addData(Response, read)
+        await giveWay()
+      }
+      return (await renderInTurns(template, { ...root, Response }, what)) ?? ''
+    },
+  }
+}
+
+/** A template that branches may never come to read `Data`, so what is not JSON is an error only when it does. */
+function addData(Response: Record<string, unknown>, read: ReadAnswer): void {
+  try {
+    Response.Data = read.data()
+  } catch {
+    const { status, headers } = read.answer
+    const type = headers['content-type'] ? `, ${String(headers['content-type']).slice(0, 100)}` : ''
+    const text = `The response of the upstream (${status}${type}) is not JSON, which this tool expects.`
+    const detail = `The template of this tool reads .Response.Data, but the response of the upstream (${status}${type}) is not JSON. .Response.Body is the unparsed text.`
+    const get = () => {
+      throw new CallError('template', text, detail)
+    }
+    Object.defineProperty(Response, 'Data', { get, enumerable: true })
+  }
+}
+
+function responseHeaders(answer: HttpAnswer): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined)
+      define(headers, canonicalHeader(name), Array.isArray(value) ? value.join(', ') : value)
+  return headers
+}
 
 /** What a tool says of its answers, compiled. */
 export interface Shape {
@@ -28,8 +89,34 @@ export interface Sent {
   root: Root
 }
 
+/** What an answer comes to. */
+export async function outcomeOf(
+  read: ReadAnswer,
+  shape: Shape,
+  sent: Sent,
+  limits: Limits,
+): Promise<CallOutcome> {
+  const { status: upstreamStatus } = read.answer
+  try {
+    if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
+    return { ...(await errorAnswer(read, shape, sent)), upstreamStatus }
+  } catch (error) {
+    const failed = asCallError(error, limits)
+    return { ...failedOutcome(failed, await unshapedText(read, sent, failed)), upstreamStatus }
+  }
+}
+
+export function failedOutcome({ failure, detail, upstreamStatus }: CallError, text: string): CallOutcome {
+  return {
+    result: { ...textResult(text), isError: true },
+    failure,
+    ...(detail !== undefined && { detail }),
+    ...(upstreamStatus !== undefined && { upstreamStatus }),
+  }
+}
+
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
-export async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
+async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
   const template = shape.responseBody?.passesThrough ? undefined : shape.responseBody
   if (shape.output) return structuredResult(read, template, shape.output, sent)
   if (isBinary(read))
@@ -107,40 +194,32 @@ async function structuredResult(
 }
 
 /**
- * The result of an answer that is an error, or a redirect that is not followed.
+ * What an answer comes to that is an error, or a redirect that is not followed.
  *
  * `structuredContent` is `{status, headers, body}`. Clients hold structured content against a tool's output
- * schema even on errors, so with an output schema it is `_meta['plantgw/error']` instead. `failed` is what kept
+ * schema even on errors, so with an output schema it is `_meta['plantgw/error']` instead. `detail` is what kept
  * the tool's `errorBody` from being made.
  */
-export async function errorAnswer(
-  read: ReadAnswer,
-  shape: Shape,
-  sent: Sent,
-): Promise<{ result: ToolResult; failed?: CallError | undefined }> {
+async function errorAnswer(read: ReadAnswer, shape: Shape, sent: Sent): Promise<CallOutcome> {
   const details = errorDetails(read)
+  const isRedirect = read.answer.status < 400
   // A redirect that is not followed is no answer of the kind that `errorBody` is written for.
-  const template = read.answer.status < 400 ? undefined : shape.errorBody
-  const { text, failed } = template
-    ? await errorBodyText(template, read, sent)
-    : { text: await errorText(read, sent) }
-  const result: ToolResult = { content: [{ type: 'text', text }], isError: true }
-  if (shape.output) result._meta = { 'plantgw/error': details }
-  else result.structuredContent = details
-  return { result, failed }
-}
-
-/** A template that fails must not hide what the upstream said. */
-async function errorBodyText(
-  template: AnswerTemplate,
-  read: ReadAnswer,
-  sent: Sent,
-): Promise<{ text: string; failed?: CallError }> {
+  const template = isRedirect ? undefined : shape.errorBody
+  let text: string
+  let detail: string | undefined
   try {
-    return { text: await template.render(sent.root, read) }
+    text = template ? await template.render(sent.root, read) : await errorText(read, sent)
   } catch (error) {
+    // A template that fails must not hide what the upstream said.
     if (!(error instanceof CallError)) throw error
-    return { text: `${await errorText(read, sent)}\n\n${error.text}`, failed: error }
+    text = `${await errorText(read, sent)}\n\n${error.text}`
+    detail = error.detail
+  }
+  const shown = shape.output ? { _meta: { 'plantgw/error': details } } : { structuredContent: details }
+  return {
+    result: { ...textResult(text), isError: true, ...shown },
+    failure: isRedirect ? 'redirect' : 'status',
+    ...(detail !== undefined && { detail }),
   }
 }
 
@@ -148,7 +227,7 @@ async function errorBodyText(
  * The text for an answer that could not be turned into a result: that the request was carried out matters more to the
  * caller than why its answer is not usable.
  */
-export async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Promise<string> {
+async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Promise<string> {
   const { length } = read.answer.body
   const first = `${sent.method} ${await sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
   return length === 0 || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
@@ -186,27 +265,13 @@ function errorDetails(read: ReadAnswer): JsonObject {
 }
 
 /** Headers that help to act on an answer; whatever could be a credential stays out. */
-const SAFE_HEADERS = new Set([
-  'allow',
-  'content-language',
-  'content-length',
-  'content-type',
-  'deprecation',
-  'etag',
-  'last-modified',
-  'retry-after',
-  'sunset',
-  'traceparent',
-  'www-authenticate',
-  'x-correlation-id',
-  'x-request-id',
-  'x-trace-id',
-])
+const SAFE_HEADER =
+  /^(?:allow|content-(?:language|length|type)|deprecation|etag|last-modified|retry-after|sunset|traceparent|www-authenticate|x-(?:correlation|request|trace)-id|(?:x-)?rate-?limit.*)$/
 
 function safeHeaders(read: ReadAnswer): { [name: string]: string } {
   const safe: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(read.answer.headers)) {
-    if (value === undefined || !(SAFE_HEADERS.has(name) || /^(?:x-)?rate-?limit/.test(name))) continue
+    if (value === undefined || !SAFE_HEADER.test(name)) continue
     safe[name] = cut(Array.isArray(value) ? value.join(', ') : value, 1000)
   }
   return safe

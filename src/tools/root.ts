@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonObject } from '../json/index.ts'
-import type { Reference, Template } from '../template/index.ts'
-import { reads } from './templates.ts'
+import { type JsonObject, plain } from '../json/index.ts'
+import type { Template } from '../template/index.ts'
+import { pathsOf, reads } from './templates.ts'
 import type { CallContext } from './types.ts'
 
 /** What templates see as `.`; `Response` only in `responseBody` and `errorBody`. */
@@ -31,7 +31,7 @@ export function rootBuilder(config: Root['Config'], templates: (Template | undef
     if (query) Request.Query = call.query?.() ?? {}
     if (cookies) Request.Cookies = parseCookies(headerText(call.headers.cookie ?? ''))
     if (path) Request.Path = call.path
-    if (body) Request.Body = call.body
+    if (body) Request.Body = plain(call.body)
     return { Config: config, Args, Request }
   }
 }
@@ -43,12 +43,11 @@ type Headers = Readonly<Record<string, string | undefined>>
  * Go's canonical names, are there only for a template that reads the whole map.
  */
 function headersBuilder(templates: (Template | undefined)[]): (headers: Headers) => Record<string, string> {
-  const references = templates
-    .flatMap((template) => template?.references.filter((each) => !isPartOfLonger(each, template)) ?? [])
-    .map(({ path }) => path)
-  const paths = references.filter(
-    ([root, field]) => root === undefined || (root === 'Request' && (field ?? 'Headers') === 'Headers'),
-  )
+  const paths = templates
+    .flatMap((template) => (template ? pathsOf(template) : []))
+    .filter(
+      ([root, field]) => root === undefined || (root === 'Request' && (field ?? 'Headers') === 'Headers'),
+    )
   const whole = paths.some((path) => path.length < 3)
   const names = [...new Set(paths.flatMap((path) => path[2] ?? []))].map((name) => [name, name.toLowerCase()])
   return (headers) => {
@@ -61,17 +60,6 @@ function headersBuilder(templates: (Template | undefined)[]): (headers: Headers)
     for (const [name, lower] of names) pick(name!, lower!)
     return picked
   }
-}
-
-/** `.Request.Headers` inside `index .Request.Headers "X-Id"`, which is a reference of its own. */
-function isPartOfLonger({ path, start, end }: Reference, { references }: Template): boolean {
-  return references.some(
-    (other) =>
-      other.path.length > path.length &&
-      other.start <= start &&
-      other.end >= end &&
-      other.path[2] !== undefined,
-  )
 }
 
 /**

@@ -3,19 +3,21 @@ import type { JsonObject } from '../json/index.ts'
 import { isObject } from '../json/index.ts'
 import type { ToolDefinition } from './types.ts'
 
-/** A file as an object; `data:` URIs are the other way to give one. */
-const FILE: JsonObject = {
-  type: 'object',
-  description: 'A file: base64 data with its name and media type',
-  properties: {
-    filename: { type: 'string' },
-    contentType: { type: 'string', description: 'Media type, such as image/png' },
-    data: { type: 'string', description: 'Base64' },
+/** What the gateway takes for a part of a form: a text, or a file in two forms. */
+export const TEXT_OR_FILE: JsonObject[] = [
+  { type: 'string', description: 'Text, or a file as a data: URI' },
+  {
+    type: 'object',
+    description: 'A file: base64 data with its name and media type',
+    properties: {
+      filename: { type: 'string' },
+      contentType: { type: 'string', description: 'Media type, such as image/png' },
+      data: { type: 'string', description: 'Base64' },
+    },
+    required: ['data'],
+    additionalProperties: false,
   },
-  required: ['data'],
-  additionalProperties: false,
-}
-const TEXT_OR_FILE: JsonObject[] = [{ type: 'string', description: 'Text, or a file as a data: URI' }, FILE]
+]
 
 /** The tool as `tools/list` shows it. */
 export function toolDefinition(tool: Tool): ToolDefinition {

@@ -1,17 +1,23 @@
+import type { Server } from '../config/model.ts'
 import type { FindingCode } from '../findings/codes.ts'
+import { type Json, stringify, valueAt } from '../json/index.ts'
 import {
   type Compiled,
   compile,
+  hasDotSegment,
   type Memo,
   type Place,
+  type Reference,
   RenderError,
   type Roots,
+  type Secrets,
   type Template,
   type TemplateError,
 } from '../template/index.ts'
+import { capital, cut } from '../text/index.ts'
+import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
-import { unrendered } from './unrendered.ts'
 
 const REQUEST = { Headers: true, Query: true, Cookies: true, Path: true, Body: true } as const
 /** What the templates that make a request can read. */
@@ -25,64 +31,63 @@ export const RESPONSE_ROOTS: Roots = {
 const TRUSTED = ['Config']
 
 export type Env = Readonly<Record<string, string | undefined>>
-export interface CompileTemplate {
-  (source: string, path: (string | number)[], place: Place, roots: Roots): Template | undefined
-  /**
-   * Lets go of what its templates were compiled to, which takes many times the room of their text, until they are
-   * rendered again: most tools of many configurations are never called.
-   */
-  rest(): void
-}
+export type CompileTemplate = (
+  source: string,
+  path: (string | number)[],
+  place: Place,
+  roots: Roots,
+) => Template | undefined
 
 /**
  * Compiles templates and writes what is wrong with them into `problems`.
- * @param memo what the same run has compiled already
+ * @param memo what the same run has compiled already, without `secrets`
  */
-export function templateCompiler(env: Env, problems: Problem[], memo?: Memo): CompileTemplate {
-  const made: Resting[] = []
-  const compileOne = (source: string, path: (string | number)[], place: Place, roots: Roots) => {
-    const { template, errors } = compileQuietly(source, place, roots, env, memo)
+export function templateCompiler(
+  env: Env,
+  problems: Problem[],
+  memo?: Memo,
+  secrets?: Secrets,
+): CompileTemplate {
+  return (source, path, place, roots) => {
+    const { template, errors } = compileQuietly(source, place, roots, env, memo, secrets)
     for (const error of errors) problems.push(problemOf(error, path))
-    if (!template) return undefined
-    const resting = restingOf(template, place, roots, env)
-    made.push(resting)
-    return resting.template
+    return template
   }
-  const rest = () => {
-    for (const one of made.splice(0)) one.rest()
-  }
-  return Object.assign(compileOne, { rest })
 }
 
-interface Resting {
-  template: Template
-  rest(): void
-}
-
-function restingOf(compiled: Template, place: Place, roots: Roots, env: Env): Resting {
-  const { source, references, constant } = compiled
-  let awake: Template | undefined = compiled
-  const wake = () => {
-    awake ??= compileQuietly(source, place, roots, env).template
-    if (!awake) throw new CallError('internal', 'A template of this tool cannot be used.')
-    return awake
-  }
-  return {
-    template: {
+/**
+ * The same for templates of calls. What they are compiled to, which takes many times the room of their text, is made
+ * again by the first call: most tools of many configurations are never called.
+ */
+export function restingCompiler(...given: Parameters<typeof templateCompiler>): CompileTemplate {
+  const [env, , memo, secrets] = given
+  const compileOne = templateCompiler(...given)
+  return (source, path, place, roots) => {
+    const compiled = compileOne(source, path, place, roots)
+    if (!compiled) return undefined
+    const { references, constant } = compiled
+    const again = (known?: Memo) => compileQuietly(source, place, roots, env, known, secrets).template!
+    const ofCalls = lazy(() => again())
+    return {
       source,
       references,
       constant,
-      render: (root) => constant ?? wake().render(root),
-      renderInTurns: (root) => constant ?? wake().renderInTurns(root),
-    },
-    rest() {
-      awake = undefined
-    },
+      render: (root) => constant ?? again(memo).render(root),
+      renderInTurns: (root) => constant ?? ofCalls().renderInTurns(root),
+    }
   }
 }
 
-export function compileQuietly(source: string, place: Place, roots: Roots, env: Env, memo?: Memo): Compiled {
-  return (memo?.compile ?? compile)(source, { place, env, roots, trusted: TRUSTED })
+export function compileQuietly(
+  source: string,
+  place: Place,
+  roots: Roots,
+  env: Env,
+  memo?: Memo,
+  secrets?: Secrets,
+): Compiled {
+  const options = { place, env, roots, trusted: TRUSTED }
+  return secrets ? compile(source, { ...options, secrets }) : (memo?.compile ?? compile)(source, options)
 }
 
 const CODES: Record<TemplateError['kind'], FindingCode> = {
@@ -109,6 +114,41 @@ export function render(template: Template, root: object, what: string): string |
   } catch (error) {
     throw callErrorOf(error, template, root, what)
   }
+}
+
+/** What is made of templates before any call; undefined where they fail, which goes into `problems`. */
+export function beforeCalls<T>(
+  problem: Pick<Problem, 'path' | 'code'>,
+  problems: Problem[],
+  make: () => T,
+): T | undefined {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const message = (error.detail ?? error.text).replace(/\.$/, '')
+    problems.push({ ...problem, severity: 'error', message })
+    return undefined
+  }
+}
+
+/** `.Config`: each value rendered once, with nothing but `env` to read. */
+export function renderConfig(
+  server: Server,
+  path: (string | number)[],
+  compile: CompileTemplate,
+  problems: Problem[],
+): Readonly<Record<string, string>> {
+  const config: Record<string, string> = {}
+  for (const [key, source] of Object.entries(server.config)) {
+    const at = [...path, 'config', key]
+    const template = compile(source, at, 'text', {})
+    const value =
+      template &&
+      beforeCalls({ path: at, code: 'template-context' }, problems, () => render(template, {}, 'value'))
+    Object.defineProperty(config, key, { value: value ?? '', enumerable: true })
+  }
+  return config
 }
 
 /**
@@ -145,14 +185,24 @@ export function reads(template: Template | undefined, ...path: string[]): boolea
   )
 }
 
+/** The paths that the template reads, without those inside of longer ones: `.Args` of `index .Args "id"`. */
+export function pathsOf({ references }: Template): Reference['path'][] {
+  const isPart = ({ path, start, end }: Reference) =>
+    references.some(
+      (other) =>
+        other.path.length > path.length &&
+        other.start <= start &&
+        other.end >= end &&
+        path.every((segment, i) => segment === other.path[i]),
+    )
+  return references.filter((one) => !isPart(one)).map(({ path }) => path)
+}
+
 /** Whether the template names the argument, or may read it as one of all of them. */
-export function readsArgument({ references }: Template, name: string): boolean {
-  const ofArgs = references.filter(({ path }) => path.length === 0 || path[0] === 'Args')
-  return ofArgs.some((one) => {
-    if (one.path.length > 1) return one.path[1] === name
-    // `.Args` inside `index .Args "id"`, which is a reference of its own.
-    return !ofArgs.some(({ path, start, end }) => path.length > 1 && start <= one.start && end >= one.end)
-  })
+export function readsArgument(template: Template, name: string): boolean {
+  return pathsOf(template).some(
+    ([root, own]) => root === undefined || (root === 'Args' && (own === undefined || own === name)),
+  )
 }
 
 /** Functions whose result differs from call to call. */
@@ -162,4 +212,84 @@ const VARYING = /\b(?:now|ago|uuid\w*|rand\w*|shuffle|gen\w+)\b/
 export function isFixed(template: Template): boolean {
   if (template.constant !== undefined) return true
   return template.references.every(({ path }) => path[0] === 'Config') && !VARYING.test(template.source)
+}
+
+/**
+ * The failure of a template in a call. Its text is for the caller, who can change arguments and nothing else; `detail`,
+ * with the place in the template and the fix, is for the author.
+ * @param what names the template, such as `endpoint` or `header X-Id`; `text` is one of a prompt
+ */
+function unrendered(error: RenderError, template: Template, root: object, what: string): CallError {
+  const { message, hint, line, column, start, end } = error
+  const whole = `the ${what} of this ${what === 'text' ? 'prompt' : 'tool'} could not be rendered`
+  const at = `at \`${cut(template.source.slice(start, end), 80)}\`, line ${line}, column ${column}`
+  const detail = capital(`${whole}: ${message}${hint ? ` (${hint})` : ''}, ${at}.`)
+  const before = what === 'text' || Object.hasOwn(root, 'Response') ? '' : 'No request was sent: '
+  const reason = reasonOf(error, template, root, what) ?? `${whole}${ofArgs(error, template)}`
+  return new CallError('template', `${capital(before + reason)}.`, detail)
+}
+
+/** In terms of what the caller gave; undefined where that is not what it is about. */
+function reasonOf(
+  { kind, start, end }: RenderError,
+  template: Template,
+  root: object,
+  what: string,
+): string | undefined {
+  if (kind !== 'missing' && kind !== 'unsafe') return undefined
+  const inside = template.references.filter((one) => start <= one.start && one.end <= end)
+  // That a header cannot hold a value is seen when it is finished.
+  const paths = (what.startsWith('header') || inside.length === 0 ? template.references : inside).map(
+    ({ path }) => path,
+  )
+  const find = (test: (value: unknown) => boolean) => paths.find((path) => test(valueAt(root, path)))
+  if (kind === 'missing') {
+    const missing = find((value) => value === undefined || value === null)
+    if (missing) return missingText(missing)
+    const empty = find((value) => value === '')
+    return empty && `${nameOf(empty)} must not be empty`
+  }
+  if (what.startsWith('header')) {
+    const odd = find((value) => typeof value === 'string' && /[\x00-\x08\x0a-\x1f\x7f]/.test(value))
+    return (
+      odd && `${nameOf(odd)} contains a line break or another character that is not allowed in the ${what}`
+    )
+  }
+  const dots = find((value) => value === '.' || value === '..')
+  if (dots) return `${nameOf(dots)} must not be \`${valueAt(root, dots)}\`: it must be a name`
+  const given = paths.filter(([field]) => field !== 'Config')
+  const holding = given.filter((path) => hasDotSegment(textOf(valueAt(root, path))))
+  const names = [...new Set((holding.length > 0 ? holding : given).map(nameOf))].join(', ')
+  return names && `${names} must not put \`.\` or \`..\` between slashes of the URL's path, encoded or not`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : value === undefined ? '' : stringify(value as Json)
+}
+
+function missingText(path: readonly string[]): string {
+  const cure = {
+    Args: 'provide a value',
+    Config: 'only the operator of this gateway can fix that',
+    Request: 'it is part of the request to this gateway, not of the arguments',
+  }[path[0] ?? '']
+  return `${nameOf(path)} is missing${cure ? `; ${cure}` : ''}`
+}
+
+function nameOf([root = '', ...path]: readonly string[]): string {
+  const [field, ...names] = path
+  if (root === 'Args') return path.length > 0 ? `\`${cut(path.join('.'), 120)}\`` : 'the arguments'
+  if (root === 'Request' && field === 'Headers' && names.length > 0)
+    return `the header \`${names.join('.')}\``
+  return `\`.${[root, ...path].join('.')}\``
+}
+
+/** What went wrong and the arguments that were involved, without the expression that the message ends with. */
+function ofArgs({ message, start, end }: RenderError, { source, references }: Template): string {
+  const expression = source.slice(start, end).replace(/\s+/g, ' ')
+  const at = message.lastIndexOf(', at ')
+  const bare = at >= 0 && expression.startsWith(message.slice(at + 5)) ? message.slice(0, at) : message
+  const inside = references.filter((one) => one.path[0] === 'Args' && start <= one.start && one.end <= end)
+  const names = [...new Set(inside.map(({ path }) => nameOf(path)))]
+  return `${names.length > 0 ? ` with ${names.join(', ')}` : ''}: ${bare}`
 }

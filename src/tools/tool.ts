@@ -1,30 +1,28 @@
-import { DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
-import type { JsonObject } from '../json/index.ts'
+import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
 import type { HttpAnswer, HttpClient } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
-import { checkSize, lazy } from './argument-text.ts'
+import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody } from './body.ts'
 import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'
-import { compileEndpoint, type Endpoint, shownUrl } from './endpoint.ts'
-import { asCallError, type CallError, errorResult } from './failure.ts'
+import { compileEndpoint, type Endpoint, namesOnly, shownUrl } from './endpoint.ts'
+import { asCallError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
 import type { Mask } from './mask.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
-import { answerTemplate } from './response.ts'
-import { errorAnswer, type Sent, type Shape, successResult, unshapedText } from './result.ts'
+import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
 import { isObjectSchema, toolDefinition } from './schema.ts'
 import {
-  type CompileTemplate,
   compileQuietly,
-  type Env,
   REQUEST_ROOTS,
   RESPONSE_ROOTS,
   readsArgument,
+  renderConfig,
+  restingCompiler,
   templateCompiler,
 } from './templates.ts'
 import type {
@@ -35,12 +33,50 @@ import type {
   Problem,
   RequestPlan,
   ToolDefinition,
+  Tools,
   UpstreamRequest,
 } from './types.ts'
-import type { CompileSchema } from './validators.ts'
+import { type CompileSchema, schemaCompiler } from './validators.ts'
+
+/**
+ * Compiles the tools of one server: templates, schemas of arguments, static headers. Tools with an error are
+ * left out of `tools` and named in `problems`, as are faults of the server's `config`.
+ */
+export function compileTools(
+  configuration: Configuration,
+  server: Server,
+  context: CompileContext,
+): { tools: Tools; problems: Problem[] } {
+  const problems: Problem[] = []
+  const serverPath = ['servers', configuration.servers.indexOf(server)]
+  const compile = templateCompiler(context.env, problems, context.memo)
+  const config = renderConfig(server, serverPath, compile, problems)
+  const shared: ToolContext = { ...context, server, config, compileSchema: schemaCompiler(), problems }
+  const compiled = new Map<string, CompiledTool>()
+  for (const [tool, index] of offered(configuration, server)) {
+    const made = compileTool(tool, ['tools', index], shared)
+    if (made) compiled.set(tool.name, made)
+  }
+  const list = [...compiled.values()].map(({ definition }) => definition)
+  return { tools: { list, get: (name) => compiled.get(name) }, problems }
+}
+
+/** The tools of a server in their order, each with its index in the configuration. */
+function offered(
+  { tools }: Configuration,
+  { allowedTools }: Server,
+): [Configuration['tools'][number], number][] {
+  const all = tools.map((tool, index): [typeof tool, number] => [tool, index])
+  if (!allowedTools) return all
+  const byName = new Map(all.map((entry) => [entry[0].name, entry]))
+  return [...new Set(allowedTools)].flatMap((name) => {
+    const entry = byName.get(name)
+    return entry ? [entry] : []
+  })
+}
 
 /** Everything that does not change between the tools of one server. */
-export interface ToolContext extends CompileContext {
+interface ToolContext extends CompileContext {
   server: Server
   config: Root['Config']
   compileSchema: CompileSchema
@@ -60,28 +96,11 @@ interface Parts {
 }
 
 /** Compiles one tool; what is wrong with it goes into `problems`. Undefined when it cannot be called. */
-export function compileTool(
-  tool: Tool,
-  path: (string | number)[],
-  context: ToolContext,
-): CompiledTool | undefined {
-  const { env, problems, memo } = context
+function compileTool(tool: Tool, path: (string | number)[], context: ToolContext): CompiledTool | undefined {
+  const { env, problems, memo, secrets, config, compileSchema } = context
   const before = problems.length
-  const compile = templateCompiler(env, problems, memo)
+  const compile = restingCompiler(env, problems, memo, secrets)
   const definition = toolDefinition(tool)
-  const parts = compileParts(tool, path, definition, compile, context)
-  compile.rest()
-  if (!parts || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
-  return new HttpTool(tool, definition, parts, context)
-}
-
-function compileParts(
-  tool: Tool,
-  path: (string | number)[],
-  definition: ToolDefinition,
-  compile: CompileTemplate,
-  { config, problems, compileSchema }: ToolContext,
-): Parts | undefined {
   const at = [...path, 'endpoint']
   const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS)
   const target = url && compileEndpoint(url, tool.args, config)
@@ -109,7 +128,13 @@ function compileParts(
       wrapped: !isObjectSchema(tool.outputSchema!),
     },
   }
-  return target && { url, endpoint: target.endpoint, headers, body, shape, answers }
+  if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
+  return new HttpTool(
+    tool,
+    definition,
+    { url, endpoint: target.endpoint, headers, body, shape, answers },
+    context,
+  )
 }
 
 /** A call that is ready to be sent. */
@@ -148,7 +173,7 @@ class HttpTool implements CompiledTool {
       .map(({ name, position }): [string, Position] => [name, POSITIONS[position]])
       .filter(([name, { inUrl }]) => !inUrl || !readsArgument(url, name))
     this.maskedUrl = lazy(
-      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, maskEnv(env)).template,
+      () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, namesOnly(env)).template,
     )
     this.configured = lazy(() => secretsOfTool(tool, server, config, env))
   }
@@ -199,14 +224,15 @@ class HttpTool implements CompiledTool {
     const request: UpstreamRequest = {
       method: this.tool.method,
       origin,
-      path: draft.query.length > 0 ? withQuery(path, draft.query) : path,
+      path: draft.query.length > 0 ? path + querySeparator(path) + draft.query.join('&') : path,
       headers: draft.headers,
     }
     await this.addBody(request, root, draft)
     await giveWay()
     const url = async () => shownUrl(origin, this.maskedUrl(), root)
     const sent = { method: request.method, url, root }
-    return { request, sent, mask: lazy(() => this.maskOf(request, args)) }
+    const mask = lazy(() => this.keepMask(secretsOf(request, args, this.configured())))
+    return { request, sent, mask }
   }
 
   private async addBody(request: UpstreamRequest, root: Root, draft: RequestDraft): Promise<void> {
@@ -218,51 +244,14 @@ class HttpTool implements CompiledTool {
     if (contentType) request.headers.push('Content-Type', contentType)
   }
 
-  private maskOf(request: UpstreamRequest, args: JsonObject): Mask | undefined {
-    return this.keepMask(secretsOf(request, args, this.configured()))
-  }
-
-  /** What an answer of the upstream comes to. */
   private async outcomeOf(answer: HttpAnswer, { sent, mask }: Plan): Promise<CallOutcome> {
-    const { shape } = this.parts
-    const { status: upstreamStatus } = answer
     await giveWay()
-    const read = masked(readAnswer(answer), mask())
-    try {
-      if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
-      const failure = upstreamStatus < 400 ? 'redirect' : 'status'
-      const { result, failed } = await errorAnswer(read, shape, sent)
-      const detail = failed?.detail
-      return { result, upstreamStatus, failure, ...(detail !== undefined && { detail }) }
-    } catch (error) {
-      const failed = asCallError(error, this.limits)
-      const result = errorResult(await unshapedText(read, sent, failed))
-      return { result, upstreamStatus, ...failureOf(failed) }
-    }
+    return outcomeOf(masked(readAnswer(answer), mask()), this.parts.shape, sent, this.limits)
   }
 
   /** @param mask of what a redirect or a broken answer may have brought into the error */
   private failed(error: unknown, mask?: Mask): CallOutcome {
     const failed = asCallError(error, this.limits)
-    return { result: errorResult(mask?.(failed.text) ?? failed.text), ...failureOf(failed) }
+    return failedOutcome(failed, mask?.(failed.text) ?? failed.text)
   }
-}
-
-function failureOf({ failure, detail }: CallError): Pick<CallOutcome, 'failure' | 'detail'> {
-  return detail === undefined ? { failure } : { failure, detail }
-}
-
-function withQuery(path: string, pairs: readonly string[]): string {
-  const separator = !path.includes('?') ? '?' : /[?&]$/.test(path) ? '' : '&'
-  return path + separator + pairs.join('&')
-}
-
-/** Every variable as its name in braces, unless it is an address. */
-function maskEnv(env: Env): Env {
-  return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [
-      name,
-      value && /^https?:\/\/[^@?]*$/i.test(value) ? value : `{${name}}`,
-    ]),
-  )
 }

@@ -1,10 +1,10 @@
 import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
-import type { Severity } from '../findings/finding.ts'
-import type { Report } from '../findings/report.ts'
+import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { CancelSignal, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
-import type { Memo } from '../template/index.ts'
+import type { Memo, Secrets } from '../template/index.ts'
+import type { Failure } from './failure.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */
 export interface Problem extends Report {
@@ -82,29 +82,10 @@ export interface ToolResult {
 export interface CallOutcome {
   result: ToolResult
   upstreamStatus?: number
-  /** Short code for the log. */
   failure?: Failure
   /** For the log: what failed in terms of the configuration, where the result says it in the caller's. */
   detail?: string
 }
-
-export type Failure =
-  | 'arguments'
-  | 'template'
-  | 'request'
-  | 'too-large'
-  | 'timeout'
-  | 'cancelled'
-  | 'connect'
-  | 'tls'
-  | 'network'
-  | 'redirect'
-  | 'no-room'
-  | 'status'
-  | 'encoding'
-  | 'output-schema'
-  /** A fault of the gateway itself. */
-  | 'internal'
 
 export interface CompileContext {
   /** What `env` of templates reads. */
@@ -114,6 +95,8 @@ export interface CompileContext {
   http: HttpClient
   /** Templates that the same run has compiled. */
   memo?: Memo
+  /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */
+  secrets?: Secrets
 }
 
 /** What MCP's `prompts/list` shows of a prompt. */

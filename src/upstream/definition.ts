@@ -125,6 +125,15 @@ function problemsOf(
       message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but a template of it reads the request`,
       hint: 'Write `isolation: credential`, or take the request out of `env`, `url` and `headers`',
     })
+  for (const key of ['policy', 'preinstalled'] as const)
+    if (varies && (server[key] === 'onStart' || server[key] === true))
+      problems.push({
+        path: [...path, key],
+        code: 'upstream-start',
+        severity: 'warning',
+        message: `the MCP server ${JSON.stringify(server.name)} cannot be started before a request, as a template of it reads the request`,
+        hint: `Remove \`${key}\`, or take the request out of \`env\`, \`url\` and \`headers\``,
+      })
   if (!varies && url) {
     const read = readUrl(url.constant ?? '')
     if ('fault' in read)

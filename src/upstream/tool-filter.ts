@@ -1,18 +1,14 @@
 import type { McpServer } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
-  errorText,
   fold,
-  INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
   METHOD_NOT_FOUND,
   type Message,
-  type RequestId,
   type RpcError,
 } from '../mcp/index.ts'
 import type { Request } from './rpc/link.ts'
-import { readTexts } from './transport/messages.ts'
 
 const CALL = 'tools/call'
 
@@ -87,19 +83,4 @@ export function createToolFilter({
       return stringify({ ...raw, result: { ...raw.result, tools: raw.result.tools.flatMap(show) } })
     },
   }
-}
-
-/** The answer among the texts that a server sent to a request, as the client is to see it; undefined: there is none. */
-export function filterTexts(
-  filter: ToolFilter,
-  method: string,
-  id: RequestId,
-  texts: readonly string[],
-): string | undefined {
-  for (const taken of texts.flatMap(readTexts)) {
-    if ('fault' in taken) return errorText(id, { code: INTERNAL_ERROR, message: taken.fault.message })
-    const { message, text } = taken
-    if (message.kind === 'response' && message.id === id) return filter.response(method, message, text)
-  }
-  return undefined
 }

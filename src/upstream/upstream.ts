@@ -1,6 +1,6 @@
 import type { Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
-import { Backoff } from '../net/index.ts'
+import { Backoff, ENCODINGS } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -8,9 +8,9 @@ import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
 import { Http } from './transport/http.ts'
-import { SseChannel } from './transport/sse.ts'
+import { SseChannel, StreamableChannel } from './transport/http-channels.ts'
+import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
 import { StdioChannel } from './transport/stdio.ts'
-import { StreamableChannel } from './transport/streamable.ts'
 
 export interface UpstreamContext {
   /** The gateway's environment. */
@@ -18,6 +18,8 @@ export interface UpstreamContext {
   /** Of the process; the server's own take precedence. */
   limits: Limits
   log: Logger
+  /** Hears of each event stream that a server ends, and that is open again. */
+  onStream?: (server: string, change: StreamChange) => void
 }
 
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
@@ -30,29 +32,35 @@ export class Upstream {
   readonly http: Http
   readonly limits: Limits
   readonly backoff = new Backoff()
+  readonly streams: StreamWatch
   /** Process ids of children, by their connections. */
   readonly #live = new Map<RpcClient, number | undefined>()
   readonly #ending = new Set<Promise<void>>()
   /** A connection that was opened to probe the server, for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
+  #closed = false
   readonly #options: { env: UpstreamContext['env']; maxMessage: number; log: Logger; mask: Mask }
 
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
     readonly definition: Definition,
-    { env, limits, log }: UpstreamContext,
+    { env, limits, log, onStream }: UpstreamContext,
     private readonly makeRoom: (sharer: string | undefined) => boolean,
   ) {
     const { server, secrets } = definition
     this.name = server.name
     this.filter = createToolFilter(server)
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
+    this.streams = new StreamWatch((change) => onStream?.(this.name, change))
     const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
     // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
     const masked = secrets.length > 0 && server.type === 'streamable-http'
+    // Who writes the header into the configuration knows what the server can do.
+    const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     this.http = new Http({
       ...this.limits,
+      ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
       ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
     })
   }
@@ -73,6 +81,8 @@ export class Upstream {
    * @param by for whom a handshake that the probe made must have been; absent: there must have been none
    */
   connect(resolved: Resolved, events: RpcEvents, sharer: string | undefined, by?: string): RpcClient | Fault {
+    // A probe that the end has cut short would try once more.
+    if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
     const probed = this.takeProbed(resolved.key)
     if (probed && (!probed.handshake || probed.handshake.by === by)) {
       probed.events = events
@@ -100,7 +110,14 @@ export class Upstream {
       if (this.#probed?.client === client) this.#probed = undefined
     }
     client.events = { message() {}, rejected() {}, closed }
-    this.#probed = { client, key, since: Date.now() }
+    this.#probed = { client, key, since: performance.now() }
+  }
+
+  /** Starts a child for the next session with the same values, where there is room for it. */
+  prepare(resolved: Resolved): void {
+    const { type, maxSessions } = this.definition.server
+    if (type !== 'stdio' || this.#closed || this.#probed || this.#live.size >= maxSessions) return
+    if (!this.backoff.refusal(resolved.key)) this.keepProbed(this.#open(resolved), resolved.key)
   }
 
   takeProbed(key: string): RpcClient | undefined {
@@ -112,11 +129,12 @@ export class Upstream {
 
   /** Ends the connection of a probe that nobody has wanted for so many milliseconds. */
   sweep(idle: number): void {
-    if (this.#probed && this.#probed.since <= Date.now() - idle) this.#dropProbed()
+    if (this.#probed && this.#probed.since <= performance.now() - idle) this.#dropProbed()
   }
 
   /** Ends every connection and child; resolves when nothing is left. */
   async close(): Promise<void> {
+    this.#closed = true
     for (const client of [...this.#live.keys()]) client.close()
     await Promise.all(this.#ending)
     await this.http.close()
@@ -153,7 +171,7 @@ export class Upstream {
     const { definition, http } = this
     const { type } = definition.server
     if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
-    const options = { http, ...this.#options }
+    const options = { http, streams: this.streams, ...this.#options }
     if (type === 'sse') return new SseChannel(definition, resolved, events, options)
     return new StreamableChannel(definition, resolved, events, options)
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { bearerChallenge, bearerTable } from '../../src/access/bearer.ts'
@@ -37,6 +38,33 @@ test('what is missing, malformed or unknown finds nothing', () => {
   ])
     assert.equal(find(header), undefined, String(header))
   assert.equal(bearerTable([{ token: '' }])('Bearer '), undefined)
+})
+
+test('a digest stands for its token, and a token is good until it expires', () => {
+  let now = Date.parse('2027-01-30T23:59:59Z')
+  const digest = createHash('sha256').update('first').digest('hex')
+  const table = bearerTable(
+    [
+      { token: `sha256:${digest}`, caller: 'digest' },
+      { token: `SHA256:${digest}`, caller: 'no digest' },
+      { token: 'sha256:12', caller: 'wrong digest' },
+      { token: 'day', expires: '2027-01-31', caller: 'day' },
+      { token: 'hour', expires: '2027-01-31T02:00:00+02:00', caller: 'hour' },
+      { token: 'never', expires: 'tomorrow', caller: 'wrong' },
+    ],
+    () => now,
+  )
+  const who = (token: string) => table(`Bearer ${token}`)?.caller
+  assert.equal(who('first'), 'digest')
+  assert.equal(who(`sha256:${digest}`), undefined, 'the digest is not the token')
+  assert.equal(who('sha256:12'), undefined)
+  assert.equal(who('day'), 'day')
+  assert.equal(who('hour'), 'hour')
+  assert.equal(who('never'), undefined)
+  now += 1000
+  assert.equal(who('day'), undefined)
+  assert.equal(who('hour'), undefined)
+  assert.equal(who('first'), 'digest')
 })
 
 test('only the exact token is found, whatever is sent', () => {

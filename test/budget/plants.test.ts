@@ -21,7 +21,7 @@ const COUNT = 100_000
 const headers = { authorization: 'Bearer token-ann', 'content-type': 'application/json' }
 
 function large(owner: string): PlantStore {
-  const stored = (at: number) => ({ owner, plant: { name: `plant ${at}`, tag: 'indoor' } })
+  const stored = (at: number) => ({ owner, place: at + 1, plant: { name: `plant ${at}`, tag: 'indoor' } })
   const plants = Array.from({ length: COUNT }, (_, at) => [BigInt(at), stored(at)] as const)
   return lowdbStore(memory().adapter, new Map(plants))
 }

@@ -46,6 +46,7 @@ const MAKERS: Record<string, (size: number) => string> = {
   'numbers of 17 digits': (size) =>
     `[${list((i) => `${0.1 + i / 1e6}12345`.slice(0, 18).padEnd(18, '3'), size)}]`,
   'integers beyond 2^53': (size) => `[${list((i) => `90071992547409${1000 + (i % 9000)}`, size)}]`,
+  'numbers with a zero at the end': (size) => `[${list((i) => `${i % 9}.10`, size)}]`,
   'small numbers': (size) => `[${list(() => '0', size)}]`,
   'one exact number, small ones': (size) => `[12345678901234567890,${list(() => '0', size)}]`,
   'empty objects': (size) => `[${list(() => '{}', size)}]`,

@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createForwarder, type ForwardRequest } from '../../src/cluster/forward.ts'
+import { createForwarder, type ForwarderOptions, type ForwardRequest } from '../../src/cluster/forward.ts'
 import { createHops } from '../../src/cluster/hop.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { freePort } from '../support/process.ts'
 import { open, send } from '../upstream/harness.ts'
 import { balance, type Replica, serveReplicas, startReplica } from './harness.ts'
 
-const hops = createHops('a secret of at least 32 characters')
+const hops = createHops(['a secret of at least 32 characters'])
 
 /** What stands at a replica's address, and a forwarder whose clock is set by hand. */
-async function at(t: TestContext, listener: RequestListener) {
+async function at(t: TestContext, listener: RequestListener, options: Partial<ForwarderOptions> = {}) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const clock = { now: 0 }
-  const forwarder = createForwarder(hops, { connectTimeout: 1_000, now: () => clock.now })
+  const forwarder = createForwarder(hops, { connectTimeout: 1_000, now: () => clock.now, ...options })
   t.after(async () => {
     await forwarder.close()
     server.closeAllConnections()
@@ -196,4 +196,31 @@ test('an address that leads back to who asks is asked once', async (t) => {
   assert.equal(response.status, 404)
   assert.deepEqual(balancer.went, ['POST 0'])
   await b.until(/request forwarded to the wrong replica/)
+})
+
+test('a replica that lives is waited for, one that falls silent is not, whatever it has sent before', async (t) => {
+  const now = performance.now.bind(performance)
+  let asked = 0
+  let frozen = false
+  let answer = () => {}
+  const { ask } = await at(
+    t,
+    proven((request, response) => {
+      if (frozen) return
+      if (request.method === 'HEAD') {
+        response.writeHead(405).end()
+        if (++asked === 3) answer()
+      } else if (request.method === 'POST') answer = () => response.end('at last')
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
+    }),
+    { now, silence: 5 },
+  )
+  const long = await ask()
+  assert.ok('status' in long, JSON.stringify(long))
+  assert.equal(await textOf(long.body), 'at last')
+  const stream = await ask({ method: 'GET', body: undefined })
+  assert.ok('status' in stream)
+  frozen = true
+  assert.equal(await textOf(stream.body), ': open\n\nlost')
+  assert.match(JSON.stringify(await ask()), /fault.*does not respond/)
 })

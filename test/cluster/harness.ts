@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { stringify } from 'yaml'
 import type { Upstream } from '../fixtures/gateway.ts'
-import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
+import { debugged, freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
 
 export interface Replica extends Running {
   origin: string
@@ -27,8 +27,8 @@ export interface Options {
   upstreams?: Record<string, Upstream>
   /** Other configuration files by name. */
   files?: Record<string, string>
-  /** Of each replica; a shared one by default. */
-  secrets?: string[]
+  /** Of each replica; a shared one by default. Of two the second one is only accepted. */
+  secrets?: (string | [secret: string, accepted: string])[]
   count?: number
 }
 
@@ -47,8 +47,8 @@ export async function serveReplicas(t: TestContext, options: Options): Promise<R
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), text)
   const starting = Array.from({ length: count }, async (_, i) => {
-    const secret = options.secrets?.[i] ?? SECRET
-    return startReplica(t, folder, { secret, port: await freePort() })
+    const [secret = SECRET, accepted] = [options.secrets?.[i]].flat()
+    return startReplica(t, folder, { secret, port: await freePort(), ...(accepted && { accepted }) })
   })
   const all = await Promise.all(starting)
   const balancer = await balance(t, all)
@@ -58,23 +58,20 @@ export async function serveReplicas(t: TestContext, options: Options): Promise<R
 export async function startReplica(
   t: TestContext,
   folder: string,
-  { port, secret = SECRET, advertise }: { port: number; secret?: string; advertise?: string },
+  options: { port: number; secret?: string; accepted?: string; advertise?: string },
 ): Promise<Replica> {
+  const { port, secret = SECRET, accepted, advertise } = options
   const origin = `http://127.0.0.1:${port}`
   const settings = join(temporaryFolder(t), 'plantgw.yaml')
-  const cluster = { secret: '${SECRET}', advertise: advertise ?? `http://\${POD_IP}:${port}` }
+  const cluster = {
+    secret: '${SECRET}',
+    ...(accepted && { acceptedSecret: '${ACCEPTED}' }),
+    advertise: advertise ?? `http://\${POD_IP}:${port}`,
+  }
   writeFileSync(settings, stringify({ cluster }))
-  const flags = [
-    '--settings',
-    settings,
-    '--port',
-    String(port),
-    '--log-format',
-    'json',
-    '--log-level',
-    'debug',
-  ]
-  const running = plantgw(t, ['serve', folder, ...flags], { env: { SECRET: secret, POD_IP: '127.0.0.1' } })
+  const running = plantgw(t, debugged(folder, settings, port), {
+    env: { SECRET: secret, POD_IP: '127.0.0.1', ...(accepted && { ACCEPTED: accepted }) },
+  })
   await running.until(/plantgw serves/)
   return { ...running, origin, url: (name, endpoint = 'mcp') => `${origin}/${name}/${endpoint}` }
 }

@@ -56,11 +56,44 @@ test('replicas of another secret know nothing of each other', async (t) => {
     upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
     secrets: ['one secret of at least 32 characters', 'another one of at least 32 characters'],
   })
-  for (const name of ['tools', 'stdio']) {
-    const { headers } = await open(a.url(name))
-    assert.equal((await list(a.url(name), headers)).status, 200)
-    assert.equal((await list(b.url(name), headers)).status, 404)
+  for (const [one, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    for (const name of ['tools', 'stdio']) {
+      const { headers } = await open(one.url(name))
+      assert.equal((await list(one.url(name), headers)).status, 200)
+      assert.equal((await list(other.url(name), headers)).status, 404)
+    }
+    await other.until(/a session id was made with another cluster secret/)
+    assert.equal(other.stderr().match(/another cluster secret/g)?.length, 1)
+    assert.match(other.stderr(), /"hint":"Give all replicas the same/)
+    assert.match(
+      await (await fetch(`${other.origin}/metrics`)).text(),
+      /plantgw_foreign_session_ids_total 2\n/,
+    )
   }
+})
+
+test('a secret is changed without ending a session: both are accepted for a while', async (t) => {
+  const [before, after] = ['the secret of before, long enough', 'the secret of after, long enough!']
+  const { all } = await serveReplicas(t, {
+    files: { tools: await toolsFile(t) },
+    upstreams: { stdio: { type: 'stdio', ...everythingStdio('session') } },
+    secrets: [before, [before, after], [after, before], after],
+    count: 4,
+  })
+  // Each step of a change is beside the one before, while replicas are restarted one by one.
+  for (let step = 0; step + 1 < all.length; step++) {
+    const pair = [all[step]!, all[step + 1]!] as const
+    for (const [one, other] of [pair, pair.toReversed()] as (typeof pair)[])
+      for (const name of ['tools', 'stdio']) {
+        const { headers } = await open(one.url(name))
+        assert.equal((await list(other.url(name), headers)).status, 200, `${name} in step ${step}`)
+      }
+  }
+  const { headers } = await open(all[0]!.url('tools'))
+  assert.equal((await list(all[3]!.url('tools'), headers)).status, 404)
 })
 
 test('when a replica is killed, what it did not hold goes on, and the rest starts anew', async (t) => {

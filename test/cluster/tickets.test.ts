@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createHops } from '../../src/cluster/hop.ts'
-import { createTickets } from '../../src/cluster/tickets.ts'
+import { createTickets, type Ticket } from '../../src/cluster/tickets.ts'
 
 const SECRET = '0123456789abcdef0123456789abcdef'
 const OWNER = 'http://10.0.0.7:5235'
-const tickets = createTickets(SECRET, OWNER, () => 1_700_000_000_999)
+const tickets = createTickets({ secrets: [SECRET] }, OWNER, () => 1_700_000_000_999)
 const bound = { prefix: '/plants', caller: 'me' }
 const given = { kind: 'upstream', id: 'x', revision: '2025-11-25', key: 'k', upstream: 'Öl"\n' } as const
+
+/** What every process has of its own. */
+function without(ticket: Ticket | undefined) {
+  const { process, ...rest } = ticket as Ticket
+  assert.match(process, /^[\w-]{8}$/)
+  return rest
+}
 
 test('a ticket comes back as it went out, in characters that a session id may have', () => {
   fc.assert(
@@ -16,12 +23,17 @@ test('a ticket comes back as it went out, in characters that a session id may ha
       const to = { prefix, caller: caller ?? undefined }
       const token = tickets.issue({ ...given, id }, to)
       assert.match(token, /^[\x21-\x7e]+$/)
-      assert.deepEqual(tickets.read(token, to), { ...given, id, owner: OWNER, opened: 1_700_000_000 })
+      assert.deepEqual(without(tickets.read(token, to)), {
+        ...given,
+        id,
+        owner: OWNER,
+        opened: 1_700_000_000,
+      })
       assert.deepEqual(tickets.unseal(tickets.seal(id, to), to), { owner: OWNER, state: id })
     }),
   )
   const plain = { kind: 'held', id: 'x', revision: '2025-11-25' } as const
-  assert.deepEqual(tickets.read(tickets.issue(plain, bound), bound), {
+  assert.deepEqual(without(tickets.read(tickets.issue(plain, bound), bound)), {
     ...plain,
     owner: OWNER,
     opened: 1_700_000_000,
@@ -75,18 +87,18 @@ test('it is worth nothing elsewhere, to others, under another secret, or as some
     { prefix: '/plants","me', caller: undefined },
   ])
     assert.equal(tickets.read(token, other), undefined)
-  assert.equal(createTickets(SECRET.replace('0', '1'), OWNER).read(token, bound), undefined)
+  assert.equal(createTickets({ secrets: [SECRET.replace('0', '1')] }, OWNER).read(token, bound), undefined)
   assert.equal(tickets.unseal(token, bound), undefined)
   assert.equal(tickets.read(tickets.seal('x', bound), bound), undefined)
 })
 
 test('a replica knows another by the signature of its request, and that one the answer by its proof', () => {
-  const hops = createHops(SECRET)
+  const hops = createHops([SECRET])
   const { header, proof } = hops.sign('POST', '/a/mcp?x=1')
-  assert.equal(createHops(SECRET).receive(header, 'POST', '/a/mcp?x=1'), proof)
+  assert.equal(createHops([SECRET]).receive(header, 'POST', '/a/mcp?x=1'), proof)
   assert.equal(hops.receive(header, 'GET', '/a/mcp?x=1'), undefined)
   assert.equal(hops.receive(header, 'POST', '/a/mcp'), undefined)
-  assert.equal(createHops(SECRET.replace('0', '1')).receive(header, 'POST', '/a/mcp?x=1'), undefined)
+  assert.equal(createHops([SECRET.replace('0', '1')]).receive(header, 'POST', '/a/mcp?x=1'), undefined)
   for (const forged of ['', '.', 'true', header.split('.')[0]!, `${header}x`, `x${header}`, proof])
     assert.equal(hops.receive(forged, 'POST', '/a/mcp?x=1'), undefined)
   assert.notEqual(hops.sign('POST', '/a').proof, hops.sign('POST', '/a').proof)

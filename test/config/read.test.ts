@@ -105,7 +105,15 @@ test('the defaults are filled in', () => {
   ])
   assert.deepEqual(routers[0]!.cors!.allowMethods, ['GET'])
   assert.ok(routers[0]!.cors!.allowHeaders.includes('Mcp-Session-Id'))
-  assert.deepEqual(routers[0]!.auth, { mode: 'bearer', tokens: [{ token: 't', caller: 'caller-1' }] })
+  assert.deepEqual(routers[0]!.auth, {
+    mode: 'bearer',
+    tokens: [{ token: 't', caller: 'caller-1' }],
+    issuers: [],
+    scopes: [],
+    caller: 'sub',
+    clockSkew: 30_000,
+    cacheTtl: 30_000,
+  })
 })
 
 describe('defaults of arguments', () => {

@@ -36,8 +36,10 @@ test('without a file there are the defaults', () => {
       requestTimeout: 60_000,
       writeTimeout: 30_000,
     },
+    drain: { grace: 5_000 },
     allowedHosts: [],
     allowedOrigins: [],
+    trustedProxies: [],
   })
 })
 
@@ -105,6 +107,9 @@ describe('what is wrong is told', () => {
     ['', {}, { reloadInterval: 'often' }, /`reload_interval` must be a duration; got "often"/],
     ['reload_interval: soon', {}, {}, /must be a duration; got "soon"/],
     ['reload_interval: 0', {}, {}, /out of range/],
+    ['drain: {timeout: 0s}', {}, {}, /`timeout` is too small/],
+    ['trustedProxies: [proxy.example.com]', {}, {}, /`proxy.example.com` is not an address or a network/],
+    ['trustedProxies: [10.0.0.0/33]', {}, {}, /`10.0.0.0\/33` is not an address or a network/],
     ['limits: {timeout: 0}', {}, {}, /`timeout` is too small/],
     ['plants: {tokens: [{token: "", caller: a}]}', {}, {}, /`token` is empty/],
     ['plants: {tokens: [{token: "${EMPTY}", caller: a}]}', { EMPTY: '' }, {}, /`token` is empty/],
@@ -186,6 +191,12 @@ test('a cluster has a secret and an address at which others reach the replica', 
   assert.equal(short.settings, undefined)
   assert.match(codes(short).join(), /`secret` has fewer than 32 characters/)
   assert.doesNotMatch(JSON.stringify(short.findings), new RegExp(secret.slice(1)))
+  const second = (acceptedSecret: string) =>
+    cluster(`{secret: "${secret}", acceptedSecret: "${acceptedSecret}", advertise: "http://a"}`)
+  assert.equal(second(`${secret}2`).settings!.cluster!.acceptedSecret, `${secret}2`)
+  assert.match(codes(second(secret)).join(), /`acceptedSecret` is the same as `secret`/)
+  assert.match(codes(second(secret.slice(1))).join(), /`acceptedSecret` has fewer than 32 characters/)
+  assert.doesNotMatch(JSON.stringify(second(secret.slice(1)).findings), new RegExp(secret.slice(1)))
   for (const [advertise, wanted] of [
     ['10.0.0.7:5235', /is not a URL|neither http nor https/],
     ['ws://a:1', /neither http nor https/],

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { readSettings } from '../../src/checks/index.ts'
 import { formatText } from '../../src/findings/index.ts'
 import { statelessWorker } from '../soak/clients.ts'
-import { noNginx, startNginx } from '../support/nginx.ts'
+import { noNginx, shippedNginx } from '../support/nginx.ts'
 import { freePort, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
 
 const at = (path: string) => join(ROOT, 'deploy', path)
@@ -62,6 +62,19 @@ test('the Kubernetes manifests name each other', () => {
     }
 })
 
+test('load balancers ask whether a gateway is ready, supervisors whether it is well', () => {
+  const { spec } = parse(text('kubernetes/deployment.yaml')).spec.template
+  const [{ readinessProbe, livenessProbe, startupProbe }] = spec.containers
+  const paths = [readinessProbe, livenessProbe, startupProbe].map(({ httpGet }) => httpGet.path)
+  assert.deepEqual(paths, ['/_ready', '/_health', '/_health'])
+  const { services } = parse(text('compose/compose.yaml'), { merge: true })
+  for (const name of ['gateway-1', 'gateway-2']) {
+    assert.match(services[name].healthcheck.test.join(' '), /\/_ready/)
+    assert.equal(services[name].init, true)
+  }
+  assert.match(text('Dockerfile'), /^ENTRYPOINT \["tini", .*"plantgw"\]$/m)
+})
+
 test('what the Dockerfile copies is enough to run', async (t) => {
   const folder = temporaryFolder(t)
   const copied = [...text('Dockerfile').matchAll(/^COPY --from=build \/build\/(\S+)/gm)].map(
@@ -77,17 +90,6 @@ test('what the Dockerfile copies is enough to run', async (t) => {
   )
   assert.equal(started.stdout, '1 file, nothing wrong\n', started.stderr)
 })
-
-/** The nginx of the compose file in front of gateways on these ports; its address. */
-async function nginx(t: TestContext, ports: readonly number[]): Promise<string> {
-  const own = await freePort()
-  const conf = text('compose/nginx.conf')
-    .replace(/gateway-(\d):5235/g, (_, n: string) => `127.0.0.1:${ports[Number(n) - 1]}`)
-    .replace('listen 8080', `listen 127.0.0.1:${own}`)
-  const base = `http://127.0.0.1:${own}`
-  await startNginx(t, conf, `${base}/_health`)
-  return base
-}
 
 test('nginx of the compose file keeps the own pages inside, and either replica serves a session', {
   skip: noNginx,
@@ -113,7 +115,7 @@ test('nginx of the compose file keeps the own pages inside, and either replica s
       return gateway
     }),
   )
-  const base = await nginx(t, ports)
+  const base = await shippedNginx(t, ports)
   for (const path of ['/_reload', '/_diff', '/_status', '/metrics'])
     for (const method of ['GET', 'POST'])
       assert.equal((await fetch(base + path, { method })).status, 404, path)

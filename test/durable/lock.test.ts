@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { lstat, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { lstat, lutimes, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { acquireLock, type Lock } from '../../src/durable/lock.ts'
+import { acquireLock, type Lock, targetOf } from '../../src/durable/lock.ts'
 import { type Holder, liveness, thisProcess } from '../../src/durable/process.ts'
 import { folder } from '../plants/helpers.ts'
 
-const UUID = '00000000-0000-4000-8000-000000000000'
 const never = () => assert.fail('nothing is waited for when the holder can be seen')
 const isLock = (taken: Lock | Holder): taken is Lock => 'release' in taken
 
@@ -40,7 +39,7 @@ test('the lock of a living process is refused, and free once it is released', as
 
 test('the lock of a dead process is taken over at once', async (t) => {
   const path = join(await folder(t), 'lock')
-  await writeFile(path, JSON.stringify(await dead()))
+  await symlink(targetOf(await dead()), path)
   const lock = await acquireLock(path, never)
   assert.ok(isLock(lock))
   assert.equal(await lock.held(), true)
@@ -56,7 +55,7 @@ test('another process that was given the same pid is not the holder', PROC, asyn
   assert.equal(liveness(holder), 'dead')
   assert.equal(liveness(thisProcess()), 'alive')
   assert.equal(liveness({ ...holder, start: '' }), 'alive', 'without a start time the pid decides')
-  await writeFile(path, JSON.stringify(holder))
+  await symlink(targetOf(holder), path)
   const lock = await acquireLock(path, never)
   assert.ok(isLock(lock))
   await lock.release()
@@ -79,23 +78,27 @@ test('a zombie is dead', PROC, async (t) => {
   assert.equal(liveness({ ...thisProcess(), pid, start }), 'dead')
 })
 
-const FOREIGN = JSON.stringify({ id: UUID, pid: process.pid, start: '1', realm: 'another container' })
-for (const [what, text] of [
-  ['a holder that cannot be seen from here', FOREIGN],
-  ['a lock file that a power cut damaged', '\0\0\0\0'],
-  ['a lock file whose id would lead elsewhere', FOREIGN.replace(UUID, '../../elsewhere')],
-]) {
+const FOREIGN = targetOf({ ...thisProcess(), realm: 'another-realm-16' })
+const asFile = (text: string) => (path: string) => writeFile(path, text)
+const asLink = (target: string) => (path: string) => symlink(target, path)
+for (const [what, plant] of [
+  ['a holder that cannot be seen from here', asLink(FOREIGN)],
+  ['a lock file of an earlier release', asFile('{"id":"00000000-0000-4000-8000-000000000000","pid":1}')],
+  ['a lock file that a power cut damaged', asFile('\0\0\0\0')],
+  ['a lock file whose id would lead elsewhere', asLink(FOREIGN.replace(/^[^:]*/, '../../elsewhere'))],
+] as const) {
   test(`${what} lives as long as its file is touched`, async (t) => {
     const path = join(await folder(t), 'lock')
-    await writeFile(path, text!)
-    const taken = await acquireLock(path, () => utimes(path, 1, 1))
+    await plant(path)
+    const before = await lstat(path)
+    const taken = await acquireLock(path, () => lutimes(path, 1, 1))
     assert.ok(!isLock(taken))
-    assert.equal(await readFile(path, 'utf8'), text)
+    assert.equal((await lstat(path)).ino, before.ino)
   })
 
   test(`${what} is dead once its file is not touched any more`, async (t) => {
     const path = join(await folder(t), 'lock')
-    await writeFile(path, text!)
+    await plant(path)
     const taken = await acquireLock(path, async () => {})
     assert.ok(isLock(taken))
     assert.equal(await taken.held(), true)
@@ -103,14 +106,18 @@ for (const [what, text] of [
   })
 }
 
+test('the lock fits into an inode of ext4, whatever the process', () => {
+  const longest = { ...thisProcess(), pid: 4_194_304, start: '9'.repeat(13) }
+  assert.ok(targetOf(longest).length < 60, targetOf(longest))
+})
+
 test('a starter that died half-way blocks nobody and leaves nothing', async (t) => {
   const home = await folder(t)
   const path = join(home, 'lock')
   const [first, second, third] = [await dead(), await dead(), await dead()]
-  await writeFile(path, JSON.stringify(first))
-  await writeFile(`${path}.${first.id}`, JSON.stringify(second))
-  await writeFile(`${path}.${first.id}.${second.id}`, JSON.stringify(third))
-  await writeFile(`${path}.${third.id}.new`, JSON.stringify(third))
+  await symlink(targetOf(first), path)
+  await symlink(targetOf(second), `${path}.${first.id}`)
+  await symlink(targetOf(third), `${path}.${first.id}.${second.id}`)
   const lock = await acquireLock(path, never)
   assert.ok(isLock(lock))
   assert.deepEqual(await readdir(home), ['lock'])
@@ -121,7 +128,7 @@ test('of many that start at once in one process exactly one takes over', async (
   const path = join(await folder(t), 'lock')
   const gone = await dead()
   for (let round = 0; round < 100; round++) {
-    await writeFile(path, JSON.stringify({ ...gone, id: crypto.randomUUID() }))
+    await symlink(targetOf({ ...gone, id: thisProcess().id }), path)
     const taken = await Promise.all(Array.from({ length: 8 }, () => acquireLock(path, never)))
     const locks = taken.filter(isLock)
     assert.equal(locks.length, 1)
@@ -146,7 +153,7 @@ test('of several processes that start at once exactly one takes over', async (t)
   }
   await Promise.all(children.map((child) => once(child, 'message')))
   for (let round = 0; round < 100; round++) {
-    await writeFile(path, JSON.stringify({ ...gone, id: crypto.randomUUID() }))
+    await symlink(targetOf({ ...gone, id: thisProcess().id }), path)
     const taken = await Promise.all(children.map((child) => ask(child, 'take')))
     assert.deepEqual(taken.filter(Boolean), [true], `round ${round}`)
     await Promise.all(children.map((child) => ask(child, 'release')))
@@ -166,7 +173,7 @@ test('what others planted in a shared folder is neither written through nor read
   const lock = await acquireLock(path, async () => {})
   assert.ok(isLock(lock))
   assert.equal(await lock.held(), true)
-  assert.equal((await lstat(path)).isFile(), true)
+  assert.equal(await lock.held(), true)
   assert.equal(await readFile(victim, 'utf8'), 'precious')
   assert.equal((await stat(victim)).mtimeMs, 1000)
   await lock.release()

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Era, startEverything } from '../fixtures/everything/start.ts'
@@ -99,4 +101,23 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
   await says(/neither a URL .* nor a prefix/, 'tools', 'garden')
   await says(/status 404\. Is this the address of its MCP endpoint\?/, 'tools', '/nothing')
   await says(/nothing is listening there\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
+})
+
+test('Ctrl-C ends a command that waits for a server', async (t) => {
+  for (const [command, ...args] of [['tools'], ['call', 'x']] as [string, ...string[]][]) {
+    // Answers nothing.
+    const server = createServer().listen(0, '127.0.0.1')
+    t.after(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const running = plantgw(t, [command, `http://127.0.0.1:${port}/mcp`, ...args])
+    await once(server, 'request')
+    running.child.kill('SIGINT')
+    assert.equal(await running.ended, 2)
+    assert.equal(running.stderr(), 'plantgw: cancelled\n')
+    assert.equal(running.stdout(), '')
+  }
 })

@@ -4,8 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseDocument } from 'yaml'
-import { precompiledFile, schemaAjv, schemaFile } from '../../src/config/schemas.ts'
-import { withoutEnv } from '../../src/config/shape.ts'
+import { precompiledFile, schemaAjv, schemaFile, withoutEnv } from '../../src/config/schemas.ts'
 import { ROOT } from '../support/process.ts'
 
 const require = createRequire(import.meta.url)

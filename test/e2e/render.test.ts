@@ -83,7 +83,8 @@ tools:
     requestBody: |-
       {{define "d"}}"{{.}}"{{end}}{{$t := sha256sum .Config.token}}{"a": "{{$t}}", "b": {{with .Config.token}}"{{.}}"{{end}},
        "c": "{{range $k, $v := .Config}}{{$v}} {{end}}", "d": {{template "d" (lower .Config.pw)}}, "e": "{{.Args.id}}",
-       "f": "{{.Config.none_token}}", "g": "{{- b64enc .Config.pw -}}", "h": "{{len .Args.id}}"}
+       "f": "{{.Config.none_token}}", "g": "{{- b64enc .Config.pw -}}", "h": "{{len .Args.id}}",
+       "i": "{{$m := dict}}{{$m = set $m "x" .Config.token}}{{$n := $m}}{{$n.x}}", "j": {{.Config.pw | toJSON}}}
     responseBody: "{{.Response.Data.x}} {{sha256sum .Config.token}}"
 `
     const { stdout, code } = await run(t, ['render', '-', 'a', 'id=abcd'], { input })
@@ -102,11 +103,40 @@ tools:
       f: '',
       g: '***',
       h: '4',
+      i: '***',
+      j: '***',
     })
     const file = join(temporaryFolder(t), 'answer.json')
     writeFileSync(file, '{"x": 1}')
     const answer = await run(t, ['render', '-', 'a', 'id=abcd', '--response', file], { input })
     assert.deepEqual([answer.code, answer.stdout], [0, '1 ***\n'])
+  })
+
+  test('invents nothing for a variable that is not set', async (t) => {
+    const input = `name: a
+routers: [{server: a, prefix: /a}]
+servers: [{name: a, config: {base: "\${PLANT_BASE}", token: "x \${PLANT_TOKEN}"}}]
+tools:
+  - {name: config, description: d, method: GET, endpoint: "{{.Config.base}}/a"}
+  - {name: part, description: d, method: GET, endpoint: "http://localhost:1", headers: {X-A: "{{.Config.token}}"}}
+  - {name: whole, description: d, method: GET, endpoint: "\${PLANT_BASE}"}
+  - {name: header, description: d, method: GET, endpoint: "http://localhost:1", headers: {X-A: "a \${PLANT_TOKEN}"}}
+  - {name: env, description: d, method: GET, endpoint: '{{env "PLANT_BASE"}}/x'}
+  - {name: missing, description: d, method: GET}
+  - {name: other, description: d, method: GET, endpoint: "http://localhost:1/x"}
+`
+    const shown = (tool: string, env = {}) => run(t, ['render', '-', tool], { input, env })
+    for (const tool of ['config', 'part', 'whole', 'header', 'env']) {
+      const { code, stdout, stderr } = await shown(tool)
+      assert.deepEqual([code, stdout], [1, ''], tool)
+      assert.match(stderr, /the environment variable PLANT_\w+ is not set/, tool)
+    }
+    const missing = await shown('missing')
+    assert.deepEqual([missing.code, missing.stdout], [1, ''])
+    assert.match(missing.stderr, /endpoint/)
+    assert.match((await shown('other')).stdout, /^GET http:\/\/localhost:1\/x\n/)
+    const env = { PLANT_BASE: 'http://localhost:2', PLANT_TOKEN: 'y' }
+    assert.match((await shown('config', env)).stdout, /^GET http:\/\/localhost:2\/a\n/)
   })
 
   test('is, with --show-secrets, exactly what a call sends', async (t) => {

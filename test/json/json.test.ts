@@ -6,6 +6,8 @@ import {
   JSON_LIMITS,
   JsonLimitError,
   parse,
+  parseVerbatim,
+  plain,
   stringify,
   toDoubles,
 } from '../../src/json/index.ts'
@@ -123,4 +125,52 @@ test('a text with a long number reads as JSON.parse reads it, white space and es
       assert.deepEqual(toDoubles(parse(text)), JSON.parse(text))
     }),
   )
+})
+
+/** JSON texts without white space whose numbers are written in any way. */
+const anyNumbers = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '1.10',
+        '1.0',
+        '-0',
+        '-0.0',
+        '1e2',
+        '1E+2',
+        '1e21',
+        '0.000001',
+        '0.0000001',
+        '-0.0000001',
+      ),
+      fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?$/),
+      fc.double({ noDefaultInfinity: true, noNaN: true }).map(String),
+      fc.constant('"1.10"'),
+    ),
+  )
+  .map((items) => `{"list":[${items}],"deep":{"__proto__":[${items}]}}`)
+
+test('parseVerbatim keeps the text of every number, plain gives the values of parse', () => {
+  fc.assert(
+    fc.property(anyNumbers, (text) => {
+      const value = parseVerbatim(text)
+      assert.equal(stringify(value), text)
+      assert.deepEqual(plain(value), parse(text))
+    }),
+  )
+})
+
+test('of very many numbers the first ones keep their text, the others their value', () => {
+  const text = `[${Array(JSON_LIMITS.longNumbers + 1).fill('1.10')}]`
+  const value = parseVerbatim(text)
+  assert.match(stringify(value), /^\[1\.10,1\.10,.*,1\.1,1\.1\]$/)
+  assert.deepEqual(plain(value), parse(text))
+})
+
+test('plain copies only what changes', () => {
+  const value = parseVerbatim('{"a":[1,2],"b":{"c":1.0}}') as { a: unknown; b: unknown }
+  const read = plain(value as never) as typeof value
+  assert.equal(read.a, value.a)
+  assert.notEqual(read.b, value.b)
+  assert.equal(plain(value.a as never), value.a)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
+import { type Hold, Memory, memory, parsedSize, SMALL } from '../../src/access/memory.ts'
 import { networkOf, Quota, sharerOf } from '../../src/access/quota.ts'
 import { Stay } from '../../src/access/stay.ts'
 import { readSettings } from '../../src/checks/index.ts'
@@ -24,6 +24,29 @@ test('the last quarter of the memory is for small messages', () => {
   assert.ok(!other.add(1))
   small.free()
   assert.equal(own.used, 0)
+})
+
+test('what is spare gives way: that of the same sharer first, and only when it helps', () => {
+  const own = new Memory()
+  own.limit = 1000
+  const [mine, others] = ['me', 'others'].map((sharer) => {
+    const hold: Hold = own.spare(sharer, () => hold.free(100))
+    return hold
+  }) as [Hold, Hold]
+  assert.ok(others.add(300) && mine.add(300))
+  const hold = own.hold('me')
+  assert.ok(!hold.add(1001))
+  assert.deepEqual([mine.size, others.size], [300, 300])
+  assert.ok(hold.add(400))
+  assert.deepEqual([mine.size, others.size], [100, 300])
+  assert.ok(!hold.add(101), 'nobody else gives way for more than a share')
+  assert.ok(own.hold('third').add(400))
+  assert.deepEqual([mine.size, others.size, own.used], [0, 200, 1000])
+  own.limit = 1024 * 1024
+  own.spare('third', () => {}).set(760_000)
+  assert.ok(!own.pressed)
+  own.hold().set(760_000)
+  assert.ok(own.pressed)
 })
 
 test('an empty queue takes any one message, a queue so many bytes', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/json/index.ts'
-import { protocolKeys } from '../../src/mcp/protocol-keys.ts'
+import { protocolKeys } from '../../src/mcp/protocol.ts'
 
 function faultOf(text: string, whole = true): string | undefined {
   const keys = protocolKeys(whole)

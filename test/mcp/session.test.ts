@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { ACCEPT, body, events, open, post, rpc, wire } from '../support/wire.ts'
+import { test } from 'node:test'
+import { ACCEPT, body, events, holdOpen, open, post, rpc, wire } from '../support/wire.ts'
 
 const list = rpc('tools/list')
 
@@ -227,11 +227,18 @@ test('sessions end when they are idle, and the longest unused makes room', async
   hub.close()
 })
 
-/** The gateway's own timer does not keep a process alive, and without a socket nothing else does here. */
-function holdOpen(t: TestContext): void {
-  const timer = setInterval(() => {}, 1000)
-  t.after(() => clearInterval(timer))
-}
+test('a clock that jumps forward ends no session, and makes none give way', async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() })
+  const { app, hub } = await wire({ hub: { maxSessions: 2 } })
+  const sessions = [await open(app), await open(app)]
+  t.mock.timers.tick(48 * 3_600_000)
+  assert.equal(
+    (await post(app, '/one/mcp', rpc('initialize', { protocolVersion: '2025-11-25' }))).status,
+    503,
+  )
+  for (const session of sessions) assert.equal((await post(app, '/one/mcp', list, session)).status, 200)
+  hub.close()
+})
 
 test('what a session keeps of its client is bounded: initialize and clientInfo have at most 64 Ki characters', async () => {
   const { app } = await wire({ maxRequestSize: 200_000 })

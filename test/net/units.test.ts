@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../src/access/memory.ts'
-import { Backoff, eventParser, type ServerEvent } from '../../src/net/index.ts'
+import { Backoff, eventParser, type ServerEvent, type StreamPosition } from '../../src/net/index.ts'
 
 /** A text cut into pieces at any places. */
 const pieces = (text: string, cuts: number[]) => {
@@ -54,6 +54,29 @@ test('an event that is too large is dropped, and the next one is read', () => {
   for (const piece of [`data: ${'x'.repeat(15)}`, 'y'.repeat(30), '\n\ndata: next\n\n']) parse(piece)
   parse(`data: 0123456789\ndata: 0123456789\ndata: 0123456789\n\ndata: last\n\n`)
   assert.deepEqual([found, dropped], [['next', 'last'], 2])
+})
+
+test('the position of a stream is that of its last event that has ended', () => {
+  const position: StreamPosition = {}
+  const parse = eventParser(
+    100,
+    () => {},
+    () => {},
+    memory.hold(),
+    position,
+  )
+  const steps: [string, StreamPosition][] = [
+    ['id: 1\nretry: 500\n', { retry: 500 }],
+    ['data: a\n\n', { id: '1', retry: 500 }],
+    ['data: b\n\nretry: soon\n\n', { id: '1', retry: 500 }],
+    ['id:2\n\n', { id: '2', retry: 500 }],
+    ['id: no header\u0001\n\n', { id: undefined, retry: 500 }],
+    ['id: 3\n\nid\n\n', { id: undefined, retry: 500 }],
+  ]
+  for (const [text, expected] of steps) {
+    parse(text)
+    assert.deepEqual(position, expected, text)
+  }
 })
 
 test('what fails to start is tried again after ever longer pauses, and at once when it has worked', () => {

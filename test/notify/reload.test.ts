@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
@@ -69,6 +69,49 @@ test('another process that was given the id of a gateway that crashed is left al
   )
   assert.deepEqual([code, stdout, existsSync(pid)], [2, '', false])
   // A SIGHUP would have come before the end of its input, and have ended it by signal.
+  other.stdin!.end()
+  assert.deepEqual(await once(other, 'exit'), [0, null])
+})
+
+test('a process that was given the id of a gateway that crashed stops no start, and gets no signal', async (t) => {
+  const { pid, start } = await prepare(t)
+  const crashed = start()
+  await crashed.until(/plantgw serves/)
+  crashed.child.kill('SIGKILL')
+  await crashed.ended
+  // What looks like a gateway by its arguments now has the id; when it was started tells it from the other.
+  const code = 'process.stdin.resume(); console.log()'
+  const other = spawn(process.execPath, ['-e', code, 'plantgw', 'serve'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => other.kill('SIGKILL'))
+  await once(other.stdout!, 'data')
+  const holder = JSON.parse(readFileSync(`${pid}.holder`, 'utf8'))
+  assert.equal(holder.pid, crashed.child.pid)
+  writeFileSync(pid, `${other.pid}\n`)
+  writeFileSync(`${pid}.holder`, JSON.stringify({ ...holder, pid: other.pid }))
+  const { code: exit, stderr } = await run(t, ['reload', '--pid', pid])
+  assert.equal(exit, 2)
+  assert.match(stderr, new RegExp(`is stale, process ${other.pid} is not \`plantgw serve\``))
+  const gateway = start()
+  await gateway.until(/plantgw serves/)
+  // As scripts do it.
+  execFileSync('/bin/sh', ['-c', 'kill -HUP $(cat "$0")', pid])
+  await gateway.until(/"trigger":"SIGHUP"/)
+  assert.equal((await run(t, ['reload', '--pid', pid])).code, 0)
+  other.stdin!.end()
+  assert.deepEqual(await once(other, 'exit'), [0, null])
+})
+
+test('processes that serve something else are left alone', async (t) => {
+  const { settings } = await prepare(t)
+  const code = 'process.stdin.resume(); console.log()'
+  const other = spawn(process.execPath, ['-e', code, 'serve'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => other.kill('SIGKILL'))
+  await once(other.stdout!, 'data')
+  const file = `${settings}.pid`
+  writeFileSync(file, `${other.pid}\n`)
+  assert.equal((await run(t, ['reload', '--pid', file])).code, 2)
   other.stdin!.end()
   assert.deepEqual(await once(other, 'exit'), [0, null])
 })

@@ -150,6 +150,30 @@ export function contract(kind: string, open: (t: TestContext) => Promise<Opened>
     },
   )
 
+  check(
+    'pages hold each plant within reach once, whatever is deleted and created meanwhile, and over a restart',
+    async (opened) => {
+      let { store } = opened
+      for (const id of ids(10)) await store.create(id % 2n === 0n ? ann : bob, { id, name: `${id}` })
+      const names = async (limit: number, after: bigint) => {
+        const { plants, next } = await store.page(ann, limit, after)
+        return { names: plants.map(({ name }) => name).join(), next }
+      }
+      const first = await names(2, 0n)
+      assert.equal(first.names, '0,2')
+      assert.equal(await store.delete(ann, 2n), true)
+      assert.equal(await store.delete(ann, 8n), true)
+      store = await opened.reopen()
+      assert.equal(await store.create(ann, { id: 11n, name: 'new' }), 'created')
+      const second = await names(2, first.next!)
+      assert.equal(second.names, '4,6')
+      const third = await names(2, second.next!)
+      assert.deepEqual(third, { names: 'new', next: undefined })
+      assert.deepEqual(await names(4, 0n), { names: '0,4,6,new', next: undefined })
+      assert.equal((await store.page(root, 1000, 0n)).plants.length, 9)
+    },
+  )
+
   check('of many that want one id at once one gets it; the rest is undisturbed', async ({ store }) => {
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, (_, index) => store.create(ann, { id: 1n, name: `${index}` })),

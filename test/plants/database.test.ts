@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { Kysely, sql } from 'kysely'
 import { LIMITS, type Limits } from '../../src/durable/database.ts'
 import { mysqlServer } from '../../src/durable/mysql.ts'
 import { postgresServer } from '../../src/durable/postgres.ts'
 import { StoreError } from '../../src/durable/store-error.ts'
+import { openPlants } from '../../src/plants/index.ts'
 import { openSqlStore } from '../../src/plants/sql.ts'
 import type { PlantStore } from '../../src/plants/store.ts'
 import { proxyTo } from '../store/proxy.ts'
 import { ownDatabase, statement } from '../support/services.ts'
-import { appOn, call, listed } from './helpers.ts'
+import { appOn, call, listed, TOKENS } from './helpers.ts'
 import { PATIENT, SERVERS } from './servers.ts'
 
 const ann = { caller: 'ann', access: 'own' } as const
@@ -194,6 +196,39 @@ for (const { type, server, skip } of SERVERS) {
       return true
     })
   })
+
+  check(
+    'a server that is away at the start holds nothing up, and an outage is two lines in the log',
+    async (t) => {
+      const proxy = await proxyTo(t, await ownDatabase(t, server))
+      await proxy.stop()
+      const lines = new EventEmitter()
+      const seen: unknown[] = []
+      const line = (...args: unknown[]) => {
+        seen.push(args)
+        lines.emit('line')
+      }
+      const settings = { basePath: '/', storage: { type, url: proxy.url }, tokens: TOKENS }
+      const { app, available, close } = await openPlants(settings, { error: line, info: line })
+      t.after(close)
+      const list = () => call(app, '/plants')
+      for (let outage = 1; outage <= 2; outage++) {
+        for (let request = 0; request < 20; request++) assert.equal((await list()).status, 503)
+        assert.equal(available(), false)
+        assert.equal(seen.length, outage * 2 - 1)
+        const back = once(lines, 'line')
+        await proxy.start()
+        if (outage === 1) await back
+        while ((await list()).status !== 200);
+        assert.equal(available(), true)
+        assert.equal(seen.length, outage * 2)
+        await proxy.stop()
+      }
+      const text = JSON.stringify(seen)
+      assert.match(text, /plant store unavailable.*plant store available again/)
+      assert.ok(!text.includes(new URL(proxy.url).password || 'no password'))
+    },
+  )
 
   check('once the tables are there, rights to read and change rows are enough', async (t) => {
     const url = await ownDatabase(t, server)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { targetOf } from '../../src/durable/lock.ts'
 import { StoreError, writeError } from '../../src/durable/store-error.ts'
 import { openPlants } from '../../src/plants/index.ts'
 import { openFile } from '../../src/plants/store-file.ts'
@@ -19,10 +20,16 @@ test('folders are made, the file is private, and nothing else is left beside it'
   await close()
   assert.deepEqual(await readdir(join(home, 'a/b')), ['plants.json'])
   assert.equal((await stat(file)).mode & 0o777, 0o600)
-  assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), {
-    version: 1,
-    plants: [{ id: '-9223372036854775808', owner: 'ann', name: 'Fern' }],
-  })
+  const { version, plants } = JSON.parse(await readFile(file, 'utf8'))
+  const [{ place }] = plants
+  assert.ok(Number.isSafeInteger(place))
+  assert.deepEqual(
+    { version, plants },
+    {
+      version: 1,
+      plants: [{ id: '-9223372036854775808', owner: 'ann', place, name: 'Fern' }],
+    },
+  )
 })
 
 test('a temporary file that a crash left is removed at opening', async (t) => {
@@ -98,10 +105,13 @@ test('a path that cannot be a file is refused with its name', async (t) => {
 test('a write that fails is answered 500 and logged, is not listed, and the next one works', async (t) => {
   const home = await folder(t)
   const file = join(home, 'plants.json')
-  const errors: Error[] = []
+  const lines: unknown[] = []
   const { app, close } = await openPlants(
     { ...ann, storage: lowdb(file) },
-    { onError: (error) => errors.push(error) },
+    {
+      error: (...line: unknown[]) => lines.push(line),
+      info: (...line: unknown[]) => lines.push(line),
+    },
   )
   t.after(close)
   await call(app, '/plants', { body: '{"id":1,"name":"kept"}' })
@@ -112,7 +122,8 @@ test('a write that fails is answered 500 and logged, is not listed, and the next
   const { error, message } = (await failed.json()) as { error: number; message: string }
   assert.equal(error, 500)
   assert.ok(!message.includes(home), 'a client learns no path')
-  assert.ok(errors[0]?.message.includes(file))
+  assert.match(JSON.stringify(lines), /plant store unavailable/)
+  assert.ok(JSON.stringify(lines).includes(file))
   assert.equal((await call(app, '/plants/1', { method: 'DELETE' })).status, 500)
   assert.deepEqual(await (await call(app, '/plants')).json(), [{ name: 'kept' }])
   assert.ok(!(await readFile(file, 'utf8')).includes('lost'))
@@ -126,10 +137,8 @@ test('a store whose lock was taken over writes no more', async (t) => {
   const path = join(home, 'plants.json')
   const { adapter, close } = await openFile(path)
   t.after(close)
-  await writeFile(
-    `${path}.lock`,
-    JSON.stringify({ id: 'x'.repeat(36), pid: 1, start: '', realm: 'elsewhere' }),
-  )
+  await rm(`${path}.lock`)
+  await symlink(targetOf({ id: 'x'.repeat(16), pid: 1, start: '', realm: 'e'.repeat(16) }), `${path}.lock`)
   await assert.rejects(adapter.write(new Map()), /another process took over/)
   assert.deepEqual(await readdir(home), ['plants.json.lock'])
 })
@@ -138,7 +147,7 @@ test('a file is fsynced before it gets its name, and the folder after', async (t
   const path = join(await folder(t), 'plants.json')
   const { adapter, close } = await openFile(path)
   t.after(close)
-  const handle = await open(`${path}.lock`)
+  const handle = await open(dirname(path))
   const prototype = Object.getPrototypeOf(handle)
   await handle.close()
   const content = () => readFile(path, 'utf8').catch(() => 'absent')
@@ -148,7 +157,7 @@ test('a file is fsynced before it gets its name, and the folder after', async (t
     synced.push([(await this.stat()).isDirectory() ? 'folder' : 'file', await content()])
     return sync.call(this)
   })
-  await adapter.write(new Map([[1n, { owner: 'ann', plant: { name: 'Fern' } }]]))
+  await adapter.write(new Map([[1n, { owner: 'ann', place: 1, plant: { name: 'Fern' } }]]))
   assert.deepEqual(synced, [
     ['file', 'absent'],
     ['folder', await content()],

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Hono } from 'hono'
-import type { Adapter } from 'lowdb'
 import type { PlantSettings } from '../../src/config/model.ts'
 import { plantsApp } from '../../src/plants/app.ts'
 import { openPlants, type Plants } from '../../src/plants/index.ts'
-import { lowdbStore } from '../../src/plants/lowdb.ts'
+import { lowdbStore, type PlantAdapter } from '../../src/plants/lowdb.ts'
 import type { Snapshot } from '../../src/plants/plant-format.ts'
 import type { Access, Plant, PlantStore } from '../../src/plants/store.ts'
 
@@ -43,11 +42,12 @@ export function appOn(store: PlantStore, onError?: (error: Error) => void): Hono
 }
 
 /** An adapter that keeps what is written; its `write` can be replaced. */
-export function memory(): { adapter: Adapter<Snapshot>; store: PlantStore; written: Snapshot[] } {
+export function memory(): { adapter: PlantAdapter; store: PlantStore; written: Snapshot[] } {
   const written: Snapshot[] = []
-  const adapter: Adapter<Snapshot> = {
+  const adapter: PlantAdapter = {
     read: async () => null,
     write: async (data) => void written.push(data),
+    erase: async () => {},
   }
   return { adapter, store: lowdbStore(adapter, new Map()), written }
 }
@@ -81,7 +81,7 @@ export async function call(
 export function failing(error: Error): PlantStore {
   const fail = () => Promise.reject(error)
   const list = () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) })
-  return { create: fail, delete: fail, list, close: async () => {} }
+  return { create: fail, delete: fail, page: fail, list, close: async () => {} }
 }
 
 /** All of a list in one. */

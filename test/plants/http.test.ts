@@ -35,6 +35,33 @@ test('list answers 200 with what the caller has access to, in order of creation'
   assert.equal(await list('token-root'), '[{"name":"a"},{"name":"b"},{"name":"c","tag":"t"}]')
 })
 
+test('a page has a link to the next one; what is no limit or cursor is refused by name', async () => {
+  const app = appOn(memory().store)
+  for (const id of [1, 2, 3]) await call(app, '/plants', { body: `{"id":${id},"name":"${id}"}` })
+  const seen: string[] = []
+  let path: string | undefined = '/plants?limit=2'
+  while (path !== undefined) {
+    const page = await call(app, path)
+    seen.push(await page.text())
+    const link = /^<(\?[^>]+)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1]
+    path = link && `/plants${link}`
+  }
+  assert.deepEqual(seen, ['[{"name":"1"},{"name":"2"}]', '[{"name":"3"}]'])
+  const whole = await call(app, '/plants?other=1')
+  assert.equal(await whole.text(), '[{"name":"1"},{"name":"2"},{"name":"3"}]')
+  assert.equal(whole.headers.get('link'), null)
+  for (const limit of ['0', '-1', '1.5', '01', '1001', 'x', '', '99999999999999999999'])
+    assert.deepEqual(await refused(await call(app, `/plants?limit=${limit}`)), [
+      400,
+      'The parameter "limit" must be an integer from 1 to 1000.',
+    ])
+  for (const cursor of ['', 'x', 'LTE', encodeURIComponent('"'), 'OTk5OTk5OTk5OTk5OTk5OTk5OTk'])
+    assert.deepEqual(await refused(await call(app, `/plants?cursor=${cursor}`)), [
+      400,
+      'The parameter "cursor" must come from the link to the next page.',
+    ])
+})
+
 test('delete answers 204 without a body, and 404 for what is not there or not within reach', async () => {
   const app = appOn(memory().store)
   await call(app, '/plants', { body: '{"id":1,"name":"a"}' })

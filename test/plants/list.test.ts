@@ -50,7 +50,7 @@ const kinds: { type: string; skip: string | false; open: (t: TestContext) => Pro
     type: 'lowdb',
     skip: false,
     open: async () => {
-      const stored = (index: number) => ({ owner: 'ann', plant: { name: `${index}` } })
+      const stored = (index: number) => ({ owner: 'ann', place: index + 1, plant: { name: `${index}` } })
       const plants = Array.from({ length: COUNT }, (_, index) => [BigInt(index), stored(index)] as const)
       return lowdbStore(memory().adapter, new Map(plants))
     },

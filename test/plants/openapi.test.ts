@@ -99,7 +99,7 @@ test('every answer it describes is given, and every answer given is described', 
   const create = (request: Call & { on?: Hono }) => run('/plants', 'post', request)
   const remove = (id: string, request: Call & { on?: Hono } = {}) =>
     run('/plants/{id}', 'delete', { at: `/plants/${id}`, ...request })
-  const list = (request: Call & { on?: Hono }) => run('/plants', 'get', request)
+  const list = (request: Call & { at?: string; on?: Hono }) => run('/plants', 'get', request)
 
   await list({})
   for (const example of Object.values<Node>(
@@ -119,6 +119,8 @@ test('every answer it describes is given, and every answer given is described', 
   await create({ body: fern, headers: { 'content-type': 'text/plain' } })
   await create({ body: ' '.repeat(1024 * 1024 + 1) })
   await list({})
+  for (const query of ['limit=1', 'limit=1000&cursor=MA', 'limit=0', 'cursor=x'])
+    await list({ at: `/plants?${query}` })
   for (const id of ['1', '1', '01']) await remove(id)
   for (const token of [null, 'unknown']) {
     await list({ token })

@@ -69,7 +69,7 @@ test('a failed write acknowledges nothing, leaves memory as the disk is, and the
   await store.create(ann, { id: 1n, name: 'kept' })
   const { write } = adapter
   adapter.write = async () => {
-    throw new StoreError('full', 'no space')
+    throw new StoreError('failed', 'EIO')
   }
   const outcomes = await Promise.allSettled([
     store.create(ann, { id: 2n, name: 'lost' }),
@@ -85,4 +85,17 @@ test('a failed write acknowledges nothing, leaves memory as the disk is, and the
   assert.equal(await store.create(ann, { id: 2n, name: 'new' }), 'created')
   assert.deepEqual(await listed(store, ann), [{ name: 'kept' }, { name: 'new' }])
   assert.deepEqual([...written.at(-1)!.keys()], [1n, 2n])
+})
+
+test('a change is answered although the disk does not answer', async (t) => {
+  const { adapter } = memory()
+  const store = lowdbStore({ ...adapter, write: () => new Promise(() => {}) }, new Map())
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const created = store.create({ caller: 'ann', access: 'own' }, {
+    id: 1n,
+    name: 'fern',
+    soil: 'peat',
+  } as never)
+  t.mock.timers.tick(20_000)
+  await assert.rejects(created, { name: 'StoreError', kind: 'unreachable' })
 })

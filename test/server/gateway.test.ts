@@ -114,7 +114,7 @@ test('a router with bearer tokens lets in those who have one', async (t) => {
 
 test('paths that nobody serves are 404 and say what an endpoint is', async (t) => {
   const { gateway: made } = await gateway(t, { 'a.yaml': plain('a') })
-  for (const path of ['/', '/a', '/a/', '/a/mcp/', '/b/mcp', '/mcp', '/A/mcp', '/plants']) {
+  for (const path of ['/', '/a', '/a/', '/a/mcp//', '/b/mcp', '/mcp', '/A/mcp', '/plants']) {
     const response = await made!.app.request(path)
     assert.equal(response.status, 404, path)
     assert.match((await body(response)).message, /Nothing is served at/)
@@ -372,4 +372,40 @@ test('a tool that no server offers is checked with what the servers know', async
     findings.map(({ code }) => code),
     ['empty-allowed-tools'],
   )
+})
+
+test('list changes wait for a stream, once each, and only those that the client was told of', async (t) => {
+  const prompt =
+    'prompts: [{ name: hi, promptResponse: [{ role: user, content: { type: text, text: hi } }] }]\n'
+  const {
+    gateway: made,
+    write,
+    folder,
+  } = await gateway(t, { 'a.yaml': plain('a') + prompt, 'b.yaml': plain('b') })
+  const { app, reload } = made!
+  const [a, b] = [await open(app, '/a'), await open(app, '/b')]
+  const tool = (name: string) =>
+    `  - { name: ${name}, description: d, method: GET, endpoint: "http://127.0.0.1:9/" }\n`
+  for (const name of ['one', 'two']) {
+    const tools = plain('a').replace(/tools: .*\n/, `tools:\n${tool(name)}`)
+    write('a.yaml', tools)
+    write('b.yaml', plain('b').replace(/tools: .*\n/, `tools:\n${tool(name)}`) + prompt)
+    await reload()
+  }
+  assert.deepEqual((await body(post(app, '/a/mcp', rpc('prompts/list'), a))).result, { prompts: [] })
+  const stream = (prefix: string, session: Record<string, string>) =>
+    app.request(`${prefix}/mcp/`, { headers: { ...session, accept: 'text/event-stream' } })
+  const methods = (found: { data: string }[]) => found.map(({ data }) => JSON.parse(data).method)
+  const [ofA, ofB] = [await stream('/a', a), await stream('/b', b)]
+  assert.deepEqual(methods(await events(ofA, 2)), [
+    'notifications/tools/list_changed',
+    'notifications/prompts/list_changed',
+  ])
+  assert.deepEqual(methods(await events(ofB, 1)), ['notifications/tools/list_changed'])
+  write('b.yaml', plain('b') + prompt)
+  await reload()
+  assert.deepEqual(methods(await events(ofB, 1)), ['notifications/tools/list_changed'])
+  rmSync(join(folder, 'b.yaml'))
+  await reload()
+  assert.equal((await post(app, '/b/mcp/', rpc('ping'), b)).status, 404)
 })

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { getRequestListener } from '@hono/node-server'
 import { type ConfigurationSource, fromStore } from '../../src/build/source.ts'
 import { readSettings } from '../../src/checks/index.ts'
@@ -210,31 +211,36 @@ test('the status names the versions that are served, and what is refused until i
   assert.equal((await reload('{"name":"c"}')).status, 200)
 })
 
-test('/metrics counts reloads, calls and what is live', async (t) => {
-  const { call, write, reload } = await serve(t, { 'a.yaml': plain('a') })
-  write('b.yaml', plain('b'))
-  await reload()
-  write('b.yaml', 'name: b\nrouters: 1')
-  await reload()
+/** Calls a tool without arguments or a session. */
+async function callTool(call: Awaited<ReturnType<typeof serve>>['call'], path: string, name: string) {
   const body = rpc('tools/call', {
-    name: 'get_a',
+    name,
     _meta: {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': {},
     },
   })
-  const called = await call('/a/mcp', {
+  const called = await call(path, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',
-      'mcp-name': 'get_a',
+      'mcp-name': name,
     },
     body: JSON.stringify(body),
   })
-  assert.equal(((await called.json()) as Loose).result.isError, true)
+  return ((await called.json()) as Loose).result
+}
+
+test('/metrics counts reloads, calls and what is live', async (t) => {
+  const { call, write, reload } = await serve(t, { 'a.yaml': plain('a') })
+  write('b.yaml', plain('b'))
+  await reload()
+  write('b.yaml', 'name: b\nrouters: 1')
+  await reload()
+  assert.equal((await callTool(call, '/a/mcp', 'get_a')).isError, true)
   const response = await call('/metrics')
   assert.match(response.headers.get('content-type')!, /^text\/plain; version=0\.0\.4/)
   const text = await response.text()
@@ -249,6 +255,36 @@ test('/metrics counts reloads, calls and what is live', async (t) => {
   ])
     assert.ok(text.includes(`${line}\n`), line)
   assert.match(text, /^process_resident_memory_bytes \d+/m)
+})
+
+test('a call whose response is above maxResponseSize was sent, and counts as failed', async (t) => {
+  const answer = Buffer.alloc(64 * 1024, 'x')
+  const upstream = createServer(({ url }, response) => {
+    if (url === '/encoded') response.setHeader('content-encoding', 'gzip')
+    response.end(url === '/encoded' ? gzipSync(answer) : answer)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  t.after(() => upstream.close())
+  const origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+  const text = `
+name: a
+routers: [{ server: a, prefix: /a }]
+servers: [{ name: a, description: The server, limits: { maxResponseSize: 16KiB } }]
+tools:
+  - { name: get_plain, description: Gets, method: GET, endpoint: "${origin}/plain" }
+  - { name: get_encoded, description: Gets, method: GET, endpoint: "${origin}/encoded" }
+`
+  const { call } = await serve(t, { 'a.yaml': text })
+  for (const name of ['get_plain', 'get_encoded']) {
+    const result = await callTool(call, '/a/mcp', name)
+    assert.match(result.content[0].text, /\(200\) is larger than the limit of 16 KiB \(maxResponseSize\)/)
+  }
+  const metrics = await (await call('/metrics')).text()
+  const counted = [...metrics.matchAll(/^plantgw_tool_calls_total\{.*tool="(.*)",outcome="(.*)"\} (\d+)$/gm)]
+  assert.deepEqual(counted.map(([, ...values]) => values).sort(), [
+    ['get_encoded', 'failed', '1'],
+    ['get_plain', 'failed', '1'],
+  ])
 })
 
 const TENANTS = `

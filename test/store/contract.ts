@@ -98,6 +98,13 @@ export function contract({ type, make, skip = false }: Kind): void {
     if (keepsHistory) assert.deepEqual([a?.author, a?.message], ['ann@here', 'as a test'])
   })
 
+  check('no change at all leaves the revision as it is', async (store) => {
+    await applied(store, [put('a')])
+    const revision = await store.revision()
+    assert.deepEqual(await store.apply([], BY), { kind: 'applied', versions: [] })
+    assert.equal(await store.revision(), revision)
+  })
+
   check('a change that is based on another version is refused, with both named', async (store, other) => {
     const first = await applied(store, [put('a', 'one'), put('b')])
     const second = await applied(other, [put('a', 'two', first.a)])
@@ -257,6 +264,33 @@ export function contract({ type, make, skip = false }: Kind): void {
     })
     return
   }
+
+  test(`${type}: \`keep\` limits the history of what is changed, and versions count on`, {
+    skip,
+  }, async (t) => {
+    const settings = await make(t)
+    assert.ok(settings.type !== 'directory')
+    const store = await another(t, settings)
+    const versionsOf = async (name: string) => (await store.history(name)).map(({ version }) => version)
+    let { a, b } = await applied(store, [put('a'), put('b')])
+    for (const note of ['2', '3', '4']) ({ a } = await applied(store, [put('a', note, a)]))
+    b = (await applied(store, [put('b', '2', b)])).b
+    const few = await another(t, { ...settings, keep: 2 })
+    assert.deepEqual(await versionsOf('a'), ['4', '3', '2', '1'])
+    a = (await applied(few, [put('a', '5', a)])).a
+    assert.deepEqual(await versionsOf('a'), ['5', '4'])
+    assert.deepEqual(await versionsOf('b'), ['2', '1'], 'what was not changed keeps its history')
+    assert.equal(await store.get('a', '3'), undefined)
+    assert.equal((await store.get('a', '4'))?.version, '4')
+    await applied(few, [
+      { name: 'a', version: a!, deleted: true },
+      { name: 'b', version: b!, deleted: true },
+    ])
+    const one = await another(t, { ...settings, keep: 1 })
+    assert.equal((await applied(one, [put('a', 'again')])).a, '7')
+    assert.deepEqual(await versionsOf('a'), ['7'])
+    assert.deepEqual(await versionsOf('b'), ['3', '2'])
+  })
 
   check('history keeps every version: what, who, when, why', async (store, other) => {
     await applied(store, [put('a', 'one')], { author: 'ann', message: 'because "of" ä' })

@@ -39,6 +39,10 @@ const names = async (store: ConfigurationStore) => (await store.list()).map(({ n
 
 const version = (members: string) =>
   `{"format":"plantgw configurations","version":1,"versions":[{"name":"a","tenant":"t","version":"1","updatedAt":"x","author":"x"${members}}]}`
+const OUT_OF_TURN = version(',"text":""').replace(
+  /\[(.*)\]/,
+  (_, one) => `[${one},${one.replace('"1"', '"3"')}]`,
+)
 const DAMAGED: [string, string | Buffer, RegExp][] = [
   ['an empty file', '', /not JSON/],
   ['half a file', '{"format":"plantgw configurations","version":1,"ver', /not JSON/],
@@ -54,7 +58,8 @@ const DAMAGED: [string, string | Buffer, RegExp][] = [
   ['no text', version(''), /versions\[0\]\.text/],
   ['a number for a message', version(',"text":"","message":1'), /versions\[0\]\.message/],
   ['an unknown key', version(',"text":"","x":1'), /unknown key "x"/],
-  ['a version out of turn', version(',"text":""').replace('"1"', '"2"'), /should have the version 1/],
+  ['a version that is none', version(',"text":""').replace('"1"', '"0"'), /does not have the version after/],
+  ['a version out of turn', OUT_OF_TURN, /versions\[1\] does not have the version after the one before/],
 ]
 
 for (const [what, content, reason] of DAMAGED)

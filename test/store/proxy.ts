@@ -12,8 +12,18 @@ export interface Proxy {
   freeze(): void
 }
 
-/** Stands between a store and its server, so that a test can take the server away from that store alone. */
-export async function proxyTo(t: TestContext, target: string): Promise<Proxy> {
+/** What becomes of bytes that came, and of the connection: `last` passes them on and cuts, `cut` drops them. */
+export type Fate = 'pass' | 'last' | 'cut'
+
+/**
+ * Stands between a store and its server, so that a test can take the server away from that store alone.
+ * @param fateOf is asked whenever bytes came, and may take its time
+ */
+export async function proxyTo(
+  t: Pick<TestContext, 'after'>,
+  target: string,
+  fateOf?: () => Promise<Fate>,
+): Promise<Proxy> {
   const { hostname, port, protocol } = new URL(target)
   const to = Number(port) || (protocol.startsWith('postgres') ? 5432 : 3306)
   const sockets = new Set<Socket>()
@@ -32,6 +42,11 @@ export async function proxyTo(t: TestContext, target: string): Promise<Proxy> {
       if (frozen) return
       const upstream = connect(to, hostname)
       hold(upstream)
+      if (fateOf) {
+        relay(client, upstream, fateOf)
+        relay(upstream, client, fateOf)
+        return
+      }
       client.pipe(upstream).pipe(client)
       client.on('close', () => upstream.destroy())
       upstream.on('close', () => client.destroy())
@@ -60,4 +75,20 @@ export async function proxyTo(t: TestContext, target: string): Promise<Proxy> {
       for (const socket of sockets) socket.unpipe()
     },
   }
+}
+
+/** What was sent before an end still arrives, so that a change can take effect after its process was killed. */
+async function relay(from: Socket, to: Socket, fateOf: () => Promise<Fate>): Promise<void> {
+  let fate: Fate = 'pass'
+  try {
+    for await (const bytes of from) {
+      fate = await fateOf()
+      if (fate !== 'cut') to.write(bytes)
+      if (fate !== 'pass') break
+    }
+  } catch {
+    // A reset is an end like any other.
+  }
+  if (fate === 'cut') to.destroy()
+  else to.end()
 }

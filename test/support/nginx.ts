@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { temporaryFolder } from './process.ts'
+import { freePort, ROOT, temporaryFolder } from './process.ts'
 
 /** Why tests of nginx are left out; false where it is installed. */
 export const noNginx: string | false = spawnSync('nginx', ['-v']).error ? 'no nginx on this machine' : false
@@ -38,4 +38,15 @@ export async function startNginx(t: TestContext, conf: string, url: string): Pro
     const answer = await fetch(url).catch(() => undefined)
     if (answer?.ok) return
   }
+}
+
+/** The nginx of the compose file in front of gateways on these two ports; its address. */
+export async function shippedNginx(t: TestContext, ports: readonly number[]): Promise<string> {
+  const own = await freePort()
+  const conf = readFileSync(join(ROOT, 'deploy/compose/nginx.conf'), 'utf8')
+    .replace(/gateway-(\d):5235/g, (_, n: string) => `127.0.0.1:${ports[Number(n) - 1]}`)
+    .replace('listen 8080', `listen 127.0.0.1:${own}`)
+  const base = `http://127.0.0.1:${own}`
+  await startNginx(t, conf, `${base}/_ready`)
+  return base
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ export const BIN = join(ROOT, 'bin/plantgw.js')
 const DEADLINE = 90_000
 
 /** A folder of its own for one test, removed at its end. */
-export function temporaryFolder(t: TestContext): string {
+export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantgw-test-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
@@ -30,6 +30,12 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** The arguments of a gateway whose whole log a test reads. */
+export function debugged(folder: string, settings: string, port: number): string[] {
+  const log = ['--log-format', 'json', '--log-level', 'debug']
+  return ['serve', folder, '--settings', settings, '--port', String(port), ...log]
+}
+
 export interface Running {
   child: ChildProcess
   /** All of it so far. */
@@ -41,17 +47,25 @@ export interface Running {
   until(pattern: RegExp): Promise<void>
 }
 
+interface Options {
+  env?: Record<string, string>
+  cwd?: string
+  input?: string
+  /** Options of Node itself; what they load can write to file descriptor 3. */
+  node?: readonly string[]
+}
+
 /** Runs the built binary; a test's end kills what is left. */
 export function plantgw(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   args: readonly string[],
-  { env = {}, cwd = ROOT, input }: { env?: Record<string, string>; cwd?: string; input?: string } = {},
+  { env = {}, cwd = ROOT, input, node = [] }: Options = {},
 ): Running {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(process.execPath, [...node, BIN, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+    stdio: ['pipe', 'pipe', 'pipe', ...(node.length ? ['pipe' as const] : [])],
+  }) as ChildProcessWithoutNullStreams
   child.stdin.end(input)
   let stdout = ''
   let stderr = ''
@@ -104,11 +118,7 @@ export function plantgw(
 }
 
 /** Runs the built binary to its end. */
-export async function run(
-  t: TestContext,
-  args: readonly string[],
-  options: Parameters<typeof plantgw>[2] = {},
-) {
+export async function run(t: Pick<TestContext, 'after'>, args: readonly string[], options: Options = {}) {
   const running = plantgw(t, args, options)
   const code = await running.ended
   return { code, stdout: running.stdout(), stderr: running.stderr() }

@@ -23,7 +23,7 @@ export interface RedisServer {
 
 /** A server of the test's own, which keeps nothing. `flags` as on its command line. */
 export async function redisServer(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   flags: readonly string[] = [],
   sentinel?: string,
 ): Promise<RedisServer> {

@@ -1,3 +1,4 @@
+import type { TestContext } from 'node:test'
 import type { Hono } from 'hono'
 import { bearerAuthentication } from '../../src/access/bearer.ts'
 import { createCors } from '../../src/access/cors.ts'
@@ -61,7 +62,12 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   )
   const table = buildTable(
     1,
-    new Map([['test', { name: 'test', tenant: 'default', file: 'test.yaml', text: '', since: '', routes }]]),
+    new Map([
+      [
+        'test',
+        { name: 'test', tenant: 'default', file: 'test.yaml', text: '', since: '', claims: [], routes },
+      ],
+    ]),
   )
   const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [], plants } = options
   const guard = createHostGuard({ bind, allowedHosts, allowedOrigins })
@@ -162,10 +168,22 @@ export async function body(response: Response | Promise<Response>): Promise<Loos
   return (await response).json()
 }
 
-/** Reads events of a stream until `count` have come; keep-alive comments are left out. */
-export async function events(response: Response, count: number): Promise<{ event: string; data: string }[]> {
-  const found: { event: string; data: string }[] = []
-  const reader = response.body!.getReader()
+export interface StreamEvent {
+  id: string | undefined
+  event: string
+  data: string
+}
+
+/**
+ * The next events of a stream, fewer when it ends; keep-alive comments are left out.
+ * @param primed whether events without data count, which only give an id
+ */
+export async function readEvents(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  count: number,
+  primed = false,
+): Promise<StreamEvent[]> {
+  const found: StreamEvent[] = []
   const decoder = new TextDecoder()
   let text = ''
   while (found.length < count) {
@@ -175,10 +193,25 @@ export async function events(response: Response, count: number): Promise<{ event
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const block = text.slice(0, end)
       text = text.slice(end + 2)
-      const data = /^data: (.*)$/m.exec(block)?.[1]
-      if (data !== undefined) found.push({ event: /^event: (.*)$/m.exec(block)?.[1] ?? 'message', data })
+      const data = (primed ? /^data: ?(.*)$/m : /^data: (.*)$/m).exec(block)?.[1]
+      if (data === undefined) continue
+      const [id, event = 'message'] = [/^id: (.*)$/m, /^event: (.*)$/m].map((field) => field.exec(block)?.[1])
+      found.push({ id, event, data })
     }
   }
+  return found
+}
+
+/** Reads events of a stream until `count` have come; keep-alive comments are left out. */
+export async function events(response: Response, count: number): Promise<StreamEvent[]> {
+  const reader = response.body!.getReader()
+  const found = await readEvents(reader, count)
   reader.releaseLock()
   return found
+}
+
+/** The gateway's own timer does not keep a process alive, and without a socket nothing else does here. */
+export function holdOpen(t: TestContext): void {
+  const timer = setInterval(() => {}, 1000)
+  t.after(() => clearInterval(timer))
 }

@@ -20,6 +20,7 @@ const value = fc.oneof(
 test('whatever stands in the place of a JSON key is a string', () => {
   fc.assert(
     fc.property(value, value, (key, other) => {
+      fc.pre(key !== 'b')
       for (const source of ['{ {{.key}}: 1, "b": {{.other}} }', '{"b": {{.other}}, {{toJSON .key}} : 1}']) {
         const text = render(source, 'json', { key, other })
         const members = Object.entries(JSON.parse(text!))

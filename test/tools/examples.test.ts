@@ -118,7 +118,7 @@ test('a prompt', async () => {
     'Argument occasion of prompt gift must be a string',
   )
   assert.equal((await prompts.get('gift', {})).error, 'Missing argument of prompt gift: occasion')
-  assert.equal((await prompts.get('gitf', {})).error, 'Unknown prompt: gitf; did you mean gift?')
+  assert.equal((await prompts.get('gitf', {})).error, 'Unknown prompt: gitf. Did you mean gift?')
 })
 
 test('plants: every tool sends what the plant store wants', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { parse, stringify } from '../../src/json/index.ts'
@@ -365,6 +366,26 @@ test('compressed answers are read, whatever the encoding', async () => {
       '{"a":"é"}',
       encoding,
     )
+})
+
+test('the limit of an answer counts what it says, not what it takes on the wire', async () => {
+  const body = randomBytes(48 * 1024)
+  const encoded = gzipSync(body)
+  assert.ok(encoded.length > body.length)
+  const headers = { 'content-type': 'application/octet-stream', 'content-encoding': 'gzip' }
+  const [fits, not] = await Promise.all(
+    [body.length, body.length - 1].map((maxResponseSize) =>
+      get({ headers, body: encoded }, { limits: { maxResponseSize } }),
+    ),
+  )
+  assert.equal(fits!.failure, undefined)
+  assert.equal(not!.failure, 'too-large')
+})
+
+test('what follows encoded data holds up nobody', async () => {
+  const body = Buffer.concat([deflateSync('{"a":1}'), Buffer.alloc(1024 * 1024, 7)])
+  const outcome = await get({ headers: { ...JSON_TYPE, 'content-encoding': 'deflate' }, body })
+  assert.equal(text(outcome), '{"a":1}')
 })
 
 test('an answer that explodes when decompressed stops at the limit', async () => {

@@ -2,81 +2,94 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { test } from 'node:test'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import type { Loose } from '../support/wire.ts'
-import { META, modern, modernSend, open, proxied, send, until } from './harness.ts'
+import { answering, said } from './answering.ts'
+import { CLIENTS, META, modernSend, open, proxied, send, until } from './harness.ts'
 import { tiny } from './tiny.ts'
 
-/** What a server does instead of answering a call, by the tool's name. */
-const INSTEAD: Record<string, (response: ServerResponse) => void> = {
-  accepted: (response) => response.writeHead(202).end(),
-  nothing: (response) => response.writeHead(204).end(),
-  empty: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
-  chunked: (response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' })
-    response.flushHeaders()
-    response.end()
-  },
-  page: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
-  gzip: (response) =>
-    response
-      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-      .end(gzipSync('{"jsonrpc":"2.0","id":1,"result":{}}')),
-  missing: (response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>'),
-  events: (response) => {
-    const headers = { 'content-type': 'text/event-stream', 'content-length': '14' }
-    response.writeHead(200, headers).end(': nothing yet\n')
-  },
-}
+const JSON_TYPE = { 'content-type': 'application/json' }
+const EVENTS = { 'content-type': 'text/event-stream' }
+const NOTHING = 'The server s1 ended the call without an answer'
 
-/** A server without session ids that answers nothing but handshakes as it should. */
-async function silent(t: TestContext, era: 'session' | 'modern'): Promise<string> {
-  const server = createServer(async (request, response) => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    const { id, method, params }: Loose = text ? JSON.parse(text) : {}
-    const result =
-      method === 'initialize' && era === 'session'
-        ? {
-            protocolVersion: '2025-11-25',
-            capabilities: { tools: {} },
-            serverInfo: { name: 's', version: '1' },
-          }
-        : method === 'server/discover' && era === 'modern'
-          ? { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
-          : undefined
-    if (result) {
-      const type = { 'content-type': 'application/json' }
-      response.writeHead(200, type).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    } else (INSTEAD[params?.name] ?? INSTEAD.accepted!)(response)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+/** What a server does instead of answering a call, by the tool's name, and what its client hears. */
+const INSTEAD: Record<string, [respond: (response: ServerResponse, id: unknown) => void, error: string]> = {
+  accepted: [(response) => response.writeHead(202).end(), `${NOTHING} (202)`],
+  nothing: [(response) => response.writeHead(204).end(), `${NOTHING} (204)`],
+  empty: [(response) => response.writeHead(200, { ...JSON_TYPE, 'content-length': 0 }).end(), NOTHING],
+  chunked: [(response) => response.writeHead(200, JSON_TYPE).end(), NOTHING],
+  page: [
+    (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
+    'The server s1 answered with text/html instead of JSON: is its url that of an MCP endpoint?',
+  ],
+  missing: [
+    (response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>'),
+    'The server s1 refused the call (404)',
+  ],
+  failing: [(response) => response.writeHead(503).end('busy'), 'The server s1 failed (503)'],
+  closed: [
+    (response) => response.writeHead(401, JSON_TYPE).end('{"error":"invalid_token"}'),
+    "The server s1 refused the gateway's credentials (401)",
+  ],
+  'json of another kind': [
+    (response) => response.writeHead(400, JSON_TYPE).end('{"error":"bad"}'),
+    `${NOTHING} (400)`,
+  ],
+  events: [(response) => response.writeHead(200, EVENTS).end(': nothing yet\n'), NOTHING],
+  'other event': [(response) => response.writeHead(200, EVENTS).end(`data: ${said('x', 'a')}\n\n`), NOTHING],
+  'another id': [(response) => response.writeHead(200, JSON_TYPE).end(said('x', 'a')), NOTHING],
+  array: [(response, id) => response.writeHead(200, JSON_TYPE).end(`[${said(id, 'a')}]`), NOTHING],
+  broken: [(response, id) => response.writeHead(200, JSON_TYPE).end(said(id, 'a').slice(0, -2)), NOTHING],
+  'no json': [(response) => response.writeHead(200, JSON_TYPE).end('hello'), NOTHING],
 }
 
 for (const era of ['session', 'modern'] as const)
-  test(`what is no answer becomes an error of the call: ${era}`, async (t) => {
-    const { url } = await proxied(t, [{ type: 'streamable-http', url: await silent(t, era) }])
-    const client = era === 'session' ? await open(url) : modern(url)
-    for (const name of Object.keys(INSTEAD)) {
-      const said = await client.call(name)
-      assert.match(
-        said,
-        /^error: The server s1 (ended the call|answered with|refused the call|sent an unrequested)/,
-        name,
-      )
+  for (const list of [false, true])
+    for (const [kind, connect] of Object.entries(CLIENTS))
+      test(`what is no answer is one error: ${era}${list ? ' in a list' : ''}, client ${kind}`, async (t) => {
+        const { server } = await answering(t, era, (response, { id, params }) =>
+          INSTEAD[params.name]![0](response, id),
+        )
+        const { url, logged, calls } = await proxied(t, [server], { list })
+        const client = await connect(t, url)
+        for (const [own, [, error]] of Object.entries(INSTEAD)) {
+          const name = list ? `s1__${own}` : own
+          calls.length = 0
+          const answer = await client.request('tools/call', { name, arguments: {} })
+          assert.deepEqual(answer.error, { code: -32603, message: error }, name)
+          assert.deepEqual(
+            calls.filter(({ method }) => method === 'tools/call').map(({ outcome }) => outcome),
+            ['failed'],
+            name,
+          )
+          const line = logged.find((each) => each.tool === name)
+          assert.deepEqual([line.level, line.outcome, line.failure], ['warn', 'failed', error])
+        }
+        // The status of HTTP says no more than the error.
+        if (kind === 'sse') return
+        const params = { name: list ? 's1__accepted' : 'accepted', arguments: {} }
+        const response =
+          kind === 'session'
+            ? await send(url, { id: 's', method: 'tools/call', params }, client.headers)
+            : await modernSend(url, 'tools/call', params)
+        assert.equal(response.status, 200)
+      })
+
+test('an error without an id is one of the call', async (t) => {
+  for (const era of ['session', 'modern'] as const)
+    for (const list of [false, true]) {
+      const { server } = await answering(t, era, (response) => {
+        const error = { code: -32600, message: 'not so' }
+        response.writeHead(400, JSON_TYPE).end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+      })
+      const { url } = await proxied(t, [server], { list })
+      for (const connect of Object.values(CLIENTS)) {
+        const client = await connect(t, url)
+        assert.equal(await client.call(list ? 's1__x' : 'x'), 'error: not so')
+      }
     }
-    assert.match(
-      await client.call('page'),
-      /text\/html instead of JSON: is its url that of an MCP endpoint\?/,
-    )
-  })
+})
 
 test('a server that refuses the credentials of the caller: status and challenge reach who must log in', async (t) => {
   const challenge = 'Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"'
@@ -95,13 +108,12 @@ test('a server that refuses the credentials of the caller: status and challenge 
   const own = { Authorization: '{{.Request.Headers.Authorization}}' }
   for (const [headers, status, shown] of [
     [own, 401, challenge],
-    [{ Authorization: 'Bearer of-the-gateway' }, 502, null],
+    [{ Authorization: 'Bearer of-the-gateway' }, 200, null],
   ] as const) {
     const { url } = await proxied(t, [{ type: 'streamable-http', url: upstream, headers }])
     const answers = [await send(url, handshake, { authorization: 'Bearer mine' })]
-    // Without a session the gateway's own refusal comes with 200, as answers of 2026-07-28 do.
     const alone = await modernSend(url, 'tools/list', { _meta: META }, { authorization: 'Bearer mine' })
-    if (status === 401) answers.push(alone)
+    answers.push(alone)
     for (const answer of answers) {
       assert.equal(answer.status, status)
       assert.equal(answer.headers.get('www-authenticate'), shown)

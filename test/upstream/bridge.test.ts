@@ -56,22 +56,18 @@ test('a handle is good once, for the same request, of the same caller', TIMEOUT,
   assert.equal((await ask(url, retry, me)).error.code, -32602)
 })
 
-test(
-  'calls that may be asked things never share a session; others of the same caller do',
-  TIMEOUT,
-  async (t) => {
-    const { url, proxy } = await proxied(t, [session()], { authenticate: () => ({ caller: 'me' }) })
-    const plain = await Promise.all([1, 2, 3].map((n) => modern(url).call('reverse', { n, count: 3 })))
-    assert.deepEqual(plain, ['{"n":1,"count":3}', '{"n":2,"count":3}', '{"n":3,"count":3}'])
-    assert.equal(proxy.status().connections, 1)
-    const asked = await Promise.all([ask(url, {}), ask(url, {})])
-    assert.ok(asked.every(({ result }) => result.resultType === 'input_required'))
-    assert.equal(proxy.status().connections, 3)
-    const pids = proxy.status().pids
-    await proxy.close()
-    await until(() => !pids.some(lives))
-  },
-)
+test('calls of one caller share a session, also those that may be asked things', TIMEOUT, async (t) => {
+  const { url, proxy } = await proxied(t, [session()], { authenticate: () => ({ caller: 'me' }) })
+  const plain = await Promise.all([1, 2, 3].map((n) => modern(url).call('reverse', { n, count: 3 })))
+  assert.deepEqual(plain, ['{"n":1,"count":3}', '{"n":2,"count":3}', '{"n":3,"count":3}'])
+  assert.equal(proxy.status().connections, 1)
+  const asked = await Promise.all([ask(url, {}), ask(url, {})])
+  assert.ok(asked.every(({ result }) => result.resultType === 'input_required'))
+  assert.equal(proxy.status().connections, 1)
+  const pids = proxy.status().pids
+  await proxy.close()
+  await until(() => !pids.some(lives))
+})
 
 test('callers whose values differ never share a process', TIMEOUT, async (t) => {
   const env = { KEY: '{{.Request.Headers.Key}}' }

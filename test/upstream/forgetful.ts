@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Loose } from '../support/wire.ts'
 
-/** A streamable HTTP server that can be made to forget its sessions, and tells what came in. */
+/** A streamable HTTP server that can be made to forget its sessions, or to fail, and tells what came in. */
 export async function forgetful(t: TestContext) {
   const seen: string[] = []
   let sessions = 0
   let known = ''
+  let failing = false
   const tools = [
     { name: 'safe', inputSchema: { type: 'object' }, annotations: { idempotentHint: true } },
     { name: 'unsafe', inputSchema: { type: 'object' } },
@@ -34,6 +35,7 @@ export async function forgetful(t: TestContext) {
         }
         return answer(result, { 'mcp-session-id': known })
       }
+      if (failing && id !== undefined) return response.writeHead(500).end()
       if (request.headers['mcp-session-id'] !== known) return response.writeHead(404).end()
       seen.push(`${request.method === 'POST' ? (method ?? 'response') : request.method} ${known}`)
       if (id === undefined) return response.writeHead(202).end()
@@ -48,5 +50,14 @@ export async function forgetful(t: TestContext) {
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  return { url, seen, forget: () => (known = 'forgotten') }
+  return {
+    url,
+    seen,
+    forget: () => {
+      known = 'forgotten'
+    },
+    fail: (whether: boolean) => {
+      failing = whether
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { forgetful } from './forgetful.ts'
-import { open, proxied } from './harness.ts'
+import { modern, open, proxied } from './harness.ts'
 
 test('a server that has forgotten the session is initialised anew once, and only what may be is sent again', async (t) => {
   const server = await forgetful(t)
@@ -28,4 +28,52 @@ test('a server that has forgotten the session is initialised anew once, and only
   server.seen.length = 0
   assert.equal((await fetch(url, { method: 'DELETE', headers: client.headers })).status, 204)
   while (!server.seen.includes('DELETE s4')) await new Promise((resolve) => setImmediate(resolve))
+})
+
+for (const era of ['session', 'modern'])
+  for (const list of [false, true])
+    for (const isolation of ['session', 'shared', 'credential'])
+      test(`a forgotten session costs a client of ${era} no read: ${isolation}${list ? ', in a list' : ''}`, async (t) => {
+        const server = await forgetful(t)
+        const upstream = { type: 'streamable-http', url: server.url, isolation }
+        const { url } = await proxied(t, [upstream], { list })
+        const client = era === 'session' ? await open(url) : modern(url)
+        const count = async () => (await client.request('tools/list')).result?.tools.length
+        assert.equal(await count(), 2)
+        for (let i = 0; i < 3; i++) {
+          server.forget()
+          assert.equal(await count(), 2)
+        }
+        server.forget()
+        server.seen.length = 0
+        const name = list ? 's1__unsafe' : 'unsafe'
+        assert.match(await client.call(name), /^(?:error: .*was not repeated|done in s\d+$)/)
+        assert.ok(server.seen.filter((line) => line.startsWith('tools/call')).length <= 1)
+        assert.match(await client.call(name), /^done in s\d+$/)
+      })
+
+test('a list of several servers says when it has less, and never that nothing is there', async (t) => {
+  const servers = [await forgetful(t), await forgetful(t)] as const
+  const { url } = await proxied(
+    t,
+    servers.map((server) => ({ type: 'streamable-http', url: server.url })),
+    { list: true },
+  )
+  const client = await open(url)
+  const listed = async () => {
+    const all = await client.all('tools/list')
+    const { result, error } = all.at(-1)
+    const told = all.filter(({ method }) => method === 'notifications/tools/list_changed').length
+    return [error ? error.message : result.tools.length, told] as const
+  }
+  assert.deepEqual(await listed(), [4, 0])
+  servers[0].fail(true)
+  assert.deepEqual(await listed(), [2, 1])
+  assert.deepEqual(await listed(), [2, 0])
+  servers[1].fail(true)
+  const [message] = await listed()
+  assert.match(String(message), /500/)
+  for (const server of servers) server.fail(false)
+  assert.deepEqual(await listed(), [4, 1])
+  assert.deepEqual(await listed(), [4, 0])
 })

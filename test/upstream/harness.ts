@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from '../../src/config/model.ts'
 import { Hub } from '../../src/mcp/index.ts'
 import { createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import type { CallRecord, StreamRecord } from '../../src/telemetry/metrics.ts'
 import { compileDefinition, createProxy, type McpProxy } from '../../src/upstream/index.ts'
 import { ACCEPT, type Loose } from '../support/wire.ts'
 
@@ -19,6 +20,10 @@ export interface Proxied {
   hub: Hub
   /** Lines that were logged, parsed. */
   logged: Loose[]
+  /** What became of event streams of servers. */
+  streams: StreamRecord[]
+  /** Calls as metrics count them. */
+  calls: CallRecord[]
   close(): Promise<void>
 }
 
@@ -43,17 +48,20 @@ export async function proxied(
     return definition
   })
   const logged: Loose[] = []
+  const streams: StreamRecord[] = []
+  const calls: CallRecord[] = []
   const to = { write: (line: string) => void logged.push(JSON.parse(line)) }
   const log = await createLog({ level: 'debug', format: 'json', to })
   const context = { env, limits: DEFAULT_LIMITS, log, prefix: '/p', tenant: 'default', version: '1' }
-  const proxy = createProxy(definitions, { ...context, named: options.list === true })
+  const onStream = (record: StreamRecord) => void streams.push(record)
+  const proxy = createProxy(definitions, { ...context, onStream, named: options.list === true })
   const hub = new Hub()
   const route: Route = {
     prefix: '/p',
     ssePrefix: '/p',
     backend: proxy,
     proxy: { key: 'p', proxy, servers: names },
-    account: { tenant: 'default', prefix: '/p', log },
+    account: { tenant: 'default', prefix: '/p', log, onCall: (record) => void calls.push(record) },
     tools: [],
     lists: { tools: '[]', prompts: '[]' },
     configuration: 'test',
@@ -64,7 +72,10 @@ export async function proxied(
   const table = buildTable(
     1,
     new Map([
-      ['test', { name: 'test', tenant: 'default', file: 'a.yaml', text: '', since: '', routes: [route] }],
+      [
+        'test',
+        { name: 'test', tenant: 'default', file: 'a.yaml', text: '', since: '', claims: [], routes: [route] },
+      ],
     ]),
   )
   const guard = createHostGuard({ bind: '127.0.0.1', allowedHosts: [], allowedOrigins: [] })
@@ -87,6 +98,8 @@ export async function proxied(
     proxy,
     hub,
     logged,
+    streams,
+    calls,
     close,
   }
 }
@@ -160,6 +173,43 @@ export async function open(
   const all: Client['all'] = async (method, params = {}) =>
     messages(await send(url, { id: ++ids, method, params }, headers))
   return { ...client(all, headers), initialized, status: response.status }
+}
+
+/** Opens a session over SSE, the transport of 2024-11-05. @param url of `{prefix}/mcp` */
+export async function openSse(t: TestContext, url: string): Promise<Client> {
+  const response = await fetch(url.replace(/mcp$/, 'sse'))
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  t.after(() => reader.cancel().catch(() => {}))
+  let text = ''
+  async function next(): Promise<string> {
+    for (let end = text.indexOf('\n\n'); end < 0; end = text.indexOf('\n\n')) {
+      const piece = await reader.read()
+      if (piece.done) throw new Error('the stream has ended')
+      text += piece.value
+    }
+    const [event, ...rest] = text.split('\n\n')
+    text = rest.join('\n\n')
+    return /^data: (.*)$/m.exec(event!)?.[1] ?? next()
+  }
+  const address = new URL(await next(), url).href
+  const all: Client['all'] = async (method, params = {}) => {
+    const id = ++ids
+    await (await send(address, { id, method, params })).text()
+    const heard: Loose[] = []
+    while (heard.at(-1)?.id !== id) heard.push(JSON.parse(await next()))
+    return heard
+  }
+  const clientInfo = { name: 'test', version: '1' }
+  await all('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo })
+  await (await send(address, { method: 'notifications/initialized' })).text()
+  return client(all, {})
+}
+
+/** Clients of each kind. */
+export const CLIENTS: Record<string, (t: TestContext, url: string) => Promise<Client>> = {
+  session: (_, url) => open(url),
+  modern: async (_, url) => modern(url),
+  sse: openSse,
 }
 
 export const META = {

@@ -48,6 +48,16 @@ test(
   },
 )
 
+test('a clock that jumps forward ends no child in use', TIMEOUT, async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() })
+  const { url } = await proxied(t, [stdio()], { authenticate: () => ({ caller: 'me' }) })
+  const clients = [await open(url), modern(url)]
+  const pids = () => Promise.all(clients.map((client) => client.call('pid')))
+  const before = await pids()
+  t.mock.timers.tick(48 * 3_600_000)
+  assert.deepEqual(await pids(), before)
+})
+
 test(
   'a child that is killed answers the calls in flight, and the next call starts it anew',
   TIMEOUT,
@@ -167,7 +177,10 @@ test(
     const { url } = await proxied(t, [stdio({ limits: { maxResponseSize: '1MiB' } })])
     const client = await open(url)
     const waiting = client.call('silent')
-    assert.match(await client.call('big'), /^error: The answer of the server is larger than maxResponseSize/)
+    assert.match(
+      await client.call('big'),
+      /^error: The response of the server s1 is larger than the limit of 1 MiB \(maxResponseSize\)$/,
+    )
     assert.equal(await client.call('echo', { a: 1 }), '{"a":1}')
     await fetch(url, { method: 'DELETE', headers: client.headers })
     assert.match(await waiting, /session has ended/)

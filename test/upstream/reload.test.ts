@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { body, events, open, post, rpc } from '../support/wire.ts'
+import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
 import { lives, META, until } from './harness.ts'
 import { held } from './held.ts'
 import { tiny } from './tiny.ts'
@@ -23,6 +23,8 @@ const SERVER = { type: 'stdio', ...faultyStdio('session') }
 
 async function gateway(t: TestContext) {
   const folder = temporaryFolder(t)
+  const lines: string[] = []
+  const to = { write: (line: string) => void lines.push(line) }
   const write = (name: string, server: object, more = {}) => {
     const routers = [{ server: name, prefix: `/${name}` }]
     const text = stringify({ name, routers, mcpServers: [{ name, ...SERVER, ...server }], ...more })
@@ -30,7 +32,7 @@ async function gateway(t: TestContext) {
   }
   const start = async () => {
     const { settings } = readSettings(undefined, {})
-    const log = await createLog({ level: 'silent', format: 'json' })
+    const log = await createLog({ level: 'error', format: 'json', to })
     const env = { PATH: process.env.PATH, HOME: process.env.HOME }
     const made = await createGateway({ paths: [folder], settings: settings!, env, log, version: '1' })
     t.after(() => made.gateway?.close())
@@ -41,7 +43,9 @@ async function gateway(t: TestContext) {
     }
     return { ...made, gateway: made.gateway!, call }
   }
-  return { folder, write, start }
+  /** Errors of the log. */
+  const logged = (): Loose[] => lines.map((line) => JSON.parse(line))
+  return { folder, write, start, logged }
 }
 
 test(
@@ -87,7 +91,9 @@ test(
       session,
     )
     const reader = asking.body!.getReader()
-    assert.match(new TextDecoder().decode((await reader.read()).value), /"ask-held"/)
+    const decoder = new TextDecoder()
+    let asked = ''
+    while (!asked.includes('"ask-held"')) asked += decoder.decode((await reader.read()).value)
     write('a', { env: { NEW: 'yes' } })
     await made.reload()
     assert.ok(lives(pid))
@@ -131,19 +137,29 @@ test(
 )
 
 test(
-  'preinstalled: a server that does not start is a finding, and the others are served',
+  'preinstalled: a server that does not start is logged and shown, and the others are served',
   TIMEOUT,
   async (t) => {
-    const { write, start } = await gateway(t)
+    const { write, start, logged } = await gateway(t)
     write('good', { preinstalled: true })
     write('bad', { ...faultyStdio('session', { start: 'exit' }), preinstalled: true })
     write('varies', { preinstalled: true, env: { KEY: '{{.Request.Headers.Key}}' } })
     const { findings, gateway: made, call } = await start()
-    const told = findings.filter(({ code }) => code === 'upstream-start').map(({ message }) => message)
-    assert.equal(told.length, 2)
-    assert.match(told.join(), /The server bad ended with exit code 3/)
-    assert.match(told.join(), /The server varies cannot be started before a request/)
+    assert.deepEqual(
+      findings.map(({ code, severity }) => [code, severity]),
+      [['upstream-start', 'warning']],
+    )
+    assert.match(findings[0]!.message, /"varies" cannot be started before a request/)
+    made.startServers()
     assert.equal(await call('/good', await open(made.app, '/good'), 'echo'), '{}')
+    await until(() => logged().length > 0)
+    assert.deepEqual(
+      logged().map(({ server, reason }) => [server, reason]),
+      [['bad', 'The server bad ended with exit code 3; the call was not repeated']],
+    )
+    const { proxy } = made.table().routes.get('/bad')!
+    assert.deepEqual(proxy!.proxy.status().state, 'failing')
+    assert.match(proxy!.proxy.status().faults!.join(), /The server bad ended with exit code 3/)
   },
 )
 
@@ -251,26 +267,42 @@ test('a call that is cut off as the gateway ends says so', TIMEOUT, async (t) =>
   assert.match((await body(await answer)).error?.message ?? '', /the gateway is shutting down/)
 })
 
-test('a reload whose new server does not start keeps the old one, until it starts', TIMEOUT, async (t) => {
-  const { write, start } = await gateway(t)
-  write('a', { policy: 'onStart', isolation: 'shared' })
-  write('b', {})
-  const { gateway: made, call } = await start()
-  const session = await open(made.app, '/a')
-  const pid = await call('/a', session, 'pid')
-  write('a', { ...faultyStdio('session', { start: 'exit' }), policy: 'onStart', isolation: 'shared' })
-  write('b', {}, { 'x-note': 'changed' })
-  const refused = await made.reload()
-  assert.deepEqual([refused.refused, refused.changed, refused.generation], [['a'], ['b'], 2])
-  assert.deepEqual(
-    refused.findings.map(({ code, severity }) => [code, severity]),
-    [['upstream-start', 'error']],
-  )
-  assert.equal(await call('/a', session, 'pid'), pid)
-  write('a', { policy: 'onStart', isolation: 'shared', env: { NEW: 'yes' } })
-  assert.deepEqual((await made.reload()).changed, ['a'])
-  assert.match(String(await call('/a', session, 'environment')), /"NEW":"yes"/)
-})
+test(
+  'a reload does not wait for the servers that it starts; calls wait, and fail with them',
+  TIMEOUT,
+  async (t) => {
+    const { folder, write, start, logged } = await gateway(t)
+    write('a', { policy: 'onStart', isolation: 'shared' })
+    write('b', {})
+    const { gateway: made, call } = await start()
+    const session = await open(made.app, '/a')
+    await call('/a', session, 'pid')
+    const starts = join(folder, 'starts')
+    const mute = `require('node:fs').appendFileSync(process.argv[1], 'x'); process.stdin.resume()`
+    const silent = { command: process.execPath, args: ['-e', mute, starts], startupTimeout: '1s' }
+    write('a', { ...silent, policy: 'onStart' })
+    write('b', {}, { 'x-note': 'changed' })
+    const { refused, changed, generation, findings } = await made.reload()
+    assert.deepEqual([refused, changed, generation, findings], [[], ['a', 'b'], 2, []])
+    const status = () => made.table().routes.get('/a')!.proxy!.proxy.status()
+    assert.equal(status().state, 'starting')
+    // One deadline for the probe and the handshake, and one child for the start and the call.
+    const answer = await post(
+      made.app,
+      '/a/mcp',
+      rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {} }),
+    )
+    assert.match((await body(answer)).error.message, /No response from the server a for 1 s/)
+    assert.equal(readFileSync(starts, 'utf8'), 'x')
+    await until(() => logged().length > 0)
+    assert.match(logged()[0]!.reason, /No response from the server a for 1 s/)
+    assert.equal(status().state, 'failing')
+    write('a', { policy: 'onStart', isolation: 'shared', env: { NEW: 'yes' } })
+    assert.deepEqual((await made.reload()).changed, ['a'])
+    assert.match(String(await call('/a', await open(made.app, '/a'), 'environment')), /"NEW":"yes"/)
+    assert.equal(status().faults, undefined)
+  },
+)
 
 test('what is wrong with an MCP server is found without starting it', TIMEOUT, async (t) => {
   const { folder, write } = await gateway(t)

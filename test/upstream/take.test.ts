@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readTexts } from '../../src/upstream/transport/messages.ts'
+import { readTexts } from '../../src/upstream/transport/channel.ts'
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 

@@ -78,6 +78,17 @@ test('a batch shows and calls no hidden tool, and renamed ones by their new name
   assert.deepEqual(server.called, ['a', 'b'])
 })
 
+test('a member of a batch that is not a message gets an error of its own', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [{ type: 'stdio', ...everythingStdio('session') }])
+  const client = await open(url, {}, {}, '2025-03-26')
+  const headers = { 'content-type': 'application/json', accept: ACCEPT, ...client.headers }
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify([list, 1, { id: 'x' }]) })
+  const answers = (await response.json()) as Loose[]
+  const seen = new Map(answers.map(({ id, error }) => [id, error?.code]))
+  assert.deepEqual(Object.fromEntries(seen), { 1: undefined, null: -32600, x: -32600 })
+})
+
 test('a renamed tool is not called where the header names another one', TIMEOUT, async (t) => {
   const url = await startEverything(t, 'http', 'modern')
   const proxy = await proxied(t, [{ type: 'streamable-http', url, ...FILTER }])
@@ -119,6 +130,42 @@ test(
     assert.ok(logged.some(({ msg }) => /two servers have this resource/.test(msg)))
   },
 )
+
+/** A stdio server of 2025-11-25 with two tasks, each on a page of its own. */
+const tasksStdio = (name: string) => ({
+  type: 'stdio',
+  command: process.execPath,
+  args: [
+    '-e',
+    `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line)
+      if (id === undefined) return
+      const task = (n) => ({ taskId: '${name}' + n, status: 'working' })
+      const results = {
+        initialize: { protocolVersion: '2025-11-25', capabilities: { tasks: { list: {} } }, serverInfo: { name: '${name}', version: '1' } },
+        'tasks/list': params?.cursor ? { tasks: [task(2)] } : { tasks: [task(1)], nextCursor: 'next' },
+      }
+      const result = results[method]
+      const error = { code: -32601, message: 'Method not found' }
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
+    })`,
+  ],
+})
+
+test('several servers: tasks/list is the list of all', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [tasksStdio('a'), tasksStdio('b')], { list: true })
+  const client = await open(url)
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const { tasks, nextCursor } = (await client.request('tasks/list', cursor ? { cursor } : {})).result
+    ids.push(...tasks.map(({ taskId }: Loose) => taskId))
+    cursor = nextCursor
+  } while (cursor)
+  assert.deepEqual(ids, ['a1', 'b1', 'a2', 'b2'])
+  const { supportedVersions } = (await modern(url).request('server/discover')).result
+  assert.deepEqual(supportedVersions, ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])
+})
 
 test('several servers: discovery, subscriptions and ends of one server', TIMEOUT, async (t) => {
   const servers = [

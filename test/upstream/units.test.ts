@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { Fault } from '../../src/mcp/index.ts'
-import { canonical } from '../../src/mcp/meta.ts'
-import { Aggregate } from '../../src/upstream/aggregate/several.ts'
+import { canonical } from '../../src/mcp/protocol.ts'
+import { Aggregate } from '../../src/upstream/aggregate.ts'
 import { PendingInput } from '../../src/upstream/bridge/pending-input.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
 import { oneLine } from '../../src/upstream/transport/channel.ts'
-import { idInEnds, lineSplitter } from '../../src/upstream/transport/lines.ts'
+import { idInEnds, lineSplitter } from '../../src/upstream/transport/stdio.ts'
 
 /** A text cut into pieces at any places. */
 const pieces = (text: string, cuts: number[]) => {

@@ -231,7 +231,7 @@ test('a link that leads in a circle is told at its place', async (t) => {
 })
 
 test('a prefix at any page of the gateway itself is refused', async (t) => {
-  const own = ['/_reload', '/_diff', '/_status', '/_health', '/metrics', '/Metrics/']
+  const own = ['/_reload', '/_diff', '/_status', '/_health', '/_ready', '/metrics', '/Metrics/']
   const prefixes = own.map((prefix) => `{server: user, prefix: ${prefix}}`)
   const text = `name: user\nrouters: [${prefixes.join(', ')}]\nservers: [{name: user}]\n`
   const cwd = write(t, { 'user.yaml': text })

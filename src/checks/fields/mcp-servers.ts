@@ -2,7 +2,7 @@ import type { McpServer } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { checkDuration, checkLimits } from './value-rules.ts'
+import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
 
 export const MCP_SERVER_CHECKS: readonly Check[] = [
   {
@@ -26,14 +26,8 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
 function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   if (doubtful([...path, 'type'])) return
   const idle = server.type === 'stdio' ? (['url', 'headers'] as const) : (['command', 'args', 'env'] as const)
-  for (const key of idle)
-    if (Object.keys(server[key] ?? {}).length > 0)
-      report({
-        code: 'key-without-effect',
-        path: [key],
-        message: `\`${key}\` has no effect for the MCP server ${quote(server.name)} of type \`${server.type}\``,
-        hint: 'Remove it, or change `type`',
-      })
+  const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
+  reportIdle(given, `the MCP server ${quote(server.name)}`, server.type, [], report)
 }
 
 /** Two tools under one name; the server's other tools are known only when it runs. */

@@ -1,50 +1,24 @@
-import { type Configuration, type Router, routerTokens, serverNames } from '../../config/index.ts'
+import { asksForLogin, type Configuration, type Router, serverNames } from '../../config/index.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
+import { AUTH_CHECK } from './auth.ts'
 import { checkCors } from './cors.ts'
-import { checkTokens } from './value-rules.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
-  {
-    codes: ['missing-key', 'key-without-effect', 'duplicate-token'],
-    on: 'router',
-    check: checkAuth,
-  },
+  AUTH_CHECK,
   {
     codes: ['cors-credentials', 'cors-origin', 'cors-incomplete', 'unknown-method', 'key-without-effect'],
     on: 'router',
     check(router, report, context) {
       const { cors } = router
       if (!cors) return
-      const login = routerTokens(router) !== undefined || forwardsLogin(context.configuration, router)
+      const login = asksForLogin(router) || forwardsLogin(context.configuration, router)
       checkCors(cors, login, report, context)
     },
   },
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
 ]
-
-function checkAuth(router: Router, report: Reporter, { read, path }: Context) {
-  const { auth } = router
-  if (!auth) return
-  const isOpen = routerTokens(router) === undefined
-  const tokens = ['auth', 'tokens']
-  if (!isOpen && auth.tokens.length === 0)
-    report({
-      code: 'missing-key',
-      path: read.locate.key([...path, ...tokens]) ? tokens : ['auth', 'mode'],
-      message: '`auth` with `mode: bearer` needs at least one token',
-      hint: 'Add `tokens: [{token: "${NAME}", caller: …}]`',
-    })
-  if (isOpen && auth.tokens.length > 0)
-    report({
-      code: 'key-without-effect',
-      path: tokens,
-      message: '`tokens` has no effect with `mode: none`',
-      hint: 'Write `mode: bearer`, or remove the tokens',
-    })
-  checkTokens(auth.tokens, tokens, report)
-}
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
 

@@ -1,6 +1,5 @@
 import { type Arg, METHODS, type Tool } from '../../config/index.ts'
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
-import { pointerPath } from '../../config/schema-findings.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
@@ -96,8 +95,7 @@ function checkBody({ name, method, args, requestBody }: Tool, report: Reporter) 
 }
 
 function checkArg(arg: Arg, report: Reporter) {
-  for (const { pointer, ...fault } of unsupportedPatterns(arg as unknown as Json))
-    report({ path: pointerPath(pointer, arg), ...fault })
+  for (const fault of unsupportedPatterns(arg as unknown as Json)) report(fault)
   for (const [key, type] of [
     ['items', 'array'],
     ['properties', 'object'],
@@ -123,10 +121,10 @@ function checkSchema(schema: JsonObject, key: string, report: Reporter) {
     })
     if (bare) return
   }
-  for (const { pointer, ...fault } of metaFaults(toDoubles(schema as Json)))
+  for (const fault of metaFaults(toDoubles(schema as Json)))
     report({
       ...fault,
-      path: [...path, ...pointerPath(pointer, schema)],
+      path: [...path, ...fault.path],
       message:
         fault.code === 'invalid-schema' ? `\`${key}\` is not a JSON Schema: ${fault.message}` : fault.message,
     })

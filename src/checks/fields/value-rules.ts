@@ -1,8 +1,31 @@
 import type { Limits } from '../../config/index.ts'
+import { tokenDigest, tokenExpiry } from '../../config/tokens.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
+import { urlFault } from '../../net/index.ts'
+import { quote } from '../../text/index.ts'
 
 /** The longest that a timer of Node can wait: nearly 25 days. */
 export const MAX_DURATION = 2 ** 31 - 1
+
+/**
+ * Reports keys that only another type uses.
+ * @param owner what has the type, in words
+ */
+export function reportIdle(
+  keys: readonly string[],
+  owner: string,
+  type: string,
+  path: Path,
+  report: Reporter,
+) {
+  for (const key of keys)
+    report({
+      code: 'key-without-effect',
+      path: [...path, key],
+      message: `\`${key}\` has no effect for ${owner} of type \`${type}\``,
+      hint: 'Remove it, or change `type`',
+    })
+}
 
 /** `0` must not mean "without end" by chance. */
 export function checkLimits(limits: Partial<Limits> | undefined, path: Path, report: Reporter) {
@@ -24,20 +47,54 @@ function outOfRange(value: number, path: Path, hint: string, report: Reporter) {
   report({ code: 'invalid-value', path, message, hint })
 }
 
+/** A URL to which credentials are sent, or from which keys come. Whether it is one; it is not shown, as it may hold a password. */
+export function reportUrl(url: string, path: Path, report: Reporter): boolean {
+  const fault = urlFault(url)
+  if (fault === 'form')
+    report({
+      code: 'invalid-value',
+      path,
+      message: `\`${path.at(-1)}\` is not an https URL without credentials and fragment`,
+      hint: 'Write it like `https://auth.example.com`',
+    })
+  if (fault === 'insecure')
+    report({
+      code: 'insecure-url',
+      path,
+      message: `\`${path.at(-1)}\` is not https`,
+      hint: 'Write an https URL; http is accepted for this machine only, such as `http://localhost:8080`',
+    })
+  return fault !== 'form'
+}
+
+/** Equal for tokens that are the same, also where one of them is given by its digest. */
+export function tokenKey(token: string): string {
+  return tokenDigest(token)?.toString('hex') ?? token
+}
+
 /**
- * Two equal tokens; the finding never shows them.
- * @param seen tokens that must not be used again, with their places; the new ones are added
+ * What is wrong with tokens, such as two that are equal; the findings never show them.
+ * @param seen keys of tokens that must not be used again, with their places; the new ones are added
  */
 export function checkTokens(
-  tokens: readonly { token: string }[],
+  tokens: readonly { token: string; expires?: string }[],
   path: Path,
   report: Reporter,
   seen = new Map<string, Path>(),
 ) {
-  for (const [k, { token }] of tokens.entries()) {
+  for (const [k, { token, expires }] of tokens.entries()) {
     const own = [...path, k, 'token']
-    const first = seen.get(token)
-    if (!first) seen.set(token, own)
+    if (!tokenDigest(token))
+      report({
+        code: 'invalid-value',
+        path: own,
+        message: '`sha256:` is not followed by 64 hexadecimal digits',
+        hint: 'Make the digest with `printf %s "$TOKEN" | sha256sum`',
+      })
+    if (expires !== undefined) checkExpiry(expires, [...path, k, 'expires'], report)
+    const key = tokenKey(token)
+    const first = seen.get(key)
+    if (!first) seen.set(key, own)
     else
       report({
         code: 'duplicate-token',
@@ -47,4 +104,22 @@ export function checkTokens(
         related: { path: first, message: 'first used here' },
       })
   }
+}
+
+function checkExpiry(expires: string, path: Path, report: Reporter) {
+  const time = tokenExpiry(expires)
+  if (Number.isNaN(time))
+    report({
+      code: 'invalid-value',
+      path,
+      message: `${quote(expires)} is neither a date nor a time`,
+      hint: 'Write `2027-01-31`, or `2027-01-31T18:00:00Z`',
+    })
+  else if (time <= Date.now())
+    report({
+      code: 'expired-token',
+      path,
+      message: 'this token has expired',
+      hint: 'Remove it, or give its caller a new one',
+    })
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { type Cors, type ReadConfiguration, routerTokens } from '../../config/index.ts'
+import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/index.ts'
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
@@ -64,7 +64,7 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     on: 'router',
     check({ cors, prefix, ...router }, report, { options: { production } }) {
       const at = cors?.allowOrigins.indexOf('*') ?? -1
-      if (!production || at === -1 || routerTokens(router)) return
+      if (!production || at === -1 || asksForLogin(router)) return
       report({
         code: 'cors-any-origin',
         path: ['cors', 'allowOrigins', at],

@@ -1,6 +1,6 @@
 import type { Source } from '../../config/index.ts'
-import { type Finding, finding, type Position } from '../../findings/index.ts'
-import { SECRET_KEY_END } from '../../text/index.ts'
+import { type Finding, finding } from '../../findings/index.ts'
+import { positionsOf, SECRET_KEY_END } from '../../text/index.ts'
 import { issuedSecrets, PLACEHOLDER } from './secret-forms.ts'
 
 /** A key, and the one line of its value. */
@@ -53,7 +53,7 @@ export function secretsIn({ file, text }: Source): Finding[] {
       const start = index + whole.lastIndexOf(value)
       add(start, start + value.length, `what \`${key}\` is set to`)
     }
-  const place = places(text)
+  const place = positionsOf(text)
   return found.map(({ start, end, what }) => {
     const hint = 'Replace it at its issuer, then give the new one by `${NAME}`'
     const message = `${what} looks like a secret written into the file`
@@ -95,14 +95,6 @@ function entropy(text: string): number {
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
   return [...counts.values()].reduce((sum, n) => sum - (n / text.length) * Math.log2(n / text.length), 0)
-}
-
-function places(text: string): (offset: number) => Position {
-  return (offset) => {
-    const before = text.slice(0, offset)
-    const line = before.split('\n').length
-    return { line, column: offset - before.lastIndexOf('\n'), offset }
-  }
 }
 
 /** The text with `*` for each character of its secrets, for frames. */

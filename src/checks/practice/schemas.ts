@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { eachSchema } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { ExactNumber, isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
@@ -15,11 +16,6 @@ const OTHER_DIALECTS: Record<string, string> = {
   divisibleBy: 'Write `multipleOf`',
 }
 
-/** Keywords whose value maps names to schemas. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-/** Keywords whose value is not a schema. */
-const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
-
 /** What model providers refuse in a tool's `inputSchema`, and what readers of 2020-12 ignore. */
 export function checkSchema(schema: JsonObject, path: Path, report: Reporter) {
   const isInput = path[0] === 'inputSchema'
@@ -30,7 +26,7 @@ export function checkSchema(schema: JsonObject, path: Path, report: Reporter) {
       message: `\`${keyword}\` at the top of \`inputSchema\`, which model providers refuse`,
       hint: 'Move it into a property, or make each case a tool',
     })
-  visit(schema, path, (one, at) => {
+  eachSchema(schema, path, (one, at) => {
     for (const [keyword, hint] of Object.entries(OTHER_DIALECTS))
       if (Object.hasOwn(one, keyword))
         report({
@@ -56,19 +52,6 @@ export function checkItems(schema: JsonObject, path: Path, report: Reporter, nam
     message: `${subject} does not say what it holds, which some model providers refuse`,
     hint: 'Add `items`, such as `items: {type: string}`',
   })
-}
-
-/** Calls for a schema and each schema in it, at any depth. */
-export function visit(schema: Json | undefined, path: Path, look: (schema: JsonObject, path: Path) => void) {
-  if (Array.isArray(schema)) for (const [i, one] of schema.entries()) visit(one, [...path, i], look)
-  if (!isObject(schema)) return
-  look(schema, path)
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (VALUES.has(keyword)) continue
-    if (!MAPS.has(keyword)) visit(value, [...path, keyword], look)
-    else if (isObject(value))
-      for (const [name, one] of Object.entries(value)) visit(one, [...path, keyword, name], look)
-  }
 }
 
 /** Keywords of one schema that contradict each other. */
@@ -116,24 +99,19 @@ function text(value: Json): string {
   return quote(typeof value === 'string' ? value : stringify(value))
 }
 
+const isNumber = (value: Json) =>
+  typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
+const TYPES: Record<string, (value: Json) => boolean> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  string: (value) => typeof value === 'string',
+  number: isNumber,
+  integer: (value) => isNumber(value) && (typeof value !== 'number' || Number.isInteger(value)),
+  array: Array.isArray,
+  object: isObject,
+}
+
 /** A `type` that is not a type at all is left to the check of schemas. */
 function isOf(value: Json, type: string): boolean {
-  const isNumber = typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber
-  switch (type) {
-    case 'null':
-      return value === null
-    case 'boolean':
-    case 'string':
-      return typeof value === type
-    case 'number':
-      return isNumber
-    case 'integer':
-      return typeof value === 'bigint' || Number.isInteger(value) || value instanceof ExactNumber
-    case 'array':
-      return Array.isArray(value)
-    case 'object':
-      return isObject(value)
-    default:
-      return true
-  }
+  return TYPES[type]?.(value) ?? true
 }

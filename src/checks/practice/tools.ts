@@ -1,9 +1,10 @@
 import type { Arg, Tool } from '../../config/index.ts'
+import { eachSchema } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { checkDisagreement, checkItems, checkSchema, visit } from './schemas.ts'
+import { checkDisagreement, checkItems, checkSchema } from './schemas.ts'
 
 /** What a model learns of tools and their arguments. */
 export const TOOL_CHECKS: readonly Check[] = [
@@ -41,7 +42,7 @@ export const TOOL_CHECKS: readonly Check[] = [
     on: 'arg',
     check({ name, type, items, properties = {} }, report) {
       checkItems({ type, ...(items && { items }) }, [], report, `the array ${quote(name)}`)
-      visit({ ...(items && { items }), properties }, [], (schema, path) => {
+      eachSchema({ ...(items && { items }), properties }, [], (schema, path) => {
         if (path.length === 0) return
         checkItems(schema, path, report)
         checkDisagreement(schema, path, report)

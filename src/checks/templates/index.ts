@@ -1,13 +1,12 @@
 import type { Configuration, Env, ReadConfiguration, Server } from '../../config/index.ts'
 import { limited } from '../../config/read.ts'
-import { type Finding, toFinding } from '../../findings/index.ts'
+import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo } from '../../template/index.ts'
 import { nearest } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
-import type { PathReporter, TemplateReporter } from './report.ts'
 import { type Context, checkTemplate } from './template.ts'
 import { checkUsage, namesOf, type Used, unused } from './usage.ts'
-import type { Ref } from './walk.ts'
+import type { Ref, TemplateReporter } from './walk.ts'
 
 /** A file with so many findings is not looked at any further. */
 const MAX_FINDINGS = 1000
@@ -31,7 +30,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
     seen.add(key)
   }
   const context: Context = { env, memo, config: configReader(env, memo) }
-  const reportAt: PathReporter = (one) => add(toFinding(one, read))
+  const reportAt: Reporter = (one) => add(toFinding(one, read))
   const check = (subject: Subject): Ref[] => checkTemplate(subject, context, reporter(read, subject, add))
 
   for (const [i, tool] of configuration.tools.entries()) {
@@ -43,13 +42,10 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
     }))
     checkUsage(subjects, used, reportAt)
   }
-  const prompts = new Map<number, Ref[]>()
+  const prompts = configuration.prompts.map((): Ref[] => [])
   for (const subject of otherSubjects(configuration)) {
     const refs = check(subject)
-    if (subject.phase === 'prompt') {
-      const i = subject.path[1] as number
-      prompts.set(i, [...(prompts.get(i) ?? []), ...refs])
-    }
+    if (subject.phase === 'prompt') prompts[subject.path[1] as number]!.push(...refs)
   }
   checkPrompts(configuration, prompts, reportAt)
   return limited(findings, file)
@@ -70,13 +66,9 @@ function reporter(
   }
 }
 
-function checkPrompts(
-  { prompts }: Configuration,
-  refs: ReadonlyMap<number, readonly Ref[]>,
-  report: PathReporter,
-) {
+function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report: Reporter) {
   for (const [i, { arguments: args }] of prompts.entries()) {
-    const { names, whole } = namesOf(refs.get(i) ?? [], NO_ARGS)
+    const { names, whole } = namesOf(refs[i]!, NO_ARGS)
     const declared = args.map(({ name }) => name)
     const misspelt = new Set(
       [...names].filter((name) => !declared.includes(name)).map((name) => nearest(name, declared)),
@@ -107,10 +99,9 @@ function configReader(env: Env, memo: Memo): (server: Server) => Record<string, 
     }
   }
   return (server) => {
-    const found = known.get(server)
-    if (found) return found
-    const entries = Object.entries(server.config).map(([key, source]) => [key, render(source)])
-    const config = Object.fromEntries(entries) as Record<string, string>
+    const config =
+      known.get(server) ??
+      Object.fromEntries(Object.entries(server.config).map(([key, source]) => [key, render(source)]))
     known.set(server, config)
     return config
   }

@@ -3,8 +3,7 @@ import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
 import { nearest, quoteAll } from '../../text/index.ts'
 import { REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
-import type { TemplateReporter } from './report.ts'
-import type { Ref } from './walk.ts'
+import type { Ref, TemplateReporter } from './walk.ts'
 
 export const ROOTS = ['Config', 'Args', 'Request', 'Response']
 
@@ -35,11 +34,15 @@ export function checkRef(ref: Ref, subject: Subject, report: TemplateReporter) {
   const known = root === 'Request' ? REQUEST_FIELDS : RESPONSE_FIELDS
   if (!known.includes(name))
     misspelt(
-      { code: 'template-root', name, at: at(1), known, complaint: `\`.${root}\` has no field` },
-      report,
       {
-        shown: (close) => field(`.${root}`, close),
+        code: 'template-root',
+        name,
+        at: at(1),
+        known,
+        complaint: `\`.${root}\` has no field`,
+        parent: `.${root}`,
       },
+      report,
     )
   else if (name === 'Headers' && header !== undefined && header !== '*')
     checkHeader(root, header, at(2), report)
@@ -67,11 +70,10 @@ function unknownRoot(
   const meant = ofArgs ? field('.Args', name) : meantBy(root, subject)
   if (meant) report({ code: 'template-root', at, message: `there is no \`.${root}\``, suggestion: meant })
   else
-    misspelt({ code: 'template-root', name: root, at, known, complaint: 'there is no' }, report, {
-      shown: (close) => `.${close}`,
-      word: `.${root}`,
-      also: ROOTS,
-    })
+    misspelt(
+      { code: 'template-root', name: root, at, known, complaint: 'there is no', parent: '', also: ROOTS },
+      report,
+    )
 }
 
 /** Where a name that stands directly behind the dot belongs. */
@@ -97,13 +99,8 @@ function checkArgument({ path, spans, start, end }: Ref, { args }: Subject, repo
   let schema = args.schemas.get(name)
   if (!schema && !args.open) {
     const known = args.schemas.keys()
-    misspelt(
-      { code: 'template-argument', name, at: at(1), known, complaint: 'there is no argument' },
-      report,
-      {
-        shown: (close) => field('.Args', close),
-      },
-    )
+    const complaint = 'there is no argument'
+    misspelt({ code: 'template-argument', name, at: at(1), known, complaint, parent: '.Args' }, report)
   }
   for (let i = 2; schema && i < path.length; i++) {
     const { properties, items }: JsonObject = schema
@@ -113,9 +110,8 @@ function checkArgument({ path, spans, start, end }: Ref, { args }: Subject, repo
       if (known.length === 0) return
       const names = path.slice(1, i).filter((one) => one !== '*')
       const complaint = `the argument \`${names.join('.')}\` declares no property`
-      return misspelt({ code: 'template-argument', name: segment, at: at(i), known, complaint }, report, {
-        severity: 'warning',
-      })
+      const fault: Misspelt = { code: 'template-argument', name: segment, at: at(i), known, complaint }
+      return misspelt({ ...fault, severity: 'warning' }, report)
     }
     const next = segment === '*' ? items : isObject(properties) && properties[segment]
     schema = isObject(next) ? next : undefined
@@ -127,9 +123,7 @@ function checkConfig(name: string, at: Span, { servers }: Subject, report: Templ
   if (!without) return
   const known = Object.keys(without.config)
   const complaint = `the server \`${without.name}\` has no config key`
-  misspelt({ code: 'template-config', name, at, known, complaint }, report, {
-    shown: (close) => field('.Config', close),
-  })
+  misspelt({ code: 'template-config', name, at, known, complaint, parent: '.Config' }, report)
 }
 
 /** Names of headers stand in templates as Go writes them. Headers of responses are found in no other case. */
@@ -162,17 +156,16 @@ interface Misspelt {
   at: Span
   known: Iterable<string>
   complaint: string
+  /** What the name stands behind in the suggestion; empty for the root. */
+  parent?: string
+  /** Further names that may be meant. */
+  also?: readonly string[]
+  severity?: Severity
 }
 
 function misspelt(
-  { code, name, at, known, complaint }: Misspelt,
+  { code, name, at, known, complaint, parent, also, severity }: Misspelt,
   report: TemplateReporter,
-  {
-    word = name,
-    shown = (close: string) => close,
-    also,
-    severity,
-  }: { word?: string; shown?: (close: string) => string; also?: readonly string[]; severity?: Severity } = {},
 ) {
   const names = [...known].slice(0, MAX_COMPARED)
   const { suggestion, fix } = suggest(name, names, also)
@@ -180,10 +173,10 @@ function misspelt(
   report({
     code,
     at,
-    message: `${complaint} \`${word}\``,
+    message: `${complaint} \`${parent === '' ? '.' : ''}${name}\``,
     ...(suggestion === undefined
       ? { hint: names.length > 0 ? `There are ${list}` : 'There are none' }
-      : { suggestion: shown(suggestion) }),
+      : { suggestion: parent === undefined ? suggestion : field(parent, suggestion) }),
     ...(fix && NAME.test(fix.now) && { fix: fix.now }),
     severity,
   })

@@ -1,18 +1,22 @@
 import type { Env, Server } from '../../config/index.ts'
 import type { Severity } from '../../findings/index.ts'
-import type { JsonObject } from '../../json/index.ts'
-import { type Node, RenderError, type Span, type Template, type Tree } from '../../template/index.ts'
+import {
+  type CommandNode,
+  type Node,
+  type Operand,
+  RenderError,
+  type Span,
+  type Template,
+  type TextNode,
+  type Tree,
+} from '../../template/index.ts'
 import { capital } from '../../text/index.ts'
 import { type JsonFault, jsonFault } from '../json-fault.ts'
-import { FLAVOURS, type Flavour, sampleArgs, sampleData, sampleRequest } from '../samples.ts'
-import type { Subject } from '../subjects.ts'
-import { neverFits } from './certain.ts'
-import { hasBranches } from './nodes.ts'
-import { placeOf } from './place-of.ts'
-import type { TemplateReport, TemplateReporter } from './report.ts'
+import { FLAVOURS, type Flavour, sampleArgs, sampleData, sampleRequest, variations } from '../samples.ts'
+import type { Args, Subject } from '../subjects.ts'
+import { schemaAt } from './node-checks.ts'
 import { namesOf } from './usage.ts'
-import { variations } from './variations.ts'
-import type { Ref } from './walk.ts'
+import { eachPipe, hasBranches, type Ref, type TemplateReport, type TemplateReporter } from './walk.ts'
 
 /** A template that could be compiled, with what it takes to render it. */
 export interface Rendering {
@@ -38,7 +42,7 @@ type Known = (span: Span) => boolean
 export function checkRendering(rendering: Rendering, known: Known, report: TemplateReporter): void {
   const { subject, template, tree, refs } = rendering
   const { args } = subject
-  const Config = subject.servers[0] ? rendering.config(subject.servers[0]) : {}
+  const Config = configOf(rendering)
   const request = sampleRequest(template.references)
   const full = (flavour: Flavour) => ({
     Config,
@@ -94,7 +98,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
 
 /** UTF-16 units of output that variations may come to. */
 const MAX_TRIED = 1_000_000
-const NO_REQUEST: JsonObject = { Headers: {}, Query: {}, Cookies: {}, Path: '/mcp', Body: {} }
+const NO_REQUEST = sampleRequest([])
 
 /**
  * Renders the template of an answer that is JSON with an answer that has whatever is read of it. Its commas do
@@ -106,7 +110,7 @@ export function checkAnswer(rendering: Rendering, known: Known, report: Template
     refs.filter(({ path }) => path[0] === 'Response' && path[1] === 'Data').map(({ path }) => path.slice(2)),
   )
   const { text } = attempt(template, {
-    Config: subject.servers[0] ? rendering.config(subject.servers[0]) : {},
+    Config: configOf(rendering),
     Args: sampleArgs(subject.args, true, FLAVOURS[0], template.references),
     Request: sampleRequest(template.references),
     Response: { Data, Body: 'sample', Status: 200, Headers: {} },
@@ -115,6 +119,11 @@ export function checkAnswer(rendering: Rendering, known: Known, report: Template
   if (!fault) return
   const severity = fault.comma && !hasBranches(tree) ? 'error' : 'warning'
   reportFault(rendering, { text: text!, fault, what: 'with a sample answer', severity }, known, report)
+}
+
+/** Of the first server. */
+function configOf({ subject: { servers }, config }: Rendering): Record<string, string> {
+  return servers[0] ? config(servers[0]) : {}
 }
 
 function attempt(template: Template, root: object): { text?: string | undefined; error?: RenderError } {
@@ -186,18 +195,14 @@ function failure(
   { message, hint, start, end }: RenderError,
   who: 'every call' | 'some calls',
 ): TemplateReport {
-  const found = { code: 'template-render', at: { start, end } } as const
-  if (who === 'every call')
-    return {
-      ...found,
-      message: `rendering fails with sample arguments: ${message}`,
-      hint: hint && capital(hint),
-    }
+  const every = who === 'every call'
+  const calls = every ? 'with sample arguments' : 'for a call with neither optional arguments nor headers'
   return {
-    ...found,
-    message: `rendering fails for a call with neither optional arguments nor headers: ${message}`,
-    hint: hint ? capital(hint) : 'Guard it with `{{if …}}`',
-    severity: 'warning',
+    code: 'template-render',
+    at: { start, end },
+    message: `rendering fails ${calls}: ${message}`,
+    hint: hint ? capital(hint) : every ? undefined : 'Guard it with `{{if …}}`',
+    severity: every ? undefined : 'warning',
   }
 }
 
@@ -207,4 +212,134 @@ function excerpt(text: string, offset: number): string {
   const to = Math.min(text.length, offset + 40)
   const cut = text.slice(from, to).replace(/\s+/g, ' ').replaceAll('`', '’')
   return `${from > 0 ? '…' : ''}${cut}${to < text.length ? '…' : ''}`
+}
+
+/** So many texts may not be found again: each look goes through all of the output. */
+const MAX_LOST = 200
+
+interface Search {
+  output: string
+  offset: number
+  /** Where in the output the search is. */
+  at: number
+  lost: number
+  /** Whether something of unknown length was written since the last text. */
+  gap: boolean
+  /** What wrote it last. */
+  action: Span | undefined
+}
+
+/**
+ * The place in the template that wrote a place of the output: texts of the template are found one after the
+ * other, and what stands between two of them is what the actions between them wrote.
+ */
+function placeOf(tree: Tree, output: string, offset: number): Span | undefined {
+  const search: Search = { output, offset, at: 0, lost: 0, gap: false, action: undefined }
+  const found = inList(tree.root, search)
+  if (typeof found === 'object') return found
+  if (search.lost > MAX_LOST) return undefined
+  const last = tree.root.at(-1)
+  if (offset >= output.length && last) return { start: Math.max(last.start, last.end - 1), end: last.end }
+  return search.action
+}
+
+/** The place, or whether the texts of this list, as far as that is known, were written. */
+function inList(list: readonly Node[], search: Search): Span | boolean {
+  for (const node of list) {
+    if (search.lost > MAX_LOST) return false
+    if (node.type === 'text') {
+      const found = inText(node, search)
+      if (found !== true) return found
+    } else if (node.type === 'action') {
+      if (node.pipe.declarations.length > 0) continue
+      search.action = node
+      search.gap = true
+    } else if ('list' in node) {
+      const before = { ...search }
+      let found = inList(node.list, search)
+      if (found === false) {
+        // It is the other branch that was written.
+        Object.assign(search, before, { lost: search.lost })
+        found = inList(node.elseList ?? [], search)
+        if (found === false) Object.assign(search, before, { lost: search.lost })
+      }
+      if (typeof found === 'object') return found
+      // It may have been written again and again.
+      if (node.type === 'range') search.gap = true
+    } else search.gap = true
+  }
+  return true
+}
+
+function inText(node: TextNode, search: Search): Span | boolean {
+  const { output, offset, at, action } = search
+  const found = search.gap ? output.indexOf(node.text, at) : output.startsWith(node.text, at) ? at : -1
+  if (found < 0) {
+    search.lost++
+    return false
+  }
+  if (offset < found) return action ?? { start: node.start, end: node.start + 1 }
+  search.at = found + node.text.length
+  search.gap = false
+  if (offset >= search.at) return true
+  const start = node.start + offset - found
+  return { start, end: start + 1 }
+}
+
+/**
+ * Whether a rendering that failed with samples fails with every value that a call may give: it was the type of a
+ * value that did not fit, and that type is declared. What a function made of a value may be of any type.
+ */
+function neverFits(error: RenderError, tree: Tree, refs: readonly Ref[], args: Args): boolean {
+  if (!error.ofType) return false
+  const commands = commandsAt(tree, error)
+  if (!commands) return false
+  const operands = commands.flatMap((command, i) => inputs(command, i === commands.length - 1))
+  return (
+    operands.every((one) => isConstant(one) || isDeclared(one, refs, args)) &&
+    operands.some((one) => !isConstant(one))
+  )
+}
+
+/** What the last command is given; those before it in the pipeline must be plain values. */
+function inputs({ operands }: CommandNode, last: boolean): readonly Operand[] {
+  return last && operands[0]?.type === 'identifier' ? operands.slice(1) : operands
+}
+
+function isConstant({ type }: Operand): boolean {
+  return type === 'string' || type === 'number' || type === 'bool'
+}
+
+function isDeclared({ type, start, end }: Operand, refs: readonly Ref[], args: Args): boolean {
+  if (type !== 'field' && type !== 'variable' && type !== 'dot') return false
+  const here = refs.filter((ref) => ref.start === start && ref.end === end)
+  return here.length > 0 && here.every(({ path }) => hasType(path, args))
+}
+
+/** Of a field that a declared scalar does not have, the scalar counts; a free object may have any. */
+function hasType(path: readonly string[], args: Args): boolean {
+  if (path[0] === 'Config' || (path[0] === 'Request' && path[1] === 'Headers')) return path.length > 1
+  if (path[0] !== 'Args') return false
+  let found = false
+  for (let length = 2; length <= path.length; length++) {
+    const schema = schemaAt(args, path.slice(0, length))
+    if (!schema) break
+    const below = path[length]
+    if (typeof schema.type === 'string')
+      found = below === undefined || (schema.type !== 'object' && below !== '*')
+  }
+  return found
+}
+
+/** The commands of a pipeline up to the innermost one in which the error is. */
+function commandsAt(tree: Tree, { start, end }: RenderError): CommandNode[] | undefined {
+  let found: CommandNode[] | undefined
+  eachPipe(tree, (pipe, node) => {
+    // A value that a `range` cannot go through is reported at the whole action, or at its pipeline.
+    if (node.type === 'range' && node.pipe === pipe && (node.start === start || pipe.start === start))
+      found = pipe.commands
+    for (const [i, command] of pipe.commands.entries())
+      if (command.start <= start && end <= command.end) found = pipe.commands.slice(0, i + 1)
+  })
+  return found
 }

@@ -5,16 +5,12 @@ import { isJsonFrame, type Memo, type Span, type TemplateError } from '../../tem
 import { capital } from '../../text/index.ts'
 import { jsonFault } from '../json-fault.ts'
 import type { Args, Subject } from '../subjects.ts'
-import { checkValue } from './body.ts'
-import { checkBroken, reportSyntax } from './broken.ts'
-import { checkCommands } from './commands.ts'
-import { nearestKeyword } from './keywords.ts'
+import { checkBroken, nearestKeyword, reportSyntax } from './broken.ts'
 import { checkRef } from './known-names.ts'
-import { checkLiteralText } from './literal.ts'
+import { checkCommands, checkLiteralText, checkValue } from './node-checks.ts'
 import { recover } from './recover.ts'
 import { checkAnswer, checkRendering } from './render.ts'
-import type { TemplateReporter } from './report.ts'
-import { type Ref, walk } from './walk.ts'
+import { type Ref, type TemplateReporter, walk } from './walk.ts'
 
 /** More findings of one template help nobody. */
 const MAX_FINDINGS = 100

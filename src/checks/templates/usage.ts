@@ -1,8 +1,8 @@
+import type { Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { nearest } from '../../text/index.ts'
 import type { Args, ToolSubjects } from '../subjects.ts'
 import { field, ROOTS } from './known-names.ts'
-import type { PathReporter } from './report.ts'
 import type { Ref } from './walk.ts'
 
 /** The references of one template, by the key of the tool that holds it. */
@@ -15,7 +15,7 @@ export interface Used {
 export function checkUsage(
   { tool, path, args }: ToolSubjects,
   used: readonly Used[],
-  report: PathReporter,
+  report: Reporter,
 ): void {
   const { names, whole } = namesOf(
     used.flatMap(({ refs }) => refs),

@@ -1,3 +1,4 @@
+import type { Report } from '../../findings/index.ts'
 import type {
   ActionNode,
   BranchNode,
@@ -9,6 +10,16 @@ import type {
   TemplateNode,
   Tree,
 } from '../../template/node.ts'
+
+/** What a check of one template has found. */
+export interface TemplateReport extends Omit<Report, 'path' | 'isKey' | 'start' | 'end' | 'fix' | 'related'> {
+  /** The place in the template. */
+  at: Span
+  /** Replaces the text at that place. */
+  fix?: string | undefined
+}
+
+export type TemplateReporter = (report: TemplateReport) => void
 
 /** A place in a template where something below the root is read. */
 export interface Ref extends Span {
@@ -48,25 +59,11 @@ export function pathKey(path: readonly string[]): string {
 /** A path below the root, or undefined for any other value. */
 type Known = readonly string[] | undefined
 
-/** Variables of a block, and those of the block around it. */
-class Vars {
-  private readonly own = new Map<string, Known>()
+/** What the variables in sight stand for: those of a block have those of the block around it as their prototype. */
+type Vars = Record<string, { path: Known }>
 
-  constructor(private readonly outer?: Vars) {}
-
-  get(name: string): Known {
-    return this.own.has(name) ? this.own.get(name) : this.outer?.get(name)
-  }
-
-  declare(name: string, value: Known): void {
-    this.own.set(name, value)
-  }
-
-  /** Assigned again, perhaps in one branch only: nothing is known of it any more. */
-  forget(name: string): void {
-    if (this.own.has(name)) this.own.set(name, undefined)
-    this.outer?.forget(name)
-  }
+function innerVars(outer: Vars | null = null): Vars {
+  return Object.create(outer)
 }
 
 /** From here on nothing is known of the dot that a definition is called with. */
@@ -111,14 +108,14 @@ class Walker {
 
   run(): void {
     const { root, definitions } = this.tree
-    this.list(root, { dot: [], root: [], vars: new Vars(), guards: new Set(), open: [] })
+    this.list(root, { dot: [], root: [], vars: innerVars(), guards: new Set(), open: [] })
     // Definitions that nothing calls are read too, with a dot of which nothing is known.
     for (const [name, body] of definitions)
       if (name !== '' && body !== root && !this.names.has(name))
         this.list(body, {
           dot: undefined,
           root: undefined,
-          vars: new Vars(),
+          vars: innerVars(),
           guards: new Set(),
           open: [name],
         })
@@ -162,22 +159,22 @@ class Walker {
 
   private branch(node: BranchNode, outer: Scope): void {
     const guards = new Set(outer.guards)
-    const scope = { ...outer, vars: new Vars(outer.vars), guards }
+    const scope = { ...outer, vars: innerVars(outer.vars), guards }
     const { ref } = this.pipe(node.pipe, scope, (each) => guards.add(pathKey(each.path)))
-    const inner = { ...scope, vars: new Vars(scope.vars) }
+    const inner = { ...scope, vars: innerVars(scope.vars) }
     if (node.type === 'with') inner.dot = ref?.path
     if (node.type === 'range') {
       inner.dot = ref && [...ref.path, '*']
       const { declarations } = node.pipe
       for (const [i, { name }] of declarations.entries())
-        inner.vars.declare(name, i === declarations.length - 1 ? inner.dot : undefined)
+        inner.vars[name] = { path: i === declarations.length - 1 ? inner.dot : undefined }
     }
     const before = this.inString
     this.list(node.list, inner)
     const behind = this.inString
     if (!node.elseList) return
     this.inString = before
-    this.list(node.elseList, { ...scope, vars: new Vars(scope.vars) })
+    this.list(node.elseList, { ...scope, vars: innerVars(scope.vars) })
     this.inString = behind
   }
 
@@ -191,15 +188,17 @@ class Walker {
     this.called.add(key)
     this.names.add(node.name)
     const open = [...scope.open, node.name]
-    this.list(body, { dot, root: dot, vars: new Vars(), guards: scope.guards, open })
+    this.list(body, { dot, root: dot, vars: innerVars(), guards: scope.guards, open })
   }
 
   private pipe({ commands, declarations, assign }: PipeNode, scope: Scope, seen?: Seen): Value {
     let value: Value | undefined
     for (const command of commands) value = this.command(command, value, scope, seen)
     for (const { name } of declarations) {
-      if (assign) scope.vars.forget(name)
-      else scope.vars.declare(name, value?.ref?.path)
+      const known = scope.vars[name]
+      if (!assign) scope.vars[name] = { path: value?.ref?.path }
+      // Assigned again, perhaps in one branch only: nothing is known of it any more.
+      else if (known) known.path = undefined
     }
     return value ?? {}
   }
@@ -250,7 +249,7 @@ class Walker {
     if (node.type === 'dot') return dot && { path: dot, spans: dot.map(() => undefined), start, end }
     if (node.type === 'field') return dot && extended(dot, node.path, node)
     if (node.type !== 'variable') return undefined
-    const base = node.name === '$' ? root : vars.get(node.name)
+    const base = node.name === '$' ? root : vars[node.name]?.path
     return base && extended(base, node.path, node)
   }
 }
@@ -275,4 +274,38 @@ function indexed(base: Ref, keys: readonly Operand[], { start, end }: Span): Ref
     spans.push(isText ? { start: key.start + 1, end: key.end - 1 } : undefined)
   }
   return { path, spans, start, end }
+}
+
+/** Calls for each node of a template and its definitions, in any branch; outer ones first. */
+export function eachNode({ root, definitions }: Tree, visit: (node: Node) => void): void {
+  const inList = (nodes: readonly Node[]): void => {
+    for (const node of nodes) {
+      visit(node)
+      if (!('list' in node)) continue
+      inList(node.list)
+      inList(node.elseList ?? [])
+    }
+  }
+  for (const list of new Set([root, ...definitions.values()])) inList(list)
+}
+
+/** Calls for each pipeline, in parentheses too, with the node that it stands in; outer ones first. */
+export function eachPipe(tree: Tree, visit: (pipe: PipeNode, node: Node) => void): void {
+  const inPipe = (pipe: PipeNode, node: Node): void => {
+    visit(pipe, node)
+    for (const { operands } of pipe.commands) for (const operand of operands) inOperand(operand, node)
+  }
+  const inOperand = (operand: Operand, node: Node): void => {
+    if (operand.type === 'pipe') inPipe(operand, node)
+    else if (operand.type === 'chain') inOperand(operand.node, node)
+  }
+  eachNode(tree, (node) => {
+    if ('pipe' in node && node.pipe) inPipe(node.pipe, node)
+  })
+}
+
+/** Whether the output may differ by more than the values in it. */
+export function hasBranches({ root, definitions }: Tree): boolean {
+  const within = (list: readonly Node[]) => list.some((node) => 'list' in node)
+  return within(root) || [...definitions.values()].some(within)
 }

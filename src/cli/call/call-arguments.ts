@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Tool } from '../../config/index.ts'
 import { isObject, type Json, type JsonObject, parse } from '../../json/index.ts'
-import { nearest } from '../../text/index.ts'
+import { noSuch } from '../options.ts'
+
+/** An argument of the command line: `key=value` or, with `json`, `key:=value`. */
+interface Given {
+  name: string
+  json: boolean
+  text: string
+}
 
 /**
  * The arguments of a call from `key=value`, by the tool's input schema: what may be a string is text as it stands,
@@ -10,41 +19,60 @@ import { nearest } from '../../text/index.ts'
 export function callArguments(inputSchema: unknown, given: readonly string[]): JsonObject {
   const schema = isObject(inputSchema) ? inputSchema : {}
   const properties = isObject(schema.properties) ? schema.properties : {}
+  return argumentsOf(given, (one) => {
+    const { name } = one
+    if (Object.hasOwn(properties, name)) return readValue(one, properties[name])
+    if (schema.additionalProperties !== false) return readValue(one, {})
+    throw new Error(
+      noSuch(`the tool has no argument ${name}`, name, Object.keys(properties), 'it takes none'),
+    )
+  })
+}
+
+/**
+ * The same of a tool of a configuration; what is not declared is a string, so that the tool itself says what is wrong with
+ * it. `key=@file` of a form is a file.
+ * @throws Error that names the argument
+ */
+export function toolArguments({ args, inputSchema }: Tool, given: readonly string[]): JsonObject {
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {}
+  return argumentsOf(given, (one) => {
+    const { name, json, text } = one
+    const arg = args.find((each) => each.name === name)
+    // Of the author's own schema where there is one.
+    const schema = Object.hasOwn(properties, name) ? properties[name] : { type: arg ? arg.type : 'string' }
+    if (arg?.position !== 'form-data' || json || !text.startsWith('@')) return readValue(one, schema)
+    const path = text.slice(1)
+    const file = { filename: basename(path), data: readFile(name, path).toString('base64') }
+    return isObject(schema) && schema.type === 'array' ? [file] : file
+  })
+}
+
+function argumentsOf(given: readonly string[], read: (one: Given) => Json): JsonObject {
   const args = given.map((one) => {
-    const { name, json, text } = splitArgument(one)
-    const known = Object.hasOwn(properties, name)
-    if (!known && schema.additionalProperties === false)
-      throw new Error(unknown(name, Object.keys(properties)))
-    const content = text.startsWith('@') ? readText(name, text.slice(1)) : text
-    return [name, json ? readJson(name, content) : readValue(name, content, known ? properties[name] : {})]
+    const [, name, colon, text] = /^([^=]+?)(:?)=(.*)$/s.exec(one) ?? []
+    if (name === undefined || text === undefined) throw new Error(`arguments must be key=value; got ${one}`)
+    return [name, read({ name, json: colon === ':', text })]
   })
   return Object.fromEntries(args)
 }
 
-/**
- * `key=value` or, with `json`, `key:=value`.
- * @throws Error when it is neither
- */
-export function splitArgument(given: string): { name: string; json: boolean; text: string } {
-  const [, name, colon, text] = /^([^=]+?)(:?)=(.*)$/s.exec(given) ?? []
-  if (name === undefined || text === undefined) throw new Error(`arguments must be key=value; got ${given}`)
-  return { name, json: colon === ':', text }
-}
-
 /** What a text stands for, by the schema of the argument. */
-export function readValue(name: string, text: string, property: unknown): Json {
-  const types = typesOf(property)
-  if (types.has('string')) return text
-  if (types.size) return readJson(name, text, [...types].join(' or '))
+function readValue({ name, json, text }: Given, schema: unknown): Json {
+  const content = text.startsWith('@') ? readFile(name, text.slice(1)).toString('utf8') : text
+  if (json) return readJson(name, content)
+  const types = typesOf(schema)
+  if (types.has('string')) return content
+  if (types.size) return readJson(name, content, [...types].join(' or '))
   // The schema does not say: what is JSON is meant as JSON.
   try {
-    return parse(text)
+    return parse(content)
   } catch {
-    return text
+    return content
   }
 }
 
-export function readJson(name: string, text: string, type?: string): Json {
+function readJson(name: string, text: string, type?: string): Json {
   try {
     return parse(text)
   } catch (error) {
@@ -64,17 +92,11 @@ function typesOf(schema: unknown): Set<string> {
   return new Set([...own, ...listed, ...branches.flatMap((branch) => [...typesOf(branch)])])
 }
 
-function readText(name: string, path: string): string {
+function readFile(name: string, path: string): Buffer {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (error) {
     const cure = `write ${name}:='"@…"' for a string that begins with @`
     throw new Error(`the argument ${name}: cannot read ${path}: ${(error as Error).message} (${cure})`)
   }
-}
-
-function unknown(name: string, names: string[]): string {
-  const close = nearest(name, names)
-  if (close) return `the tool has no argument ${name}: did you mean ${close}?`
-  return `the tool has no argument ${name}: ${names.length ? `there are ${names.join(', ')}` : 'it takes none'}`
 }

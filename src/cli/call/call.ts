@@ -1,31 +1,21 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { printableJson } from '../../findings/frame.ts'
-import { type JsonObject, stringify } from '../../json/index.ts'
-import { nearest } from '../../text/index.ts'
-import { addHeader } from '../header.ts'
+import { isObject, type JsonObject, stringify } from '../../json/index.ts'
+import { noSuch } from '../options.ts'
 import { callArguments } from './call-arguments.ts'
 import { answerQuestion } from './call-input.ts'
-import { contentText, progressText } from './call-text.ts'
-import { listTools, type TargetFlags, withTarget } from './target.ts'
-
-interface CallFlags extends TargetFlags {
-  json?: boolean
-}
+import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
+import { printable } from './tools.ts'
 
 export function callCommand(exit: (code: number) => void): Command {
-  return new Command('call')
-    .description('Call a tool of an MCP server, given as a prefix of the gateway or any URL.')
-    .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
+  return targetCommand('call', 'Call a tool', 'the result of the server')
     .argument('<tool>', 'name of the tool')
     .argument('[arguments...]', 'key=value by the tool’s schema, key:=JSON, key=@file')
-    .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
-    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
-    .option('--json', 'print the result of the server as JSON')
     .addHelpText(
       'after',
       '\nProgress and log messages go to standard error. Exit code 1: the tool reports an error.',
     )
-    .action(async (target: string, tool: string, args: string[], flags: CallFlags) =>
+    .action(async (target: string, tool: string, args: string[], flags: TargetFlags) =>
       exit(await call(target, tool, args, flags)),
     )
 }
@@ -33,24 +23,15 @@ export function callCommand(exit: (code: number) => void): Command {
 /** Questions of the server are answered on a terminal only. */
 const interactive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
-async function call(to: string, name: string, given: readonly string[], flags: CallFlags): Promise<number> {
+async function call(to: string, name: string, given: readonly string[], flags: TargetFlags): Promise<number> {
   const answer = interactive() ? answerQuestion : undefined
-  const result = await withTarget(
-    to,
-    flags,
-    { onNotification: showProgress, answer },
-    async (client, signal) => {
-      const tools = await listTools(client)
-      if (signal.aborted) return undefined
-      const tool = tools.find((each) => each.name === name)
-      if (!tool) throw new Error(unknownTool(name, tools))
-      return client.callTool(name, callArguments(tool.inputSchema, given))
-    },
-  )
-  if (!result) {
-    process.stderr.write('cancelled\n')
-    return 2
-  }
+  const result = await withTarget(to, flags, { onNotification: showProgress, answer }, async (client) => {
+    const tools = await listTools(client)
+    const tool = tools.find((each) => each.name === name)
+    if (tool) return client.callTool(name, callArguments(tool.inputSchema, given))
+    const names = tools.map((one) => String(one.name))
+    throw new Error(noSuch(`no tool ${name}`, name, names, 'the server has none'))
+  })
   process.stdout.write(flags.json ? `${printableJson(stringify(result))}\n` : contentText(result))
   return result.isError === true ? 1 : 0
 }
@@ -60,9 +41,44 @@ function showProgress(message: JsonObject): void {
   if (line) process.stderr.write(`${line}\n`)
 }
 
-function unknownTool(name: string, tools: readonly JsonObject[]): string {
-  const names = tools.map((tool) => String(tool.name))
-  const close = nearest(name, names)
-  if (close) return `no tool ${name}: did you mean ${close}?`
-  return `no tool ${name}: ${names.length ? `there are ${names.join(', ')}` : 'the server has none'}`
+/** A tool's result for people: its texts as they are, a line for what is no text. Ends with a line break. */
+function contentText(result: JsonObject): string {
+  const content = Array.isArray(result.content) ? result.content : []
+  const lines = content.flatMap((block) => (isObject(block) ? [blockText(block)] : []))
+  if (lines.length === 0 && result.structuredContent !== undefined)
+    lines.push(stringify(result.structuredContent))
+  return lines.length ? `${lines.join('\n')}\n` : ''
+}
+
+function blockText(block: JsonObject): string {
+  const { type } = block
+  if (type === 'text') return printable(String(block.text))
+  if (type === 'resource_link') return `[resource ${printable(String(block.uri))}]`
+  if (type === 'resource' && isObject(block.resource)) {
+    const { uri, text, blob, mimeType } = block.resource
+    if (typeof text === 'string') return `[resource ${printable(String(uri))}]\n${printable(text)}`
+    return `[resource ${printable(String(uri))}: ${sizeOf(blob)}${mimeType ? `, ${printable(String(mimeType))}` : ''}]`
+  }
+  if (type === 'image' || type === 'audio')
+    return `[${type}: ${sizeOf(block.data)}, ${printable(String(block.mimeType))}; see --json]`
+  return printable(stringify(block))
+}
+
+function sizeOf(base64: unknown): string {
+  return `${Buffer.from(String(base64), 'base64').length} bytes`
+}
+
+/** A notification that comes before the answer, as a line; undefined for what says nothing to people. */
+function progressText({ method, params }: JsonObject): string | undefined {
+  if (!isObject(params)) return undefined
+  if (method === 'notifications/progress') {
+    const { progress, total, message } = params
+    const part = total === undefined ? `${String(progress)}` : `${String(progress)}/${String(total)}`
+    return `[${part}]${typeof message === 'string' ? ` ${printable(message)}` : ''}`
+  }
+  if (method === 'notifications/message') {
+    const { level, data } = params
+    return `${String(level)}: ${printable(typeof data === 'string' ? data : stringify(data ?? null))}`
+  }
+  return undefined
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -22,12 +23,12 @@ import { fromSdk, mark, toSdk, unmark } from './exact.ts'
 /** A client of one MCP server, of whatever revision. It holds connections: close it. */
 export interface McpClient {
   /**
-   * The result of a request; undefined once the signal has cancelled it.
-   * @throws Error with what the server, or the way to it, reports
+   * The result of a request.
+   * @throws Error with what the server, or the way to it, reports; or `cancelled`, once the signal is aborted
    */
-  request(method: string, params: JsonObject): Promise<JsonObject | undefined>
+  request(method: string, params: JsonObject): Promise<JsonObject>
   /** Calls a tool, whose log messages of level `info` and above are notifications. @throws Error as `request` */
-  callTool(name: string, args: JsonObject): Promise<JsonObject | undefined>
+  callTool(name: string, args: JsonObject): Promise<JsonObject>
   close(): Promise<void>
 }
 
@@ -56,7 +57,7 @@ const ANY: StandardSchemaV1<unknown, unknown> = {
  * `net/`, for the kinds of faults and limits of the gateway, and for numbers that a double does not hold.
  * @throws Error that says why the server cannot be used
  */
-export async function connect(url: URL, options: ClientOptions): Promise<McpClient | undefined> {
+export async function connect(url: URL, options: ClientOptions): Promise<McpClient> {
   const { headers, signal, onNotification, answer } = options
   const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
   const transportOptions = { fetch: exactFetch(http), requestInit: { headers } }
@@ -81,11 +82,16 @@ export async function connect(url: URL, options: ClientOptions): Promise<McpClie
   // read from the transport.
   const limits = { signal, timeout, resetTimeoutOnProgress: true, onprogress() {} }
 
-  async function attempt<T>(work: () => Promise<T>, what?: string): Promise<T | undefined> {
+  // The SDK waits for an answer to its probe whatever the signal says.
+  const cancelled = once(signal, 'abort')
+
+  async function attempt<T>(work: () => Promise<T>, what?: string): Promise<T> {
     try {
-      return await work()
+      const result = await Promise.race([work(), cancelled])
+      signal.throwIfAborted()
+      return result as T
     } catch (error) {
-      if (signal.aborted) return undefined
+      if (signal.aborted) throw new Error('cancelled')
       throw unanswered ?? faultOf(error, url, what)
     }
   }

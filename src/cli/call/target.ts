@@ -1,39 +1,47 @@
+import { Command } from 'commander'
 import { readSettings } from '../../checks/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
+import { addHeader, untilInterrupted } from '../options.ts'
 import { originOf, settingsSource } from '../settings.ts'
 import type { ClientOptions, McpClient } from './client.ts'
 
 export interface TargetFlags {
   settings?: string
   header: Record<string, string>
+  json?: boolean
+}
+
+/** A command for the server at a URL, or at a prefix of the gateway. @param json says what `--json` prints */
+export function targetCommand(name: string, description: string, json: string): Command {
+  return new Command(name)
+    .description(`${description} of an MCP server, given as a prefix of the gateway or any URL.`)
+    .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
+    .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
+    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+    .option('--json', `print ${json} as JSON`)
 }
 
 /**
  * Runs a command against the server at a URL, or at a prefix of the gateway that the settings describe.
- * @returns undefined once Ctrl-C has cancelled it
+ * @throws Error also once Ctrl-C has cancelled it
  */
 export async function withTarget<T>(
   target: string,
   { settings, header: headers }: TargetFlags,
   options: Omit<ClientOptions, 'headers' | 'signal'>,
-  run: (client: McpClient, signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
+  run: (client: McpClient) => Promise<T>,
+): Promise<T> {
   const url = urlOf(target, settings)
-  const abort = new AbortController()
-  const interrupt = () => abort.abort()
-  process.once('SIGINT', interrupt)
-  try {
+  return untilInterrupted(async (signal) => {
     const { connect } = await import('./client.ts')
-    const client = await connect(url, { ...options, headers, signal: abort.signal })
+    const client = await connect(url, { ...options, headers, signal })
     try {
-      return client && (await run(client, abort.signal))
+      return await run(client)
     } finally {
-      await client?.close()
+      await client.close()
     }
-  } finally {
-    process.off('SIGINT', interrupt)
-  }
+  })
 }
 
 function urlOf(target: string, settings: string | undefined): URL {
@@ -59,7 +67,6 @@ export async function listTools(client: McpClient): Promise<JsonObject[]> {
   let cursor: unknown
   do {
     const page = await client.request('tools/list', cursor === undefined ? {} : { cursor: cursor as string })
-    if (!page) break
     if (Array.isArray(page.tools)) tools.push(...(page.tools as JsonObject[]))
     seen.add(cursor)
     cursor = page.nextCursor

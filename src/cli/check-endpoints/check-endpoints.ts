@@ -1,15 +1,21 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { check } from '../../build/check-configurations.ts'
-import { parseDuration, type ReadConfiguration } from '../../config/index.ts'
-import { DEFAULTS, type EndpointCheck, endpointFindings } from '../../endpoints/index.ts'
-import { nearest } from '../../text/index.ts'
+import { DEFAULT_LIMITS, type Limits, parseDuration, type ReadConfiguration } from '../../config/index.ts'
+import {
+  type CheckEndpointsOptions,
+  checkEndpoints,
+  DEFAULTS,
+  type EndpointCheck,
+  endpointFindings,
+} from '../../endpoints/index.ts'
+import { silentLog } from '../../telemetry/silent.ts'
+import { append, formatOption, noSuch, untilInterrupted, wholeNumber } from '../options.ts'
 import { printFindings, wantsColor } from '../output.ts'
-import { checksJson, checksTable } from './check-table.ts'
-import { checksJunit } from './junit.ts'
-import { runChecks } from './run.ts'
+import { VERSION } from '../version.ts'
+import { FORMATS } from './formats.ts'
 
 interface CheckFlags {
-  format: 'text' | 'json' | 'junit'
+  format: keyof typeof FORMATS
   timeout?: number
   retries: number
   concurrency: number
@@ -22,17 +28,20 @@ export function checkEndpointsCommand(exit: (code: number) => void): Command {
     .description('Check that the APIs and MCP servers of configurations can be reached.')
     .argument('<paths...>', 'configuration files or folders; - for standard input')
     .option('--start', 'start MCP servers over stdio and list their tools')
-    .option('--call <tool>', 'call this tool for real, with sample arguments; may be repeated', addTo, [])
+    .option('--call <tool>', 'call this tool for real, with sample arguments; may be repeated', append, [])
     .option(
       '--timeout <duration>',
       'time limit of each check, for example 5s (default 10s; `startupTimeout` for a process)',
       duration,
     )
-    .option('--retries <number>', 'retries after a transient failure', wholeFrom(0), DEFAULTS.retries)
-    .option('--concurrency <number>', 'checks that run at the same time', wholeFrom(1), DEFAULTS.concurrency)
-    .addOption(
-      new Option('--format <format>', 'output format').choices(['text', 'json', 'junit']).default('text'),
+    .option('--retries <number>', 'retries after a transient failure', wholeNumber(0, 999), DEFAULTS.retries)
+    .option(
+      '--concurrency <number>',
+      'checks that run at the same time',
+      wholeNumber(1, 999),
+      DEFAULTS.concurrency,
     )
+    .addOption(formatOption(Object.keys(FORMATS)))
     .addHelpText(
       'after',
       '\nEach host gets one HEAD or OPTIONS request. Exit code 1: a check failed, or a configuration has errors.',
@@ -49,7 +58,7 @@ async function run(paths: readonly string[], flags: CheckFlags): Promise<number>
   const { checks, cancelled } = await runChecks(configurations, options)
   // That there is nothing to check would not be true.
   const none = cancelled && checks.length === 0 && flags.format === 'text'
-  if (!none) process.stdout.write(printed(checks, flags))
+  if (!none) process.stdout.write(FORMATS[flags.format](checks, wantsColor(process.stdout)))
   if (cancelled) {
     process.stderr.write('cancelled: checks that are not listed did not finish\n')
     return 2
@@ -58,21 +67,9 @@ async function run(paths: readonly string[], flags: CheckFlags): Promise<number>
   return failed || errors.length ? 1 : 0
 }
 
-function printed(checks: readonly EndpointCheck[], { format }: CheckFlags): string {
-  if (format === 'json') return checksJson(checks)
-  if (format === 'junit') return checksJunit(checks)
-  return checksTable(checks, wantsColor(process.stdout))
-}
-
 function mustBeTool(name: string, reads: readonly ReadConfiguration[]): void {
   const names = reads.flatMap(({ configuration }) => configuration?.tools.map((tool) => tool.name) ?? [])
-  if (names.includes(name)) return
-  const close = nearest(name, names)
-  throw new Error(`--call: no tool ${name}${close ? `: did you mean ${close}?` : ''}`)
-}
-
-function addTo(given: string, before: readonly string[]): string[] {
-  return [...before, given]
+  if (!names.includes(name)) throw new Error(noSuch(`--call: no tool ${name}`, name, names))
 }
 
 /** @throws InvalidArgumentError, which commander prints with the option's name */
@@ -82,10 +79,47 @@ function duration(text: string): number {
   return value
 }
 
-function wholeFrom(least: number): (text: string) => number {
-  return (text) => {
-    if (!/^\d{1,3}$/.test(text) || Number(text) < least)
-      throw new InvalidArgumentError(`Use a whole number from ${least} to 999.`)
-    return Number(text)
+type Options = Pick<CheckEndpointsOptions, 'timeout' | 'retries' | 'concurrency' | 'start' | 'call'>
+
+/** Checks endpoints with a progress bar, until Ctrl-C; what was not finished by then is left out. */
+export async function runChecks(
+  configurations: readonly ReadConfiguration[],
+  { limits = DEFAULT_LIMITS, ...options }: Options & { limits?: Limits } = {},
+): Promise<{ checks: EndpointCheck[]; cancelled: boolean }> {
+  const { env, stderr } = process
+  const bar = progressBar(stderr, env)
+  return untilInterrupted(async (signal) => {
+    const context = { env, limits, log: silentLog, version: VERSION, signal, onProgress: bar.show }
+    const checks = await checkEndpoints(configurations, { ...context, ...options })
+    return { checks, cancelled: signal.aborted }
+  }).finally(bar.clear)
+}
+
+interface ProgressBar {
+  show(done: number, total: number, what: string): void
+  /** Leaves nothing of it on the screen. */
+  clear(): void
+}
+
+const WIDTH = 20
+
+/** A bar on the last line of a terminal; nothing elsewhere, nor in CI. */
+function progressBar(
+  stream: NodeJS.WriteStream,
+  env: Readonly<Record<string, string | undefined>>,
+): ProgressBar {
+  const shown = stream.isTTY && !env.CI && env.TERM !== 'dumb'
+  if (!shown) return { show() {}, clear() {} }
+  return {
+    show(done, total, what) {
+      const filled = Math.round((done / total) * WIDTH)
+      const bar = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${done}/${total} `
+      const room = Math.max(0, (stream.columns || 80) - bar.length - 1)
+      const name = what.replace(/[^\x20-\x7e]/g, '?').slice(0, room)
+      stream.write(`\r\x1b[2K${bar}${name}`)
+    },
+    clear() {
+      stream.write('\r\x1b[2K')
+    },
   }
 }

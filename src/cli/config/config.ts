@@ -1,9 +1,7 @@
 import { Command } from 'commander'
-import { applyCommand } from './apply.ts'
-import { deleteCommand, rollbackCommand } from './change.ts'
-import { diffCommand } from './compare.ts'
+import { applyCommand, deleteCommand, rollbackCommand } from './change.ts'
 import type { Exit } from './context.ts'
-import { getCommand, historyCommand, listCommand } from './show.ts'
+import { diffCommand, getCommand, historyCommand, listCommand } from './show.ts'
 
 export function configCommand(exit: Exit): Command {
   const command = new Command('config').description(

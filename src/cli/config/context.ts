@@ -1,10 +1,9 @@
-import { hostname, userInfo } from 'node:os'
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { createAdminAccess } from '../../access/admin.ts'
 import { DEFAULT_TENANT, type Env, type Settings } from '../../config/index.ts'
-import { printableJson, printableLines } from '../../findings/frame.ts'
-import { type ConfigurationStore, type Conflict, openStore, type Reason } from '../../store/index.ts'
-import { nearest } from '../../text/index.ts'
+import { printableLines } from '../../findings/frame.ts'
+import { type ConfigurationStore, openStore } from '../../store/index.ts'
+import { formatOption, noSuch } from '../options.ts'
 import { loadSettings } from '../settings.ts'
 
 /** Flags of every `config` command. */
@@ -13,13 +12,6 @@ export interface StoreFlags {
   /** Only this tenant's configurations are seen and changed. */
   tenant?: string | undefined
   format: 'text' | 'json'
-}
-
-/** Flags of those that change something. */
-export interface ChangeFlags extends StoreFlags {
-  author?: string
-  message?: string
-  expect?: string
 }
 
 export interface StoreContext {
@@ -37,14 +29,7 @@ export function storeCommand(name: string, description: string): Command {
     .description(description)
     .requiredOption('-s, --settings <file>', 'settings file with a `storage`, for example plantgw.yaml')
     .option('--tenant <name>', 'only the configurations of this tenant')
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
-}
-
-export function changeCommand(name: string, description: string): Command {
-  return storeCommand(name, description)
-    .option('-m, --message <text>', 'reason, for the history')
-    .option('--author <name>', 'author, for the history (default: user@host)')
-    .option('--expect <version>', 'refuse unless the store holds this version; 0: it must not exist')
+    .addOption(formatOption())
 }
 
 /**
@@ -95,23 +80,7 @@ function known(tenant: string | undefined, { tenants }: Settings): string | unde
   if (!tenants || tenant === undefined) return tenant
   const names = [...tenants.map(({ name }) => name), DEFAULT_TENANT]
   if (names.includes(tenant)) return tenant
-  const close = nearest(tenant, names)
-  throw new Error(
-    `the settings have no tenant ${tenant}: ${close ? `did you mean ${close}?` : `they have ${names.join(', ')}`}`,
-  )
-}
-
-export function reasonOf({ author, message }: ChangeFlags): Reason {
-  return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
-}
-
-function user(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user id without an entry in the system's list of users, as in many containers.
-    return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
-  }
+  throw new Error(noSuch(`the settings have no tenant ${tenant}`, tenant, names))
 }
 
 /** Whether a configuration is within reach of the flags. */
@@ -123,15 +92,4 @@ export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): bo
 export function refuse(...lines: string[]): 1 {
   for (const line of lines) process.stderr.write(`plantgw: ${printableLines(line)}\n`)
   return 1
-}
-
-export function printJson(value: unknown): void {
-  process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
-}
-
-/** What is said of a change that is based on another version than the store holds. */
-export function conflictLine({ name, expected, found }: Conflict): string {
-  const read = expected === undefined ? 'based on no version' : `based on version ${expected}`
-  const holds = found === undefined ? 'the store no longer holds it' : `the store holds version ${found}`
-  return `${JSON.stringify(name)} was changed in the meantime: ${read}, ${holds}; nothing was written`
 }

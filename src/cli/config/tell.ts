@@ -1,24 +1,23 @@
+import { hostname, userInfo } from 'node:os'
 import type { Notifier, Settings } from '../../config/index.ts'
 import { notifierKey, notify } from '../../notify/send.ts'
+import type { Reason } from '../../store/index.ts'
 
 /** What a change was told to; with `--format json` part of what is printed. */
-export interface Told {
+interface Told {
   type: Notifier['type']
   ok: boolean
   message: string
-}
-
-/** A configuration that changed, with its own notifier where it has one. */
-export interface Changed {
-  name: string
-  notifier: Notifier | undefined
 }
 
 /**
  * Tells gateways of changes that are written: by the notifier of each configuration, else by that of the settings. One
  * that cannot be reached undoes nothing, so it is a warning.
  */
-export async function tellGateways(changed: readonly Changed[], settings: Settings): Promise<Told[]> {
+export async function tellGateways(
+  changed: readonly { name: string; notifier?: Notifier | undefined }[],
+  settings: Settings,
+): Promise<Told[]> {
   const groups = new Map<string, Notifier>()
   for (const { notifier = settings.notifier } of changed)
     if (notifier) groups.set(notifierKey(notifier), notifier)
@@ -49,4 +48,18 @@ export function printTold(told: readonly Told[]): void {
   for (const { ok, message } of told)
     if (ok) process.stdout.write(`${message}\n`)
     else process.stderr.write(`plantgw: warning: ${message}\n`)
+}
+
+/** Who changes something, and why, for the history. */
+export function reasonOf({ author, message }: Partial<Reason>): Reason {
+  return { author: author ?? `${user()}@${hostname()}`, ...(message !== undefined && { message }) }
+}
+
+function user(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user id without an entry in the system's list of users, as in many containers.
+    return process.env.USER ?? `uid-${process.getuid?.() ?? 'unknown'}`
+  }
 }

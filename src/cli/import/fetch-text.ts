@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { createReadStream, existsSync, statSync } from 'node:fs'
-import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { ENCODINGS, fetchOnce, NetFault } from '../../net/index.ts'
 
 /** A text, and where it came from in the end. */
 export interface Fetched {
@@ -12,6 +13,11 @@ export interface Fetched {
 const MAX_SIZE = 64 * 1024 * 1024
 const TIMEOUT = 30_000
 const MAX_REDIRECTS = 5
+const HEADERS = {
+  accept: 'application/json, application/yaml, text/*;q=0.9, */*;q=0.8',
+  'accept-encoding': ENCODINGS,
+  'user-agent': 'plantgw',
+}
 
 /**
  * The text of a file, of a URL by http or https, or of standard input for `-`.
@@ -48,43 +54,40 @@ export async function fetchOther(url: string, base: string): Promise<string> {
 }
 
 async function fetchUrl(from: string): Promise<Fetched> {
-  const signal = AbortSignal.timeout(TIMEOUT)
+  const begin = performance.now()
   let url = parseUrl(from, from)
   for (let hops = 0; ; hops++) {
-    const headers = { accept: 'application/json, application/yaml, text/*;q=0.9, */*;q=0.8' }
+    const { origin, pathname, search } = url
+    const request = { method: 'GET', origin, path: pathname + search, headers: HEADERS }
     try {
-      const response = await fetch(url, { redirect: 'manual', headers, signal })
-      const location = response.headers.get('location')
-      if (response.status >= 300 && response.status < 400 && location !== null) {
-        await response.body?.cancel()
-        if (hops === MAX_REDIRECTS) throw new Failed(`it redirects more than ${MAX_REDIRECTS} times`)
-        const next = parseUrl(new URL(location, url).href, from)
+      const { status, headers, body } = await fetchOnce(request, {
+        timeout: TIMEOUT,
+        begin,
+        maxSize: MAX_SIZE,
+      })
+      if (status >= 300 && status < 400 && headers.location !== undefined) {
+        if (hops === MAX_REDIRECTS) throw new Error(`it redirects more than ${MAX_REDIRECTS} times`)
+        const next = parseUrl(new URL(String(headers.location), url).href, from)
         if (url.protocol === 'https:' && next.protocol !== 'https:')
-          throw new Failed('it redirects from https to http')
+          throw new Error('it redirects from https to http')
         url = next
         continue
       }
-      if (!response.ok) {
-        await response.body?.cancel()
-        throw new Failed(`the server answered with the status ${response.status}`)
-      }
-      const body = response.body ? Readable.fromWeb(response.body as never) : Readable.from([])
-      const text = await readText(body, from)
+      if (status < 200 || status >= 300) throw new Error(`the server answered with the status ${status}`)
+      const text = decoded(body, from)
       if (/^\s*(?:<!doctype html|<html)/i.test(text))
-        throw new Failed('the response is a web page: give the URL of the description')
+        throw new Error('the response is a web page: give the URL of the description')
       return { text, base: url.href }
     } catch (error) {
-      throw new Error(`cannot fetch ${from}: ${reasonOf(error)}`)
+      throw new Error(`cannot fetch ${from}: ${reasonOf(error as Error, from)}`)
     }
   }
 }
 
-class Failed extends Error {}
-
-function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException }
-  if (name === 'TimeoutError') return `no response within ${TIMEOUT / 1000} s`
-  return cause?.code ?? cause?.message ?? message
+function reasonOf(error: Error, from: string): string {
+  if (!(error instanceof NetFault)) return error.message
+  if (error.kind === 'timeout') return `no response within ${TIMEOUT / 1000} s`
+  return error.kind === 'too-large' ? tooLarge(from) : error.code || error.message
 }
 
 function parseUrl(text: string, from: string): URL {
@@ -102,12 +105,17 @@ async function readText(stream: AsyncIterable<Uint8Array>, from: string): Promis
   let size = 0
   for await (const chunk of stream) {
     size += chunk.length
-    if (size > MAX_SIZE) throw new Failed(`${from} is larger than ${MAX_SIZE / 1024 / 1024} MiB`)
+    if (size > MAX_SIZE) throw new Error(tooLarge(from))
     chunks.push(chunk)
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new Failed(`${from} is not UTF-8 text`)
-  }
+  return decoded(Buffer.concat(chunks), from)
+}
+
+function tooLarge(from: string): string {
+  return `${from} is larger than ${MAX_SIZE / 1024 / 1024} MiB`
+}
+
+function decoded(bytes: Uint8Array, from: string): string {
+  if (!isUtf8(bytes)) throw new Error(`${from} is not UTF-8 text`)
+  return new TextDecoder().decode(bytes)
 }

@@ -1,5 +1,5 @@
-import { printableJson } from '../../findings/frame.ts'
 import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
+import { jsonText } from '../output.ts'
 
 type Files = ReadonlyMap<string, ImportedConfiguration>
 
@@ -71,7 +71,7 @@ export function importJson(made: Imported, files: Files, written: boolean): stri
     tools,
     ...(written ? { file } : { text }),
   }))
-  return `${printableJson(JSON.stringify({ ...counts, configurations }, null, 2))}\n`
+  return jsonText({ ...counts, configurations })
 }
 
 function count(number: number, noun: string): string {

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
+import { Command, InvalidArgumentError } from 'commander'
 import { importOpenApi, readOthers } from '../../openapi/index.ts'
-import { addHeader } from '../header.ts'
+import { addHeader, append, formatOption } from '../options.ts'
 import { printFindings } from '../output.ts'
 import { writeNew } from '../write-new.ts'
 import { fetchOther, fetchText } from './fetch-text.ts'
@@ -40,13 +39,9 @@ export function importCommand(exit: (code: number) => void): Command {
       [],
     )
     .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
+    .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
   return new Command('import').description('Make configurations from API descriptions.').addCommand(openapi)
-}
-
-function append(text: string, before: string[]): string[] {
-  return [...before, text]
 }
 
 function addRegex(text: string, before: RegExp[]): RegExp[] {
@@ -75,27 +70,12 @@ function baseUrl(text: string): string {
 }
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
+  const { header: headers, tag: tags, output, force, format, ...selected } = flags
   const { text, base } = await fetchText(from)
   const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
-  const others =
-    place === undefined
-      ? undefined
-      : await readOthers({ file: from, text }, place, (url) => fetchOther(url, place))
-  const { name, prefix, server, header: headers, tag: tags, include, exclude, output, format } = flags
-  const made = importOpenApi(
-    { file: from, text },
-    {
-      headers,
-      tags,
-      include,
-      exclude,
-      ...(name !== undefined && { name }),
-      ...(prefix !== undefined && { prefix }),
-      ...(server !== undefined && { server }),
-      ...(base !== undefined && { base }),
-      ...(others && { others }),
-    },
-  )
+  const others = place && (await readOthers({ file: from, text }, place, (url) => fetchOther(url, place)))
+  const options = { ...selected, headers, tags, ...(base && { base }), ...(others && { others }) }
+  const made = importOpenApi({ file: from, text }, options)
   if (made.findings) {
     printFindings(made.findings, new Map([[from, text]]))
     return 1
@@ -104,32 +84,16 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
     return 1
   }
-  const files = new Map(made.configurations.map((one) => [fileOf(one, output), one]))
-  if (output !== undefined) writeNew(new Map([...files].map(([path, one]) => [path, one.text])), flags.force)
-  tell(made, files, from, { format, written: output !== undefined })
-  return made.imported > 0 ? 0 : 1
-}
-
-function fileOf({ name }: ImportedConfiguration, folder: string | undefined): string {
-  return folder === undefined ? `${name}.yaml` : join(folder, `${name}.yaml`)
-}
-
-function tell(
-  made: Imported,
-  files: ReadonlyMap<string, ImportedConfiguration>,
-  from: string,
-  { format, written }: { format: 'text' | 'json'; written: boolean },
-): void {
-  if (format === 'json') {
-    process.stdout.write(importJson(made, files, written))
-    return
-  }
+  const files = new Map(made.configurations.map((one) => [join(output ?? '', `${one.name}.yaml`), one]))
+  const written = output !== undefined
+  if (written) writeNew(new Map([...files].map(([path, one]) => [path, one.text])), force)
   const report = importText(made, files, from, written)
-  if (written) {
-    process.stdout.write(report)
-    return
+  if (format === 'json') process.stdout.write(importJson(made, files, written))
+  else if (written) process.stdout.write(report)
+  else {
+    if (files.size > 1) throw new Error(tooManyText(made, files))
+    for (const one of files.values()) process.stdout.write(one.text)
+    process.stderr.write(report)
   }
-  if (files.size > 1) throw new Error(tooManyText(made, files))
-  for (const { text } of files.values()) process.stdout.write(text)
-  process.stderr.write(report)
+  return made.imported > 0 ? 0 : 1
 }

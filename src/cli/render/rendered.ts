@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { printableJson, printableLines } from '../../findings/frame.ts'
 import { stringify } from '../../json/index.ts'
 import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
-import type { Mask } from './masks.ts'
+import type { Mask } from '../../tools/mask.ts'
+import { jsonText } from '../output.ts'
 
 /** A request as HTTP/1.1 writes it, with the whole URL in its first line. */
 export function requestText(request: UpstreamRequest, mask: Mask): string {
@@ -13,7 +14,7 @@ export function requestText(request: UpstreamRequest, mask: Mask): string {
 
 /** `{method, url, headers: [[name, value]…], body}`; `body` is absent when there is none. */
 export function requestJson(request: UpstreamRequest, mask: Mask): string {
-  return `${printableJson(JSON.stringify(shown(request, mask), null, 2))}\n`
+  return jsonText(shown(request, mask))
 }
 
 function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: Mask) {
@@ -21,13 +22,13 @@ function shown({ method, origin, path, headers, body }: UpstreamRequest, mask: M
   for (let i = 0; i < headers.length; i += 2) {
     // On the wire a header is the bytes of its UTF-8 text, one character for each.
     const value = Buffer.from(headers[i + 1]!, 'latin1').toString('utf8')
-    pairs.push([headers[i]!, mask.header(headers[i]!, value)])
+    pairs.push([headers[i]!, mask(value)])
   }
   return {
     method,
-    url: mask.text(origin + path),
+    url: mask(origin + path),
     headers: pairs,
-    ...(body !== undefined && { body: mask.text(bodyText(body)) }),
+    ...(body !== undefined && { body: mask(bodyText(body)) }),
   }
 }
 
@@ -46,12 +47,12 @@ export function resultText({ content, structuredContent, isError }: ToolResult, 
     return `(${one.mimeType}, ${base64Bytes(one.data)} bytes)`
   })
   if (structuredContent) parts.push(`structuredContent: ${stringify(structuredContent)}`)
-  return printableLines(mask.text(`${isError ? 'isError: true\n' : ''}${parts.join('\n')}\n`))
+  return printableLines(mask(`${isError ? 'isError: true\n' : ''}${parts.join('\n')}\n`))
 }
 
 /** MCP's CallToolResult. */
 export function resultJson(result: ToolResult, mask: Mask): string {
-  return `${printableJson(mask.text(stringify(result)))}\n`
+  return `${printableJson(mask(stringify(result)))}\n`
 }
 
 function base64Bytes(data: string): number {

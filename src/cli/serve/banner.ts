@@ -1,6 +1,6 @@
 import type { Table } from '../../build/types.ts'
 import type { Settings } from '../../config/index.ts'
-import { table } from '../columns.ts'
+import { table } from '../output.ts'
 
 /** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */
 export function banner({ routes }: Table, { host, plants }: Settings, port: number): string {

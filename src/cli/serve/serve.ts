@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
@@ -6,20 +7,22 @@ import type { Table } from '../../build/types.ts'
 import type { Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import { takePidFile } from '../../notify/pidfile.ts'
-import { RELOAD_SIGNALS } from '../../notify/signal.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../../server/gateway.ts'
 import { previewTable } from '../../server/live.ts'
 import { createReceivers, type Receivers } from '../../server/receivers.ts'
-import type { Watch } from '../../server/reloads.ts'
 import { watchFiles } from '../../server/watch-files.ts'
 import { watchStore } from '../../server/watch-store.ts'
-import { type ConfigurationStore, openStore } from '../../store/index.ts'
+import { openStore } from '../../store/index.ts'
 import { createLog, type Logger } from '../../telemetry/log.ts'
 import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
 import { printFindings } from '../output.ts'
 import { loadSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
+import { drain } from './drain.ts'
+import { watchOpenFiles } from './open-files.ts'
+import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
+import { type ServiceManager, serviceManager } from './systemd.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
@@ -54,52 +57,113 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     throw new Error('give configuration files or folders, or settings with a `storage`')
   const log = await createLog(settings.logger)
   catchUnexpected(log)
-  const { skipInvalid = false } = flags
-  // Before others can read the pid file: the signal ends a process that does not listen for it.
-  const hangUps = catchHangUps()
+  // Before anything is taken: by default a signal would end the process and leave it behind.
+  catchHangUps()
+  const signals = catchEnds()
+  const held: Held = []
   const removePid = settings.pid === undefined || flags.printRoutes ? () => {} : takePidFile(settings.pid)
-  let store: ConfigurationStore | undefined
-  let watch: Watch | undefined
-  let receivers: Receivers | undefined
+  signals.onSecond = removePid
   try {
-    // Configurations that call the gateway itself find the port that flags and settings came to.
-    const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
-    const { storage } = settings
-    const folders = storage?.type === 'directory' ? [storage.path] : []
-    if (paths.length + folders.length === 0) store = await openStore(storage!, env)
-    const files = paths.length ? paths : folders
-    const watched = store && watchStore(store, { poll: storage?.poll ?? 0, log })
-    const source = watched?.source ?? files
-    const onTable = (table: Table) => receivers?.follow(table)
-    const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, onTable }
-    if (flags.printRoutes) return await printRoutes(options)
-    watch = watched
-    if (!store && settings.watch) watch = await watchFiles(files, { env, log })
-    const { gateway, findings, sources } = await createGateway(options)
-    if (findings.length) printFindings(findings, sources)
-    if (!gateway) return 1
-    const listening = await listen(gateway, settings)
-    const { port } = listening.server.address() as AddressInfo
-    log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
-    const ended = untilSignal(log)
-    const reloads = watchReloads(gateway, settings, hangUps)
-    watch?.start((trigger) => gateway.reloads.request(trigger))
-    receivers = createReceivers(settings.notifier, gateway.reloads.request, log)
-    receivers.follow(gateway.table())
-    process.stdout.write(banner(gateway.table(), settings, port))
-    await ended
-    reloads.stop()
-    receivers.close()
-    await watch?.close()
-    endAtOnce(removePid)
-    await drain(listening, gateway)
-    return 0
-  } finally {
-    receivers?.close()
-    await watch?.close()
-    await store?.close()
+    const started = start({ paths, settings, log, flags, held })
+    const ended = signals.end.then((signal) => ({ signal }))
+    const first = await Promise.race([started, ended])
+    if ('code' in first) return first.code
+    if ('signal' in first) {
+      log.info(first, 'shutting down before the start was complete')
+      started.catch(() => {})
+    } else {
+      const signal = await signals.end
+      log.info({ signal }, 'shutting down; waiting for calls in flight')
+      await first.end(signal)
+    }
+    await Promise.race([letGo(held), pause(END_LIMIT)])
     removePid()
     log.flush?.()
+    // What is waited for yet, such as a database or a server that does not answer, would hold the process.
+    return process.exit(0)
+  } finally {
+    await letGo(held)
+    removePid()
+    log.flush?.()
+  }
+}
+
+/** Milliseconds for connections, children and stores to close: more than children are given to end. */
+const END_LIMIT = 5_000
+
+/** What closes what was taken, the last first. */
+type Held = (() => unknown)[]
+
+async function letGo(held: Held): Promise<void> {
+  for (let close = held.pop(); close; close = held.pop()) await close()
+}
+
+interface Start {
+  paths: readonly string[]
+  settings: Settings
+  log: Logger
+  flags: ServeFlags
+  /** Takes what closes what the start takes. */
+  held: Held
+}
+
+/** @returns what ends it, once it serves; an exit code if it does not */
+async function start({
+  paths,
+  settings,
+  log,
+  flags,
+  held,
+}: Start): Promise<{ code: number } | { end(signal: string): Promise<void> }> {
+  // Configurations that call the gateway itself find the port that flags and settings came to.
+  const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+  const { storage } = settings
+  const folders = storage?.type === 'directory' ? [storage.path] : []
+  const store = paths.length + folders.length ? undefined : await openStore(storage!, env)
+  if (store) held.push(() => store.close())
+  const files = paths.length ? paths : folders
+  const watched = store && watchStore(store, { poll: storage?.poll ?? 0, log })
+  const source = watched?.source ?? files
+  let receivers: Receivers | undefined
+  const onTable = (table: Table) => receivers?.follow(table)
+  const { skipInvalid = false } = flags
+  const connections = () => [
+    ...(watched ? [{ to: 'store' as const, label: store.label, up: watched.isUp() }] : []),
+    ...(receivers?.connections() ?? []),
+  ]
+  const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, onTable, connections }
+  if (flags.printRoutes) return { code: await printRoutes(options) }
+  const watch = watched ?? (settings.watch ? await watchFiles(files, { env, log }) : undefined)
+  if (watch) held.push(() => watch.close())
+  const { gateway, findings, sources } = await createGateway(options)
+  if (gateway) held.push(() => gateway.close())
+  if (findings.length) printFindings(findings, sources)
+  if (!gateway) return { code: 1 }
+  const listening = await listen(gateway, settings)
+  const { port } = listening.server.address() as AddressInfo
+  log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
+  watchOpenFiles(listening.server, () => listening.connections.size, log)
+  gateway.startServers()
+  const manager = serviceManager(process.env, log)
+  manager.ready()
+  const reloads = watchReloads(gateway, settings, manager)
+  watch?.start((trigger) => gateway.reloads.request(trigger))
+  const own = createReceivers(settings.notifier, gateway.reloads.request, log)
+  receivers = own
+  held.push(() => own.close())
+  own.follow(gateway.table())
+  process.stdout.write(banner(gateway.table(), settings, port))
+  return {
+    async end(signal) {
+      reloads.stop()
+      manager.stopping()
+      own.close()
+      await watch?.close()
+      // Whoever ends it by Ctrl-C has no load balancer that must notice.
+      const grace = signal === 'SIGINT' ? 0 : settings.drain.grace
+      const timeout = settings.drain.timeout ?? settings.limits.timeout + 5_000
+      await drain(listening, gateway, { grace, timeout })
+    },
   }
 }
 
@@ -125,47 +189,36 @@ function errorHandler(error: unknown): Response {
 }
 
 function listen(gateway: Gateway, { port, host, limits }: Settings): Promise<Guarded> {
-  const handle = getRequestListener(gateway.app.fetch, { errorHandler })
-  const { server, sockets } = guardedServer((request, response) => {
+  // For requests without a Host header, which would be refused; the steps see that there was none.
+  const handle = getRequestListener(gateway.app.fetch, { errorHandler, hostname: 'localhost' })
+  const guarded = guardedServer((request, response) => {
     Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
   }, limits)
+  const { server } = guarded
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      gateway.close().catch(unexpected('the end of the gateway'))
+    const failed = (error: NodeJS.ErrnoException) => {
       const advise = LISTEN_ADVICE[error.code ?? '']
       reject(advise ? new Error(`${advise(port, host)}`) : error)
+    }
+    server.once('error', failed)
+    server.listen(port, host, () => {
+      server.off('error', failed)
+      resolve(guarded)
     })
-    server.listen(port, host, () => resolve({ server, sockets }))
   })
 }
 
-interface HangUps {
-  /** Calls `then` with the name of every such signal from now on, and once for those that came before. */
-  listen(then: (signal: string) => void): void
-}
-
-function catchHangUps(): HangUps {
-  let early: string | undefined
-  let listener = (signal: string) => {
-    early = signal
-  }
-  for (const signal of RELOAD_SIGNALS) process.on(signal, () => listener(signal))
-  return {
-    listen(then) {
-      listener = then
-      if (early) then(early)
-    },
-  }
-}
-
 /** Reloads on a signal and, when the settings say so, at every interval. */
-function watchReloads(gateway: Gateway, settings: Settings, hangUps: HangUps): { stop: () => void } {
+function watchReloads(gateway: Gateway, settings: Settings, manager: ServiceManager): { stop: () => void } {
   let stopped = false
   // What came of it, also that it failed, is in the log.
-  const reload = (trigger: string) => {
-    if (!stopped) gateway.reloads.request(trigger).catch(() => {})
+  const reload = (trigger: string, then = () => {}) => {
+    if (!stopped) gateway.reloads.request(trigger).then(then, then)
   }
-  hangUps.listen(reload)
+  onHangUps((signal) => {
+    manager.reloading()
+    reload(signal, manager.ready)
+  })
   const interval = () => reload('interval')
   const timer = settings.reload_switch ? setInterval(interval, settings.reload_interval) : undefined
   return {
@@ -175,52 +228,4 @@ function watchReloads(gateway: Gateway, settings: Settings, hangUps: HangUps): {
       clearInterval(timer)
     },
   }
-}
-
-function untilSignal(log: Logger): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (signal: string) => {
-      log.info({ signal }, 'shutting down; waiting for calls in flight')
-      process.off('SIGTERM', end)
-      process.off('SIGINT', end)
-      resolve()
-    }
-    process.on('SIGTERM', end)
-    process.on('SIGINT', end)
-  })
-}
-
-/** A second signal does not wait for the calls in flight. */
-function endAtOnce(removePid: () => void): void {
-  const end = () => {
-    removePid()
-    process.exit(1)
-  }
-  process.on('SIGTERM', end)
-  process.on('SIGINT', end)
-}
-
-/** Milliseconds for calls in flight at the end: more than an upstream call takes by default. */
-const DRAIN_LIMIT = 35_000
-
-/** Takes no new connections, lets calls in flight finish, then closes what is left. */
-async function drain({ server, sockets }: Guarded, gateway: Gateway): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // What comes yet on a connection is answered, and is the last there.
-  server.prependListener('request', (_, response) => {
-    response.shouldKeepAlive = false
-  })
-  // Connections become idle one by one as their calls end, and nothing tells when.
-  const sweep = setInterval(() => {
-    server.closeIdleConnections()
-    // One that has brought no request yet is idle to nobody but us.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-  }, 20)
-  const limit = setTimeout(() => server.closeAllConnections(), DRAIN_LIMIT)
-  // Streams would hold their connections open for ever.
-  await gateway.hub.drain()
-  await closed
-  clearInterval(sweep)
-  clearTimeout(limit)
-  await gateway.close()
 }

@@ -1,8 +1,9 @@
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { type Fixed, fixFile } from '../../checks/fix.ts'
 import { type CheckOptions, checkTogether, readConfigurations } from '../../checks/index.ts'
 import { lintTemplates } from '../../checks/templates/index.ts'
 import type { Env, ReadConfiguration } from '../../config/index.ts'
+import { replaceFile } from '../../durable/file.ts'
 import { type Finding, printableLines } from '../../findings/index.ts'
 import type { ReportFlags } from './report.ts'
 
@@ -33,7 +34,7 @@ export async function fixFiles(
     const { read: now, fixed } = fixFile(read, env, find)
     lines += fixed.map(fixedLine).join('')
     if (read.file === '-') stdin = now.text
-    else if (fixed.length > 0) rewrite(read, now.text)
+    else if (fixed.length > 0) await rewrite(read, now.text)
   }
   return { lines, stdin }
 }
@@ -65,18 +66,11 @@ function fixedLine({ finding: { file, fix }, was, now }: Fixed): string {
  * Replaces the file in one step; its mode and links stay.
  * @throws Error when something else changed it meanwhile, or it cannot be written
  */
-function rewrite({ file, text }: ReadConfiguration, fixed: string): void {
+async function rewrite({ file, text }: ReadConfiguration, fixed: string): Promise<void> {
   const path = realpathSync(file)
   const before = readFileSync(path, 'utf8')
   // The reader drops a byte order mark.
   const mark = before.startsWith('\ufeff') ? '\ufeff' : ''
   if (before !== mark + text) throw new Error(`${file} changed in the meantime and was not written`)
-  const temporary = `${path}.${process.pid}.tmp`
-  try {
-    writeFileSync(temporary, mark + fixed, { mode: statSync(path).mode, flag: 'wx' })
-    renameSync(temporary, path)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
-  }
+  await replaceFile(path, `${path}.${process.pid}.tmp`, [mark + fixed], statSync(path).mode)
 }

@@ -91,25 +91,16 @@ export function readPolicy(paths: readonly string[], flags: PolicyFlags): Policy
   }
 }
 
-/** Not a pipe or a device, which would be read without end. */
+/** Not a pipe or a device, which would be read without end; errors are reported when the path is read. */
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-}
-
-/** Errors are reported when the path is read. */
-function isFolder(path: string): boolean {
   try {
-    return statSync(path).isDirectory()
+    return statSync(path).isFile()
   } catch {
     return false
   }
 }
 
-function findLintConfig([first]: readonly string[]): string | undefined {
-  const folders = ['.']
-  if (first !== undefined && first !== '-') {
-    if (isFolder(first)) folders.push(first)
-    folders.push(dirname(first))
-  }
+function findLintConfig([first = '.']: readonly string[]): string | undefined {
+  const folders = ['.', first, dirname(first)]
   return folders.map((folder) => join(folder, LINT_CONFIG_FILE)).find(isFile)
 }

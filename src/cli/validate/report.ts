@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import {
   countFindings,
   exitCode,
@@ -9,6 +9,7 @@ import {
   formatSarif,
   formatText,
 } from '../../findings/index.ts'
+import { formatOption, wholeNumber } from '../options.ts'
 import { wantsColor, withoutSecrets } from '../output.ts'
 import { VERSION } from '../version.ts'
 
@@ -53,16 +54,15 @@ export interface ReportFlags {
 /** Adds the options of `ReportFlags`. */
 export function withReportOptions(command: Command): Command {
   return command
-    .addOption(new Option('--format <format>', 'output format').choices(Object.keys(FORMATS)).default('text'))
+    .addOption(formatOption(Object.keys(FORMATS)))
     .option('-q, --quiet', 'print only errors, and nothing when there are none')
-    .option('--max-warnings <number>', 'exit with 1 when there are more warnings than this', wholeNumber)
+    .option(
+      '--max-warnings <number>',
+      'exit with 1 when there are more warnings than this',
+      wholeNumber(0, 999_999_999),
+    )
     .option('--color', 'force colored output')
     .option('--no-color', 'disable colored output')
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number, for example 0.')
-  return Number(text)
 }
 
 /**

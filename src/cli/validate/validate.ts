@@ -3,8 +3,7 @@ import { check, rulesOf } from '../../build/check-configurations.ts'
 import { readSettings } from '../../checks/index.ts'
 import { secretsIn } from '../../checks/practice/index.ts'
 import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'
-import { packageFindings } from '../../endpoints/missing-packages.ts'
-import { pidFindings } from '../../endpoints/pid.ts'
+import { connectionFindings, machineFindings } from '../../endpoints/needs.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
 import { settingsSource } from '../settings.ts'
 import { fixFiles, printFixed } from './fix.ts'
@@ -34,8 +33,34 @@ export function validateCommand(exit: (code: number) => void): Command {
   )
 }
 
+/** `validate`, for templates only. */
+export function lintTemplatesCommand(exit: (code: number) => void): Command {
+  const command = new Command('lint-templates')
+    .description('Find mistakes in templates: names, operators, quotes, and bodies that are not JSON.')
+    .argument('<paths...>', 'configuration files or folders; - for standard input')
+    .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
+  return withReportOptions(withLintConfig(command)).action(
+    async (paths: string[], flags: ReportFlags & PolicyFlags & { fix?: boolean }) =>
+      exit(await validate(paths, flags, { has: isOfTemplates, hasFinding: isUnquoted })),
+  )
+}
+
+/** Of other checks only what is about templates. */
+function isOfTemplates(code: FindingCode): boolean {
+  return code === 'form-data-with-body' || code === 'env-unset' || checkOf(code) === 'templates'
+}
+
+/** A template without quotes is a map to YAML: it stands on the lines below the key. */
+function isUnquoted({ code, range }: Finding, text: string | undefined): boolean {
+  if ((code !== 'wrong-type' && code !== 'not-json') || !range || text === undefined) return false
+  const { offset, column } = range.start
+  const [first = '', ...lines] = text.slice(offset - column + 1).split('\n')
+  const end = lines.findIndex((line) => line.trim() !== '' && line.search(/\S/) < column)
+  return [first, ...(end < 0 ? lines : lines.slice(0, end))].some((line) => line.includes('{{'))
+}
+
 /** A part of what can be found. */
-export interface Scope {
+interface Scope {
   has(code: FindingCode): boolean
   /** Whether it has a finding of another code. */
   hasFinding(found: Finding, text: string | undefined): boolean
@@ -44,7 +69,7 @@ export interface Scope {
 const EVERYTHING: Scope = { has: () => true, hasFinding: () => true }
 
 /** @returns the exit code */
-export async function validate(
+async function validate(
   paths: readonly string[],
   flags: ValidateFlags,
   scope: Scope = EVERYTHING,
@@ -57,7 +82,7 @@ export async function validate(
   const within = (found: Finding, text: string | undefined) =>
     scope.has(found.code) || scope.hasFinding(found, text)
   const fixed = flags.fix
-    ? await fixFiles(paths, env, rulesOf(settings ?? {}), (findings, { file, text }) => {
+    ? await fixFiles(paths, env, rulesOf(settings), (findings, { file, text }) => {
         const inScope = findings.filter((found) => within(found, text))
         return policy.apply(inScope, new Map([[file, text]]), new Set(), () => false)
       })
@@ -74,17 +99,14 @@ export async function validate(
   const asks = asking(flags)
   const placed = source && read && settings && { settings, file: source.file, locate: read.locate }
   const reached = asks('endpoints') ? await endpoints(configurations, settings?.limits) : []
-  // Asking over the network takes longer to load than most configurations take to check.
-  const asker = asks('connections') ? await import('../../endpoints/index.ts') : undefined
-  const connected = (await asker?.connectionFindings(placed, configurations)) ?? []
+  const connected = asks('connections') ? await connectionFindings(placed, configurations) : []
   const besides = [source, policy.source].flatMap((one) => one ?? [])
   const texts = new Map([...besides.map(({ file, text }) => [file, text] as const), ...sources])
   const all = [
     ...policy.findings,
     ...ofSettings,
     ...(source ? secretsIn(source) : []),
-    ...(placed ? pidFindings(placed) : []),
-    ...packageFindings(placed, configurations),
+    ...machineFindings(placed, configurations),
     ...findings.filter(
       (found) =>
         within(found, sources.get(found.file)) || (found.severity === 'error' && unread.has(found.file)),
@@ -113,8 +135,9 @@ function asking({ endpoints, all, only = [], skip = [] }: ValidateFlags): (check
   }
 }
 
+/** Asking over the network takes longer to load than most configurations take to check. */
 async function endpoints(read: readonly ReadConfiguration[], limits = DEFAULT_LIMITS): Promise<Finding[]> {
-  const { runChecks } = await import('../check-endpoints/run.ts')
+  const { runChecks } = await import('../check-endpoints/check-endpoints.ts')
   const { endpointFindings } = await import('../../endpoints/index.ts')
   const { checks, cancelled } = await runChecks(read, { limits })
   if (cancelled) throw new Error('cancelled')

@@ -1,8 +1,9 @@
 import type { ErrorObject } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { type Json, pointerOf, stringify, valueAt } from '../../json/index.ts'
+import { isObject, type Json, type JsonObject, stringify, valueAt } from '../../json/index.ts'
 import { compilePattern } from '../../template/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
+import type { Path } from '../model.ts'
 import { type Describe, describeType, pointerPath, sureChoice } from '../schema-findings.ts'
 import { regexFault } from '../schemas.ts'
 import { addFormats, makeAjv } from './ajv.ts'
@@ -20,8 +21,8 @@ function ajv(): Ajv2020 {
 
 export interface SchemaFault {
   code: 'invalid-schema' | 'unsupported-pattern'
-  /** JSON pointer into the schema. */
-  pointer: string
+  /** Into the schema. */
+  path: Path
   message: string
   hint?: string
   suggestion?: string
@@ -37,7 +38,7 @@ export function metaFaults(schema: Json): SchemaFault[] {
     return [
       {
         code: 'invalid-schema',
-        pointer: '/$schema',
+        path: ['$schema'],
         message: '`$schema` names another dialect than 2020-12',
         hint: 'Remove `$schema`, and write keywords of older drafts as 2020-12 has them',
       },
@@ -46,21 +47,14 @@ export function metaFaults(schema: Json): SchemaFault[] {
     // `anyOf` and its like only repeat what its parts say.
     const errors = (checker.errors ?? []).filter(({ keyword }) => !['anyOf', 'if', 'oneOf'].includes(keyword))
     const seen = new Set<string>()
-    return errors.flatMap((error) => {
-      const { instancePath: pointer } = error
-      if (seen.has(pointer)) return []
-      seen.add(pointer)
-      return [
-        {
-          code: 'invalid-schema',
-          pointer,
-          ...metaWords(error, valueAt(schema, pointerPath(pointer, schema))),
-        },
-      ]
+    const isFirst = ({ instancePath }: ErrorObject) => !seen.has(instancePath) && seen.add(instancePath)
+    return errors.filter(isFirst).map((error): SchemaFault => {
+      const path = pointerPath(error.instancePath, schema)
+      return { code: 'invalid-schema', path, ...metaWords(error, valueAt(schema, path)) }
     })
   }
   const text = JSON.stringify(schema)
-  const patterns = text.includes('"pattern') ? patternFaults(schema, '') : []
+  const patterns = text.includes('"pattern') ? patternFaults(schema) : []
   if (patterns.some(({ code }) => code === 'invalid-schema')) return patterns
   return text.includes('"$ref"') ? [...patterns, ...compileFaults(schema as object)] : patterns
 }
@@ -72,61 +66,60 @@ function compileFaults(schema: object): SchemaFault[] {
     return []
   } catch (error) {
     const { message, missingRef } = error as Error & { missingRef?: string }
-    const pointer = missingRef === undefined ? '' : (pointerTo(schema as Json, missingRef, '') ?? '')
-    const hint = 'Fix the reference, such as `#/$defs/name`, or define what it names'
-    return [{ code: 'invalid-schema', pointer, message: message.replace(/ from id [\s\S]*$/, ''), hint }]
-  }
-}
-
-/** Where a reference stands. */
-function pointerTo(schema: Json, reference: string, at: string): string | undefined {
-  for (const [key, value] of entriesOf(schema)) {
-    const pointer = at + pointerOf([key])
-    if (key === '$ref' && value === reference) return pointer
-    const inner = pointerTo(value, reference, pointer)
-    if (inner !== undefined) return inner
-  }
-  return undefined
-}
-
-/** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
-function patternFaults(schema: Json, at: string): SchemaFault[] {
-  return entriesOf(schema).flatMap(([key, value]) => {
-    const pointer = at + pointerOf([key])
-    if (key === 'pattern' && typeof value === 'string') return patternFault(pointer, value)
-    if (VALUES.has(key)) return []
-    if (!BY_NAME.has(key)) return patternFaults(value, pointer)
-    return entriesOf(value).flatMap(([name, inner]) => {
-      const below = pointer + pointerOf([name])
-      return [
-        ...(key === 'patternProperties' ? patternFault(below, name) : []),
-        ...patternFaults(inner, below),
-      ]
+    let path: Path = []
+    eachSchema(schema as Json, [], (one, at) => {
+      if (missingRef !== undefined && one.$ref === missingRef && path.length === 0) path = [...at, '$ref']
     })
-  })
+    const hint = 'Fix the reference, such as `#/$defs/name`, or define what it names'
+    return [{ code: 'invalid-schema', path, message: message.replace(/ from id [\s\S]*$/, ''), hint }]
+  }
 }
 
 /** Keywords whose value is no schema. */
-const VALUES = new Set(['enum', 'const', 'default', 'examples'])
+const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
 /** Those whose keys are names of the author's, and no keywords. */
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** Patterns of arguments that no linear engine can run; what is not an expression at all is found elsewhere. */
-export function unsupportedPatterns(argument: Json): SchemaFault[] {
-  return patternFaults(argument, '').filter(({ code }) => code === 'unsupported-pattern')
+/** Calls for a schema and each schema in it, at any depth; outer ones first. */
+export function eachSchema(schema: Json, path: Path, look: (schema: JsonObject, path: Path) => void): void {
+  if (Array.isArray(schema)) for (const [i, one] of schema.entries()) eachSchema(one, [...path, i], look)
+  if (!isObject(schema)) return
+  look(schema, path)
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (VALUES.has(keyword)) continue
+    if (!BY_NAME.has(keyword)) eachSchema(value, [...path, keyword], look)
+    else if (isObject(value))
+      for (const [name, one] of Object.entries(value)) eachSchema(one, [...path, keyword, name], look)
+  }
 }
 
-function patternFault(pointer: string, pattern: string): SchemaFault[] {
+/** The schema of schemas takes any text for a regular expression, and then no call could be checked. */
+function patternFaults(schema: Json): SchemaFault[] {
+  const faults: SchemaFault[] = []
+  eachSchema(schema, [], ({ pattern, patternProperties }, path) => {
+    if (typeof pattern === 'string') faults.push(...patternFault([...path, 'pattern'], pattern))
+    for (const name of isObject(patternProperties) ? Object.keys(patternProperties) : [])
+      faults.push(...patternFault([...path, 'patternProperties', name], name))
+  })
+  return faults
+}
+
+/** Patterns of arguments that no linear engine can run; what is not an expression at all is found elsewhere. */
+export function unsupportedPatterns(argument: Json): SchemaFault[] {
+  return patternFaults(argument).filter(({ code }) => code === 'unsupported-pattern')
+}
+
+function patternFault(path: Path, pattern: string): SchemaFault[] {
   const reason = regexFault(pattern)
   if (reason !== undefined) {
     const message = `${quote(pattern)} is not a regular expression: ${reason}`
-    return [{ code: 'invalid-schema', pointer, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
+    return [{ code: 'invalid-schema', path, message, hint: PATTERN_HINTS[reason] ?? PATTERN_HINT }]
   }
   const compiled = compilePattern(pattern)
   if (!('error' in compiled)) return []
   const message = `the pattern ${quote(pattern)} cannot be checked in linear time: ${compiled.error}`
   const hint = UNSUPPORTED_HINTS[compiled.kind === 'syntax' ? 'size' : compiled.kind]
-  return [{ code: 'unsupported-pattern', pointer, message, hint }]
+  return [{ code: 'unsupported-pattern', path, message, hint }]
 }
 
 const UNSUPPORTED_HINTS = {
@@ -143,11 +136,7 @@ const PATTERN_HINTS: Record<string, string> = {
   'invalid character class': 'Inside `[ ]` write a literal `-` last, or as `\\-`',
 }
 
-function entriesOf(value: Json): [string, Json][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : []
-}
-
-function metaWords(error: ErrorObject, value: unknown): Omit<SchemaFault, 'code' | 'pointer'> {
+function metaWords(error: ErrorObject, value: unknown): Omit<SchemaFault, 'code' | 'path'> {
   const { instancePath, keyword, params, message } = error
   const key = instancePath.split('/').at(-1)
   if (keyword === 'type') {

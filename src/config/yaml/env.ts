@@ -1,4 +1,4 @@
-import type { Env } from '../types.ts'
+import type { Env } from '../model.ts'
 
 /** A piece of the replaced text: `[start, end)` there comes from `[from, to)` of the text before. */
 export interface Piece {

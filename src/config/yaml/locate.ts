@@ -1,6 +1,6 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Range } from '../../findings/index.ts'
-import type { Env, Locate, Path, Source } from '../types.ts'
+import type { Env, Locate, Path, Source } from '../model.ts'
 import type { Parsed } from './document.ts'
 import { placeBefore, replaceEnv } from './env.ts'
 import { placeInScalar } from './scalar-trace.ts'
@@ -83,34 +83,25 @@ export function locator(source: Source, env: Env, { range }: Parsed, nodes: Node
 /** Longest text whose tree is kept beside the tree that was used last: trees are many times as large as their text. */
 const MAX_SECOND = 512 * 1024
 
-interface Opened {
-  of: Locate
-  locate: Locate
-  size: number
-}
-
 /** The trees that were used last: two, as findings about two files name places in both. */
-let opened: readonly Opened[] = []
+let opened: readonly { late: Locate; locate: Locate; size: number }[] = []
 
 /**
  * A `locate` that keeps no tree of nodes for long: most places are asked for while a file is read, or never.
  * @param open reads the file again
  * @param now what `open` would return
  */
-export function lateLocator({ text }: Source, open: () => Locate, now: Locate): Locate {
-  const get = (made?: Locate) => {
-    const known = opened.find((one) => one.of === late) ?? {
-      of: late,
-      locate: made ?? open(),
-      size: text.length,
-    }
-    if (known !== opened[0])
-      opened = [known, ...opened.filter((one) => one !== known && one.size <= MAX_SECOND)].slice(0, 2)
-    return known.locate
+export function lateLocator({ text: { length: size } }: Source, open: () => Locate, now: Locate): Locate {
+  const keep = (locate: Locate): Locate => {
+    const others = opened.filter((one) => one.late !== late && one.size <= MAX_SECOND)
+    opened = [{ late, locate, size }, ...others].slice(0, 2)
+    return locate
   }
+  const get = () => keep(opened.find((one) => one.late === late)?.locate ?? open())
   const late: Locate = Object.assign((path: Path, start?: number, end?: number) => get()(path, start, end), {
     key: (path: Path) => get().key(path),
   })
-  get(now)
+  // Where trees of files that are read in turn outlive the next one, V8 expects it of all, and moves every one of them.
+  opened = [{ late, locate: now, size }]
   return late
 }

@@ -10,9 +10,9 @@ import {
   type YAMLSeq,
 } from 'yaml'
 import { type Finding, finding } from '../../findings/index.ts'
-import { type Json, type JsonObject, parse } from '../../json/index.ts'
-import { ANY, type Shape } from '../shape.ts'
-import type { Env, Source } from '../types.ts'
+import { type Json, type JsonObject, parse, setOwn } from '../../json/index.ts'
+import type { Env, Source } from '../model.ts'
+import { ANY, type Shape } from '../schemas.ts'
 import type { Parsed } from './document.ts'
 import { replaceEnv } from './env.ts'
 import { placeInScalar } from './scalar-trace.ts'
@@ -164,7 +164,7 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
       (name.startsWith('x-') && shape.kind === 'map' ? ofFree(shape) : shape.others)
     const one = read(member, child, reading)
     const notGiven = one === '' && child.neverEmpty && !shape.required.has(name)
-    if (!notGiven) set(value, name, one)
+    if (!notGiven) setOwn(value, name, one)
   }
   for (const member of merges) merge(value, member, shape, reading)
   return value
@@ -199,7 +199,7 @@ function mergeMap(value: JsonObject, member: Node, target: Node, shape: Shape, r
     // Null where there are too many aliases, or none is to be had.
     const inherited = read(member, { ...shape, required: new Set() }, reading) as JsonObject | null
     for (const [name, one] of Object.entries(inherited ?? {})) {
-      if (!Object.hasOwn(value, name)) set(value, name, one)
+      if (!Object.hasOwn(value, name)) setOwn(value, name, one)
     }
   } else
     report(reading, member, 'wrong-type', '`<<` must be an object or an array of objects', {
@@ -217,18 +217,6 @@ function reportKey(node: Node, reading: Reading) {
     ? 'Put a value that starts with a template in quotes: `"{{…}}"`'
     : 'Write the key as a string'
   report(reading, node, 'not-json', 'a key must be a string, not an array or object', { hint })
-}
-
-/** Assignment would set the prototype for the key `__proto__`. */
-function set(value: JsonObject, name: string, member: Json) {
-  if (name !== '__proto__') value[name] = member
-  else
-    Object.defineProperty(value, name, {
-      value: member,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
 }
 
 function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {

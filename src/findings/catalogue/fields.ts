@@ -46,7 +46,7 @@ export const FIELDS = {
     title: 'A way of authentication that is not supported',
     cause:
       'The router requires a kind of authentication that the gateway does not support; the gateway does not serve it without authentication.',
-    fix: 'Use `mode: bearer` with `tokens`, or leave out `auth`.',
+    fix: 'Use `mode: jwt` or `mode: introspection` with `issuers`, or `mode: bearer` with `tokens`.',
     wrong: 'auth:\n  mode: oauth2',
     right: 'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent}',
   },
@@ -55,6 +55,25 @@ export const FIELDS = {
     title: 'A token is used twice',
     cause: 'The gateway cannot distinguish two callers with the same token.',
     fix: 'Give every caller its own token.',
+  },
+  'expired-token': {
+    severity: 'warning',
+    title: 'A token has expired',
+    cause: 'The time of `expires` is past: the token gives no access any more.',
+    fix: 'Remove the token, or give its caller a new one.',
+    wrong:
+      'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent, expires: 2024-12-31}',
+    right:
+      'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent, expires: 2999-12-31}',
+  },
+  'insecure-url': {
+    severity: 'error',
+    title: 'A URL that must be https',
+    cause:
+      'Whoever is between the gateway and the other end could read the tokens that are sent there, or replace the keys that come from there.',
+    fix: 'Write an https URL. Plain http is accepted for this machine only (`localhost`, `127.0.0.1`, `::1`).',
+    wrong: 'auth:\n  mode: jwt\n  issuers:\n    - {issuer: http://auth.example.com}',
+    right: 'auth:\n  mode: jwt\n  issuers:\n    - {issuer: https://auth.example.com}',
   },
   'invalid-schema': {
     severity: 'error',
@@ -135,5 +154,64 @@ export const FIELDS = {
     fix: 'Remove it, or change the keys beside it.',
     wrong: 'mcpServers:\n  - {type: stdio, name: a, command: npx, url: http://localhost/mcp}',
     right: 'mcpServers:\n  - {type: stdio, name: a, command: npx}',
+  },
+} as const satisfies Record<string, CodeInfo>
+
+/** Proxied MCP servers. */
+export const UPSTREAM = {
+  'upstream-shared': {
+    severity: 'error',
+    title: 'A shared MCP server that differs by caller',
+    cause:
+      'With `isolation: shared` one process or connection serves everybody, so `env`, `url` and `headers` cannot depend on a request.',
+    fix: 'Write `isolation: credential` or `session`, or keep the request out of the templates.',
+    wrong:
+      'mcpServers:\n  - {name: a, type: stdio, command: npx, isolation: shared, env: {KEY: "{{.Request.Headers.X-Key}}"}}',
+    right:
+      'mcpServers:\n  - {name: a, type: stdio, command: npx, isolation: credential, env: {KEY: "{{.Request.Headers.X-Key}}"}}',
+  },
+  'upstream-start': {
+    severity: 'warning',
+    title: 'An MCP server that cannot be started before a request',
+    cause:
+      '`preinstalled` and `policy: onStart` start a server when its configuration is loaded. If `env`, `url` or `headers` depend on a request, the server cannot be started before there is one, so both have no effect.',
+    fix: 'Remove them, or keep the request out of the templates.',
+    wrong:
+      'mcpServers:\n  - {name: a, type: stdio, command: npx, policy: onStart, env: {KEY: "{{.Request.Headers.X-Key}}"}}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, env: {KEY: "{{.Request.Headers.X-Key}}"}}',
+  },
+  'command-line': {
+    severity: 'warning',
+    title: 'A command together with its arguments',
+    cause: 'A child is started without a shell, so `command` must be only the name or path of a program.',
+    fix: 'Write the program in `command`, and each argument as an entry of `args`.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx -y some-server}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [-y, some-server]}',
+  },
+  'literal-template': {
+    severity: 'warning',
+    title: 'A template where none is rendered',
+    cause:
+      'In an MCP server only `env`, `url` and `headers` are templates. `command` and `args` are used unchanged, so that no caller can change which program starts.',
+    fix: 'Pass the value in `env`, or write `${NAME}` for an environment variable of the gateway.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: ["--key={{.Request.Headers.Key}}"]}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, env: {KEY: "{{.Request.Headers.Key}}"}}',
+  },
+  'unexpanded-shell': {
+    severity: 'warning',
+    title: 'A path that only a shell would understand',
+    cause: 'A child is started without a shell, so `~` and `$NAME` are not replaced.',
+    fix: 'Write the whole path, or `${NAME}`, which the gateway replaces itself.',
+    wrong: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, ~/notes]}',
+    right: 'mcpServers:\n  - {name: a, type: stdio, command: npx, args: [some-server, "${HOME}/notes"]}',
+  },
+  'ambiguous-name': {
+    severity: 'warning',
+    title: 'Servers of one prefix with ambiguous tool names',
+    cause:
+      'If a router names several servers, a tool has the name `server__tool`. When one server is `a` and another `a__b`, `a__b__c` can be a tool of either.',
+    fix: 'Rename one of the two servers.',
+    wrong: 'routers:\n  - {server: [a, a__b], prefix: /all}',
+    right: 'routers:\n  - {server: [a, b], prefix: /all}',
   },
 } as const satisfies Record<string, CodeInfo>

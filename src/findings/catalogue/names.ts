@@ -38,6 +38,13 @@ export const NAMES = {
     wrong: 'routers:\n  - {server: user, prefix: /_reload}',
     right: 'routers:\n  - {server: user, prefix: /reload}',
   },
+  'missing-public-url': {
+    severity: 'error',
+    title: 'The settings do not say the public URL',
+    cause:
+      'Tokens of an authorization server are issued for the URL of the endpoint, which clients also find in its metadata. The `Host` header is not trusted for it.',
+    fix: 'Add `publicUrl` to the settings: the URL at which clients reach the gateway.',
+  },
   'unknown-tenant': {
     severity: 'error',
     title: 'A tenant that the settings do not know',

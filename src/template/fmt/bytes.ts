@@ -99,7 +99,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit < 0xdc00
 }
 
-function isSurrogate(code: number): boolean {
+export function isSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdfff
 }
 

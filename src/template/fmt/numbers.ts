@@ -1,33 +1,19 @@
 import type { Complex } from '../node.ts'
 import { wellFormed } from './bytes.ts'
-import { formatFloat, isPrintable, quoteChar } from './strconv.ts'
+import { isPrintable, quoteChar } from './strconv.ts'
 
 /** Flags, width and precision of one verb. */
-export interface Flags {
-  minus: boolean
-  plus: boolean
-  sharp: boolean
-  space: boolean
-  zero: boolean
+export class Flags {
+  minus = false
+  plus = false
+  sharp = false
+  space = false
+  zero = false
   /** `%+v` and `%#v`. */
-  plusV: boolean
-  sharpV: boolean
+  plusV = false
+  sharpV = false
   width: number | undefined
   precision: number | undefined
-}
-
-export function newFlags(): Flags {
-  return {
-    minus: false,
-    plus: false,
-    sharp: false,
-    space: false,
-    zero: false,
-    plusV: false,
-    sharpV: false,
-    width: undefined,
-    precision: undefined,
-  }
 }
 
 export function truncate(text: string, flags: Flags): string {
@@ -37,20 +23,17 @@ export function truncate(text: string, flags: Flags): string {
     .join('')
 }
 
-/** Zeros go between the sign and the digits; Inf and NaN take none. */
-export function padNumber(digits: string, negative: boolean, flags: Flags, plusInf = false): string {
-  const named = /^[IN]/.test(digits)
-  const shownPlus = flags.plus || (plusInf && digits === 'Inf')
-  const sign = negative
-    ? '-'
-    : shownPlus && digits !== 'NaN'
-      ? '+'
-      : flags.plus
-        ? '+'
-        : flags.space
-          ? ' '
-          : ''
-  if (flags.zero && !flags.minus && !named) {
+function signOf(negative: boolean, flags: Flags): string {
+  if (negative) return '-'
+  if (flags.plus) return '+'
+  return flags.space ? ' ' : ''
+}
+
+/** Zeros go between the sign and the digits; Inf, which has a sign always, and NaN take none. */
+export function padNumber(text: string, flags: Flags): string {
+  const digits = text.replace(/^[+-]/, '')
+  const sign = text === '+Inf' ? '+' : signOf(text[0] === '-', flags)
+  if (flags.zero && !flags.minus && !/^[IN]/.test(digits)) {
     return sign + digits.padStart((flags.width ?? 0) - sign.length, '0')
   }
   return pad(sign + digits, { ...flags, zero: false })
@@ -66,36 +49,23 @@ export function pad(text: string, flags: Flags): string {
   return (flags.zero ? '0' : ' ').repeat(missing) + text
 }
 
+const BASES: Partial<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 }
+
+/** Undefined for a verb that does not fit. */
 export function formatInteger(value: bigint, verb: string, flags: Flags): string | undefined {
-  switch (verb) {
-    case 'v':
-    case 'd':
-      return integer(value, 10, verb, flags)
-    case 'b':
-      return integer(value, 2, verb, flags)
-    case 'o':
-    case 'O':
-      return integer(value, 8, verb, flags)
-    case 'x':
-    case 'X':
-      return integer(value, 16, verb, flags)
-    case 'c':
-      return pad(codePoint(value), flags)
-    case 'q':
-      return pad(quoteChar(codePoint(value), flags.plus), flags)
-    case 'U':
-      return formatUnicode(value, flags)
-    default:
-      return undefined
-  }
+  const base = BASES[verb]
+  if (base !== undefined) return integer(value, base, verb, flags)
+  if (verb === 'c') return pad(codePoint(value), flags)
+  if (verb === 'q') return pad(quoteChar(codePoint(value), flags.plus), flags)
+  return verb === 'U' ? formatUnicode(value, flags) : undefined
 }
 
-export function codePoint(value: bigint): string {
+function codePoint(value: bigint): string {
   const valid = value >= 0n && value <= 0x10ffffn && (value < 0xd800n || value > 0xdfffn)
   return String.fromCodePoint(valid ? Number(value) : 0xfffd)
 }
 
-export function formatUnicode(value: bigint, flags: Flags): string {
+function formatUnicode(value: bigint, flags: Flags): string {
   const code = BigInt.asUintN(64, value)
   const digits = code
     .toString(16)
@@ -106,58 +76,41 @@ export function formatUnicode(value: bigint, flags: Flags): string {
   return pad(`U+${digits}${shown}`, { ...flags, zero: false })
 }
 
-export function integer(value: bigint, base: number, verb: string, flags: Flags): string {
-  const negative = value < 0n
-  const magnitude = negative ? -value : value
-  if (flags.precision === 0 && magnitude === 0n) return ' '.repeat(flags.width ?? 0)
-  let digits = magnitude.toString(base)
-  if (verb === 'X') digits = digits.toUpperCase()
-  const signed = negative || flags.plus || flags.space
+function integer(value: bigint, base: number, verb: string, flags: Flags): string {
+  if (flags.precision === 0 && value === 0n) return ' '.repeat(flags.width ?? 0)
+  const sign = signOf(value < 0n, flags)
+  let digits = value.toString(base).replace('-', '')
   let least = flags.precision ?? 0
   if (flags.precision === undefined && flags.zero && !flags.minus && flags.width !== undefined) {
-    least = flags.width - (signed ? 1 : 0)
+    least = flags.width - sign.length
   }
   digits = digits.padStart(least, '0')
   if (flags.sharp) {
     if (base === 2) digits = `0b${digits}`
     else if (base === 8 && digits[0] !== '0') digits = `0${digits}`
-    else if (base === 16) digits = (verb === 'X' ? '0X' : '0x') + digits
+    else if (base === 16) digits = `0x${digits}`
   }
+  if (verb === 'X') digits = digits.toUpperCase()
   if (verb === 'O') digits = `0o${digits}`
-  const sign = negative ? '-' : flags.plus ? '+' : flags.space ? ' ' : ''
   return pad(sign + digits, { ...flags, zero: false })
 }
 
+/** Undefined for a verb that does not fit. */
 export function formatDouble(value: number, verb: string, flags: Flags): string | undefined {
+  const { precision } = flags
   let text: string
-  switch (verb) {
-    case 'v':
-    case 'g':
-    case 'G':
-      text = formatFloat(value, verb === 'G' ? 'G' : 'g', flags.precision ?? -1)
-      break
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-      text = formatFloat(value, verb === 'F' ? 'f' : verb, flags.precision ?? 6)
-      break
-    case 'x':
-    case 'X':
-    case 'b':
-      text = binaryFloat(value, verb, flags.precision)
-      break
-    default:
-      return undefined
-  }
-  if (flags.sharp && verb !== 'b' && Number.isFinite(value)) text = sharpened(text, verb, flags.precision)
-  const negative = text[0] === '-'
-  return padNumber(text.replace(/^[+-]/, ''), negative, { ...flags, plus: flags.plus }, text[0] === '+')
+  if ('vgG'.includes(verb)) text = formatFloat(value, 'g', precision)
+  else if ('eEfF'.includes(verb)) text = formatFloat(value, verb.toLowerCase(), precision ?? 6)
+  else if ('xXb'.includes(verb)) text = binaryFloat(value, verb, precision)
+  else return undefined
+  if (flags.sharp && verb !== 'b' && Number.isFinite(value)) text = sharpened(text, verb, precision)
+  if ('GEX'.includes(verb) && Number.isFinite(value)) text = text.toUpperCase()
+  return padNumber(text, flags)
 }
 
 /** The flag `#`: a decimal point always, and for `g`, `v` and `x` zeros up to the precision. */
 function sharpened(text: string, verb: string, precision: number | undefined): string {
-  const tailAt = text.search('xX'.includes(verb) ? /[pP]/ : /[eEpP]/)
+  const tailAt = text.search('xX'.includes(verb) ? /p/ : /[ep]/)
   const number = tailAt < 0 ? text : text.slice(0, tailAt)
   let digits = 'gGvx'.includes(verb) ? (precision ?? 6) : 0
   digits -= number.replace(/^-/, '').replaceAll('.', '').replace(/^0+/, '').length
@@ -170,63 +123,132 @@ function sharpened(text: string, verb: string, precision: number | undefined): s
 }
 
 /** Hexadecimal (`0x1.8p+01`) and binary (`4503599627370496p-52`) exponents. */
-export function binaryFloat(value: number, verb: string, precision: number | undefined): string {
-  if (!Number.isFinite(value)) return formatFloat(value, 'g', -1)
-  const view = new DataView(new ArrayBuffer(8))
-  view.setFloat64(0, value)
-  const bits = view.getBigUint64(0)
-  const biased = Number((bits >> 52n) & 0x7ffn)
-  let fraction = bits & ((1n << 52n) - 1n)
-  const sign = bits >> 63n ? '-' : ''
+function binaryFloat(value: number, verb: string, precision: number | undefined): string {
+  if (!Number.isFinite(value)) return formatFloat(value, 'g')
+  const sign = isNegative(value) ? '-' : ''
+  const magnitude = Math.abs(value)
+  let exponent = magnitude === 0 ? 0 : Math.floor(Math.log2(magnitude))
+  // The logarithm is rounded. All that follows is exact: only powers of two are multiplied and divided.
+  if (magnitude >= 2 * 2 ** exponent) exponent++
+  else if (magnitude < 2 ** exponent && magnitude > 0) exponent--
   if (verb === 'b') {
-    const mantissa = biased === 0 ? fraction : fraction | (1n << 52n)
-    const exponent = (biased === 0 ? 1 : biased) - 1075
-    return `${sign}${mantissa}p${exponent < 0 ? '' : '+'}${exponent}`
+    const power = magnitude === 0 ? -1074 : Math.max(exponent - 52, -1074)
+    return `${sign}${BigInt(magnitude / 2 ** power)}p${power < 0 ? '' : '+'}${power}`
   }
-  let exponent = biased - 1023
-  let lead = 1n
-  if (biased === 0) {
-    if (fraction === 0n) {
-      lead = 0n
-      exponent = 0
-    } else {
-      exponent = -1022
-      while ((fraction & (1n << 52n)) === 0n) {
-        fraction <<= 1n
-        exponent--
-      }
-      fraction &= (1n << 52n) - 1n
+  let mantissa = magnitude / 2 ** exponent
+  if (precision !== undefined && precision < 13) {
+    const scaled = mantissa * 16 ** precision
+    mantissa = roundedToEven(scaled) / 16 ** precision
+    if (mantissa === 2) {
+      mantissa = 1
+      exponent++
     }
   }
-  let digits = fraction
-    .toString(16)
-    .padStart(13, '0')
-    .replace(/(?<!0)0+$/, '')
-  if (precision !== undefined) {
-    if (precision < 13) {
-      const drop = BigInt(4 * (13 - precision))
-      let all = (lead << 52n) | fraction
-      const rest = all & ((1n << drop) - 1n)
-      all >>= drop
-      const half = 1n << (drop - 1n)
-      if (rest > half || (rest === half && all & 1n)) all++
-      all <<= drop
-      if (all >> 53n) {
-        all >>= 1n
-        exponent++
-      }
-      lead = all >> 52n
-      fraction = all & ((1n << 52n) - 1n)
-    }
-    digits = fraction.toString(16).padStart(13, '0').slice(0, precision).padEnd(precision, '0')
-  }
+  const [lead = '0', part = ''] = mantissa.toString(16).split('.')
+  const digits = precision === undefined ? part : part.padEnd(precision, '0')
   const power = `${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
-  const text = `${sign}0x${lead}${digits === '' ? '' : `.${digits}`}p${power}`
-  return verb === 'X' ? text.toUpperCase() : text
+  return `${sign}0x${lead}${digits === '' ? '' : `.${digits}`}p${power}`
+}
+
+function roundedToEven(value: number): number {
+  const floor = Math.floor(value)
+  const rest = value - floor
+  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
 }
 
 export function formatComplex(value: Complex, verb: string, flags: Flags): string | undefined {
-  if (!'vbgGxXfFeE'.includes(verb)) return undefined
   const im = formatDouble(value.im, verb, { ...flags, plus: true, space: false })
-  return `(${formatDouble(value.re, verb, flags)}${im}i)`
+  return im && `(${formatDouble(value.re, verb, flags)}${im}i)`
+}
+
+/**
+ * Formats a double as Go's strconv.FormatFloat does.
+ * @param verb `e`, `f` or `g`
+ * @param precision digits after the point (`e`, `f`) or significant digits (`g`); if absent, as few as tell the value
+ */
+export function formatFloat(value: number, verb: string, precision?: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  const sign = isNegative(value) ? '-' : ''
+  if (!Number.isFinite(value)) return sign === '' ? '+Inf' : '-Inf'
+  return sign + formatMagnitude(Math.abs(value), verb, precision)
+}
+
+function isNegative(value: number): boolean {
+  return value < 0 || Object.is(value, -0)
+}
+
+function formatMagnitude(value: number, verb: string, precision: number | undefined): string {
+  if (precision === undefined) {
+    const number = shortest(value)
+    return number.exponent < -4 || number.exponent >= 6 ? withExponent(number, 0) : withPoint(number, 0)
+  }
+  // Faster, and the same unless the value lies between two, which rounds to even in Go.
+  if (verb === 'f' && value < 1e21 && precision <= 100 && !Number.isInteger(value * 2 ** 30))
+    return value.toFixed(precision)
+  const all = exact(value)
+  if (verb === 'e') return withExponent(rounded(all, precision + 1), precision)
+  if (verb === 'f') return withPoint(rounded(all, all.exponent + 1 + precision), precision)
+  const wanted = Math.max(1, precision)
+  const number = rounded(all, wanted)
+  const count = number.digits.length
+  // Go compares with the number of digits it has, when those are fewer and the value is an integer.
+  const limit = wanted > count && count > number.exponent ? count : wanted
+  return number.exponent < -4 || number.exponent >= limit ? withExponent(number, 0) : withPoint(number, 0)
+}
+
+/** d.ddd… × 10^exponent, without zeros at the end. */
+interface Decimal {
+  digits: string
+  exponent: number
+}
+
+const ZERO: Decimal = { digits: '', exponent: 0 }
+
+function shortest(value: number): Decimal {
+  const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
+  return { digits: mantissa.replace('.', ''), exponent: Number(exponent) }
+}
+
+/** All decimal digits of a double. */
+function exact(value: number): Decimal {
+  if (value === 0) return ZERO
+  let shift = 0
+  let scaled = value
+  while (!Number.isInteger(scaled)) {
+    scaled *= 2
+    shift++
+  }
+  // value = n / 2^shift = n * 5^shift / 10^shift
+  const digits = (BigInt(scaled) * 5n ** BigInt(shift)).toString()
+  return { digits: withoutZeros(digits), exponent: digits.length - 1 - shift }
+}
+
+/** Rounds half to even to so many digits. */
+function rounded({ digits, exponent }: Decimal, count: number): Decimal {
+  const kept = digits.slice(0, Math.max(0, count))
+  const rest = count < 0 ? '' : digits.slice(count)
+  const isOdd = Number(kept.at(-1) ?? 0) % 2 === 1
+  if (rest > '5' || (rest === '5' && isOdd)) {
+    const up = (BigInt(kept) + 1n).toString()
+    return { digits: withoutZeros(up), exponent: exponent + up.length - kept.length }
+  }
+  return kept === '' ? ZERO : { digits: withoutZeros(kept), exponent }
+}
+
+/** The exponent has a sign and at least two digits. */
+function withExponent({ digits, exponent }: Decimal, places: number): string {
+  const part = digits.slice(1).padEnd(places, '0')
+  const power = String(Math.abs(exponent)).padStart(2, '0')
+  return `${digits[0] ?? '0'}${part === '' ? '' : `.${part}`}e${exponent < 0 ? '-' : '+'}${power}`
+}
+
+function withPoint({ digits, exponent }: Decimal, places: number): string {
+  const all = '0'.repeat(Math.max(0, -exponent)) + digits
+  const whole = Math.max(0, exponent) + 1
+  const part = all.slice(whole).padEnd(places, '0')
+  return `${all.slice(0, whole).padEnd(whole, '0')}${part === '' ? '' : `.${part}`}`
+}
+
+function withoutZeros(digits: string): string {
+  return digits.replace(/(?<!0)0+$/, '')
 }

@@ -1,83 +1,26 @@
 import { ExactNumber } from '../../json/index.ts'
 import { Fault } from '../errors.ts'
+import type { Host } from '../funcs/define.ts'
 import { Complex } from '../node.ts'
-import { DEFAULT_TEMPLATE_LIMITS } from '../types.ts'
-import { asMap, Byte, type Plain, Struct } from '../values.ts'
-import { sortedKeys, sortKeys } from './bytes.ts'
-import { formatShortest } from './strconv.ts'
+import { asMap, Byte, kindOf, type Struct, typeName } from '../values.ts'
+import { sortedKeys, toBytes } from './bytes.ts'
+import { toJson } from './json.ts'
+import {
+  Flags,
+  formatComplex,
+  formatDouble,
+  formatFloat,
+  formatInteger,
+  pad,
+  padNumber,
+  truncate,
+} from './numbers.ts'
+import { canBackquote, quote } from './strconv.ts'
 import { GoTime } from './time.ts'
 
-/** Composite values deeper than this are refused. */
-const MAX_DEPTH = 1000
-
-/** A list that holds itself several times over may have more items than memory. */
-const MAX_ITEMS = 1_000_000
-let items = 0
-/** One that holds the same long text many times, too. */
-const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
-
-/** @throws Fault `limit` */
-function bounded(text: string): string {
-  if (text.length > MAX_TEXT) throw new Fault('limit', `the text of a value is longer than ${MAX_TEXT}`)
-  return text
-}
-
-/** Looks at a value that is printed now; depth 0 begins. @throws Fault `limit` */
-function visit(depth: number): void {
-  if (depth === 0) items = 0
-  if (depth > MAX_DEPTH) throw new Fault('limit', `a value is nested deeper than ${MAX_DEPTH}`)
-}
-
-/** Counts items of a list or map within. @throws Fault `limit` */
-function count(more: number): void {
-  items += more
-  if (items > MAX_ITEMS) throw new Fault('limit', `a value has more than ${MAX_ITEMS} items`)
-}
-
 /** Prints as Go's `%v`; nil and missing as `<nil>`. */
-export function printGo(value: unknown, depth = 0): string {
-  switch (typeof value) {
-    case 'string':
-      return value
-    case 'number':
-      return formatShortest(value)
-    case 'bigint':
-    case 'boolean':
-      return String(value)
-    case 'object': {
-      if (value === null) return '<nil>'
-      visit(depth)
-      if (Array.isArray(value)) {
-        count(value.length)
-        return `[${value.map((item) => printGo(item, depth + 1)).join(' ')}]`
-      }
-      if (value instanceof Struct) {
-        return `{${value
-          .entries()
-          .map(([, field]) => printGo(field, depth + 1))
-          .join(' ')}}`
-      }
-      const map = asMap(value)
-      if (!map) return printScalar(value)
-      const keys = sortedKeys(map)
-      count(keys.length)
-      return `map[${keys.map((key) => `${key}:${printGo(map[key], depth + 1)}`).join(' ')}]`
-    }
-    case 'function':
-      return '0x1'
-    default:
-      return '<nil>'
-  }
-}
-
-function printScalar(value: object): string {
-  if (value instanceof ExactNumber) return formatShortest(Number(value.text))
-  if (value instanceof Byte) return String(value.value)
-  if (value instanceof Complex) {
-    const im = formatShortest(value.im)
-    return `(${formatShortest(value.re)}${/^[+-]/.test(im) ? im : `+${im}`}i)`
-  }
-  return value instanceof GoTime ? value.toString() : ''
+export function printGo(value: unknown): string {
+  return typeof value === 'string' ? value : formatValue(value, 'v', new Flags(), 0)
 }
 
 /**
@@ -89,7 +32,7 @@ export function printDialect(value: unknown): string {
     case 'string':
       return value
     case 'number':
-      return Number.isFinite(value) ? String(value) : formatShortest(value)
+      return Number.isFinite(value) ? String(value) : formatFloat(value, 'g')
     case 'bigint':
     case 'boolean':
       return String(value)
@@ -97,118 +40,287 @@ export function printDialect(value: unknown): string {
       if (value === null) return ''
       if (value instanceof ExactNumber) return value.text
       if (value instanceof GoTime) return value.toJSON()
-      return value instanceof Byte || value instanceof Complex ? printScalar(value) : toJson(value, false)
+      return value instanceof Byte || value instanceof Complex ? printGo(value) : toJson(value, false)
     default:
       return ''
   }
 }
 
-const HTML = /[<>&\u2028\u2029]/g
+/** Widths and precisions beyond this are `%!(BADWIDTH)` and `%!(BADPREC)` in Go. */
+const MAX_WIDTH = 1e6
 
-/**
- * Writes JSON as Go's encoding/json does: keys in order of their bytes, exact numbers as they are.
- * @param html also escape `<`, `>`, `&`, U+2028 and U+2029, as json.Marshal does by default
- */
-export function toJson(value: unknown, html: boolean, depth = 0): string {
-  switch (typeof value) {
-    case 'string': {
-      const text = JSON.stringify(value)
-      return html ? text.replace(HTML, escapeHtml) : text
+type Options = Pick<Host, 'go' | 'max' | 'charge'>
+
+/** Formats as Go's fmt.Sprintf does, faults of the format included as Go shows them. */
+export function sprintf(format: string, args: readonly unknown[], options: Options): string {
+  options.charge(format.length >> 3)
+  return new Printer(format, args, options).print()
+}
+
+const FLAGS: Record<string, 'sharp' | 'zero' | 'plus' | 'minus' | 'space'> = {
+  '#': 'sharp',
+  '0': 'zero',
+  '+': 'plus',
+  '-': 'minus',
+  ' ': 'space',
+}
+
+class Printer {
+  private out = ''
+  private at = 0
+  /** The argument that comes next. */
+  private argument = 0
+  /** The indexes of this verb are sound. */
+  private good = true
+  /** Some verb has an index: arguments that are left over are none too many. */
+  private reordered = false
+
+  constructor(
+    private readonly format: string,
+    private readonly args: readonly unknown[],
+    private readonly options: Options,
+  ) {}
+
+  print(): string {
+    const { format, options } = this
+    while (this.at < format.length) {
+      this.out += this.read(/[^%]*/y)
+      if (this.at >= format.length) break
+      this.at++
+      this.good = true
+      this.verb(this.flags())
+      if (this.out.length > options.max) throw new Fault('limit', `the string is longer than ${options.max}`)
     }
-    case 'number':
-      return html ? goJsonNumber(value) : jsonNumber(value)
-    case 'bigint':
-    case 'boolean':
-      return String(value)
-    case 'object': {
-      if (value === null) return 'null'
-      visit(depth)
-      if (Array.isArray(value)) return jsonArray(value, html, depth)
-      if (value instanceof ExactNumber) return value.text
-      if (value instanceof Byte) return String(value.value)
-      if (value instanceof GoTime) return JSON.stringify(value.toJSON())
-      if (value instanceof Complex) throw new Fault('exec', 'JSON has no complex numbers')
-      if (value instanceof Struct) return jsonStruct(value, html, depth)
-      return jsonMap(asMap(value)!, html, depth)
+    if (!this.reordered && this.argument < this.args.length) this.out += this.extra()
+    return this.out
+  }
+
+  /** Reads what the sticky expression matches here. */
+  private read(form: RegExp): string {
+    form.lastIndex = this.at
+    const text = form.exec(this.format)?.[0] ?? ''
+    this.at += text.length
+    return text
+  }
+
+  private flags(): Flags {
+    const flags = new Flags()
+    for (const flag of this.read(/[#0+ -]*/y)) flags[FLAGS[flag]!] = true
+    let indexed = this.index()
+    if (this.read(/\*/y)) {
+      const width = this.star()
+      if (width === undefined) this.out += '%!(BADWIDTH)'
+      else {
+        flags.width = Math.abs(width)
+        flags.minus ||= width < 0
+      }
+      indexed = false
+    } else {
+      flags.width = this.digits()
+      if (indexed && flags.width !== undefined) this.good = false
     }
-    case 'function':
-      throw new Fault('exec', 'JSON has no functions')
+    // A point at the very end is the verb.
+    if (this.read(/\.(?=.)/sy)) {
+      if (indexed) this.good = false
+      indexed = this.index()
+      if (this.read(/\*/y)) {
+        const precision = this.star() ?? -1
+        if (precision >= 0) flags.precision = precision
+        else this.out += '%!(BADPREC)'
+        indexed = false
+      } else flags.precision = this.digits() ?? 0
+    }
+    if (!indexed) this.index()
+    return flags
+  }
+
+  private verb(flags: Flags): void {
+    const { args, options } = this
+    const verb = this.read(/./suy)
+    if (verb === '') this.out += '%!(NOVERB)'
+    else if (verb === '%') this.out += '%'
+    else if (!this.good) this.out += `%!${verb}(BADINDEX)`
+    else if (this.argument >= args.length) this.out += `%!${verb}(MISSING)`
+    else {
+      if (verb === 'v' || verb === 'w') {
+        flags.sharpV = flags.sharp
+        flags.plusV = flags.plus
+        flags.sharp = false
+        flags.plus = false
+      }
+      const value = args[this.argument++]
+      const text = formatArgument(value, verb, flags, options.go)
+      this.out += text
+      // What is quoted or written as JSON takes time for each character.
+      if (typeof value !== 'string' || !'sv'.includes(verb)) options.charge(text.length >> 3)
+    }
+  }
+
+  private extra(): string {
+    const extra = this.args.slice(this.argument).map((arg) => {
+      if (arg === null || arg === undefined) return '<nil>'
+      return `${typeName(arg)}=${formatArgument(arg, 'v', new Flags(), this.options.go)}`
+    })
+    return `%!(EXTRA ${extra.join(', ')})`
+  }
+
+  /** Reads `[n]`; says whether there is one. */
+  private index(): boolean {
+    const text = this.read(/\[(?:[^\]]{0,100}\])?/y)
+    if (text === '') return false
+    this.reordered = true
+    const number = /^\[\d+\]$/.test(text) ? Number(text.slice(1, -1)) : undefined
+    if (number !== undefined && number >= 1 && number <= this.args.length) this.argument = number - 1
+    else this.good = false
+    return number !== undefined
+  }
+
+  private digits(): number | undefined {
+    const text = this.read(/\d+/y)
+    if (text === '') return undefined
+    if (Number(text) <= MAX_WIDTH * 10) return Number(text)
+    this.at = this.format.length
+    return undefined
+  }
+
+  /** `*`: the argument that is a width or a precision. */
+  private star(): number | undefined {
+    if (this.argument >= this.args.length) return undefined
+    const value = this.args[this.argument++]
+    const whole = typeof value === 'bigint' || (!this.options.go && Number.isInteger(value))
+    const number = whole ? Number(value) : Number.NaN
+    return Math.abs(number) <= MAX_WIDTH ? number : undefined
+  }
+}
+
+/** One argument by one verb. */
+function formatArgument(value: unknown, verb: string, flags: Flags, go: boolean): string {
+  if (!go) {
+    const text = formatDialect(value, verb, flags)
+    if (text !== undefined) return text
+  }
+  if (value === null || value === undefined) {
+    return verb === 'T' || verb === 'v' ? pad('<nil>', flags) : `%!${verb}(<nil>)`
+  }
+  if (verb === 'T') return pad(truncate(typeName(value), flags), flags)
+  if (verb === 'p') return `%!p(${typeName(value)}=${formatValue(value, 'v', flags, 0)})`
+  if (verb === 'w' && ['slice', 'map', 'struct'].includes(kindOf(value))) {
+    return `%!w(${typeName(value)}=${formatValue(value, 'v', flags, 0)})`
+  }
+  return formatValue(value, verb, flags, 0)
+}
+
+/** Where the dialect differs from Go: JSON numbers are what the verb wants, composites are JSON. */
+function formatDialect(value: unknown, verb: string, flags: Flags): string | undefined {
+  if (verb === 'T') return undefined
+  if (value === null || value === undefined) return pad('', flags)
+  const number = typeof value === 'number' || value instanceof ExactNumber
+  if (verb === 's' && typeof value !== 'string') return pad(truncate(printDialect(value), flags), flags)
+  if (verb === 'q' && typeof value === 'number') return pad(quote(printDialect(value), flags.plus), flags)
+  if (verb === 'v' && (typeof value === 'object' || number) && !flags.sharpV) {
+    const text = printDialect(value)
+    return number ? padNumber(text, flags) : pad(text, flags)
+  }
+  if (typeof value === 'number' && 'dboOxXcU'.includes(verb) && Number.isInteger(value)) {
+    return formatInteger(BigInt(value), verb, flags)
+  }
+  if (typeof value === 'bigint' && 'eEfFgG'.includes(verb)) return formatDouble(Number(value), verb, flags)
+  return undefined
+}
+
+/** A value without parts; undefined for a verb that does not fit. */
+function formatScalar(value: unknown, verb: string, flags: Flags): string | undefined {
+  switch (kindOf(value)) {
+    case 'bool':
+      return verb === 't' || verb === 'v' ? pad(String(value), flags) : undefined
+    case 'int':
+      return formatInteger(value as bigint, verb, flags)
+    case 'uint': {
+      const byte = BigInt((value as Byte).value)
+      return verb === 'v' && flags.sharpV
+        ? formatInteger(byte, 'x', { ...flags, sharp: true })
+        : formatInteger(byte, verb, flags)
+    }
+    case 'float':
+      return formatDouble(value instanceof ExactNumber ? Number(value.text) : (value as number), verb, flags)
+    case 'complex':
+      return formatComplex(value as Complex, verb, flags)
     default:
-      return 'null'
+      return formatString(value as string, verb, flags)
   }
 }
 
-function jsonArray(list: readonly unknown[], html: boolean, depth: number): string {
-  count(list.length)
-  if (!html && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
-  let text = '['
-  for (let at = 0; at < list.length; at++) {
-    text = bounded(text + (at > 0 ? ',' : '') + toJson(list[at], html, depth + 1))
+/** Items of the value that is printed now. */
+let visited = 0
+const MAX_ITEMS = 2_000_000
+
+function formatValue(value: unknown, verb: string, flags: Flags, depth: number): string {
+  visited = depth === 0 ? 0 : visited + 1
+  if (depth > 1000 || visited > MAX_ITEMS)
+    throw new Fault('limit', 'a value is nested too deeply, or too large')
+  switch (kindOf(value)) {
+    case 'slice': {
+      const items = (value as unknown[]).map((item) => formatMember(item, verb, flags, depth, true))
+      return flags.sharpV ? `${typeName(value)}{${items.join(', ')}}` : `[${items.join(' ')}]`
+    }
+    case 'map': {
+      const map = asMap(value)!
+      const name = typeName(value)
+      const members = sortedKeys(map).map((key) => {
+        const member = formatMember(map[key], verb, flags, depth, name !== 'map[string]string')
+        return `${formatValue(key, verb, flags, depth + 1)}:${member}`
+      })
+      return flags.sharpV ? `${name}{${members.join(', ')}}` : `map[${members.join(' ')}]`
+    }
+    case 'struct': {
+      if (value instanceof GoTime) return formatValue(value.toString(), verb, flags, depth)
+      const named = flags.plusV || flags.sharpV
+      const fields = (value as Struct).entries().map(([field, member]) => {
+        return (named ? `${field}:` : '') + formatMember(member, verb, flags, depth, true)
+      })
+      return `${flags.sharpV ? typeName(value) : ''}{${fields.join(flags.sharpV ? ', ' : ' ')}}`
+    }
+    case 'func':
+      return verb === 'v' || verb === 'p' ? '0x1' : `%!${verb}(${typeName(value)}=0x1)`
+    case 'invalid':
+      return '<nil>'
+    default:
+      // A verb that does not fit is shown with the value, in the same flags.
+      return (
+        formatScalar(value, verb, flags) ??
+        `%!${verb}(${typeName(value)}=${formatScalar(value, 'v', flags) ?? ''})`
+      )
   }
-  return `${text}]`
 }
 
-/** What JSON.stringify writes as `toJson` does, and faster where there is much of it. */
-function isPlainScalar(value: unknown): boolean {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+function formatMember(value: unknown, verb: string, flags: Flags, depth: number, open: boolean): string {
+  if (value === null || value === undefined) return flags.sharpV && open ? 'interface {}(nil)' : '<nil>'
+  return formatValue(value, verb, flags, depth + 1)
 }
 
-/** The keys of a map, and in their order with their texts. */
-interface Shape {
-  html: boolean
-  keys: readonly string[]
-  sorted: readonly string[]
-  heads: readonly string[]
-}
-
-/** The last one at each depth: the items of a list mostly have the same keys. */
-const shapes: (Shape | undefined)[] = []
-
-function shapeOf(map: Plain, html: boolean, depth: number): Shape {
-  const keys = Object.keys(map)
-  const last = shapes[depth]
-  if (
-    last?.html === html &&
-    last.keys.length === keys.length &&
-    last.keys.every((key, at) => key === keys[at])
-  ) {
-    return last
+function formatString(value: string, verb: string, flags: Flags): string | undefined {
+  switch (verb) {
+    case 'v':
+      if (flags.sharpV) return pad(quote(truncate(value, flags), false), flags)
+      return pad(truncate(value, flags), flags)
+    case 's':
+      return pad(truncate(value, flags), flags)
+    case 'q': {
+      const text = truncate(value, flags)
+      return pad(flags.sharp && canBackquote(text) ? `\`${text}\`` : quote(text, flags.plus), flags)
+    }
+    case 'x':
+    case 'X':
+      return hexadecimal(value, verb, flags)
+    default:
+      return undefined
   }
-  const sorted = sortKeys(keys.slice())
-  const heads = sorted.map((key, at) => `${at > 0 ? ',' : ''}${toJson(key, html)}:`)
-  const shape = { html, keys, sorted, heads }
-  // Large ones are not kept alive.
-  if (keys.length <= 64) shapes[depth] = shape
-  return shape
 }
 
-function jsonMap(map: Plain, html: boolean, depth: number): string {
-  const { sorted, heads } = shapeOf(map, html, depth)
-  count(sorted.length)
-  let text = '{'
-  for (let at = 0; at < sorted.length; at++) {
-    text = bounded(text + heads[at]! + toJson(map[sorted[at]!], html, depth + 1))
-  }
-  return `${text}}`
-}
-
-function jsonStruct(struct: Struct, html: boolean, depth: number): string {
-  const members = struct
-    .entries()
-    .map(([key, member]) => `${toJson(key, html)}:${toJson(member, html, depth + 1)}`)
-  return `{${members.join(',')}}`
-}
-
-function escapeHtml(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-function jsonNumber(value: number): string {
-  if (!Number.isFinite(value)) throw new Fault('exec', `JSON has no ${formatShortest(value)}`)
-  return String(value)
-}
-
-/** encoding/json writes -0, and exponents of two digits from 1e21 on. */
-function goJsonNumber(value: number): string {
-  return Object.is(value, -0) ? '-0' : jsonNumber(value)
+function hexadecimal(value: string, verb: string, flags: Flags): string {
+  const bytes = toBytes(value).subarray(0, flags.precision ?? undefined)
+  const prefix = flags.sharp ? '0x' : ''
+  const hex = Buffer.from(bytes).toString('hex')
+  const text = hex === '' ? '' : prefix + (flags.space ? hex.match(/../g)!.join(` ${prefix}`) : hex)
+  return pad(verb === 'X' ? text.toUpperCase() : text, flags)
 }

@@ -1,5 +1,5 @@
 import { Complex } from '../node.ts'
-import { fromBytes } from './bytes.ts'
+import { fromBytes, isSurrogate } from './bytes.ts'
 
 /** Quoting as Go's strconv does. */
 
@@ -55,26 +55,33 @@ export function canBackquote(text: string): boolean {
   return !/[\x00-\x08\x0a-\x1f`\x7f\ufeff]|\p{Surrogate}/u.test(text)
 }
 
-const SIMPLE: Record<string, number> = { a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '\\': 92 }
+const SIMPLE: Record<string, number> = {
+  a: 7,
+  b: 8,
+  f: 12,
+  n: 10,
+  r: 13,
+  t: 9,
+  v: 11,
+  '\\': 92,
+  '"': 34,
+  "'": 39,
+}
+/** A character of a literal or its escape: a simple one, octal or hexadecimal digits of a byte, or of a code point. */
+const UNIT = /\\(?:([abfnrtv\\"'])|([0-7]{3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))|[^\\]/guy
 
 /**
  * Reads a Go string literal, quotes included.
  * @returns undefined for wrong syntax
  */
 export function unquote(literal: string): string | undefined {
-  const quote = literal[0]!
   const body = literal.slice(1, -1)
-  if (quote === '`') return body.replaceAll('\r', '')
+  if (literal[0] === '`') return body.replaceAll('\r', '')
   if (!body.includes('\\')) return body
-  const parts: number[] = []
-  for (let at = 0; at < body.length; ) {
-    const unit = readUnit(body, at, '"')
-    if (!unit) return undefined
-    if (unit.byte) parts.push(unit.code)
-    else parts.push(...new TextEncoder().encode(String.fromCodePoint(unit.code)))
-    at = unit.next
-  }
-  return fromBytes(Uint8Array.from(parts))
+  const parts = readUnits(body, '"')?.map(({ code, byte }) =>
+    byte ? Buffer.of(code) : Buffer.from(String.fromCodePoint(code)),
+  )
+  return parts && fromBytes(Buffer.concat(parts))
 }
 
 /**
@@ -82,38 +89,26 @@ export function unquote(literal: string): string | undefined {
  * @returns the code point, or undefined for wrong syntax
  */
 export function unquoteChar(literal: string): number | undefined {
-  const body = literal.slice(1, -1)
-  if (body === '') return undefined
-  const unit = readUnit(body, 0, "'")
-  return unit && unit.next === body.length ? unit.code : undefined
+  const [unit, ...more] = readUnits(literal.slice(1, -1), "'") ?? []
+  return more.length > 0 ? undefined : unit?.code
 }
 
-type Unit = { code: number; byte: boolean; next: number }
-
-function readUnit(body: string, at: number, quote: string): Unit | undefined {
-  if (body[at] !== '\\') {
-    const code = body.codePointAt(at)!
-    return {
-      code: code >= 0xd800 && code < 0xe000 ? 0xfffd : code,
-      byte: false,
-      next: at + (code > 0xffff ? 2 : 1),
-    }
+function readUnits(body: string, quote: string): { code: number; byte: boolean }[] | undefined {
+  const units: { code: number; byte: boolean }[] = []
+  let end = 0
+  for (const [text, simple, octal, hex, short, long] of body.matchAll(UNIT)) {
+    end += text.length
+    const digits = hex ?? short ?? long
+    let code = text.codePointAt(0)!
+    if (simple !== undefined) code = SIMPLE[simple]!
+    else if (octal !== undefined) code = Number.parseInt(octal, 8)
+    else if (digits !== undefined) code = Number.parseInt(digits, 16)
+    else if (isSurrogate(code)) code = 0xfffd
+    if (code > 0x10ffff || isSurrogate(code) || (octal !== undefined && code > 255)) return undefined
+    if ((simple === '"' || simple === "'") && simple !== quote) return undefined
+    units.push({ code, byte: octal !== undefined || hex !== undefined })
   }
-  const letter = body[at + 1] ?? ''
-  if (Object.hasOwn(SIMPLE, letter)) return { code: SIMPLE[letter]!, byte: false, next: at + 2 }
-  if (letter === quote) return { code: quote.charCodeAt(0), byte: false, next: at + 2 }
-  const digits = { x: 2, u: 4, U: 8 }[letter]
-  if (digits !== undefined) {
-    const hex = body.slice(at + 2, at + 2 + digits)
-    if (hex.length !== digits || !/^[0-9a-fA-F]+$/.test(hex)) return undefined
-    const code = Number.parseInt(hex, 16)
-    if (code > 0x10ffff || (letter !== 'x' && code >= 0xd800 && code < 0xe000)) return undefined
-    return { code, byte: letter === 'x', next: at + 2 + digits }
-  }
-  const octal = body.slice(at + 1, at + 4)
-  if (!/^[0-7]{3}$/.test(octal)) return undefined
-  const code = Number.parseInt(octal, 8)
-  return code > 255 ? undefined : { code, byte: true, next: at + 4 }
+  return end === body.length ? units : undefined
 }
 
 const MAX_INT = 2n ** 63n - 1n
@@ -176,136 +171,19 @@ export function parseFloatText(text: string): number | undefined {
 }
 
 function parseComplex(text: string): ParsedNumber {
-  if (text.length > MAX_LENGTH) return { error: `bad number syntax: "${text}"` }
-  let split = -1
+  const error = `bad number syntax: "${text}"`
+  if (text.length > MAX_LENGTH) return { error }
+  let split = 0
   for (const { index } of text.slice(0, -1).matchAll(/(?<=[^eEpP])[+-]/g)) split = index
-  if (split <= 0) {
-    // Go reads it as a float only: 017i is 17i, and 0x1i is no number.
-    const im = parseFloatText(text.slice(0, -1))
-    return im === undefined ? { error: `bad number syntax: "${text}"` } : { value: new Complex(0, im) }
-  }
-  const re = parseReal(text.slice(0, split))
-  const im = parseReal(text.slice(split, -1))
-  if (re === undefined || im === undefined) return { error: `bad number syntax: "${text}"` }
-  return { value: new Complex(re, im) }
+  // One that is imaginary alone, Go reads as a float only: 017i is 17i, and 0x1i is no number.
+  const [re, im] =
+    split === 0
+      ? [0, parseFloatText(text.slice(0, -1))]
+      : [parseReal(text.slice(0, split)), parseReal(text.slice(split, -1))]
+  return re === undefined || im === undefined ? { error } : { value: new Complex(re, im) }
 }
 
 function parseReal(text: string): number | undefined {
   const integer = parseInteger(text)
   return integer === undefined ? parseFloatText(text) : Number(integer)
-}
-
-/** Formats doubles as Go's strconv.FormatFloat and fmt do. */
-
-/** Go's `%v` of a float64: the shortest digits, as `%e` for exponents below -4 and above 5. */
-export function formatShortest(value: number): string {
-  return formatFloat(value, 'g', -1)
-}
-
-/**
- * @param verb `e`, `E`, `f`, `g` or `G`
- * @param precision digits after the point (`e`, `f`) or significant digits (`g`); -1 for the shortest
- */
-export function formatFloat(value: number, verb: string, precision: number): string {
-  if (Number.isNaN(value)) return 'NaN'
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
-  if (!Number.isFinite(value)) return sign === '' ? '+Inf' : '-Inf'
-  const magnitude = Math.abs(value)
-  const text = formatMagnitude(magnitude, verb.toLowerCase(), precision)
-  return sign + (verb === 'E' || verb === 'G' ? text.toUpperCase() : text)
-}
-
-function formatMagnitude(value: number, verb: string, precision: number): string {
-  if (verb === 'e') return goExponent(precision < 0 ? value.toExponential() : exponential(value, precision))
-  if (verb === 'f') return precision < 0 ? plain(value) : fixed(value, precision)
-  const shortest = precision < 0
-  const wanted = precision === 0 ? 1 : precision
-  const text = shortest ? value.toExponential() : exponential(value, wanted - 1)
-  const [mantissa = '0', exponentText = '0'] = text.split('e')
-  const exponent = Number(exponentText)
-  const digits = mantissa.replace('.', '').replace(/(?<!0)0+$/, '')
-  // Go compares with the number of digits it has, when those are fewer and the value is an integer.
-  let limit = wanted
-  if (limit > digits.length && digits.length >= exponent + 1) limit = digits.length
-  if (shortest) limit = 6
-  if (exponent < -4 || exponent >= limit) {
-    const rest = digits.slice(1)
-    return goExponent(`${digits[0] ?? '0'}${rest === '' ? '' : `.${rest}`}e${exponent}`)
-  }
-  return placePoint(digits === '' ? '0' : digits, exponent)
-}
-
-/** The exponent with a sign and at least two digits. */
-function goExponent(text: string): string {
-  return text.replace(/e([+-]?)(\d+)$/, (_, sign, digits) => `e${sign || '+'}${digits.padStart(2, '0')}`)
-}
-
-function placePoint(digits: string, exponent: number): string {
-  if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`
-  if (digits.length <= exponent + 1) return digits.padEnd(exponent + 1, '0')
-  return `${digits.slice(0, exponent + 1)}.${digits.slice(exponent + 1)}`
-}
-
-function plain(value: number): string {
-  const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
-  return placePoint(mantissa.replace('.', ''), Number(exponent))
-}
-
-/** `toExponential` rounds half away from zero on the exact value and knows 100 digits; more are zeros or exact. */
-function exponential(value: number, precision: number): string {
-  if (precision <= 100 && !isTie(value)) return value.toExponential(precision)
-  const { digits, exponent } = exactDecimal(value)
-  return roundDigits(digits, exponent, precision + 1)
-}
-
-function fixed(value: number, precision: number): string {
-  if (value < 1e21 && precision <= 100 && !isTie(value)) return value.toFixed(precision)
-  const { digits, exponent } = exactDecimal(value)
-  const wanted = exponent + 1 + precision
-  if (wanted < 0) return placePoint('0', 0) + (precision > 0 ? `.${'0'.repeat(precision)}` : '')
-  const [mantissa = '0', rounded = '0'] = roundDigits(`0${digits}`, exponent + 1, wanted + 1).split('e')
-  const all = mantissa.replace('.', '')
-  const whole = Number(rounded) + 1
-  const head = all.slice(0, whole).replace(/^0+(?=\d)/, '') || '0'
-  return precision > 0 ? `${head}.${all.slice(whole, whole + precision).padEnd(precision, '0')}` : head
-}
-
-/** A double with few binary digits may lie exactly between two decimals, where Go rounds to even. */
-function isTie(value: number): boolean {
-  return value !== 0 && Number.isInteger(value * 2 ** 30)
-}
-
-/** All decimal digits of a double: 0.d1d2d3… × 10^(exponent + 1). */
-function exactDecimal(value: number): { digits: string; exponent: number } {
-  if (value === 0) return { digits: '0', exponent: 0 }
-  let shift = 0
-  let scaled = value
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2
-    shift++
-  }
-  // value = n / 2^shift = n * 5^shift / 10^shift
-  const digits = (BigInt(scaled) * 5n ** BigInt(shift)).toString()
-  return { digits: digits.replace(/(?<!0)0+$/, '') || '0', exponent: digits.length - 1 - shift }
-}
-
-/** Rounds half to even to `count` digits, in the form of `toExponential`. */
-function roundDigits(digits: string, exponent: number, count: number): string {
-  let kept = digits.slice(0, count).padEnd(count, '0')
-  let power = exponent
-  const rest = digits.slice(count)
-  const half =
-    rest[0] === undefined
-      ? -1
-      : rest[0] > '5' || (rest[0] === '5' && /[1-9]/.test(rest.slice(1)))
-        ? 1
-        : rest[0] === '5'
-          ? 0
-          : -1
-  if (half > 0 || (half === 0 && Number(kept[kept.length - 1] ?? '0') % 2 === 1)) {
-    const up = (BigInt(kept === '' ? '0' : kept) + 1n).toString().padStart(kept.length, '0')
-    if (up.length > kept.length) power++
-    kept = up.slice(0, Math.max(count, 1))
-  }
-  return `${kept[0] ?? '0'}${kept.length > 1 ? `.${kept.slice(1)}` : ''}e${power}`
 }

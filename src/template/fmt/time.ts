@@ -61,10 +61,14 @@ function zonePart(ms: number, zone: string, style: 'longOffset' | 'short'): stri
 }
 
 /** Minutes east of UTC. */
-export function zoneOffset(ms: number, zone: string): number {
-  if (zone === 'UTC') return 0
-  const match = /([+-])(\d{2}):(\d{2})/.exec(zonePart(ms, zone, 'longOffset'))
-  return match ? (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3])) : 0
+function zoneOffset(ms: number, zone: string): number {
+  return zone === 'UTC' ? 0 : minutesOf(zonePart(ms, zone, 'longOffset'))
+}
+
+/** Minutes of an offset such as `+05:30`; 0 for a text that holds none. */
+function minutesOf(text: string): number {
+  const [, sign, hours, minutes = 0] = /([+-])(\d{2}):?(\d{2})?/.exec(text) ?? []
+  return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
 const MONTHS = 'January February March April May June July August September October November December'.split(
@@ -76,66 +80,49 @@ const PIECES =
   /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|Z07:00|Z0700|Z07|-07:00|-0700|-07|002|01|02|03|04|05|06|15|PM|pm|_2(?!006)|1|2|3|4|5|[.,](?:0+|9+)(?!\d)/g
 
 const two = (value: number) => String(value).padStart(2, '0')
+const short = (name: string) => name.slice(0, 3)
+const hour12 = (at: Date) => at.getUTCHours() % 12 || 12
+const isMorning = (at: Date) => at.getUTCHours() < 12
+
+const dayOfYear = (at: Date) => Math.floor((at.getTime() - Date.UTC(at.getUTCFullYear())) / 86_400_000) + 1
+const ZONE = '(?<zone>Z|[+-]\\d{2}:?(?:\\d{2})?)'
+
+/** By piece: how it is written, of a date whose UTC fields are those of the zone, and the expression that reads it. */
+const FIELDS: Partial<Record<string, [write: (at: Date, zoneName: string) => string, read: string]>> = {
+  January: [(at) => MONTHS[at.getUTCMonth()]!, `(?<month>${MONTHS.join('|')})`],
+  Jan: [(at) => short(MONTHS[at.getUTCMonth()]!), `(?<month>${MONTHS.map(short).join('|')})`],
+  '1': [(at) => String(at.getUTCMonth() + 1), '(?<mon>\\d{1,2})'],
+  '01': [(at) => two(at.getUTCMonth() + 1), '(?<mon>\\d{2})'],
+  Monday: [(at) => DAYS[at.getUTCDay()]!, `(?:${DAYS.join('|')})`],
+  Mon: [(at) => short(DAYS[at.getUTCDay()]!), `(?:${DAYS.map(short).join('|')})`],
+  '2': [(at) => String(at.getUTCDate()), '(?<day>\\d{1,2})'],
+  _2: [(at) => String(at.getUTCDate()).padStart(2), ' ?(?<day>\\d{1,2})'],
+  '02': [(at) => two(at.getUTCDate()), '(?<day>\\d{2})'],
+  '002': [(at) => String(dayOfYear(at)).padStart(3, '0'), ZONE],
+  '15': [(at) => two(at.getUTCHours()), '(?<hour>\\d{2})'],
+  '3': [(at) => String(hour12(at)), '(?<hour>\\d{1,2})'],
+  '03': [(at) => two(hour12(at)), '(?<hour>\\d{2})'],
+  '4': [(at) => String(at.getUTCMinutes()), '(?<minute>\\d{1,2})'],
+  '04': [(at) => two(at.getUTCMinutes()), '(?<minute>\\d{2})'],
+  '5': [(at) => String(at.getUTCSeconds()), '(?<second>\\d{1,2})'],
+  '05': [(at) => two(at.getUTCSeconds()), '(?<second>\\d{2}(?:[.,]\\d{1,9})?)'],
+  '2006': [(at) => String(at.getUTCFullYear()).padStart(4, '0'), '(?<year>\\d{4})'],
+  '06': [(at) => two(at.getUTCFullYear() % 100), '(?<year>\\d{2})'],
+  PM: [(at) => (isMorning(at) ? 'AM' : 'PM'), '(?<half>AM|PM)'],
+  pm: [(at) => (isMorning(at) ? 'am' : 'pm'), '(?<half>am|pm)'],
+  MST: [(_, zoneName) => zoneName, '(?:[A-Z]{3,4}|UTC)'],
+}
 
 /** Formats by a layout of Go. */
 export function formatTime(time: GoTime, layout: string): string {
   const offset = zoneOffset(time.ms, time.zone)
   const at = new Date(time.ms + offset * 60_000)
-  const hour12 = at.getUTCHours() % 12 || 12
-  let zoneName: string | undefined
+  const isNamed = time.zone !== 'UTC' && layout.includes('MST')
+  const zoneName = isNamed ? zonePart(time.ms, time.zone, 'short') : 'UTC'
   return layout.replace(PIECES, (piece) => {
-    switch (piece) {
-      case 'January':
-        return MONTHS[at.getUTCMonth()]!
-      case 'Jan':
-        return MONTHS[at.getUTCMonth()]!.slice(0, 3)
-      case '1':
-        return String(at.getUTCMonth() + 1)
-      case '01':
-        return two(at.getUTCMonth() + 1)
-      case 'Monday':
-        return DAYS[at.getUTCDay()]!
-      case 'Mon':
-        return DAYS[at.getUTCDay()]!.slice(0, 3)
-      case '2':
-        return String(at.getUTCDate())
-      case '_2':
-        return String(at.getUTCDate()).padStart(2)
-      case '02':
-        return two(at.getUTCDate())
-      case '002':
-        return String(Math.floor((at.getTime() - Date.UTC(at.getUTCFullYear())) / 86_400_000) + 1).padStart(
-          3,
-          '0',
-        )
-      case '15':
-        return two(at.getUTCHours())
-      case '3':
-        return String(hour12)
-      case '03':
-        return two(hour12)
-      case '4':
-        return String(at.getUTCMinutes())
-      case '04':
-        return two(at.getUTCMinutes())
-      case '5':
-        return String(at.getUTCSeconds())
-      case '05':
-        return two(at.getUTCSeconds())
-      case '2006':
-        return String(at.getUTCFullYear()).padStart(4, '0')
-      case '06':
-        return two(at.getUTCFullYear() % 100)
-      case 'PM':
-        return at.getUTCHours() < 12 ? 'AM' : 'PM'
-      case 'pm':
-        return at.getUTCHours() < 12 ? 'am' : 'pm'
-      case 'MST':
-        zoneName ??= time.zone === 'UTC' ? 'UTC' : zonePart(time.ms, time.zone, 'short')
-        return zoneName
-      default:
-        return /^[.,]/.test(piece) ? fraction(at.getUTCMilliseconds(), piece) : offsetText(offset, piece)
-    }
+    const [write] = FIELDS[piece] ?? []
+    if (write) return write(at, zoneName)
+    return /^[.,]/.test(piece) ? fraction(at.getUTCMilliseconds(), piece) : offsetText(offset, piece)
   })
 }
 
@@ -158,30 +145,6 @@ function offsetText(offset: number, piece: string): string {
   return sign + hours + (piece.includes(':') ? ':' : '') + two(minutes % 60)
 }
 
-const READERS: Record<string, string> = {
-  January: `(?<month>${MONTHS.join('|')})`,
-  Jan: `(?<month>${MONTHS.map((name) => name.slice(0, 3)).join('|')})`,
-  '1': '(?<mon>\\d{1,2})',
-  '01': '(?<mon>\\d{2})',
-  Monday: `(?:${DAYS.join('|')})`,
-  Mon: `(?:${DAYS.map((name) => name.slice(0, 3)).join('|')})`,
-  '2': '(?<day>\\d{1,2})',
-  _2: ' ?(?<day>\\d{1,2})',
-  '02': '(?<day>\\d{2})',
-  '15': '(?<hour>\\d{2})',
-  '3': '(?<hour>\\d{1,2})',
-  '03': '(?<hour>\\d{2})',
-  '4': '(?<minute>\\d{1,2})',
-  '04': '(?<minute>\\d{2})',
-  '5': '(?<second>\\d{1,2})',
-  '05': '(?<second>\\d{2}(?:[.,]\\d{1,9})?)',
-  '2006': '(?<year>\\d{4})',
-  '06': '(?<year>\\d{2})',
-  PM: '(?<half>AM|PM)',
-  pm: '(?<half>am|pm)',
-  MST: '(?:[A-Z]{3,4}|UTC)',
-}
-
 const MAX_PIECES = 16
 /** It becomes a regular expression, and to make a long one takes long. */
 const MAX_LAYOUT = 1000
@@ -198,9 +161,7 @@ export function parseTime(text: string, layout: string, zone: string): GoTime | 
   for (const match of pieces) {
     pattern += quoted(layout.slice(last, match.index))
     last = match.index + match[0].length
-    const reader =
-      READERS[match[0]] ??
-      (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : '(?<zone>Z|[+-]\\d{2}:?(?:\\d{2})?)')
+    const reader = FIELDS[match[0]]?.[1] ?? (/^[.,]/.test(match[0]) ? '(?:[.,]\\d{1,9})?' : ZONE)
     // A piece that comes twice is read once.
     pattern += reader.replace(/\?<(\w+)>/, (group, name: string) => {
       if (used.has(name)) return '?:'
@@ -237,8 +198,7 @@ function moment(groups: Record<string, string | undefined>, zone: string): GoTim
     return undefined
   if (offset === undefined)
     return new GoTime(date.getTime() - zoneOffset(date.getTime(), zone) * 60_000, zone)
-  const match = /([+-])(\d{2}):?(\d{2})?/.exec(offset)
-  const minutes = match ? (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3] ?? 0)) : 0
+  const minutes = minutesOf(offset)
   return new GoTime(date.getTime() - minutes * 60_000, minutes === 0 ? 'UTC' : zone)
 }
 

@@ -1,9 +1,8 @@
 import { ExactNumber } from '../../json/index.ts'
 import { percentEncode, percentTable } from '../../text/index.ts'
 import { execFault, Fault, typeFault } from '../errors.ts'
-import { byteLength, byteSlice, compareBytes, toBytes } from '../fmt/bytes.ts'
-import { printDialect, printGo } from '../fmt/print.ts'
-import { sprintf } from '../fmt/printf.ts'
+import { byteLength, byteSlice, compareBytes, isSurrogate, toBytes } from '../fmt/bytes.ts'
+import { printDialect, printGo, sprintf } from '../fmt/print.ts'
 import { Complex } from '../node.ts'
 import { asMap, Byte, isNumber, kindOf, own, StringMap, truth, typeName } from '../values.ts'
 import { checkLength, define, type FunctionEntry, type Host, paid } from './define.ts'
@@ -50,7 +49,7 @@ export const builtins: readonly FunctionEntry[] = [
     (args, host) => limited(`${args.map((arg) => show(arg, host)).join(' ')}\n`, host),
   ),
   define(
-    'printf format:string values:any...',
+    'printf format values:any...',
     'The values in a format such as %s, %d or %05.2f',
     ([format, ...values], host) => {
       if (!host.go) for (const value of values) if (value === null || value === undefined) host.missing()
@@ -182,26 +181,16 @@ function escapeHtml(text: string): string {
 const JS = /[\0-\x1f\\'"<>&=]|[^\x7f\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
 function escapeJs(char: string): string {
-  switch (char) {
-    case '\\':
-      return '\\\\'
-    case "'":
-      return "\\'"
-    case '"':
-      return '\\"'
-    default: {
-      const code = char.codePointAt(0)!
-      if (code >= 0xd800 && code <= 0xdfff) return char
-      return `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
-    }
-  }
+  if ('\\\'"'.includes(char)) return `\\${char}`
+  const code = char.codePointAt(0)!
+  return isSurrogate(code) ? char : `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 const QUERY = percentTable(/[\w.~-]/)
 QUERY[0x20] = 0x2b
 
 /** Go's url.QueryEscape: spaces become `+`. */
-export function queryEscape(text: string): string {
+function queryEscape(text: string): string {
   return percentEncode(toBytes(text), QUERY)
 }
 
@@ -214,14 +203,11 @@ function call([fn, ...args]: unknown[]): unknown {
   return (fn as (name: string) => unknown)(args[0])
 }
 
-type BasicKind = 'bool' | 'int' | 'float' | 'complex' | 'string' | 'other'
-
-function basicKind(value: unknown): BasicKind {
+/** The kind as comparisons see it; `other` cannot be compared. */
+function basicKind(value: unknown): string {
   const kind = kindOf(value)
   if (kind === 'uint') return 'int'
-  return kind === 'bool' || kind === 'int' || kind === 'float' || kind === 'complex' || kind === 'string'
-    ? kind
-    : 'other'
+  return ['bool', 'int', 'float', 'complex', 'string'].includes(kind) ? kind : 'other'
 }
 
 const INCOMPATIBLE = 'incompatible types for comparison'
@@ -249,8 +235,7 @@ export function equal(a: unknown, b: unknown, go: boolean): boolean {
 export function less(a: unknown, b: unknown, go: boolean): boolean {
   const kind = basicKind(a)
   const other = basicKind(b)
-  const basic = kind !== 'other' && other !== 'other'
-  if (!basic) throw typeFault('invalid type for comparison')
+  if (kind === 'other' || other === 'other') throw typeFault('invalid type for comparison')
   if (kind !== other) {
     if (!go && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b) === -1
     throw typeFault(`${INCOMPATIBLE}: ${typeName(a)} and ${typeName(b)}`, undefined, comparisonHint(a, b))

@@ -13,27 +13,27 @@ import { define, type FunctionEntry, type Host } from './define.ts'
 
 export const dates: readonly FunctionEntry[] = [
   define('now', 'The current time', () => new GoTime(Date.now(), localZone())),
-  define('date layout:string time:any', 'Formatted by a layout such as 2006-01-02', ([layout, time], host) =>
+  define('date layout time:any', 'Formatted by a layout such as 2006-01-02', ([layout, time], host) =>
     format(layout, time, 'Local', host),
   ),
   define(
-    'dateInZone|date_in_zone layout:string time:any zone:string',
+    'dateInZone|date_in_zone layout time:any zone',
     'The same in a time zone',
     ([layout, time, zone], host) => format(layout, time, zone, host),
   ),
   define('htmlDate time:any', 'The date as 2006-01-02', ([time], host) =>
     format('2006-01-02', time, 'Local', host),
   ),
-  define('htmlDateInZone time:any zone:string', 'The same in a time zone', ([time, zone], host) =>
+  define('htmlDateInZone time:any zone', 'The same in a time zone', ([time, zone], host) =>
     format('2006-01-02', time, zone, host),
   ),
   define(
-    'dateModify|date_modify duration:string time:any',
+    'dateModify|date_modify duration time:any',
     'Later by a duration such as -1h30m; unchanged for a string that is not a duration',
     ([duration, time], host) => later(momentOf(time, host), parseDuration(duration) ?? 0),
   ),
   define(
-    'mustDateModify|must_date_modify duration:string time:any',
+    'mustDateModify|must_date_modify duration time:any',
     'The same; an error for a string that is not a duration',
     ([duration, time], host) => {
       const moment = momentOf(time, host)
@@ -43,19 +43,15 @@ export const dates: readonly FunctionEntry[] = [
     },
   ),
   define(
-    'toDate layout:string text:string',
+    'toDate layout text',
     'The time that a string of this layout names',
     ([layout, text]) => parseTime(text, layout, localZone()) ?? ZERO_TIME,
   ),
-  define(
-    'mustToDate layout:string text:string',
-    'The same; an error for a string of another layout',
-    ([layout, text]) => {
-      const time = parseTime(text, layout, localZone())
-      if (!time) throw execFault('the string is not a time of this layout')
-      return time
-    },
-  ),
+  define('mustToDate layout text', 'The same; an error for a string of another layout', ([layout, text]) => {
+    const time = parseTime(text, layout, localZone())
+    if (!time) throw execFault('the string is not a time of this layout')
+    return time
+  }),
   define('unixEpoch time:any', 'Seconds since 1970', ([time], host) =>
     String(Math.floor(momentOf(time, host).ms / 1000)),
   ),

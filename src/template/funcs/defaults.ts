@@ -1,10 +1,9 @@
 import { parse } from '../../json/index.ts'
 import { execFault } from '../errors.ts'
-import { sortedKeys } from '../fmt/bytes.ts'
-import { toJson } from '../fmt/print.ts'
-import { asMap, kindOf, truth, typeName } from '../values.ts'
+import { toJson } from '../fmt/json.ts'
+import { kindOf, truth, typeName } from '../values.ts'
 import { deepEqual } from './convert.ts'
-import { define, type FunctionEntry, type Host, paid } from './define.ts'
+import { define, type FunctionEntry, paid } from './define.ts'
 
 export const defaults: readonly FunctionEntry[] = [
   define(
@@ -27,26 +26,18 @@ export const defaults: readonly FunctionEntry[] = [
   define('ternary yes:any no:any test:bool', 'yes if the test is true, else no', ([yes, no, test]) =>
     test ? yes : no,
   ),
-  define('fail message:string', 'Fails with this message', ([message]) => {
+  define('fail message', 'Fails with this message', ([message]) => {
     throw execFault(message)
   }),
   define('typeOf value:any', 'The name of its Go type', ([value]) => typeName(value)),
-  define(
-    'typeIs type:string value:any',
-    'True if it has this Go type',
-    ([type, value]) => type === typeName(value),
-  ),
-  define('typeIsLike type:string value:any', 'The same, also for pointers', ([type, value]) =>
+  define('typeIs type value:any', 'True if it has this Go type', ([type, value]) => type === typeName(value)),
+  define('typeIsLike type value:any', 'The same, also for pointers', ([type, value]) =>
     [typeName(value), typeName(value).replace(/^\*/, '')].includes(type),
   ),
   define('kindOf value:any', 'The kind of its Go type, such as string, int, slice or map', ([value]) =>
     kindName(value),
   ),
-  define(
-    'kindIs kind:string value:any',
-    'True if it has this kind',
-    ([kind, value]) => kind === kindName(value),
-  ),
+  define('kindIs kind value:any', 'True if it has this kind', ([kind, value]) => kind === kindName(value)),
   define('deepEqual a:any b:any', 'True if both are equal in all their parts', ([a, b], host) =>
     deepEqual(a, b, host),
   ),
@@ -75,42 +66,21 @@ export const json: readonly FunctionEntry[] = [
   define(
     'toPrettyJson|mustToPrettyJson value:any',
     'The value as indented JSON',
-    ([value], host) => paid(value, pretty(value, host, ''), host),
+    ([value], host) => paid(value, toJson(value, host.go, true), host),
     'json',
   ),
-  define('fromJson text:string', 'The value of a string of JSON; null for other strings', ([text], host) => {
+  define('fromJson text', 'The value of a string of JSON; null for other strings', ([text], host) => {
     try {
       return host.go ? JSON.parse(text) : parse(text)
     } catch {
       return null
     }
   }),
-  define(
-    'mustFromJson text:string',
-    'The value of a string of JSON; an error for other strings',
-    ([text], host) => {
-      try {
-        return host.go ? JSON.parse(text) : parse(text)
-      } catch {
-        throw execFault('the string is not JSON')
-      }
-    },
-  ),
+  define('mustFromJson text', 'The value of a string of JSON; an error for other strings', ([text], host) => {
+    try {
+      return host.go ? JSON.parse(text) : parse(text)
+    } catch {
+      throw execFault('the string is not JSON')
+    }
+  }),
 ].flat()
-
-function pretty(value: unknown, host: Host, margin: string): string {
-  host.charge(1)
-  const html = host.go
-  if (margin.length > 2000) throw execFault('a value is nested too deeply')
-  const inner = `${margin}  `
-  if (Array.isArray(value)) {
-    if (value.length === 0) return '[]'
-    return `[\n${value.map((item) => inner + pretty(item, host, inner)).join(',\n')}\n${margin}]`
-  }
-  const map = asMap(value)
-  if (!map) return toJson(value, html)
-  const keys = sortedKeys(map)
-  if (keys.length === 0) return '{}'
-  const members = keys.map((key) => `${inner}${toJson(key, html)}: ${pretty(map[key], host, inner)}`)
-  return `{\n${members.join(',\n')}\n${margin}}`
-}

@@ -52,22 +52,30 @@ type Param<Text extends string> = Text extends `${string}:${infer Type}...`
   ? Typed<Type>[]
   : Text extends `${string}:${infer Type}`
     ? [Typed<Type>]
-    : []
+    : Text extends `${string}...`
+      ? string[]
+      : [string]
 
-/** The arguments that a signature says. */
-type Arguments<Signature extends string> = Signature extends `${infer First} ${infer Rest}`
+/** The arguments of these parameters. */
+type Arguments<Params extends string> = Params extends `${infer First} ${infer Rest}`
   ? [...Param<First>, ...Arguments<Rest>]
-  : Param<Signature>
+  : Params extends ''
+    ? []
+    : Param<Params>
+
+/** The parameters of a signature. */
+type ParamsOf<Signature extends string> = Signature extends `${string} ${infer Params}` ? Params : ''
 
 /**
  * Makes the entries of one function and of its aliases.
- * @param signature `name param:type …`; a last `param:type...` may repeat; aliases follow the name: `name|alias`
+ * @param signature `name param:type …`, where no type stands for `string`; a last `param:type...` may repeat; aliases
+ * follow the name: `name|alias`
  * @param doc one line
  */
 export function define<Signature extends string>(
   signature: Signature,
   doc: string,
-  call: (args: Arguments<Signature>, host: Host) => unknown,
+  call: (args: Arguments<ParamsOf<Signature>>, host: Host) => unknown,
   form?: FunctionEntry['form'],
 ): FunctionEntry[] {
   const [names = '', ...rest] = signature.split(' ')
@@ -75,9 +83,9 @@ export function define<Signature extends string>(
   const usage: string[] = []
   let variadic: ParamType | undefined
   for (const param of rest) {
-    const [label = '', type = ''] = param.split(':')
-    usage.push(type.endsWith('...') ? `${label}…` : label)
-    if (type.endsWith('...')) variadic = type.slice(0, -3) as ParamType
+    const [, label = '', type = 'string', repeats] = /^(\w+)(?::(\w+))?(\.{3})?$/.exec(param) ?? []
+    usage.push(repeats ? `${label}…` : label)
+    if (repeats) variadic = type as ParamType
     else params.push(type as ParamType)
   }
   return names.split('|').map((name, at, [first]) => ({
@@ -96,7 +104,7 @@ export function twins<Params extends string>(
   name: string,
   params: Params,
   doc: string,
-  call: (args: Arguments<` ${Params}`>, host: Host) => unknown,
+  call: (args: Arguments<Params>, host: Host) => unknown,
 ): FunctionEntry[] {
   const must = `must${name[0]!.toUpperCase()}${name.slice(1)}`
   return define(`${name}|${must} ${params}`, doc, call as never)
@@ -107,23 +115,21 @@ export function checkLength(length: number, host: Host, what: 'string' | 'list' 
   if (length > host.max) throw new Fault('limit', `a ${what} is longer than ${host.max}`)
 }
 
+const named = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+
 /** Functions whose result may be a map that the template can change later; every such map comes from one. */
-export const MAP_MAKERS: ReadonlySet<string> = new Set(
-  'dict set unset pick omit merge mustMerge mergeOverwrite mustMergeOverwrite deepCopy mustDeepCopy split splitn urlParse semver'.split(
-    ' ',
-  ),
+export const MAP_MAKERS = named(
+  'dict set unset pick omit merge mustMerge mergeOverwrite mustMergeOverwrite deepCopy mustDeepCopy split splitn ' +
+    'urlParse semver',
 )
 
 /** Functions that change their first argument, where the template made it, with the others. */
-export const MAP_CHANGERS: ReadonlySet<string> = new Set(
-  'set unset merge mustMerge mergeOverwrite mustMergeOverwrite'.split(' '),
-)
+export const MAP_CHANGERS = named('set unset merge mustMerge mergeOverwrite mustMergeOverwrite')
 
 /** Functions whose result differs from call to call. */
-export const IMPURE: ReadonlySet<string> = new Set(
-  'now date dateInZone date_in_zone htmlDate htmlDateInZone ago durationRound uuidv4 unixEpoch randAlphaNum randAlpha randNumeric randInt'.split(
-    ' ',
-  ),
+export const IMPURE = named(
+  'now date dateInZone date_in_zone htmlDate htmlDateInZone ago durationRound uuidv4 unixEpoch randAlphaNum randAlpha ' +
+    'randNumeric randInt',
 )
 
 /**
@@ -131,11 +137,15 @@ export const IMPURE: ReadonlySet<string> = new Set(
  * before they run, for the texts and lists that they are given, and afterwards for what they made.
  */
 
+function byName(rows: [value: number, names: string][]): ReadonlyMap<string, number> {
+  return new Map(rows.flatMap(([value, names]) => names.split(' ').map((name) => [name, value])))
+}
+
 /** UTF-16 units of a text that a step pays for, where a function looks at no single character. */
 const QUICK = 256
 
 /** The same for functions that do, by how much time they take for each. */
-const SLOW: [number, string][] = [
+const UNITS = byName([
   [
     64,
     'len index slice mustSlice substr trunc b64enc b64dec sha1sum sha256sum sha512sum replace lt le gt ge trim indent ' +
@@ -153,14 +163,10 @@ const SLOW: [number, string][] = [
     'title untitle swapcase snakecase kebabcase camelcase js split splitn b32enc adler32sum toDate mustToDate ' +
       'regexQuoteMeta',
   ],
-]
-
-const unitsOf = new Map(
-  SLOW.flatMap(([units, names]) => names.split(' ').map((name) => [name, units] as const)),
-)
+])
 
 /** Steps of one call, where it takes long for the shortest text. */
-const DEAR: [number, string][] = [
+const STEPS = byName([
   [
     10,
     'now date dateInZone date_in_zone htmlDate htmlDateInZone dateModify date_modify mustDateModify ' +
@@ -173,20 +179,16 @@ const DEAR: [number, string][] = [
       'regexFindAll mustRegexFindAll regexReplaceAll mustRegexReplaceAll regexReplaceAllLiteral ' +
       'mustRegexReplaceAllLiteral regexSplit mustRegexSplit',
   ],
-]
-
-const stepsOf = new Map(
-  DEAR.flatMap(([steps, names]) => names.split(' ').map((name) => [name, steps] as const)),
-)
+])
 
 /** Steps of one call of this function, beside those for its texts and lists. */
 export function stepsPerCall(name: string): number {
-  return stepsOf.get(name) ?? 1
+  return STEPS.get(name) ?? 1
 }
 
 /** UTF-16 units of its texts that a step pays for in this function. */
 export function unitsPerStep(name: string): number {
-  return unitsOf.get(name) ?? QUICK
+  return UNITS.get(name) ?? QUICK
 }
 
 /** Counts the text that a value became; a text already is one costs nothing. @returns the text */

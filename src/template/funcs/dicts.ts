@@ -6,12 +6,12 @@ import { define, type FunctionEntry, type Host } from './define.ts'
 export const dicts: readonly FunctionEntry[] = [
   define('dict pairs:any...', 'An object of alternating keys and values', dict),
   define(
-    'get map:map key:string',
+    'get map:map key',
     'The member; an empty string if there is none',
     ([map, key]) => own(map, key) ?? '',
   ),
   define(
-    'set map:map key:string value:any',
+    'set map:map key value:any',
     'The object with the member set; an object of the input is copied',
     ([map, key, value], host) => {
       const changed = writable(map, host)
@@ -20,7 +20,7 @@ export const dicts: readonly FunctionEntry[] = [
     },
   ),
   define(
-    'unset map:map key:string',
+    'unset map:map key',
     'The object without the member; an object of the input is copied',
     ([map, key], host) => {
       const changed = writable(map, host)
@@ -28,10 +28,8 @@ export const dicts: readonly FunctionEntry[] = [
       return changed
     },
   ),
-  define('hasKey map:map key:string', 'True if the object has the member', ([map, key]) =>
-    Object.hasOwn(map, key),
-  ),
-  define('pluck key:string maps:map...', 'The members of this name', ([key, ...maps]) =>
+  define('hasKey map:map key', 'True if the object has the member', ([map, key]) => Object.hasOwn(map, key)),
+  define('pluck key maps:map...', 'The members of this name', ([key, ...maps]) =>
     maps.filter((map) => Object.hasOwn(map, key)).map((map) => map[key]),
   ),
   define('keys maps:map...', 'The keys, sorted within each object', (maps, host) =>
@@ -43,12 +41,12 @@ export const dicts: readonly FunctionEntry[] = [
   define('values map:map', 'The values, in the order of the keys', ([map], host) =>
     keysOf(map, host).map((key) => map[key]),
   ),
-  define('pick map:map keys:string...', 'An object of these members only', ([map, ...keys]) => {
+  define('pick map:map keys...', 'An object of these members only', ([map, ...keys]) => {
     const picked = newMap()
     for (const key of keys) if (Object.hasOwn(map, key)) picked[key] = map[key]
     return picked
   }),
-  define('omit map:map keys:string...', 'The object without these members', ([map, ...keys], host) => {
+  define('omit map:map keys...', 'The object without these members', ([map, ...keys], host) => {
     const left = copyMap(map, host)
     for (const key of keys) delete left[key]
     return left

@@ -7,10 +7,8 @@ import { newMap } from './convert.ts'
 import { define, type FunctionEntry } from './define.ts'
 
 const hash = (algorithm: string) =>
-  define(
-    `${algorithm}sum text:string`,
-    `The ${algorithm.toUpperCase()} sum in hexadecimal digits`,
-    ([text]) => createHash(algorithm).update(toBytes(text)).digest('hex'),
+  define(`${algorithm}sum text`, `The ${algorithm.toUpperCase()} sum in hexadecimal digits`, ([text]) =>
+    createHash(algorithm).update(toBytes(text)).digest('hex'),
   )
 
 const DIGITS = '0123456789'
@@ -24,16 +22,14 @@ const random = (name: string, what: string, characters: string) =>
   })
 
 export const encodings: readonly FunctionEntry[] = [
-  define('b64enc text:string', 'Encoded as Base64', ([text]) =>
-    Buffer.from(toBytes(text)).toString('base64'),
-  ),
-  define('b64dec text:string', 'Decoded from Base64', ([text]) => decodeBase64(text)),
-  define('b32enc text:string', 'Encoded as Base32', ([text]) => encodeBase32(text)),
-  define('b32dec text:string', 'Decoded from Base32', ([text]) => decodeBase32(text)),
+  define('b64enc text', 'Encoded as Base64', ([text]) => Buffer.from(toBytes(text)).toString('base64')),
+  define('b64dec text', 'Decoded from Base64', ([text]) => decodeBase64(text)),
+  define('b32enc text', 'Encoded as Base32', ([text]) => encodeBase32(text)),
+  define('b32dec text', 'Decoded from Base32', ([text]) => decodeBase32(text)),
   hash('sha1'),
   hash('sha256'),
   hash('sha512'),
-  define('adler32sum text:string', 'The Adler-32 sum in decimal digits', ([text]) => adler32(text)),
+  define('adler32sum text', 'The Adler-32 sum in decimal digits', ([text]) => adler32(text)),
   define('uuidv4', 'A random UUID', () => randomUUID()),
   random('randAlphaNum', 'letters and digits', LETTERS + DIGITS),
   random('randAlpha', 'letters', LETTERS),
@@ -43,14 +39,14 @@ export const encodings: readonly FunctionEntry[] = [
     if (!(low < high) || high - low > 2 ** 47) throw execFault('invalid argument to randInt')
     return BigInt(randomInt(low, high))
   }),
-  define('base|osBase path:string', 'The last part of a path', ([path]) => baseName(path)),
-  define('dir|osDir path:string', 'A path without its last part', ([path]) =>
+  define('base|osBase path', 'The last part of a path', ([path]) => baseName(path)),
+  define('dir|osDir path', 'A path without its last part', ([path]) =>
     clean(path.slice(0, path.lastIndexOf('/') + 1)),
   ),
-  define('clean|osClean path:string', 'A path without . and ..', ([path]) => clean(path)),
-  define('ext|osExt path:string', 'The extension of a path', ([path]) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
-  define('isAbs|osIsAbs path:string', 'True for a path that starts with /', ([path]) => path.startsWith('/')),
-  define('urlParse url:string', 'The parts of a URL as an object', ([url]) => parseUrl(url)),
+  define('clean|osClean path', 'A path without . and ..', ([path]) => clean(path)),
+  define('ext|osExt path', 'The extension of a path', ([path]) => /\.[^./]*$/.exec(path)?.[0] ?? ''),
+  define('isAbs|osIsAbs path', 'True for a path that starts with /', ([path]) => path.startsWith('/')),
+  define('urlParse url', 'The parts of a URL as an object', ([url]) => parseUrl(url)),
   define('urlJoin parts:map', 'A URL of the parts that urlParse gives', ([parts]) => joinUrl(parts)),
 ].flat()
 

@@ -1,6 +1,6 @@
 import { parse } from '../../json/index.ts'
 import { execFault, typeFault } from '../errors.ts'
-import { toJson } from '../fmt/print.ts'
+import { toJson } from '../fmt/json.ts'
 import { asMap, own, Struct, typeName } from '../values.ts'
 import { define, type FunctionEntry, type Host, paid } from './define.ts'
 
@@ -21,7 +21,7 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
       ([value], host) => fromJson(value, host),
     ),
     define(
-      'env name:string default:string...',
+      'env name default...',
       'An environment variable, read when the file is loaded',
       ([name, ...defaults]) => {
         if (defaults.length > 1) throw execFault(`env: want 1 or 2 args, got ${defaults.length + 1}`)
@@ -29,12 +29,12 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
       },
     ),
     define(
-      'safeGet path:string value:any',
+      'safeGet path value:any',
       'The value at a path such as a.0.b; null if it ends early',
       ([path, value]) => walk(path, value),
     ),
     define(
-      'safeGetOr path:string value:any default:any',
+      'safeGetOr path value:any default:any',
       'The value at a path such as a.0.b, else the default',
       ([path, value, otherwise]) => walk(path, value) ?? otherwise,
     ),
@@ -63,7 +63,7 @@ function walk(path: string, value: unknown): unknown {
   for (const name of path.split('.')) {
     if (Array.isArray(current)) {
       current = /^[+-]?\d+$/.test(name) ? current[Number(name)] : undefined
-    } else if (current instanceof Struct) current = current.get(name)?.value
+    } else if (current instanceof Struct) current = current.has(name) ? current.get(name) : undefined
     else {
       const map = asMap(current)
       current = map && own(map, name)

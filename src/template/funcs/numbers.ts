@@ -41,7 +41,7 @@ export const numbers: readonly FunctionEntry[] = [
   ),
   define('int|int64 value:any', 'As an integer', ([a]) => toInt(a)),
   define('float64 value:any', 'As a number with decimals', ([a]) => toFloat(a)),
-  define('atoi text:string', 'The integer in a string, else 0', ([text]) => {
+  define('atoi text', 'The integer in a string, else 0', ([text]) => {
     const value = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace(/^\+/, '')) : 0n
     return value === int64(value) ? value : 0n
   }),
@@ -83,43 +83,33 @@ const QUOTIENT_PLACES = 16
 const MAX_DIGITS = 1500
 const TOO_LONG = 10n ** BigInt(MAX_DIGITS)
 
+type Operation = 'plus' | 'minus' | 'times' | 'by'
+
 /** The doubles in turn, reckoned in decimals as Sprig does: 0.1 + 0.2 is 0.3. @throws Fault on division by 0 */
-export function decimal(values: readonly number[], operation: 'plus' | 'minus' | 'times' | 'by'): number {
+function decimal(values: readonly number[], operation: Operation): number {
   if (!values.every(Number.isFinite)) throw execFault('not a finite number')
-  const { digits, places } = values.map(toDecimal).reduce((a, b) => calculate(a, b, operation))
+  const { digits, places } = values.map(toDecimal).reduce((a, b) => {
+    const made = calculate(a, b, operation)
+    if (made.places > MAX_DIGITS || made.digits > TOO_LONG || made.digits < -TOO_LONG)
+      throw new Fault('limit', `a number has more than ${MAX_DIGITS} digits`)
+    return made
+  })
   return Number(`${digits}e${-places}`)
 }
 
 function toDecimal(value: number): Decimal {
   const [mantissa, exponent = '0'] = String(value).split('e')
   const [whole, part = ''] = mantissa!.split('.')
-  return withPlaces(BigInt(whole + part), part.length - Number(exponent))
-}
-
-/** No fewer than no places. */
-function withPlaces(digits: bigint, places: number): Decimal {
+  const [digits, places] = [BigInt(whole + part), part.length - Number(exponent)]
   return places < 0 ? { digits: digits * 10n ** BigInt(-places), places: 0 } : { digits, places }
 }
 
-function calculate(a: Decimal, b: Decimal, operation: 'plus' | 'minus' | 'times' | 'by'): Decimal {
-  if (operation === 'times') return product(a, b)
+function calculate(a: Decimal, b: Decimal, operation: Operation): Decimal {
+  if (operation === 'times') return { digits: a.digits * b.digits, places: a.places + b.places }
   if (operation === 'by') return quotient(a, b)
   const places = Math.max(a.places, b.places)
-  const x = scaled(a, places)
-  const y = scaled(b, places)
+  const [x, y] = [scaled(a, places), scaled(b, places)]
   return { digits: operation === 'plus' ? x + y : x - y, places }
-}
-
-function product(a: Decimal, b: Decimal): Decimal {
-  const digits = a.digits * b.digits
-  return limited({ digits, places: a.places + b.places })
-}
-
-function limited(made: Decimal): Decimal {
-  const { digits, places } = made
-  if (places > MAX_DIGITS || digits > TOO_LONG || digits < -TOO_LONG)
-    throw new Fault('limit', `a number has more than ${MAX_DIGITS} digits`)
-  return made
 }
 
 function scaled({ digits, places }: Decimal, to: number): bigint {
@@ -129,9 +119,9 @@ function scaled({ digits, places }: Decimal, to: number): bigint {
 /** Rounded half away from zero. */
 function quotient(a: Decimal, b: Decimal): Decimal {
   if (b.digits === 0n) throw execFault('decimal division by 0')
-  const dividend = a.digits * 10n ** BigInt(b.places + QUOTIENT_PLACES)
-  const divisor = b.digits * 10n ** BigInt(a.places)
+  const dividend = scaled(a, a.places + b.places + QUOTIENT_PLACES)
+  const divisor = scaled(b, a.places + b.places)
   const size = (value: bigint) => (value < 0n ? -value : value)
   const rounded = (2n * size(dividend) + size(divisor)) / (2n * size(divisor))
-  return limited({ digits: dividend < 0n === divisor < 0n ? rounded : -rounded, places: QUOTIENT_PLACES })
+  return { digits: dividend < 0n === divisor < 0n ? rounded : -rounded, places: QUOTIENT_PLACES }
 }

@@ -23,25 +23,21 @@ function compiled(source: string, host: Host): Matcher {
 }
 
 export const regexes: readonly FunctionEntry[] = [
-  define(
-    'regexMatch regex:string text:string',
-    'True if the expression (RE2) matches',
-    ([regex, text], host) => {
-      // Sprig takes a wrong expression for one that does not match.
-      if (host.go && 'error' in matcher(regex)) return false
-      return compiled(regex, host).match(text, 0, host) !== undefined
-    },
-  ),
-  define('mustRegexMatch regex:string text:string', 'The same as regexMatch', ([regex, text], host) => {
+  define('regexMatch regex text', 'True if the expression (RE2) matches', ([regex, text], host) => {
+    // Sprig takes a wrong expression for one that does not match.
+    if (host.go && 'error' in matcher(regex)) return false
     return compiled(regex, host).match(text, 0, host) !== undefined
   }),
-  twins('regexFind', 'regex:string text:string', 'The first match', ([regex, text], host) => {
+  define('mustRegexMatch regex text', 'The same as regexMatch', ([regex, text], host) => {
+    return compiled(regex, host).match(text, 0, host) !== undefined
+  }),
+  twins('regexFind', 'regex text', 'The first match', ([regex, text], host) => {
     const found = compiled(regex, host).match(text, 0, host)
     return found ? text.slice(found[0], found[1]) : ''
   }),
   twins(
     'regexFindAll',
-    'regex:string text:string count:int',
+    'regex text count:int',
     'At most count matches; all for -1',
     ([regex, text, count], host) => {
       const found = allMatches(compiled(regex, host), text, Number(count), host)
@@ -53,7 +49,7 @@ export const regexes: readonly FunctionEntry[] = [
   ),
   twins(
     'regexReplaceAll',
-    'regex:string text:string by:string',
+    'regex text by',
     'All matches replaced; $1 stands for a group',
     ([regex, text, by], host) => {
       const expression = compiled(regex, host)
@@ -64,19 +60,13 @@ export const regexes: readonly FunctionEntry[] = [
       return replaceMatches(expression, text, expanded, host)
     },
   ),
-  twins(
-    'regexReplaceAllLiteral',
-    'regex:string text:string by:string',
-    'All matches replaced',
-    ([regex, text, by], host) => replaceMatches(compiled(regex, host), text, () => by, host),
+  twins('regexReplaceAllLiteral', 'regex text by', 'All matches replaced', ([regex, text, by], host) =>
+    replaceMatches(compiled(regex, host), text, () => by, host),
   ),
-  twins(
-    'regexSplit',
-    'regex:string text:string count:int',
-    'The parts between matches',
-    ([regex, text, count], host) => split(compiled(regex, host), regex, text, Number(count), host),
+  twins('regexSplit', 'regex text count:int', 'The parts between matches', ([regex, text, count], host) =>
+    split(compiled(regex, host), regex, text, Number(count), host),
   ),
-  define('regexQuoteMeta text:string', 'An expression that matches the string literally', ([text]) =>
+  define('regexQuoteMeta text', 'An expression that matches the string literally', ([text]) =>
     text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&'),
   ),
 ].flat()

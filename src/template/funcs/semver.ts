@@ -12,7 +12,7 @@ interface Version {
 
 export const versions: readonly FunctionEntry[] = [
   define(
-    'semver version:string',
+    'semver version',
     'The parts of a version: Major, Minor, Patch, Prerelease, Metadata, Original',
     ([text]) => {
       const version = parse(text) ?? wrong()
@@ -22,7 +22,7 @@ export const versions: readonly FunctionEntry[] = [
     },
   ),
   define(
-    'semverCompare constraint:string version:string',
+    'semverCompare constraint version',
     'True if the version fits, such as ">=1.2, <2 || ^3"',
     ([constraint, text]) => {
       const version = parse(text) ?? wrong()

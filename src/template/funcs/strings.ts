@@ -7,56 +7,47 @@ import { newMap, toText, toTexts } from './convert.ts'
 import { checkLength, define, type FunctionEntry, type Host } from './define.ts'
 
 export const strings: readonly FunctionEntry[] = [
-  define('trim text:string', 'Without white space at both ends', ([text]) => text.trim()),
-  define('upper text:string', 'In upper case', ([text]) => upperCase(text)),
-  define('lower text:string', 'In lower case', ([text]) => lowerCase(text)),
-  define('title text:string', 'Each word capitalized', ([text]) => titleCase(text)),
-  define('untitle text:string', 'Each word with a small first letter', ([text]) => untitle(text)),
-  define('swapcase text:string', 'Upper case for lower case and vice versa', ([text]) => swapCase(text)),
-  define('nospace text:string', 'Without any white space', ([text]) => text.replace(/\s/gu, '')),
-  define('initials text:string', 'The first letter of each word', ([text]) => initials(text)),
-  define('snakecase text:string', 'Words joined by _', ([text]) => snakeCase(text, '_')),
-  define('kebabcase text:string', 'Words joined by -', ([text]) => snakeCase(text, '-')),
-  define('camelcase text:string', 'Words capitalized and joined', ([text]) => camelCase(text)),
-  define('repeat count:int text:string', 'The string repeated', ([count, text], host) =>
+  define('trim text', 'Without white space at both ends', ([text]) => text.trim()),
+  define('upper text', 'In upper case', ([text]) => upperCase(text)),
+  define('lower text', 'In lower case', ([text]) => lowerCase(text)),
+  define('title text', 'Each word capitalized', ([text]) => titleCase(text)),
+  define('untitle text', 'Each word with a small first letter', ([text]) => untitle(text)),
+  define('swapcase text', 'Upper case for lower case and vice versa', ([text]) => swapCase(text)),
+  define('nospace text', 'Without any white space', ([text]) => text.replace(/\s/gu, '')),
+  define('initials text', 'The first letter of each word', ([text]) => initials(text)),
+  define('snakecase text', 'Words joined by _', ([text]) => snakeCase(text, '_')),
+  define('kebabcase text', 'Words joined by -', ([text]) => snakeCase(text, '-')),
+  define('camelcase text', 'Words capitalized and joined', ([text]) => camelCase(text)),
+  define('repeat count:int text', 'The string repeated', ([count, text], host) =>
     repeat(text, Number(count), host),
   ),
-  define('substr start:int end:int text:string', 'The bytes from start up to end', ([start, end, text]) =>
+  define('substr start:int end:int text', 'The bytes from start up to end', ([start, end, text]) =>
     substring(Number(start), Number(end), text),
   ),
-  define(
-    'trunc length:int text:string',
-    'The first bytes; the last ones for a negative length',
-    ([count, text]) => truncate(Number(count), text),
+  define('trunc length:int text', 'The first bytes; the last ones for a negative length', ([count, text]) =>
+    truncate(Number(count), text),
   ),
-  define('abbrev width:int text:string', 'Shortened, with ... at the end', ([width, text]) =>
+  define('abbrev width:int text', 'Shortened, with ... at the end', ([width, text]) =>
     abbreviate(text, 0, Number(width)),
   ),
-  define(
-    'abbrevboth left:int width:int text:string',
-    'Shortened, with ... at both ends',
-    ([left, width, text]) =>
-      width < 4n || (left > 0n && width < 7n) ? text : abbreviate(text, Number(left), Number(width)),
+  define('abbrevboth left:int width:int text', 'Shortened, with ... at both ends', ([left, width, text]) =>
+    width < 4n || (left > 0n && width < 7n) ? text : abbreviate(text, Number(left), Number(width)),
   ),
-  define('trimAll|trimall characters:string text:string', 'Without these characters at both ends', trimAll),
-  define('trimPrefix prefix:string text:string', 'Without the prefix', ([prefix, text]) =>
+  define('trimAll|trimall characters text', 'Without these characters at both ends', trimAll),
+  define('trimPrefix prefix text', 'Without the prefix', ([prefix, text]) =>
     text.startsWith(prefix) ? text.slice(prefix.length) : text,
   ),
-  define('trimSuffix suffix:string text:string', 'Without the suffix', ([suffix, text]) =>
+  define('trimSuffix suffix text', 'Without the suffix', ([suffix, text]) =>
     text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text,
   ),
-  define('contains part:string text:string', 'True if the string contains the part', ([part, text]) =>
-    text.includes(part),
+  define('contains part text', 'True if the string contains the part', ([part, text]) => text.includes(part)),
+  define('hasPrefix prefix text', 'True if the string starts with the prefix', ([prefix, text]) =>
+    text.startsWith(prefix),
   ),
-  define(
-    'hasPrefix prefix:string text:string',
-    'True if the string starts with the prefix',
-    ([prefix, text]) => text.startsWith(prefix),
-  ),
-  define('hasSuffix suffix:string text:string', 'True if the string ends with the suffix', ([suffix, text]) =>
+  define('hasSuffix suffix text', 'True if the string ends with the suffix', ([suffix, text]) =>
     text.endsWith(suffix),
   ),
-  define('replace old:string new:string text:string', 'All occurrences replaced', ([old, by, text], host) =>
+  define('replace old new text', 'All occurrences replaced', ([old, by, text], host) =>
     replaceAll(old, by, text, host),
   ),
   define('quote values:any...', 'Each value in double quotes', (args, host) =>
@@ -74,22 +65,22 @@ export const strings: readonly FunctionEntry[] = [
       .map((arg) => toText(arg, host))
       .join(' '),
   ),
-  define('indent spaces:int text:string', 'Each line indented', ([spaces, text], host) =>
+  define('indent spaces:int text', 'Each line indented', ([spaces, text], host) =>
     indent(Number(spaces), text, host),
   ),
   define(
-    'nindent spaces:int text:string',
+    'nindent spaces:int text',
     'A line break, then each line indented',
     ([spaces, text], host) => `\n${indent(Number(spaces), text, host)}`,
   ),
-  define('plural one:string many:string count:int', 'one if count is 1, else many', ([one, many, count]) =>
+  define('plural one many count:int', 'one if count is 1, else many', ([one, many, count]) =>
     count === 1n ? one : many,
   ),
-  define('wrap width:int text:string', 'Lines of at most this width', ([width, text], host) =>
+  define('wrap width:int text', 'Lines of at most this width', ([width, text], host) =>
     wrapped(text, Number(width), '\n', false, host),
   ),
   define(
-    'wrapWith width:int separator:string text:string',
+    'wrapWith width:int separator text',
     'The same with another line separator; longer words are broken',
     ([width, by, text], host) => wrapped(text, Number(width), by, true, host),
   ),
@@ -97,19 +88,19 @@ export const strings: readonly FunctionEntry[] = [
   define('toStrings list:any', 'The items as strings', ([list], host) =>
     typedList('[]string', toTexts(list, host)),
   ),
-  define('join separator:string list:any', 'The items as one string', ([separator, list], host) =>
+  define('join separator list:any', 'The items as one string', ([separator, list], host) =>
     joined(toTexts(list, host), separator, host),
   ),
-  define('splitList separator:string text:string', 'The parts as an array', ([separator, text], host) =>
+  define('splitList separator text', 'The parts as an array', ([separator, text], host) =>
     parts(separator, text, host),
   ),
   define(
-    'split separator:string text:string',
+    'split separator text',
     'The parts as an object with the keys _0, _1, …',
     ([separator, text], host) => numbered(parts(separator, text, host), host),
   ),
   define(
-    'splitn separator:string count:int text:string',
+    'splitn separator count:int text',
     'The same with at most count parts',
     ([separator, count, text], host) => numbered(partsUpTo(separator, Number(count), text, host), host),
   ),
@@ -222,7 +213,7 @@ function numbered(items: readonly string[], host: Host): object {
 /** Texts made shorter or narrower, as goutils does. */
 
 /** goutils' AbbreviateFull; lengths are bytes. */
-export function abbreviate(text: string, left: number, width: number): string {
+function abbreviate(text: string, left: number, width: number): string {
   const size = byteLength(text)
   if (width < 4 || size <= width) return text
   let offset = Math.min(left, size)
@@ -234,7 +225,7 @@ export function abbreviate(text: string, left: number, width: number): string {
 }
 
 /** goutils' WrapCustom. */
-export function wrap(text: string, width: number, separator: string, longWords: boolean): string {
+function wrap(text: string, width: number, separator: string, longWords: boolean): string {
   const length = Math.max(1, width)
   const lines: string[] = []
   let at = 0

@@ -1,20 +1,16 @@
 import type { Node, Tree } from '../node.ts'
 
-/** `maybe`: nothing yet, or a whole value, as a branch was taken or not. */
-type Phase = 'before' | 'inside' | 'after' | 'maybe'
-
 /** How far the template's own text has come as a JSON frame. */
 interface Frame {
-  phase: Phase
-  /** Open brackets. */
+  /** Open brackets, behind them `"` inside of a string, and `\` there behind a backslash. */
   stack: string
-  /** Inside of a string; `\` behind a backslash. */
-  string: '' | '"' | '\\'
+  /** Whether there was a whole value; `maybe` as a branch was taken or not. */
+  whole: 'no' | 'maybe' | 'yes'
   /** The literal that is being read outside of strings, such as `tru`. */
   word: string
 }
 
-const START: Frame = { phase: 'before', stack: '', string: '', word: '' }
+const START: Frame = { stack: '', whole: 'no', word: '' }
 /** No number of a template is longer. */
 const MAX_WORD = 400
 const LITERAL = /^(?:true|false|null|-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?)$/
@@ -43,7 +39,7 @@ export function isJsonFrame(tree: Tree): boolean {
         return text(frame, node.text)
       case 'action':
         if (node.pipe.declarations.length > 0) return frame
-        return frame.phase === 'inside' ? { ...frame, word: '' } : undefined
+        return frame.stack === '' ? undefined : { ...frame, word: '' }
       case 'template': {
         const body = tree.definitions.get(node.name)
         if (!body || calls.includes(node.name)) return frame
@@ -67,17 +63,12 @@ export function isJsonFrame(tree: Tree): boolean {
   }
 
   const end = list(tree.root, START)
-  return end?.phase === 'after' || end?.phase === 'maybe'
+  return end?.stack === '' && end.whole !== 'no'
 }
 
 function joined(a: Frame, b: Frame): Frame | undefined {
-  if (alike(a, b)) return a
-  const outside = a.stack === '' && b.stack === '' && a.string === '' && b.string === ''
-  return outside && a.phase !== 'inside' && b.phase !== 'inside' ? { ...START, phase: 'maybe' } : undefined
-}
-
-function alike(a: Frame, b: Frame): boolean {
-  return a.phase === b.phase && a.stack === b.stack && a.string === b.string
+  if (a.stack !== b.stack) return undefined
+  return a.stack !== '' || a.whole === b.whole ? a : { ...START, whole: 'maybe' }
 }
 
 function text(start: Frame, source: string): Frame | undefined {
@@ -88,28 +79,18 @@ function text(start: Frame, source: string): Frame | undefined {
     return good
   }
   for (const char of source) {
-    if (frame.string !== '') {
-      if (frame.string === '\\') frame.string = '"'
-      else if (char === '\\') frame.string = '\\'
-      else if (char === '"') frame.string = ''
-      continue
-    }
-    if (' \t\r\n'.includes(char)) {
+    const top = frame.stack.at(-1)
+    const opens = char === '{' || char === '['
+    if (top === '\\' || (top === '"' && char === '"')) frame.stack = frame.stack.slice(0, -1)
+    else if (top === '"') frame.stack += char === '\\' ? char : ''
+    else if (' \t\r\n'.includes(char) || (top && ',:'.includes(char))) {
       if (!wordEnds()) return undefined
-      continue
-    }
-    if (frame.phase === 'after') return undefined
-    if (frame.phase !== 'inside' && char !== '{' && char !== '[') return undefined
-    if (char === '{' || char === '[') {
-      frame.stack += char
-      frame.phase = 'inside'
-    } else if (char === '}' || char === ']') {
-      if (!wordEnds() || frame.stack.at(-1) !== (char === '}' ? '{' : '[')) return undefined
+    } else if (!top && (frame.whole === 'yes' || !opens)) return undefined
+    else if (opens || char === '"') frame.stack += char
+    else if (char === '}' || char === ']') {
+      if (!wordEnds() || top !== (char === '}' ? '{' : '[')) return undefined
       frame.stack = frame.stack.slice(0, -1)
-      if (frame.stack === '') frame.phase = 'after'
-    } else if (char === '"') frame.string = '"'
-    else if (char === ',' || char === ':') {
-      if (!wordEnds()) return undefined
+      if (frame.stack === '') frame.whole = 'yes'
     } else {
       frame.word += char
       if (frame.word.length > MAX_WORD) return undefined

@@ -37,32 +37,12 @@ export function hasDotSegment(path: string): boolean {
   // One character for each byte, as broken UTF-8 must stay what it is from one decoding to the next.
   let bytes = folded(Buffer.from(path).toString('latin1'))
   for (let i = 0; i < DECODINGS && bytes.includes('%'); i++) bytes = folded(percentDecoded(bytes))
-  for (let at = bytes.indexOf('.'); at >= 0; ) {
-    const end = segmentEnd(bytes, at)
-    const segment = bytes
-      .slice(segmentStart(bytes, at), end)
-      .replace(DROPPED, '')
-      .replace(/[;?#\0].*/s, '')
-    if (segment === '.' || segment === '..') return true
-    at = bytes.indexOf('.', end)
-  }
-  return false
-}
-
-function segmentStart(bytes: string, at: number): number {
-  let start = at
-  while (start > 0 && !isSlash(bytes.charCodeAt(start - 1))) start--
-  return start
-}
-
-function segmentEnd(bytes: string, at: number): number {
-  let end = at
-  while (end < bytes.length && !isSlash(bytes.charCodeAt(end))) end++
-  return end
-}
-
-function isSlash(code: number): boolean {
-  return code === 0x2f || code === 0x5c
+  return (
+    bytes.includes('.') &&
+    bytes.split(/[/\\]/).some((segment) => {
+      return segment.includes('.') && /^\.\.?$/.test(segment.replace(DROPPED, '').replace(/[;?#\0].*/s, ''))
+    })
+  )
 }
 
 function folded(bytes: string): string {
@@ -79,38 +59,8 @@ function folded(bytes: string): string {
 
 /** `%2e`, and `%u002e` as IIS and some libraries read it; anything else stays. */
 function percentDecoded(bytes: string): string {
-  const from = Buffer.from(bytes, 'latin1')
-  const to = Buffer.allocUnsafe(from.length)
-  let size = 0
-  for (let at = 0; at < from.length; ) {
-    const byte = from[at]!
-    const wide = byte === 0x25 && (from[at + 1]! | 0x20) === 0x75
-    const code = byte === 0x25 ? hexAt(from, wide ? at + 2 : at + 1, wide ? 4 : 2) : -1
-    if (code < 0) {
-      to[size++] = byte
-      at++
-      continue
-    }
-    at += wide ? 6 : 3
-    if (wide) size += to.write(String.fromCharCode(code), size)
-    else to[size++] = code
-  }
-  return to.toString('latin1', 0, size)
-}
-
-/** The number that these hexadecimal digits write; -1 where they are none. */
-function hexAt(bytes: Buffer, from: number, count: number): number {
-  let value = 0
-  for (let at = from; at < from + count; at++) {
-    const digit = HEX[bytes[at] ?? 0]!
-    if (digit < 0) return -1
-    value = value * 16 + digit
-  }
-  return value
-}
-
-const HEX = new Int8Array(256).fill(-1)
-for (const [value, digit] of [...'0123456789abcdef'].entries()) {
-  HEX[digit.charCodeAt(0)] = value
-  HEX[digit.toUpperCase().charCodeAt(0)] = value
+  return bytes.replace(/%(?:u([\da-f]{4})|([\da-f]{2}))/gi, (_, wide?: string, byte?: string) => {
+    if (byte !== undefined) return String.fromCharCode(Number.parseInt(byte, 16))
+    return Buffer.from(String.fromCharCode(Number.parseInt(wide!, 16))).toString('latin1')
+  })
 }

@@ -3,9 +3,10 @@ import type { ErrorSink } from '../errors.ts'
 import type { Sink } from '../exec.ts'
 import type { Flow } from '../flow.ts'
 import { hasLoneSurrogate } from '../fmt/bytes.ts'
-import { printDialect, toJson } from '../fmt/print.ts'
+import { toJson } from '../fmt/json.ts'
+import { printDialect } from '../fmt/print.ts'
 import type { Node, Span } from '../node.ts'
-import { type Context, DEAD, type PlaceRules } from './rules.ts'
+import type { Context, PlaceRules } from './rules.ts'
 
 /**
  * A JSON body has two contexts: where a value stands, and inside of a string. `escape` and `unicode` are
@@ -14,26 +15,22 @@ import { type Context, DEAD, type PlaceRules } from './rules.ts'
 export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
   return {
     start: 'value',
-    dead: DEAD,
-    text: (context, text) => advance(context, text),
+    text: advance,
     value(context, flow, span) {
-      if (context === 'string' || context === DEAD) return { sink: stringSink(flow), end: context }
+      if (context === 'string') return { sink: stringSink(flow), end: context }
       if (context === 'value') return { sink: valueSinkAt(source, span, flow), end: context }
       const hint = String.raw`write \\ for a backslash`
       errors.add('context', span, 'a value follows a backslash inside a JSON string', hint)
       return { sink: stringSink(flow), end: 'string' }
     },
-    join(a, b) {
-      if (a === DEAD) return b
-      return b === DEAD || a === b ? a : undefined
-    },
+    join: () => undefined,
     name: (context) => (context === 'value' ? 'outside a JSON string' : 'inside a JSON string'),
-    finish(context, root) {
+    ends(context, root) {
       // Where branches end in different places, so does the template, whatever stands in it.
-      if (context === 'value' || context === DEAD || errors.errors.some(({ kind }) => kind === 'context'))
-        return
+      if (context === 'value' || errors.errors.some(({ kind }) => kind === 'context')) return
       errors.add('context', lastSpan(root), 'a JSON string is never closed', 'add the missing quote')
     },
+    output: ({ out }) => out,
   }
 }
 
@@ -68,13 +65,14 @@ function advance(from: Context, text: string): Context {
 const NEEDS_ESCAPE = /[\x00-\x1f"\\\ud800-\udfff]/
 
 /** The inside of a JSON string; lone surrogates become escapes, so that the body is valid UTF-8. */
-export function escapeString(text: string): string {
+function escapeString(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text).slice(1, -1) : text
 }
 
+const ready: Sink = (_, value) => printDialect(value)
+
 function stringSink({ form }: Flow): Sink {
-  if (form === 'raw') return (_, value) => printDialect(value)
-  return (_, value) => escapeString(typeof value === 'string' ? value : printDialect(value))
+  return form === 'raw' ? ready : (_, value) => escapeString(printDialect(value))
 }
 
 /** A value whose action a colon follows is a key, and keys are strings (RFC 8259, 4). */
@@ -83,7 +81,7 @@ function isKey(source: string, { end }: Span): boolean {
 }
 
 function keySink({ form }: Flow): Sink {
-  if (form === 'raw') return (_, value) => printDialect(value)
+  if (form === 'raw') return ready
   return (_, value) => {
     if (typeof value === 'string' && form === 'json' && value.startsWith('"')) return value
     return JSON.stringify(typeof value === 'string' ? value : printDialect(value ?? null))
@@ -94,13 +92,12 @@ function keySink({ form }: Flow): Sink {
 function valueSinkAt(source: string, span: Span, flow: Flow): Sink {
   if (isKey(source, span)) return keySink(flow)
   if (flow.separator && !/:[ \t\r\n]*$/.test(source.slice(Math.max(0, span.start - 64), span.start)))
-    return (_, value) => printDialect(value)
+    return ready
   return valueSink(flow)
 }
 
 function valueSink({ form, built, tainted }: Flow): Sink {
-  if (form === 'raw')
-    return (_, value) => (value === undefined || value === null ? 'null' : printDialect(value))
+  if (form === 'raw') return (_, value) => printDialect(value ?? 'null')
   if (form === 'json') return (_, value) => (typeof value === 'string' ? value : asValue(value))
   if (built && tainted) {
     // Quotes that a function put around an argument do not hold it: no structure is taken from such a text.

@@ -1,32 +1,30 @@
 import { percentEncode, percentTable } from '../../text/index.ts'
 import { execFault, Fault } from '../errors.ts'
 import type { Sink, State } from '../exec.ts'
+import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
 import type { Node, Tree } from '../node.ts'
 import { type PlaceRules, plainRules } from './rules.ts'
 
 /** Go's own printing, without escaping. */
-export function goRules(): PlaceRules {
-  const sink: Sink = (_, value) => {
+export const goRules = plainRules(
+  () => (_, value) => {
     if (value === undefined || value === null) return '<no value>'
     if (typeof value === 'function') throw execFault("can't print a function")
     return printGo(value)
-  }
-  return plainRules(() => sink)
-}
+  },
+  ({ out }) => wellFormed(out),
+)
+
+const print: Sink = (_, value) => (typeof value === 'string' ? value : printDialect(value))
 
 /** The dialect without escaping. */
-export function textRules(): PlaceRules {
-  const sink: Sink = (_, value) => (typeof value === 'string' ? value : printDialect(value))
-  return plainRules(() => sink)
-}
+export const textRules = plainRules(() => print)
 
 /** An `application/x-www-form-urlencoded` body: every value is a key or a value, or a part of one. */
-export function formRules(): PlaceRules {
-  const escaped: Sink = (_, value) => encodeForm(printDialect(value))
-  const ready: Sink = (_, value) => printDialect(value)
-  return plainRules(({ form }) => (form === 'url' || form === 'raw' ? ready : escaped))
-}
+export const formRules = plainRules(({ form }) =>
+  form === 'url' || form === 'raw' ? print : (_, value) => encodeForm(printDialect(value)),
+)
 
 const SAFE_IN_FORM = /^[\w.*-]*$/
 const FORM = percentTable(/[\w.*-]/)
@@ -39,17 +37,27 @@ function encodeForm(text: string): string {
 }
 
 /** The value of one header: a value that is missing drops the header. */
-export function headerRules(): PlaceRules {
+export function headerRules(tree: Tree): PlaceRules {
+  const frame = headerFrame(tree)
   const sink = headerSink((text) => text)
-  return plainRules(() => sink)
+  return plainRules(
+    () => sink,
+    (state) => finishHeader(state, frame),
+  )
 }
 
 /** A `Cookie` header: what comes from outside is one value, or a part of one; the caller's own header is several. */
-export function cookieRules(): PlaceRules {
-  const [plain, escaped] = [headerSink((text) => text), headerSink(encodeCookie)]
-  return plainRules(({ tainted, form, path }) =>
-    !tainted || form === 'raw' || isCallersCookies(path) ? plain : escaped,
-  )
+export function cookieRules(tree: Tree): PlaceRules {
+  const rules = headerRules(tree)
+  const escaped = headerSink(encodeCookie)
+  return {
+    ...rules,
+    value(at, flow, span) {
+      const { tainted, form, path } = flow
+      const isReady = !tainted || form === 'raw' || isCallersCookies(path)
+      return isReady ? rules.value(at, flow, span) : { sink: escaped, end: at }
+    },
+  }
 }
 
 function headerSink(write: (text: string) => string): Sink {
@@ -84,7 +92,7 @@ const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
  * The text around the values and blocks of a header, such as `Bearer `: alone it says nothing. Undefined for a
  * template that prints no value, whose text is all there is to say.
  */
-export function headerFrame({ root, definitions }: Tree): string | undefined {
+function headerFrame({ root, definitions }: Tree): string | undefined {
   const prints = (nodes: readonly Node[]): boolean =>
     nodes.some((node) => {
       if (node.type === 'action') return node.pipe.declarations.length === 0
@@ -101,7 +109,7 @@ export function headerFrame({ root, definitions }: Tree): string | undefined {
  * and blocks, so that only the frame is left, such as a lone `Bearer `.
  * @throws Fault `unsafe`
  */
-export function finishHeader(state: State, frame: string | undefined): string | undefined {
+function finishHeader(state: State, frame: string | undefined): string | undefined {
   if (!state.printed && !state.emptied && (state.out === '' || state.out === frame)) return undefined
   if (state.dropped || (state.emptied && !state.printed && state.out !== '')) return undefined
   if (CONTROL.test(state.out)) {

@@ -5,7 +5,7 @@ import { withoutLone } from '../fmt/bytes.ts'
 import { printDialect } from '../fmt/print.ts'
 import type { Span } from '../node.ts'
 import { hasDotSegment } from './dot-segments.ts'
-import { type Context, DEAD, type PlaceRules } from './rules.ts'
+import type { Context, PlaceRules } from './rules.ts'
 
 /**
  * The contexts of a URL, by the URL standard (which reads `\` as `/` and drops tabs and line breaks).
@@ -31,10 +31,8 @@ const OPEN = new Set<Context>(['slash', 'base/', 'path', 'query', 'fragment', 't
 export function urlRules(errors: ErrorSink): PlaceRules {
   return {
     start: 'start',
-    dead: DEAD,
-    text: (context, text) => (context === DEAD ? context : advance(context as UrlContext, text)),
+    text: (context, text) => advance(context as UrlContext, text),
     value(context, flow, span) {
-      if (context === DEAD) return { sink: trustedSink, end: context }
       if (flow.constant !== undefined) {
         return { sink: trustedSink, end: advance(context as UrlContext, flow.constant) }
       }
@@ -49,9 +47,10 @@ export function urlRules(errors: ErrorSink): PlaceRules {
       const end = context === 'slash' || context === 'base/' ? 'path' : context
       return { sink: untrustedSink(flow, span), end }
     },
-    join: (a, b) => join(a, b),
+    join,
     name: (context) => context,
-    finish: () => {},
+    ends: () => {},
+    output: finishUrl,
   }
 }
 
@@ -109,8 +108,6 @@ function behindTrusted(context: UrlContext): UrlContext {
 
 /** The stricter of two contexts; what a value may do is checked again when it is rendered. */
 function join(a: Context, b: Context): Context {
-  if (a === b || b === DEAD) return a
-  if (a === DEAD) return b
   for (const group of [['start', 'scheme', 'colon'], ['slashes', 'authority'], ['base']]) {
     if (group.includes(a) || group.includes(b))
       return group[group.length - 1] === 'colon' ? 'scheme' : group.at(-1)!
@@ -166,7 +163,7 @@ const LONGEST_PATH = 1024 * 1024
  * @throws Fault `unsafe` for one that is or holds a dot segment, also for a server that decodes it again; `missing` for
  *   an empty one
  */
-export function finishUrl(state: State): string {
+function finishUrl(state: State): string {
   const { out, marks, markSpans } = state
   if (marks.length === 0) return out
   const pathEnd = /[?#]|$/.exec(out)!.index

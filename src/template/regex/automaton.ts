@@ -1,7 +1,6 @@
 import { parseEcma } from './ecma.ts'
-import { type Assertion, RegexError, type RegexFault } from './parse.ts'
+import { type Assertion, type CharTest, charTest, RegexError, type RegexFault } from './parse.ts'
 import { assemble, type Instruction } from './program.ts'
-import { inverted, LAST, type Ranges, WORD } from './ranges.ts'
 
 /**
  * A regular expression of ECMA-262 (flag `u`) that takes time linear to the text.
@@ -43,6 +42,8 @@ export function compilePattern(source: string): Pattern | PatternFault {
   }
 }
 
+const isWord = charTest('\\w', 'u')
+
 type Charge = (steps: number) => void
 
 /** What stood before a place of the text, as far as assertions ask. */
@@ -70,14 +71,19 @@ interface Reached {
   sets: number[]
 }
 
-/** Units of states, of their size, that are kept from one text to the next. */
+/** Units of states and classes, of their size, that are kept from one text to the next. */
 const MAX_KEPT = 4000
+/** Different sets of an expression: each character is held against all of them. */
+const MAX_SETS = 1400
 
 const MATCHED: State = { open: [], before: START, next: [], reached: [] }
 
 /** Runs a program as a deterministic automaton, whose states are made when a text first reaches them. */
 class Automaton implements Pattern {
-  private readonly classes: Classes
+  /** The different sets; the last one may be that of word characters. */
+  private readonly sets: CharTest[]
+  /** By instruction: the index of its set. */
+  private readonly setOf: number[]
   /** Word characters are distinguished from others. */
   private readonly words: boolean
   /** No later place can be the start of the text. */
@@ -85,13 +91,24 @@ class Automaton implements Pattern {
   private readonly stamps: Int32Array
   private stamp = 0
   private states = new Map<string, State>()
+  /** Characters that no set tells apart are one class, which is found when a text first holds one of them. */
+  private classOfLatin: (number | undefined)[] = []
+  private classOfOther = new Map<number, number>()
+  private classes = new Map<string, number>()
+  /** By class: which sets hold its characters. */
+  private members: Uint8Array[] = []
   private size = 0
 
-  constructor(private readonly program: readonly Instruction<Ranges>[]) {
+  constructor(private readonly program: readonly Instruction[]) {
     this.words = program.some(
       (step) => step.op === 'assert' && (step.kind === 'word' || step.kind === 'notWord'),
     )
-    this.classes = classesOf(program, this.words)
+    const sets = new Set(program.flatMap((step) => (step.op === 'set' ? [step.test] : [])))
+    if (sets.size > MAX_SETS) throw new RegexError('size', 'it holds too many different sets of characters')
+    this.sets = [...sets]
+    const indexes = new Map(this.sets.map((test, index) => [test, index]))
+    this.setOf = program.map((step) => (step.op === 'set' ? indexes.get(step.test)! : -1))
+    if (this.words) this.sets.push(isWord)
     this.stamps = new Int32Array(program.length)
     this.anchored = [NEXT_OTHER, NEXT_WORD, NEXT_END].every((next) =>
       [BEHIND_OTHER, BEHIND_WORD].every((before) => {
@@ -106,15 +123,21 @@ class Automaton implements Pattern {
     try {
       return this.run(text, charge)
     } finally {
-      if (this.size > MAX_KEPT) {
-        this.states = new Map()
-        this.size = 0
-      }
+      if (this.size > MAX_KEPT) this.forget()
     }
   }
 
+  private forget(): void {
+    this.states = new Map()
+    this.classOfLatin = []
+    this.classOfOther = new Map()
+    this.classes = new Map()
+    this.members = []
+    this.size = 0
+  }
+
   private run(text: string, charge: Charge): boolean {
-    const { classOf } = this.classes
+    const { classOfLatin, classOfOther } = this
     let state = this.stateOf([0], START, charge)
     for (let at = 0; at < text.length; at++) {
       let code = text.charCodeAt(at)
@@ -122,7 +145,8 @@ class Automaton implements Pattern {
         code = text.codePointAt(at)!
         if (code > 0xffff) at++
       }
-      const class_ = classOf(code)
+      const known = code < 256 ? classOfLatin[code] : classOfOther.get(code)
+      const class_ = known ?? this.newClass(code, charge)
       state = state.next[class_] ?? this.step(state, class_, charge)
       if (state === MATCHED) return true
       if (state.open.length === 0) return false
@@ -132,30 +156,46 @@ class Automaton implements Pattern {
   }
 
   private step(from: State, class_: number, charge: Charge): State {
-    const { isWord, members } = this.classes
-    const next = isWord[class_] ? NEXT_WORD : NEXT_OTHER
+    const member = this.members[class_]!
+    const next = this.words && member[this.sets.length - 1] ? NEXT_WORD : NEXT_OTHER
     from.reached[next] ??= this.reach(from.open, from.before, next, charge)
     const reached = from.reached[next]
     let to = MATCHED
     if (!reached.matched) {
       const open: number[] = []
-      for (const at of reached.sets) if (members[at]![class_]) open.push(at + 1)
+      for (const at of reached.sets) if (member[this.setOf[at]!]) open.push(at + 1)
       if (!this.anchored) open.push(0)
       charge(2 * reached.sets.length)
-      to = this.stateOf(open, this.words && next === NEXT_WORD ? BEHIND_WORD : BEHIND_OTHER, charge)
+      to = this.stateOf(open, next === NEXT_WORD ? BEHIND_WORD : BEHIND_OTHER, charge)
     }
     from.next[class_] = to
     return to
   }
 
+  /** The class of a character that has not been met before. */
+  private newClass(code: number, charge: Charge): number {
+    charge(32 + 16 * this.sets.length)
+    let key = ''
+    for (const test of this.sets) key += test(code) ? '1' : '0'
+    let made = this.classes.get(key)
+    if (made === undefined) {
+      made = this.members.push(Uint8Array.from(key, Number)) - 1
+      this.classes.set(key, made)
+      this.size += this.sets.length
+    }
+    if (code < 256) this.classOfLatin[code] = made
+    else this.classOfOther.set(code, made)
+    this.size++
+    return made
+  }
+
   private stateOf(open: number[], before: number, charge: Charge): State {
-    const { count } = this.classes
     const key = `${before}:${open.join()}`
     let state = this.states.get(key)
     if (!state) {
-      charge(8 * open.length + (count >> 1) + 512)
-      this.size += open.length + count + 16
-      state = { open, before, next: new Array(count), reached: [] }
+      charge(8 * open.length + 512)
+      this.size += open.length + this.members.length + 16
+      state = { open, before, next: [], reached: [] }
       this.states.set(key, state)
     }
     return state
@@ -208,83 +248,4 @@ function holds(kind: Assertion, before: number, next: number): boolean {
     default:
       return ((before === BEHIND_WORD) !== (next === NEXT_WORD)) === (kind === 'word')
   }
-}
-
-/** Sets times intervals of characters: sorting them apart takes so many steps. */
-const MAX_CLASSES = 4_000_000
-
-interface Classes {
-  count: number
-  classOf(code: number): number
-  /** By instruction: whether a class is in its set. */
-  members: readonly (Uint8Array | undefined)[]
-  isWord: Uint8Array
-}
-
-/** Characters that no set of the program tells apart are one class; with `words` those of words are apart, too. */
-function classesOf(program: readonly Instruction<Ranges>[], words: boolean): Classes {
-  const sets = new Map<string, Ranges>()
-  const testsByText = new Map<Ranges, string>()
-  for (const step of program)
-    if (step.op === 'set' && !testsByText.has(step.test)) {
-      const text = step.test.join()
-      testsByText.set(step.test, text)
-      sets.set(text, step.test)
-    }
-  if (words) sets.set('words', WORD)
-  const starts = [...new Set([0, ...[...sets.values()].flatMap(boundaries)])].sort((a, b) => a - b)
-  if (sets.size * starts.length > MAX_CLASSES)
-    throw new RegexError('size', 'it holds too many different sets of characters')
-  let classAt = new Int32Array(starts.length)
-  let count = 1
-  for (const set of sets.values()) {
-    const inside = insideOf(starts, set)
-    const renamed = new Int32Array(2 * count).fill(-1)
-    let made = 0
-    classAt = classAt.map((known, index) => {
-      const key = 2 * known + inside[index]!
-      if (renamed[key]! < 0) renamed[key] = made++
-      return renamed[key]!
-    })
-    count = made
-  }
-  const membersOf = (set: Ranges): Uint8Array => {
-    const member = new Uint8Array(count)
-    insideOf(starts, set).forEach((inside, index) => {
-      if (inside) member[classAt[index]!] = 1
-    })
-    return member
-  }
-  const byText = new Map([...sets].map(([text, set]) => [text, membersOf(set)]))
-  const members = program.map((step) =>
-    step.op === 'set' ? byText.get(testsByText.get(step.test)!) : undefined,
-  )
-  const search = (code: number): number => {
-    let low = 0
-    let high = starts.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (starts[middle]! <= code) low = middle
-      else high = middle - 1
-    }
-    return classAt[low]!
-  }
-  const latin = Int32Array.from({ length: 256 }, (_, code) => search(code))
-  const classOf = (code: number): number => (code < 256 ? latin[code]! : search(code))
-  return { classOf, count, members, isWord: words ? byText.get('words')! : new Uint8Array(count) }
-}
-
-function boundaries(set: Ranges): number[] {
-  return [...set, ...inverted(set)].filter((_, index) => index % 2 === 0)
-}
-
-/** For each interval of code points that begins at one of `starts`, whether the set holds it. */
-function insideOf(starts: readonly number[], set: Ranges): Uint8Array {
-  const inside = new Uint8Array(starts.length)
-  let at = 0
-  starts.forEach((start, index) => {
-    while (at < set.length && set[at + 1]! < start) at += 2
-    if (at < set.length && set[at]! <= start && start <= LAST) inside[index] = 1
-  })
-  return inside
 }

@@ -1,7 +1,7 @@
 import { checkLength, type Host } from '../funcs/define.ts'
 import { type Assertion, RegexError } from './parse.ts'
 import { assemble, type Instruction } from './program.ts'
-import { type CharTest, parseRe2 } from './re2.ts'
+import { parseRe2 } from './re2.ts'
 
 /**
  * Regular expressions in RE2's syntax, run in time linear to the text by following all ways at once, so that
@@ -32,13 +32,7 @@ interface Thread {
   saved: number[]
 }
 
-function run(
-  program: readonly Instruction<CharTest>[],
-  slots: number,
-  text: string,
-  from: number,
-  host: Host,
-) {
+function run(program: readonly Instruction[], slots: number, text: string, from: number, host: Host) {
   let threads: Thread[] = []
   let found: number[] | undefined
   const seen = new Int32Array(program.length).fill(-1)

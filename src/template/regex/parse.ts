@@ -1,13 +1,16 @@
-/** The syntax tree of a regular expression; `Test` is what one character is held against. */
-export type RegexNode<Test> =
-  | { type: 'set'; test: Test }
+/** Whether a set holds a code point. */
+export type CharTest = (code: number) => boolean
+
+/** The syntax tree of a regular expression. */
+export type RegexNode =
+  | { type: 'set'; test: CharTest }
   | { type: 'assert'; kind: Assertion }
-  | { type: 'group'; node: RegexNode<Test>; index: number }
-  | { type: 'list'; nodes: RegexNode<Test>[] }
-  | { type: 'choice'; nodes: RegexNode<Test>[] }
-  | { type: 'repeat'; node: RegexNode<Test>; min: number; max: number; greedy: boolean }
+  | { type: 'group'; node: RegexNode; index: number }
+  | { type: 'list'; nodes: RegexNode[] }
+  | { type: 'choice'; nodes: RegexNode[] }
+  | { type: 'repeat'; node: RegexNode; min: number; max: number; greedy: boolean }
   /** `(?=…)` and its like, which no program can hold. */
-  | { type: 'look'; ahead: boolean; negative: boolean; node: RegexNode<Test> }
+  | { type: 'look'; ahead: boolean; negative: boolean; node: RegexNode }
 
 export type Assertion = 'start' | 'end' | 'lineStart' | 'lineEnd' | 'word' | 'notWord'
 
@@ -26,11 +29,16 @@ export class RegexError extends Error {
 /** Most characters of an expression, and most instructions: counted repetitions of counted repetitions multiply. */
 export const MAX_PROGRAM = 10_000
 const MAX_DEPTH = 200
+/** V8 takes up to half a millisecond for each. */
+const MAX_PROPERTIES = 100
 
 /** What the readers of both dialects have in common. */
-export abstract class RegexReader<Test> {
+export abstract class RegexReader {
   protected at = 0
   private depth = 0
+  private readonly tests = new Map<string, CharTest>()
+  /** How many of the tests are for sets with properties such as `\p{L}`. */
+  private properties = 0
 
   /** @throws RegexError */
   constructor(protected readonly source: string) {
@@ -39,9 +47,9 @@ export abstract class RegexReader<Test> {
   }
 
   /** One node with its repetitions; undefined for what only changes flags. */
-  protected abstract term(): RegexNode<Test> | undefined
+  protected abstract term(): RegexNode | undefined
 
-  protected choice(): RegexNode<Test> {
+  protected choice(): RegexNode {
     if (++this.depth > MAX_DEPTH)
       throw new RegexError('size', `its groups are nested deeper than ${MAX_DEPTH}`)
     const nodes = [this.sequence()]
@@ -50,13 +58,26 @@ export abstract class RegexReader<Test> {
     return nodes.length === 1 ? nodes[0]! : { type: 'choice', nodes }
   }
 
-  private sequence(): RegexNode<Test> {
-    const nodes: RegexNode<Test>[] = []
+  private sequence(): RegexNode {
+    const nodes: RegexNode[] = []
     while (this.at < this.source.length && !'|)'.includes(this.source[this.at]!)) {
       const node = this.term()
       if (node) nodes.push(node)
     }
     return { type: 'list', nodes }
+  }
+
+  /** The test of a set in the syntax of V8, such as `[a-z]`, or of one character. The same text gives the same test. */
+  protected testOf(source: string, flags: string): CharTest {
+    const key = `${flags} ${source}`
+    let test = this.tests.get(key)
+    if (!test) {
+      if (/\\p/i.test(source) && ++this.properties > MAX_PROPERTIES)
+        throw new RegexError('size', `it holds more than ${MAX_PROPERTIES} different sets with properties`)
+      test = charTest(source, flags)
+      this.tests.set(key, test)
+    }
+    return test
   }
 
   /** Reads `*`, `+`, `?` or `{…}`. */
@@ -93,5 +114,18 @@ export abstract class RegexReader<Test> {
     const char = String.fromCodePoint(this.source.codePointAt(this.at)!)
     this.at += char.length
     return char
+  }
+}
+
+/** The test of a set in the syntax of V8, or of a single character. */
+export function charTest(source: string, flags: string): CharTest {
+  const only = source.codePointAt(0)
+  if (source !== '.' && source.length === (only! > 0xffff ? 2 : 1)) return (code) => code === only
+  const form = new RegExp(`^${source}$`, flags)
+  const ascii: (boolean | undefined)[] = []
+  return (code) => {
+    if (code > 0x7f) return form.test(String.fromCodePoint(code))
+    ascii[code] ??= form.test(String.fromCharCode(code))
+    return ascii[code]
   }
 }

@@ -1,7 +1,7 @@
-import { type Assertion, MAX_PROGRAM, RegexError, type RegexNode } from './parse.ts'
+import { type Assertion, type CharTest, MAX_PROGRAM, RegexError, type RegexNode } from './parse.ts'
 
-export type Instruction<Test> =
-  | { op: 'set'; test: Test }
+export type Instruction =
+  | { op: 'set'; test: CharTest }
   | { op: 'split'; first: number; second: number }
   | { op: 'jump'; to: number }
   | { op: 'save'; slot: number }
@@ -14,15 +14,15 @@ const LOOK = 'it looks ahead or behind at another place than right after `^` or 
  * The instructions of an expression, ended by `match`.
  * @throws RegexError for more than MAX_PROGRAM of them, and for what no program can hold
  */
-export function assemble<Test>(root: RegexNode<Test>): Instruction<Test>[] {
-  const program: Instruction<Test>[] = []
-  const push = (instruction: Instruction<Test>) => {
+export function assemble(root: RegexNode): Instruction[] {
+  const program: Instruction[] = []
+  const push = (instruction: Instruction) => {
     if (program.length >= MAX_PROGRAM) throw new RegexError('size', 'expression too large')
     return program.push(instruction) - 1
   }
   /** Repetitions of nothing make no instructions, but take time. */
   let visited = 0
-  function emit(node: RegexNode<Test>): void {
+  function emit(node: RegexNode): void {
     if (++visited > 4 * MAX_PROGRAM) throw new RegexError('size', 'expression too large')
     switch (node.type) {
       case 'set':
@@ -66,7 +66,7 @@ export function assemble<Test>(root: RegexNode<Test>): Instruction<Test>[] {
     const [inside, behind] = [split + 1, program.length]
     program[split] = { op: 'split', first: greedy ? inside : behind, second: greedy ? behind : inside }
   }
-  function repeat({ node, min, max, greedy }: Extract<RegexNode<Test>, { type: 'repeat' }>): void {
+  function repeat({ node, min, max, greedy }: Extract<RegexNode, { type: 'repeat' }>): void {
     for (let count = 0; count < min; count++) emit(node)
     if (max === Number.POSITIVE_INFINITY) {
       const start = program.length

@@ -1,7 +1,4 @@
-import { RegexError, type RegexNode, RegexReader } from './parse.ts'
-
-/** Takes a code point. */
-export type CharTest = (code: number) => boolean
+import { type CharTest, RegexError, type RegexNode, RegexReader } from './parse.ts'
 
 interface Flags {
   insensitive: boolean
@@ -34,12 +31,12 @@ const CLASSES: Partial<Record<string, string>> = {
   word: '0-9A-Za-z_',
   xdigit: '0-9A-Fa-f',
 }
-const PERL: Partial<Record<string, RegExp>> = { d: /^[0-9]$/, s: /^[\t\n\f\r ]$/, w: /^[0-9A-Za-z_]$/ }
+const PERL: Partial<Record<string, string>> = { d: '0-9', s: '\\t\\n\\f\\r ', w: '\\w' }
 const CONTROLS: Partial<Record<string, number>> = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 }
 const ASSERTIONS = { A: 'start', z: 'end', b: 'word', B: 'notWord' } as const
 
 export interface Re2Pattern {
-  node: RegexNode<CharTest>
+  node: RegexNode
   /** How many groups are captured. */
   groups: number
   names: Map<string, number>
@@ -54,7 +51,7 @@ function fail(message: string): never {
   throw new RegexError('syntax', message)
 }
 
-class Re2Reader extends RegexReader<CharTest> {
+class Re2Reader extends RegexReader {
   private readonly names = new Map<string, number>()
   private groups = 0
   /** They change from place to place, until the group ends. */
@@ -66,7 +63,7 @@ class Re2Reader extends RegexReader<CharTest> {
     return { node, groups: this.groups, names: this.names }
   }
 
-  protected override term(): RegexNode<CharTest> | undefined {
+  protected override term(): RegexNode | undefined {
     const node = this.atom()
     const bounds = node && this.quantifier(MAX_REPEAT)
     if (!bounds) return node
@@ -77,7 +74,7 @@ class Re2Reader extends RegexReader<CharTest> {
     return { type: 'repeat', node, min, max, greedy }
   }
 
-  private atom(): RegexNode<CharTest> | undefined {
+  private atom(): RegexNode | undefined {
     const { dotAll, multiline } = this.flags
     const char = this.next()
     switch (char) {
@@ -103,7 +100,7 @@ class Re2Reader extends RegexReader<CharTest> {
   }
 
   /** Undefined for flags alone, which hold until the group around them ends. */
-  private group(): RegexNode<CharTest> | undefined {
+  private group(): RegexNode | undefined {
     const outer = this.flags
     if (!this.eat('?')) return this.captured(outer)
     const [, name] = this.match(/P?<([A-Za-z_]\w{0,99})>/y) ?? []
@@ -120,19 +117,19 @@ class Re2Reader extends RegexReader<CharTest> {
     return set[3] === ')' ? undefined : this.inside(outer)
   }
 
-  private captured(outer: Flags): RegexNode<CharTest> {
+  private captured(outer: Flags): RegexNode {
     const index = ++this.groups
     return { type: 'group', node: this.inside(outer), index }
   }
 
-  private inside(outer: Flags): RegexNode<CharTest> {
+  private inside(outer: Flags): RegexNode {
     const node = this.choice()
     if (!this.eat(')')) fail('missing closing )')
     this.flags = outer
     return node
   }
 
-  private escaped(): RegexNode<CharTest> {
+  private escaped(): RegexNode {
     const [asserted] = this.match(/[AzbB]/y) ?? []
     if (asserted) return { type: 'assert', kind: ASSERTIONS[asserted as keyof typeof ASSERTIONS] }
     if (this.eat('Q')) {
@@ -145,9 +142,13 @@ class Re2Reader extends RegexReader<CharTest> {
     return test ? { type: 'set', test } : this.literal(String.fromCodePoint(this.charEscape()))
   }
 
-  private literal(char: string): RegexNode<CharTest> {
-    const code = char.codePointAt(0)!
-    return { type: 'set', test: this.range(code, code) }
+  private literal(char: string): RegexNode {
+    const source = this.flags.insensitive || char === '.' ? escaped(char.codePointAt(0)!) : char
+    return { type: 'set', test: this.folded(source) }
+  }
+
+  private folded(source: string): CharTest {
+    return this.testOf(source, this.flags.insensitive ? 'iu' : 'u')
   }
 
   /** `\d`, `\pL`, …; undefined when it is a single character. */
@@ -156,15 +157,13 @@ class Re2Reader extends RegexReader<CharTest> {
     const perl = PERL[char.toLowerCase()]
     if (perl) {
       this.at++
-      const negative = char !== char.toLowerCase()
-      return (code) => perl.test(String.fromCodePoint(code)) !== negative
+      return this.testOf(char === char.toLowerCase() ? `[${perl}]` : `[^${perl}]`, 'u')
     }
     if (char !== 'p' && char !== 'P') return undefined
     const name = this.match(/[pP](?:\{(\^?)(\w{1,40})\}|([A-Z]))/y)
     if (!name) return fail('invalid character class range')
     const negative = (char === 'P') !== (name[1] === '^')
-    const property = propertyOf(name[2] ?? name[3]!)
-    return (code) => property.test(String.fromCodePoint(code)) !== negative
+    return this.testOf(`[${negative ? '^' : ''}${propertyOf(name[2] ?? name[3]!)}]`, 'u')
   }
 
   private charEscape(): number {
@@ -185,10 +184,14 @@ class Re2Reader extends RegexReader<CharTest> {
   private bracket(): CharTest {
     const negative = this.eat('^')
     const tests: CharTest[] = []
-    while (tests.length === 0 || !this.eat(']')) {
+    let ranges = ''
+    do {
       if (this.at >= this.source.length) fail('missing closing ]')
-      tests.push(this.named() ?? this.member())
-    }
+      const part = this.named() ?? this.member()
+      if (typeof part === 'string') ranges += part
+      else tests.push(part)
+    } while (!this.eat(']'))
+    if (ranges !== '') tests.push(this.folded(`[${ranges}]`))
     return (code) => tests.some((test) => test(code)) !== negative
   }
 
@@ -197,45 +200,34 @@ class Re2Reader extends RegexReader<CharTest> {
     const [text, not, name] = this.match(/\[:(\^?)(\w{1,20}):\]/y) ?? []
     if (name === undefined) return undefined
     const set = CLASSES[name] ?? fail(`invalid character class range: ${text}`)
-    const form = new RegExp(`^[${not}${set}]$`, 'u')
-    return (code) => form.test(String.fromCodePoint(code))
+    return this.testOf(`[${not}${set}]`, 'u')
   }
 
-  /** A class or a range inside of brackets. */
-  private member(): CharTest {
+  /** A class, or a range in the syntax of V8, inside of brackets. */
+  private member(): CharTest | string {
     const low = this.classChar()
     if (typeof low !== 'number') return low
-    if (!this.match(/-(?=[^\]])/y)) return this.range(low, low)
-    const high = this.classChar()
+    const high = this.match(/-(?=[^\]])/y) ? this.classChar() : low
     if (typeof high !== 'number' || high < low) return fail('invalid character class range')
-    return this.range(low, high)
+    return `${escaped(low)}-${escaped(high)}`
   }
 
   private classChar(): CharTest | number {
     if (!this.eat('\\')) return this.next().codePointAt(0)!
     return this.classEscape() ?? this.charEscape()
   }
+}
 
-  private range(low: number, high: number): CharTest {
-    const within = (code: number) => code >= low && code <= high
-    if (!this.flags.insensitive) return within
-    return (code) => {
-      if (within(code)) return true
-      const char = String.fromCodePoint(code)
-      return [char.toLowerCase(), char.toUpperCase()].some((other) => {
-        const folded = other.codePointAt(0)!
-        return other.length === (folded > 0xffff ? 2 : 1) && within(folded)
-      })
-    }
-  }
+function escaped(code: number): string {
+  return `\\u{${code.toString(16)}}`
 }
 
 /** A Unicode category or script. */
-function propertyOf(name: string): RegExp {
-  if (name === 'Any') return /^[\s\S]$/u
-  for (const text of [name, `Script=${name}`]) {
+function propertyOf(name: string): string {
+  for (const text of [`\\p{${name}}`, `\\p{Script=${name}}`]) {
     try {
-      return new RegExp(`^\\p{${text}}$`, 'u')
+      new RegExp(text, 'u')
+      return text
     } catch {
       // Not a category: a script, or nothing.
     }

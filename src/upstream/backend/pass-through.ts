@@ -1,49 +1,57 @@
-import { type Json, type JsonObject, parse, stringify } from '../../json/index.ts'
+import { memory } from '../../access/memory.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   Accounted,
   type Accounting,
+  type CallEnd,
   Cancellation,
-  type CancelSignal,
+  carries,
   checkStandardHeaders,
   type Exchange,
   errorText,
+  event,
   Fault,
+  faultResponse,
   INTERNAL_ERROR,
-  INVALID_REQUEST,
   isObject,
   isSessionRevision,
-  json,
   type Message,
   type Messages,
   mismatch,
   type Opened,
+  outcomeOf,
   type PassThrough,
   type Request,
   type RequestId,
   reply,
+  requestIdOf,
   rpcError,
   type Session,
   STATELESS_REVISIONS,
   textOf,
+  tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { encodeHeader } from '../bridge/stateless.ts'
 import type { Resolved } from '../definition.ts'
-import { filterTexts } from '../tool-filter.ts'
-import { discard, type HttpAnswer } from '../transport/http.ts'
-import type { Upstream } from '../upstream.ts'
+import { INITIALIZED } from '../rpc/link.ts'
+import { timedOut } from '../rpc/rpc-client.ts'
+import { tooLarge } from '../transport/channel.ts'
 import {
-  endFault,
-  forwardAnswer,
-  forwardedHeaders,
-  type OnEnd,
-  readMessages,
+  BODILESS,
+  discard,
+  type HttpAnswer,
+  mediaType,
+  readResponse,
   refusal,
   refusedCaller,
-} from './forwarded-headers.ts'
-import { type Handshake, ProxySession, type SessionContext } from './session.ts'
-import { createLasting, type Restored, setsState } from './session-state.ts'
+  unanswered,
+} from '../transport/http.ts'
+import type { Upstream } from '../upstream.ts'
+import { type Handshake, notOpened, ProxySession, type SessionContext } from './session.ts'
+import { createLasting, isRepeatable, type Restored, setsState } from './session-state.ts'
+import { isAnswer, type Watch, watchEvents, watchJson } from './watch.ts'
 
 const ACCEPT = 'application/json, text/event-stream'
 const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
@@ -51,10 +59,6 @@ const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
 const UNJUDGED = ['mcp-method', 'mcp-name', 'last-event-id']
 /** Characters of a server's session id that a client can carry in its own: proxies take headers of 4 or 8 KiB. */
 const MAX_CARRIED = 1024
-/** Requests that may be sent a second time. */
-const SAFE =
-  /^(?:ping|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
-
 export interface PassThroughOptions {
   upstream: Upstream
   /** Whether other replicas may be in the server's session: only who ends it for good tells the server. */
@@ -79,6 +83,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   private readonly streams = new Set<Cancellation>()
   /** Requests under way. */
   private active = 0
+  /** Ids of those among them that the client has cancelled. */
+  private readonly cancelled = new Set<RequestId>()
   /** Whether the replica that opened the session is the only one that knows it now. */
   private moved = false
   private reopening: Promise<boolean> | undefined
@@ -142,7 +148,9 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   async post(exchange: Exchange, messages: Messages, call: Accounted | undefined): Promise<Response> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
-    const id = 'id' in only ? only.id : null
+    const id = only.kind === 'request' ? only.id : null
+    if (only.kind === 'notification' && only.method === 'notifications/cancelled')
+      this.cancel(requestIdOf(only))
     if (this.moved) return this.forgotten(exchange, messages.text, id)
     // Whoever opens a session again has to know what to restore in it.
     const lasting = owner !== undefined && only.kind === 'request' && setsState(only)
@@ -164,30 +172,21 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     this.active++
     const abort = new Cancellation()
     this.streams.add(abort)
-    const unwatch = exchange.onGone(abort.abort)
     const answer = await this.send(exchange, undefined, abort)
     const onEnd = () => {
-      unwatch()
       this.streams.delete(abort)
       this.passed()
     }
     if (answer instanceof Fault) {
       onEnd()
-      return rpcError(exchange, 502, { code: INVALID_REQUEST, message: answer.message })
+      return failed(exchange, answer, null)
     }
     if (this.session.owner !== undefined && this.hasForgotten(answer)) {
       discard(answer)
       onEnd()
       return this.forgotten(exchange)
     }
-    return forwardAnswer(exchange, answer, {
-      id: null,
-      server: upstream.name,
-      forwardsAuthorization: false,
-      maxResponseSize: upstream.limits.maxResponseSize,
-      timeout: undefined,
-      onEnd,
-    })
+    return forwardAnswer(exchange, answer, { id: null, upstream, timeout: undefined, batch: false, onEnd })
   }
 
   protected onDrain(): void {
@@ -201,25 +200,26 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (forGood || own || !this.options.shared) this.leave()
   }
 
+  /** The server gets the notification, and may leave the answer open. */
+  private cancel(requestId: RequestId): void {
+    if (this.active > this.cancelled.size) this.cancelled.add(requestId as RequestId)
+  }
+
   private passed(): void {
     this.active--
+    if (!this.active) this.cancelled.clear()
     if (!this.active) this.onSettled()
   }
 
-  private send(exchange: Exchange, body: string | undefined, signal?: CancelSignal) {
-    const { http, filter } = this.options.upstream
+  /** @param abort cancels what was sent; also a client does that goes away before the answer begins */
+  private send(exchange: Exchange, body: string | undefined, abort?: Cancellation) {
+    const { upstream } = this.options
     const headers = forwardedHeaders(exchange)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
     // A server could follow what they name, which is not judged; sessions have none of them.
-    if (filter) for (const name of UNJUDGED) delete headers[name]
-    return http.send(this.resolved[0] as Resolved, {
-      method: exchange.method as 'GET' | 'POST',
-      headers,
-      ...(body !== undefined && { body }),
-      ...(signal && { signal }),
-      hold: exchange.stay.hold,
-    })
+    if (upstream.filter) for (const name of UNJUDGED) delete headers[name]
+    return send(upstream, this.resolved[0] as Resolved, exchange, headers, body, abort)
   }
 
   /** Asks the replica that opened the session. */
@@ -252,28 +252,20 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const id: RequestId | null = request?.id ?? null
     if (request) this.state.remember(request)
     this.active++
-    const abort = new Cancellation()
-    let answered = false
-    const unwatch = exchange.onGone(() => {
-      if (!answered) abort.abort()
-    })
-    const passed = () => {
-      unwatch()
+    const onEnd: OnEnd = (end) => {
+      const cancelled = request && this.cancelled.delete(request.id) && end.outcome !== 'ok'
+      call?.record(cancelled ? { outcome: 'cancelled' } : end)
       this.passed()
     }
-    const onEnd: OnEnd = (end) => {
-      call?.record(end)
-      passed()
-    }
-    const fail = (fault: Fault, status = 502) => {
+    const fail = (fault: Fault) => {
       onEnd(endFault(fault))
-      return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: fault.message }), status)
+      return failed(exchange, fault, id)
     }
-    let answer = await this.send(exchange, body, abort)
+    let answer = await this.send(exchange, body, new Cancellation())
     if (!(answer instanceof Fault) && this.hasForgotten(answer)) {
       discard(answer)
       if (this.session.owner !== undefined) {
-        passed()
+        this.passed()
         return this.forgotten(exchange, text, id)
       }
       if (!(await this.reopen()))
@@ -284,49 +276,28 @@ export class PassThroughSession extends ProxySession implements PassThrough {
             'lost',
             `The server ${name} forgot the session. A new session is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           ),
-          200,
         )
-      answer = await this.send(exchange, body, abort)
+      answer = await this.send(exchange, body, new Cancellation())
     }
-    answered = true
     if (answer instanceof Fault) return fail(answer)
-    return passAnswer(exchange, answer, request, upstream, onEnd)
+    return passAnswer(exchange, answer, request, upstream, body.trimStart().startsWith('['), onEnd)
   }
 
   /** Opens the server's session by the client's `initialize`. */
   private async begin(exchange: Exchange, { id }: Request, text: string): Promise<Opened> {
-    const { name, definition, limits } = this.options.upstream
-    const refused = (message: string, status = 502, headers = {}) => ({
-      ok: false,
-      text: errorText(id, { code: INTERNAL_ERROR, message }),
-      status,
-      headers,
-    })
+    const { upstream } = this.options
     const answer = await this.send(exchange, text)
-    if (answer instanceof Fault) return refused(answer.message)
-    const { forwardsAuthorization } = definition
-    const caller = refusedCaller(answer, name, forwardsAuthorization)
-    const fault = caller ?? refusal(answer, { id, server: name, forwardsAuthorization })
-    if (fault) {
-      discard(answer)
-      const { challenge } = fault
-      const headers = challenge === undefined ? {} : { 'www-authenticate': challenge }
-      return refused(fault.message, caller?.status, headers)
-    }
-    const read = await readMessages(answer, limits.maxResponseSize, name)
-    if (read instanceof Fault) return refused(read.message)
-    const found = read.texts.find((each) => {
-      const message = parsed(each)
-      return isObject(message) && ('result' in message || 'error' in message)
-    })
+    if (answer instanceof Fault) return notOpened(answer, id)
+    const { startupTimeout } = upstream.definition.server
+    const read = await readResponse(answer, id, upstream, undefined, startupTimeout)
+    if (read instanceof Fault) return notOpened(read, id)
     const { status } = answer
-    if (found === undefined) return refused(`The server ${name} answered ${status} to initialize`)
-    const { result } = parsed(found) as JsonObject
-    if (status !== 200 || !isObject(result)) return { ok: false, text: found, status }
+    const { result } = read.message.raw
+    if (status !== 200 || !isObject(result)) return { ok: false, text: read.text, status }
     this.id = idOf(answer)
     const { protocolVersion } = result
     if (isSessionRevision(protocolVersion)) this.revision = this.session.revision = protocolVersion
-    return { ok: true, text: found }
+    return { ok: true, text: read.text }
   }
 
   /** Opens the session again, once for all who ask at the same time; whether the server took it. */
@@ -338,37 +309,35 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   private async repeatHandshake(): Promise<boolean> {
-    const { http, limits, name } = this.options.upstream
-    const [resolved] = this.resolved as [Resolved]
-    const body = this.handshake?.text ?? ''
-    const answer = await http.send(resolved, { method: 'POST', headers: FIRST, body })
-    if (answer instanceof Fault) return false
-    const read = await readMessages(answer, limits.maxResponseSize, name)
-    if (read instanceof Fault || answer.status !== 200) return false
-    const message = read.texts.map(parsed).find((each) => isObject(each) && isObject(each.result))
-    const { protocolVersion } = ((message as JsonObject | undefined)?.result ?? {}) as JsonObject
+    const { request, text } = this.handshake as Handshake
+    const opened = await this.ask(text, request.id, FIRST)
     // The client was told a revision already.
-    if (!message || protocolVersion !== this.revision) return false
-    this.id = idOf(answer)
-    const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    const noted = await http.send(resolved, { method: 'POST', headers: this.headers(), body: initialized })
-    if (noted instanceof Fault) return false
-    discard(noted)
-    for (const { method, params } of this.state.restore()) await this.ask(method, params)
+    if (opened?.answer.status !== 200 || opened.result.protocolVersion !== this.revision) return false
+    this.id = idOf(opened.answer)
+    const { http } = this.options.upstream
+    const noted = { method: 'POST', headers: this.headers(), body: INITIALIZED } as const
+    const answer = await http.send(this.resolved[0] as Resolved, noted)
+    if (answer instanceof Fault) return false
+    discard(answer)
+    for (const { method, params } of this.state.restore()) await this.askOwn(method, params)
     return true
   }
 
-  /** A request of the gateway's own in the server's session; the result, or undefined. */
-  private async ask(method: string, params?: Json): Promise<Json | undefined> {
-    const { http, limits, name } = this.options.upstream
-    const own = { jsonrpc: '2.0', id: 'plantgw-own', method, ...(params !== undefined && { params }) }
-    const request = { method: 'POST', headers: this.headers(), body: stringify(own) } as const
-    const answer = await http.send(this.resolved[0] as Resolved, request)
+  /** A request of the gateway's own in the server's session. */
+  private async askOwn(method: string, params?: JsonObject): Promise<JsonObject | undefined> {
+    const id = 'plantgw-own'
+    const asked = await this.ask(stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }), id)
+    return asked?.result
+  }
+
+  /** The result of a request; undefined when there is none. */
+  private async ask(body: string, id: RequestId, headers = this.headers()) {
+    const { upstream } = this.options
+    const answer = await upstream.http.send(this.resolved[0] as Resolved, { method: 'POST', headers, body })
     if (answer instanceof Fault) return undefined
-    const read = await readMessages(answer, limits.maxResponseSize, name)
-    if (read instanceof Fault) return undefined
-    const found = read.texts.map(parsed).find((message) => isObject(message) && 'result' in message)
-    return isObject(found) ? found.result : undefined
+    const read = await readResponse(answer, id, upstream)
+    const result = read instanceof Fault ? undefined : read.message.raw.result
+    return isObject(result) ? { answer, result } : undefined
   }
 
   private headers(): Record<string, string> {
@@ -382,11 +351,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
 
   /** Whether a message may be sent a second time. */
   private async repeatable(message: Message): Promise<boolean> {
-    if (message.kind !== 'request' || SAFE.test(message.method)) return true
+    if (message.kind !== 'request' || isRepeatable(message.method)) return true
     if (message.method !== 'tools/call') return false
     const { filter } = this.options.upstream
-    const listed = await this.ask('tools/list')
-    const tools = isObject(listed) && Array.isArray(listed.tools) ? listed.tools : []
+    const listed = await this.askOwn('tools/list')
+    const tools = Array.isArray(listed?.tools) ? listed.tools : []
     const own = filter ? filter.ownName(String(message.params.name)) : message.params.name
     const tool = tools.find((each) => isObject(each) && each.name === own)
     const hints = isObject(tool) && isObject(tool.annotations) ? tool.annotations : {}
@@ -417,10 +386,10 @@ export async function passStateless(
   upstream: Upstream,
   account: Accounting,
 ): Promise<Response> {
-  const { http, filter } = upstream
+  const { filter } = upstream
   const { id, method, params } = request
   const headers = forwardedHeaders(exchange)
-  const call = new Accounted(request, exchange.requestId, STATELESS_REVISIONS[0], account)
+  const call = new Accounted(request, exchange, STATELESS_REVISIONS[0], account)
   let body = text
   if (filter) {
     const sent = filter.request(request)
@@ -434,23 +403,33 @@ export async function passStateless(
     if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
     body = stringify(sent.raw)
   }
-  const abort = new Cancellation()
-  // Closing the answer is what cancels the request (2026-07-28, Cancellation).
-  const unwatch = exchange.onGone(abort.abort)
-  const onEnd: OnEnd = (end) => {
-    unwatch()
-    call.record(end)
-  }
+  const onEnd: OnEnd = (end) => call.record(end)
+  const answer = await send(upstream, resolved, exchange, headers, body, new Cancellation())
+  if (!(answer instanceof Fault)) return passAnswer(exchange, answer, request, upstream, false, onEnd)
+  onEnd(endFault(answer))
+  return failed(exchange, answer, id)
+}
+
+/** Sends what a client sent. @param abort cancels it; also a client does that goes away before the answer begins */
+async function send(
+  { http }: Upstream,
+  resolved: Resolved,
+  exchange: Exchange,
+  headers: Record<string, string>,
+  body: string | undefined,
+  abort: Cancellation | undefined,
+): Promise<HttpAnswer | Fault> {
+  // From then on it cancels by closing the answer (2026-07-28, Cancellation).
+  const unwatch = abort && exchange.onGone(abort.abort)
   const answer = await http.send(resolved, {
-    method: 'POST',
+    method: exchange.method as 'GET' | 'POST',
     headers,
-    body,
-    signal: abort,
+    ...(body !== undefined && { body }),
+    ...(abort && { signal: abort }),
     hold: exchange.stay.hold,
   })
-  if (!(answer instanceof Fault)) return passAnswer(exchange, answer, request, upstream, onEnd)
-  onEnd(endFault(answer))
-  return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: answer.message }), 502)
+  unwatch?.()
+  return answer
 }
 
 /** Passes the answer to a request on; only a list of tools that are hidden or renamed is read. */
@@ -458,26 +437,21 @@ async function passAnswer(
   exchange: Exchange,
   answer: HttpAnswer,
   request: Request | undefined,
-  { name, definition, filter, limits }: Upstream,
+  upstream: Upstream,
+  batch: boolean,
   onEnd: OnEnd,
 ): Promise<Response> {
-  const { maxResponseSize, timeout } = limits
-  const { forwardsAuthorization } = definition
+  const { filter, limits } = upstream
   if (!filter || request?.method !== 'tools/list' || answer.status >= 300) {
-    const id = request?.id ?? null
-    const options = { id, server: name, forwardsAuthorization, maxResponseSize, timeout, onEnd }
-    return forwardAnswer(exchange, answer, options)
+    const { timeout } = limits
+    return forwardAnswer(exchange, answer, { id: request?.id ?? null, upstream, timeout, batch, onEnd })
   }
   const { id, method } = request
-  const read = await readMessages(answer, maxResponseSize, name)
-  const shown = read instanceof Fault ? read : filterTexts(filter, method, id, read.texts)
-  if (typeof shown === 'string') {
-    onEnd({ outcome: 'ok' })
-    return reply(exchange, shown, 'json')
-  }
-  const fault = shown ?? new Fault('lost', `The server ${name} ended the call without an answer`)
-  onEnd(endFault(fault))
-  return json(exchange, errorText(id, { code: INTERNAL_ERROR, message: fault.message }), 502)
+  const read = await readResponse(answer, id, upstream)
+  onEnd(read instanceof Fault ? endFault(read) : { outcome: 'ok' })
+  return read instanceof Fault
+    ? failed(exchange, read, id)
+    : reply(exchange, filter.response(method, read.message, read.text), 'json')
 }
 
 function idOf({ headers }: HttpAnswer): string | undefined {
@@ -485,10 +459,253 @@ function idOf({ headers }: HttpAnswer): string | undefined {
   return id === undefined ? undefined : String(id)
 }
 
-function parsed(text: string): Json | undefined {
-  try {
-    return parse(text)
-  } catch {
-    return undefined
+/** What of a client's headers an upstream gets; credentials go there only by a template. */
+const SENT = [
+  'accept',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'traceparent',
+  'tracestate',
+  'baggage',
+]
+/** What of an upstream's headers a client gets. */
+const RETURNED = [
+  'content-type',
+  'cache-control',
+  'x-accel-buffering',
+  'retry-after',
+  'allow',
+  'mcp-protocol-version',
+]
+
+export function forwardedHeaders({
+  headers,
+  method,
+}: Pick<Exchange, 'headers' | 'method'>): Record<string, string> {
+  const sent: Record<string, string> = {}
+  // A charset that the client names could make the server read another message than the one that was judged.
+  if (method === 'POST') sent['content-type'] = 'application/json'
+  for (const name of SENT) {
+    const value = headers[name]
+    if (value !== undefined) sent[name] = value
+  }
+  for (const name in headers)
+    if (name.startsWith('mcp-param-') && headers[name] !== undefined) sent[name] = headers[name]
+  return sent
+}
+
+export interface ForwardOptions {
+  /** Which request it answers, if it answers one. */
+  id: RequestId | null
+  upstream: Upstream
+  /** Milliseconds of silence after which an answer is given up; undefined for what may be silent. */
+  timeout: number | undefined
+  /** Whether it answers a batch, and so may be an array. */
+  batch: boolean
+  onEnd: OnEnd
+}
+
+/** Runs when the whole answer is out, or the client is gone. */
+export type OnEnd = (end: CallEnd) => void
+
+/** How a call ended that has no answer. */
+export function endFault(fault: Fault): CallEnd {
+  return { outcome: outcomeOf(fault), failure: fault.message }
+}
+
+/** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
+function failed(exchange: Exchange, fault: Fault, id: RequestId | null): Response {
+  return id === null ? faultResponse(exchange, fault, null, 502) : faultResponse(exchange, fault, id)
+}
+
+/** How a call ended whose answer is not read: of errors only those are seen that HTTP or an `isError` tells. */
+function endOfBytes(status: number, hasError: boolean): CallEnd {
+  return status >= 400 || hasError ? { outcome: 'tool_error' } : { outcome: 'ok' }
+}
+
+const BROKEN = '\nevent: broken\n\n'
+const IS_ERROR = '"isError":true'
+
+/** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
+export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): Response {
+  const { status, headers } = answer
+  const { id, upstream, onEnd } = options
+  const fail = (fault: Fault) => {
+    discard(answer)
+    onEnd(endFault(fault))
+    return failed(exchange, fault, id)
+  }
+  const refused = refusal(answer, id, upstream)
+  if (refused) return fail(refused)
+  const returned: Record<string, string> = { ...exchange.replyHeaders }
+  for (const name of RETURNED) {
+    const value = headers[name]
+    if (value !== undefined) returned[name] = String(value)
+  }
+  const challenge = refusedCaller(answer, upstream)?.challenge
+  if (challenge !== undefined) returned['www-authenticate'] = challenge
+  if (BODILESS.has(status)) {
+    discard(answer)
+    onEnd(endOfBytes(status, false))
+    return new Response(null, { status, headers: returned })
+  }
+  const { maxResponseSize } = upstream.limits
+  const { whole } = answer
+  const size = whole?.length ?? Number(headers['content-length'])
+  if (size > maxResponseSize && mediaType(answer) !== EVENTS)
+    return fail(tooLarge(upstream.name, maxResponseSize))
+  if (!whole) {
+    const body = new PassedBody(answer, options, () => exchange.cut())
+    return new Response(body.stream, { status, headers: returned })
+  }
+  const passed = completed(whole, answer, options)
+  if (passed instanceof Fault) return fail(passed)
+  onEnd(passed.end)
+  if (!carries(exchange, passed.bytes.length)) return tooMuch(exchange, 'maxBuffered', id)
+  return new Response(passed.bytes, { status, headers: returned })
+}
+
+const EVENTS = 'text/event-stream'
+/** An answer in one piece; events that hold no answer to the request get an error for one. */
+function completed(
+  whole: Buffer,
+  answer: HttpAnswer,
+  { id, upstream, batch }: ForwardOptions,
+): { bytes: Buffer; end: CallEnd } | Fault {
+  const { status } = answer
+  const end = endOfBytes(status, whole.includes(IS_ERROR))
+  if (id === null || refusedCaller(answer, upstream)) return { bytes: whole, end }
+  const { name, limits } = upstream
+  const isEvents = mediaType(answer) === EVENTS
+  const watch = isEvents ? watchEvents(id, limits.maxResponseSize) : watchJson(id, status, batch)
+  const isTooLarge = watch.see(whole) === false
+  if (!isTooLarge && (!watch.missing() || (!isEvents && isAnswer(whole, id)))) return { bytes: whole, end }
+  const fault = isTooLarge ? tooLarge(name, limits.maxResponseSize) : unanswered(name, status)
+  if (!isEvents) return fault
+  return { bytes: Buffer.concat([whole, Buffer.from(BROKEN + errorEvent(id, fault))]), end: endFault(fault) }
+}
+
+function errorOf(id: RequestId | null, { message }: Fault): string {
+  return errorText(id, { code: INTERNAL_ERROR, message })
+}
+
+function errorEvent(id: RequestId | null, fault: Fault): string {
+  return event(errorOf(id, fault))
+}
+
+/** Bytes that wait for a client, before its server is asked to wait as well. */
+const HIGH_WATER = 256 * 1024
+
+/**
+ * A body as a stream for the client, at the client's pace. What ends without an answer gets an error for one, as long as
+ * that can be told from what has passed: else the client's connection is cut, as the server's was.
+ */
+class PassedBody {
+  readonly stream: ReadableStream<Uint8Array>
+  private controller!: ReadableStreamDefaultController<Uint8Array>
+  private readonly watch: Watch | undefined
+  private readonly isEvents: boolean
+  private timer: NodeJS.Timeout | undefined
+  private over = false
+  /** Whether the last event has ended. */
+  private whole = true
+  /** Bytes that have passed. */
+  private size = 0
+  private hasError = false
+  /** Bytes that the client has not taken. */
+  private readonly queued = memory.hold()
+
+  /** @param cut ends the client's connection early */
+  constructor(
+    private readonly answer: HttpAnswer,
+    private readonly options: ForwardOptions,
+    private readonly cut: () => void,
+  ) {
+    const { id, timeout, upstream, batch } = options
+    this.isEvents = mediaType(answer) === EVENTS
+    if (this.isEvents) this.watch = watchEvents(id, upstream.limits.maxResponseSize)
+    else if (id !== null && !refusedCaller(answer, upstream)) this.watch = watchJson(id, answer.status, batch)
+    if (this.isEvents && id !== null && timeout !== undefined)
+      this.timer = setTimeout(() => this.expire(timeout), timeout)
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => this.start(controller),
+        pull: () => {
+          this.count()
+          if (!memory.pressed || !this.queued.size) answer.body.resume()
+        },
+        cancel: () => {
+          const { watch } = this
+          this.end(watch?.missing() ? { outcome: 'cancelled' } : endOfBytes(answer.status, this.hasError))
+          answer.body.destroy()
+        },
+      },
+      { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
+    )
+  }
+
+  private start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    const { body, status } = this.answer
+    this.controller = controller
+    const { name } = this.options.upstream
+    body.on('data', (chunk: Buffer) => this.take(chunk))
+    body.on('end', () => this.close(unanswered(name, status)))
+    body.on('error', () => this.close(unanswered(name, status), true))
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.over) return
+    this.timer?.refresh()
+    const { name, limits } = this.options.upstream
+    const isTooLarge = !this.isEvents && this.size + chunk.length > limits.maxResponseSize
+    if (this.watch?.see(chunk) === false || isTooLarge) {
+      this.close(tooLarge(name, limits.maxResponseSize), true)
+      this.answer.body.destroy()
+      return
+    }
+    this.size += chunk.length
+    this.hasError ||= chunk.includes(IS_ERROR)
+    this.whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
+    this.controller.enqueue(chunk)
+    this.count()
+    if ((this.controller.desiredSize ?? 0) <= 0 || memory.pressed) this.answer.body.pause()
+  }
+
+  private expire(timeout: number): void {
+    this.close(timedOut(this.options.upstream.name, timeout))
+    this.answer.body.destroy()
+  }
+
+  /** The body has ended. @param fault why there is no answer, where there is none; @param early it is not complete */
+  private close(fault: Fault, early = false): void {
+    if (this.over) return
+    const { id } = this.options
+    const missing = id !== null && (this.watch?.missing() || (early && !this.isEvents))
+    if (!missing) {
+      this.controller.close()
+      this.end(endOfBytes(this.answer.status, this.hasError))
+      return
+    }
+    // A broken event is ended first, as one of a kind that clients pass over.
+    const error = this.isEvents ? (this.whole ? '' : BROKEN) + errorEvent(id, fault) : errorOf(id, fault)
+    const isTold = this.isEvents || this.size === 0
+    if (isTold) this.controller.enqueue(Buffer.from(error))
+    if (isTold) this.controller.close()
+    this.end(endFault(fault))
+    if (!isTold) this.cut()
+  }
+
+  private end(end: CallEnd): void {
+    if (!this.over) this.options.onEnd(end)
+    this.queued.free()
+    this.over = true
+    clearTimeout(this.timer)
+  }
+
+  private count(): void {
+    const { desiredSize } = this.controller
+    this.queued.set(this.over ? 0 : HIGH_WATER - (desiredSize ?? HIGH_WATER))
   }
 }

@@ -1,9 +1,11 @@
 import type { Ticket } from '../../cluster/index.ts'
+import type { Limits } from '../../config/model.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
   type Adopted,
   type Alone,
   allowsBatches,
+  type Backend,
   type BackendSession,
   type Endpoint,
   type Exchange,
@@ -12,17 +14,62 @@ import {
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
-import { AggregateSession } from '../aggregate/session.ts'
-import { AggregateStateless } from '../aggregate/stateless.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import type { StreamRecord } from '../../telemetry/metrics.ts'
+import { AggregateSession, AggregateStateless } from '../aggregate.ts'
 import { resumed, withStates } from '../bridge/pending-input.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { UpstreamServer } from '../pool/server.ts'
 import type { ToolFilter } from '../tool-filter.ts'
-import type { McpProxy, ProxyContext, ProxyStatus } from '../types.ts'
+import type { StreamChange } from '../transport/lasting-stream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
-import { DRAIN, LinkSession, ProxySession, type SessionContext } from './session.ts'
-import { Sessions } from './sessions.ts'
+import { DRAIN, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
+
+export interface ProxyContext {
+  /** The gateway's environment, of which children see very little. */
+  env: Readonly<Record<string, string | undefined>>
+  /** Of the process; a server's own go before them. */
+  limits: Limits
+  log: Logger
+  /** For the log. */
+  prefix: string
+  tenant: string
+  version: string
+  /** Is called for every event stream of a server that is lost or regained. */
+  onStream?: ((record: StreamRecord) => void) | undefined
+  /** Whether names of tools and prompts tell their server, as with a list of servers. */
+  named: boolean
+}
+
+/** What a proxy holds at the moment. */
+export interface ProxyStatus {
+  /** Names of the servers. */
+  servers: string[]
+  /**
+   * `starting`: the start at load is under way; `failing`: that start failed, or the last connection did and the next try
+   * waits; `idle`: nothing is open.
+   */
+  state: 'idle' | 'starting' | 'connected' | 'failing'
+  /** Of clients. */
+  sessions: number
+  /** Connections and children held for them. */
+  connections: number
+  pids: number[]
+  /** Why, when it is failing. */
+  faults?: string[]
+}
+
+/** The backend of a router that names MCP servers. It holds processes and connections: close it. */
+export interface McpProxy extends Backend {
+  status(): ProxyStatus
+  /** Starts what `policy` and `preinstalled` say, and logs what does not start; calls that come meanwhile wait. */
+  start(): Promise<void>
+  /** Takes no new sessions; ends each when no call of it is under way, then closes. */
+  retire(): Promise<void>
+  /** Ends every session, connection and child; resolves when nothing is left. */
+  close(): Promise<void>
+}
 
 const REPLACED = new Fault('busy', 'The server is being replaced: try again')
 
@@ -57,7 +104,8 @@ class ProxyBackend implements McpProxy {
       for (const member of this.members) member.sweep(since)
     })
     const occupants = () => this.sessions.occupants()
-    this.members = definitions.map((definition) => new UpstreamServer(definition, context, occupants))
+    const own = { ...context, onStream: this.onStream }
+    this.members = definitions.map((definition) => new UpstreamServer(definition, own, occupants))
     this.only = named ? undefined : this.members[0]
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
     this.timeout = Math.max(...this.members.map(({ upstream }) => upstream.limits.timeout))
@@ -124,8 +172,8 @@ class ProxyBackend implements McpProxy {
         await this.together(resolved, given.params),
         first,
       )
-    const { upstream, probe } = only
-    const asked = probe.of(first, given.params)
+    const { upstream } = only
+    const asked = only.protocol(first, given.params)
     // A promise costs each call a turn, so what is known is not awaited.
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
@@ -146,11 +194,13 @@ class ProxyBackend implements McpProxy {
   status(): ProxyStatus {
     const { members, sessions } = this
     const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
-    const faults = members.flatMap(({ upstream }) => upstream.backoff.faults())
-    const open = connections + sessions.size > 0
+    const atLoad = members.map((member) => member.atLoad())
+    const failed = atLoad.flatMap((fault) => (fault instanceof Fault ? fault.message : []))
+    const faults = [...new Set([...failed, ...members.flatMap(({ upstream }) => upstream.backoff.faults())])]
+    const open = connections + sessions.size > 0 ? 'connected' : 'idle'
     return {
       servers: members.map(({ upstream }) => upstream.name),
-      state: faults.length ? 'failing' : open ? 'connected' : 'idle',
+      state: faults.length ? 'failing' : atLoad.includes('starting') ? 'starting' : open,
       sessions: sessions.size,
       connections,
       pids: members.flatMap(({ upstream }) => upstream.pids()),
@@ -158,8 +208,18 @@ class ProxyBackend implements McpProxy {
     }
   }
 
-  async start(): Promise<string[]> {
-    return (await Promise.all(this.members.map((member) => member.start()))).flat()
+  async start(): Promise<void> {
+    const { log, tenant, prefix } = this.context
+    const started = this.members.map(async (member) => {
+      const fault = await member.start()
+      // What was closed meanwhile did not fail.
+      if (fault && !this.retired)
+        log.error(
+          { tenant, prefix, server: member.upstream.name, reason: fault.message },
+          'MCP server did not start; calls will try again',
+        )
+    })
+    await Promise.all(started)
   }
 
   async retire(): Promise<void> {
@@ -216,7 +276,7 @@ class ProxyBackend implements McpProxy {
         const branches = named.map(({ member, resolved }) => ({
           name: member.upstream.name,
           filter: member.upstream.filter,
-          open: (inner: typeof events) => member.link(resolved, session, inner, () => []),
+          open: (inner: typeof events, state: typeof restore) => member.link(resolved, session, inner, state),
         }))
         return new AggregateSession({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
       },
@@ -227,10 +287,11 @@ class ProxyBackend implements McpProxy {
   private async together(resolved: readonly Resolved[], params: JsonObject): Promise<Stateless> {
     const branches = await Promise.all(
       this.members.map(async (member, i) => {
-        const { name, filter } = member.upstream
-        const server = await member.stateless(resolved[i] as Resolved, params)
+        const { name, filter, streams } = member.upstream
+        const again = () => member.stateless(resolved[i] as Resolved, params)
+        const server = await again()
         if (server instanceof Fault) this.onDown(name, server.message)
-        return { name, filter, resolved: resolved[i] as Resolved, server }
+        return { name, filter, resolved: resolved[i] as Resolved, server, again, streams }
       }),
     )
     return new AggregateStateless(branches, this.info, this.onClash)
@@ -295,5 +356,13 @@ class ProxyBackend implements McpProxy {
   private readonly onDown = (server: string, reason: string): void => {
     const { log, tenant, prefix } = this.context
     log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down; its tools are hidden')
+  }
+  private readonly onStream = (server: string, { outcome, outage, reason }: StreamChange): void => {
+    const { log, tenant, prefix, onStream } = this.context
+    onStream?.({ tenant, prefix, outcome })
+    if (!outage) return
+    if (outcome === 'lost')
+      log.warn({ tenant, prefix, server, reason }, 'lost the event stream of an MCP server; opening it again')
+    else log.info({ tenant, prefix, server }, 'the event stream of an MCP server is open again')
   }
 }

@@ -21,6 +21,14 @@ export function setsState({ method }: Pick<Request, 'method'>): boolean {
   return /^(?:logging\/setLevel|resources\/(?:un)?subscribe)$/.test(method)
 }
 
+/** Whether a request of a session that was lost may be sent a second time, whatever became of the first one. */
+export function isRepeatable(method: string): boolean {
+  return REPEATABLE.test(method)
+}
+
+const REPEATABLE =
+  /^(?:ping|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
+
 /** Resources that one session is subscribed to, and characters of each URI, at the most. */
 export const MAX_SUBSCRIPTIONS = 1024
 const MAX_URI = 8192
@@ -37,6 +45,16 @@ export function levelOf({ level }: JsonObject): string | undefined {
 
 /** Characters of a log level: the longest is `emergency`. */
 const MAX_LEVEL = 32
+
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+/** Whether a log message of a level is wanted by who asked for another one; nobody is sent any who asked for none. */
+export function isWanted(level: unknown, asked: unknown): boolean {
+  if (asked === undefined) return false
+  const found = LEVELS.indexOf(String(level))
+  // Of a level that is not known neither can be said.
+  return found < 0 || found >= LEVELS.indexOf(String(asked))
+}
 
 export function createLasting(): Lasting {
   let level: string | undefined

@@ -18,10 +18,10 @@ import {
   type Session,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
+import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
-import type { Sessions } from './sessions.ts'
 import { endOf } from './stateless.ts'
 
 /** Milliseconds that calls under way have to end when a server is replaced. */
@@ -43,6 +43,17 @@ export interface SessionContext {
   isRetired(): boolean
   /** What the templates of the servers come to for a caller, as a digest. */
   keyOf(exchange: Exchange): string | undefined
+}
+
+/** The answer to an `initialize` that came to nothing. */
+export function notOpened(fault: Fault, id: RequestId, status = httpStatusOf(fault)): Opened {
+  const { message, challenge } = fault
+  return {
+    ok: false,
+    text: errorText(id, { code: INTERNAL_ERROR, message }),
+    status,
+    ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
+  }
 }
 
 /** A client's session with proxied servers. */
@@ -86,11 +97,11 @@ export abstract class ProxySession implements BackendSession {
     if (this.draining && !this.inUse()) this.close(false)
   }
 
-  drain(): Promise<void> {
+  drain(limit: number = DRAIN): Promise<void> {
     this.drained ??= new Promise((resolve) => {
       if (this.closed) return resolve()
       this.onClosed = resolve
-      this.draining = setTimeout(() => this.close(false), DRAIN)
+      this.draining = setTimeout(() => this.close(false), limit)
       this.onDrain()
       this.onSettled()
     })
@@ -137,12 +148,15 @@ export class LinkSession extends ProxySession {
   private opening = false
   private readonly events: LinkEvents = {
     message: (message, text) => this.take(message, text),
-    lost: ({ message }, ids) => {
+    lost: ({ message }, ids, kept) => {
       const reason = `${message}; the call was not repeated, the next one starts the server again`
-      this.session.lose(this, new Fault('lost', reason), ids)
+      const all = ids ?? (kept?.size ? this.session.calls.keys() : undefined)
+      const lost = kept && all ? [...all].filter((id) => !kept.has(id)) : all
+      this.session.lose(this, new Fault('lost', reason), lost)
     },
     // Without an id it may be the answer to any request.
     rejected: (id, fault) => this.session.fail(this, fault, id === undefined ? undefined : [id]),
+    refused: () => this.session.end(),
   }
 
   constructor(
@@ -161,15 +175,7 @@ export class LinkSession extends ProxySession {
     this.opening = true
     const answer = await link.start(request, text)
     this.opening = false
-    if (answer instanceof Fault) {
-      const { message, challenge } = answer
-      return {
-        ok: false,
-        text: errorText(request.id, { code: INTERNAL_ERROR, message }),
-        status: httpStatusOf(answer),
-        ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
-      }
-    }
+    if (answer instanceof Fault) return notOpened(answer, request.id)
     const { result } = answer.response.raw
     const version = isObject(result) ? result.protocolVersion : undefined
     if (isSessionRevision(version)) this.session.revision = version
@@ -245,4 +251,72 @@ export class LinkSession extends ProxySession {
     const shown = filter ? filter.response(call.request.method, message, text) : text
     call.answer(shown, endOf(message.raw))
   }
+}
+
+/** Milliseconds between looks for idle sessions, at most. */
+const SWEEP = 15_000
+
+/** The sessions of clients with one backend. */
+export class Sessions {
+  private readonly all = new Map<ProxySession, Session>()
+  private sweeper: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly idleTimeout: number,
+    private readonly onSweep: (idle: number) => void,
+  ) {}
+
+  get size(): number {
+    return this.all.size
+  }
+
+  add(made: ProxySession, session: Session): void {
+    this.all.set(made, session)
+    this.watch()
+  }
+
+  remove(made: ProxySession): void {
+    this.all.delete(made)
+  }
+
+  /** Looks for idle sessions from now on. */
+  watch(): void {
+    const period = Math.max(10, Math.min(SWEEP, this.idleTimeout / 2))
+    this.sweeper ??= setInterval(() => this.sweep(), period).unref()
+  }
+
+  /** All of them, of which one may have to make room. */
+  occupants(): Occupant[] {
+    return [...this.all].map(([made, session]) => ({
+      sharer: session.sharer,
+      used: session.lastUsed,
+      idle: !isUsed(made, session),
+      end: () => session.end(),
+    }))
+  }
+
+  /** Ends each session when no call of it is under way, or after a while. */
+  async drain(): Promise<void> {
+    await Promise.all([...this.all.keys()].map((made) => made.drain()))
+  }
+
+  /** Ends all at once. */
+  close(): void {
+    clearInterval(this.sweeper)
+    for (const [made, session] of [...this.all]) {
+      if (session.served === made) session.end()
+      else made.close(false)
+    }
+  }
+
+  private sweep(): void {
+    const since = performance.now() - this.idleTimeout
+    for (const [made, session] of [...this.all])
+      if (session.lastUsed <= since && !isUsed(made, session)) session.end()
+    this.onSweep(this.idleTimeout)
+  }
+}
+
+function isUsed(made: ProxySession, session: Session): boolean {
+  return made.inUse() || session.streams.length > 0
 }

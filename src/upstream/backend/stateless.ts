@@ -1,6 +1,7 @@
 import type { Peer } from '../../access/stay.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
+  ACKNOWLEDGED,
   type Call,
   type CallEnd,
   type CancelSignal,
@@ -13,7 +14,6 @@ import {
   type StatelessServer,
   statusOfError,
 } from '../../mcp/index.ts'
-import { ACKNOWLEDGED } from '../bridge/listen.ts'
 import type { Resolved } from '../definition.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 
@@ -25,6 +25,8 @@ export interface Stateless {
   versions(resolved: Resolved): Promise<string[]>
   /** The arguments of a tool that clients mirror into headers. */
   paramHeaders(tool: string, call: StatelessCall): readonly ParamHeader[] | Promise<readonly ParamHeader[]>
+  /** Ends a call that waits for input, as nobody will give it; absent: no call waits in the server. */
+  abandon?(requestState: string): void
 }
 
 export interface StatelessCall {
@@ -38,12 +40,17 @@ export interface StatelessCall {
   /** Who calls where no caller is known; undefined: the gateway's own user. */
   readonly peer?: Peer
   readonly resolved: Resolved
-  /** The client has a session, whose revision the answer must be of. */
-  readonly ofSession?: boolean
+  /** The client's session, whose revision the answer must be of; absent: it has none. */
+  readonly session?: string
   /** Takes what comes before the answer. */
   onMessage(raw: JsonObject): void
   /** Aborted when the client goes away, which cancels the request. */
   readonly signal: CancelSignal
+}
+
+/** Equal for calls that come from one client, as far as that is known. */
+export function whoseCall({ session, caller, peer }: Partial<StatelessCall>): string {
+  return session ?? caller ?? peer?.key ?? ''
 }
 
 /** One request that stands alone, to a server that is asked by messages. */

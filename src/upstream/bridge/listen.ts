@@ -1,13 +1,17 @@
 import type { Json, JsonObject } from '../../json/index.ts'
-import { Fault, INVALID_PARAMS, isObject, LIST_KINDS } from '../../mcp/index.ts'
-import { metaOf, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
+import {
+  ACKNOWLEDGED,
+  type Fault,
+  INVALID_PARAMS,
+  isObject,
+  LIST_KINDS,
+  metaOf,
+  SUBSCRIPTION_ID,
+} from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { MAX_SUBSCRIPTIONS } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
-import type { Lease } from '../pool/pool.ts'
 import type { PooledSession } from '../pool/session.ts'
-
-export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
 /** How many streams want to hear of a resource, by the session that is subscribed to it. */
 const subscribers = new WeakMap<PooledSession, Map<string, number>>()
@@ -15,20 +19,14 @@ const subscribers = new WeakMap<PooledSession, Map<string, number>>()
 /** `subscriptions/listen` in front of a session: acknowledged first, everything on it tagged with its id. */
 export async function listenInSession(
   { message, onMessage, signal }: StatelessCall,
-  lease: Lease,
+  session: PooledSession,
+  ready: JsonObject,
 ): Promise<JsonObject | Fault | undefined> {
   const { id, params } = message
-  const { session } = lease
-  const ready = await session.ready
-  if (ready instanceof Fault) {
-    lease.release()
-    return ready
-  }
   const { notifications } = params
   const named = isObject(notifications) ? notifications.resourceSubscriptions : undefined
   const tooMany = Array.isArray(named) && named.length > MAX_SUBSCRIPTIONS
   if (!isObject(notifications) || tooMany) {
-    lease.release()
     const text = tooMany
       ? `params.notifications.resourceSubscriptions has more than ${MAX_SUBSCRIPTIONS} URIs`
       : 'params.notifications must be an object such as {"toolsListChanged": true}'
@@ -63,7 +61,6 @@ export async function listenInSession(
     const end = () => {
       session.listeners.delete(listener)
       for (const uri of uris) unsubscribe(session, uri)
-      lease.release()
       resolve(undefined)
     }
     if (signal.aborted) end()

@@ -9,7 +9,7 @@ import {
   type Replicas,
   type RequestId,
 } from '../../mcp/index.ts'
-import { canonical, omit } from '../../mcp/meta.ts'
+import { canonical, omit } from '../../mcp/protocol.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Request } from '../rpc/link.ts'
 
@@ -43,6 +43,13 @@ export class PendingInput<Call> {
     this.#waiting.set(handle, { call, bound: boundTo(request), expire, timer })
     if (this.#waiting.size > MAX_WAITING) this.#waiting.values().next().value?.expire()
     return handle
+  }
+
+  /** Gives up a call before its time. */
+  expire(handle: string): void {
+    const found = this.#waiting.get(handle)
+    clearTimeout(found?.timer)
+    found?.expire()
   }
 
   /** Takes a call out: only the same caller with the same request gets it. */

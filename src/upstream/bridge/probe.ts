@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../json/index.ts'
 import { Cancellation, Fault, isObject, SESSION_REVISIONS } from '../../mcp/index.ts'
-import { ownMeta } from '../../mcp/meta.ts'
+import { ownMeta } from '../../mcp/protocol.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
-import { type Hello, helloOf, keyOfHello } from '../pool/session.ts'
+import { type Hello, helloForAll, helloOf, keyOfHello } from '../pool/session.ts'
 import { NOBODY, type RpcClient } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StatelessUpstream } from './stateless.ts'
@@ -39,7 +39,7 @@ export class Probe {
     if (type === 'sse') return 'session'
     const key = type === 'stdio' ? '' : `${resolved.origin}${resolved.path}`
     const found = this.#known.get(key)
-    if (found && (found.protocol === 'stateless' || Date.now() - found.at < SESSION_TTL))
+    if (found && (found.protocol === 'stateless' || performance.now() - found.at < SESSION_TTL))
       return found.protocol
     let probing = this.#probing.get(key)
     if (!probing) {
@@ -55,7 +55,7 @@ export class Probe {
   #remember(key: string, protocol: Protocol | Fault): Protocol | Fault {
     // Of a server that cannot be reached nothing is known.
     if (protocol instanceof Fault) return protocol
-    this.#known.set(key, { protocol, at: Date.now() })
+    this.#known.set(key, { protocol, at: performance.now() })
     if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
     return protocol
   }
@@ -64,7 +64,7 @@ export class Probe {
     const answer = await this.stateless.ask(resolved, 'server/discover')
     if (!(answer instanceof Fault)) return protocolOf(answer)
     const { kind, status = 0 } = answer
-    return kind === 'timeout' || (kind === 'status' && status >= 400 && status < 500) ? 'session' : answer
+    return kind === 'status' && status >= 400 && status < 500 ? 'session' : answer
   }
 
   /** Probes a child, which then serves the first session or all calls. */
@@ -72,13 +72,15 @@ export class Probe {
     const { upstream, stateless } = this
     const client = upstream.connect(resolved, NOBODY, undefined)
     if (client instanceof Fault) return client
-    const hello = helloOf(params ?? {})
+    const hello = helloForAll(helloOf(params ?? {}))
+    const deadline = performance.now() + upstream.definition.server.startupTimeout
     const { answer, begun } = await this.#discover(client, hello)
     if (answer instanceof Fault) {
       client.close()
       // A server may end, or worse, at a method that it does not know: another child gets a handshake.
       const misbehaved = answer.kind === 'lost' || answer.kind === 'invalid'
-      if (misbehaved && params && !begun && (await this.#handshake(resolved, hello))) return 'session'
+      if (misbehaved && params && !begun && (await this.#handshake(resolved, hello, deadline)))
+        return 'session'
       upstream.backoff.failed(resolved.key, answer.message)
       return answer
     }
@@ -120,11 +122,12 @@ export class Probe {
     return { answer, ...(begun && { begun }) }
   }
 
-  async #handshake(resolved: Resolved, hello: Hello): Promise<boolean> {
+  /** @param deadline of the whole start, in milliseconds of `performance.now()` */
+  async #handshake(resolved: Resolved, hello: Hello, deadline: number): Promise<boolean> {
     const client = this.upstream.connect(resolved, NOBODY, undefined)
     if (client instanceof Fault) return false
-    const { startupTimeout } = this.upstream.definition.server
-    const begun = initialize(client, hello, this.stateless.version, startupTimeout)
+    const left = Math.max(1, deadline - performance.now())
+    const begun = initialize(client, hello, this.stateless.version, left)
     return this.#keep(client, resolved, hello, begun)
   }
 

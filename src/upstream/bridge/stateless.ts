@@ -10,11 +10,13 @@ import {
   type RequestId,
   STATELESS_REVISIONS,
 } from '../../mcp/index.ts'
-import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/meta.ts'
+import { createParamHeaders, mirroredValue, withoutFaulty } from '../../mcp/mirror.ts'
+import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { refusedCaller } from '../backend/forwarded-headers.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import { isWanted } from '../backend/session-state.ts'
+import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
+import { type Turn, Turns } from '../pool/turn.ts'
 import type { Request } from '../rpc/link.ts'
 import {
   NOBODY,
@@ -23,12 +25,8 @@ import {
   type RpcClient,
   timedOut,
 } from '../rpc/rpc-client.ts'
-import { TOO_LARGE } from '../transport/channel.ts'
-import { readAnswer } from '../transport/http.ts'
-import { readTexts } from '../transport/messages.ts'
-import { unanswered } from '../transport/streamable.ts'
+import { readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
-import { createParamHeaders, withoutFaulty } from './param-headers.ts'
 
 type Sent = Promise<JsonObject | Fault | undefined>
 
@@ -103,7 +101,7 @@ export class StatelessUpstream implements Stateless {
   /** Ends children that nobody has used for so many milliseconds. */
   sweep(idle: number): void {
     for (const child of [...this.#children])
-      if (child.used <= Date.now() - idle && !child.size()) {
+      if (child.used <= performance.now() - idle && !child.size()) {
         this.#children.delete(child)
         child.close()
       }
@@ -119,19 +117,19 @@ export class StatelessUpstream implements Stateless {
   }
 
   async #sendStdio(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
-    const { message, resolved } = call
-    const child = this.#childFor(resolved, LOG_LEVEL in metaOf(message.params))
+    const { resolved } = call
+    const child = this.#childFor(resolved)
     if (child instanceof Fault) return child
     const answer = await child.request(call)
     if (!(answer instanceof Fault)) this.upstream.backoff.worked(resolved.key)
     return answer
   }
 
-  /** A child for these values; log messages name no request, so that only one request at a time may want them. */
-  #childFor(resolved: Resolved, logs: boolean): SharedChild | Fault {
+  /** The child for these values. */
+  #childFor(resolved: Resolved): SharedChild | Fault {
     for (const child of this.#children)
-      if (child.key === resolved.key && !(logs && child.logging())) {
-        child.used = Date.now()
+      if (child.key === resolved.key) {
+        child.used = performance.now()
         return child
       }
     const client = this.upstream.connect(resolved, NOBODY, undefined)
@@ -175,11 +173,18 @@ function isMismatch({ error }: JsonObject): boolean {
 
 /** A subscription has no end of its own. */
 const LISTEN = 'subscriptions/listen'
+/**
+ * Milliseconds that a request which wants log messages waits for others that do. It goes on then: it needs the log
+ * messages less than its answer.
+ */
+const WAIT_TO_LOG = 1000
 
 /** A child that speaks 2026-07-28 and serves many callers: ids, progress tokens and subscription ids are mapped. */
 export class SharedChild {
-  /** Milliseconds since the epoch. */
-  used = Date.now()
+  /** When it was last used, of `performance.now()`. */
+  used = performance.now()
+  /** Requests that want log messages, which name no request: one after the other. */
+  readonly #logging: Turns
 
   constructor(
     private readonly client: RpcClient,
@@ -188,10 +193,14 @@ export class SharedChild {
     private readonly name: string,
     events: { listChanged(): void; closed(fault: Fault): void },
   ) {
+    this.#logging = new Turns(name)
     client.events = {
       message: (message) => this.#take(message, events.listChanged),
       rejected() {},
-      closed: events.closed,
+      closed: (fault) => {
+        this.#logging.close(fault)
+        events.closed(fault)
+      },
     }
   }
 
@@ -202,46 +211,63 @@ export class SharedChild {
 
   /** Requests under way. */
   size(): number {
-    return this.client.size
+    return this.client.size + this.#logging.size
   }
 
-  /** Whether a request under way wants log messages, which carry no id and so must be those of one request. */
-  logging(): boolean {
-    return this.client.any(({ logs }) => logs === true)
+  async request(call: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
+    const level = call.message.method === LISTEN ? undefined : metaOf(call.message.params)[LOG_LEVEL]
+    const answer = await (level === undefined ? this.#send(call) : this.#sendLogging(call, level))
+    this.used = performance.now()
+    return answer
   }
 
-  async request({
-    message,
-    onMessage,
-    signal,
-  }: Pick<StatelessCall, 'message' | 'onMessage' | 'signal'>): Promise<JsonObject | Fault> {
+  close(): void {
+    const fault = new Fault('lost', `The server ${this.name} is being closed`)
+    this.#logging.close(fault)
+    this.client.close(fault)
+  }
+
+  async #sendLogging(call: Omit<StatelessCall, 'caller'>, level: Json): Promise<JsonObject | Fault> {
+    const { signal, onMessage } = call
+    const turn: Turn = {
+      who: whoseCall(call),
+      use: 'alone',
+      message: (raw) => {
+        if (isWanted(isObject(raw.params) && raw.params.level, level)) onMessage(raw)
+      },
+    }
+    const refused = await this.#logging.enter(turn, { signal, timeout: WAIT_TO_LOG, goesOn: true })
+    if (refused) return refused
+    try {
+      return await this.#send(call)
+    } finally {
+      this.#logging.leave(turn)
+    }
+  }
+
+  async #send({ message, onMessage, signal }: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
     const { id, method, params } = message
-    const logs = LOG_LEVEL in metaOf(params)
     // The id that a subscription's messages carry is the client's own.
     const tagged = (raw: JsonObject) => onMessage(retagged(raw, 'params', id))
     const options = {
-      logs,
       signal,
       onMessage: method === LISTEN ? tagged : onMessage,
       ...(method === LISTEN && { timeout: Infinity }),
     }
     const answer = await this.client.request(method, params, options).answer
-    this.used = Date.now()
     if (answer instanceof Fault) return answer
     return { ...(method === LISTEN ? retagged(answer, 'result', id) : answer), id }
-  }
-
-  close(): void {
-    this.client.close(new Fault('lost', `The server ${this.name} is being closed`))
   }
 
   #take(message: Message, listChanged: () => void): void {
     if (message.kind !== 'notification') return
     if (message.method === 'notifications/tools/list_changed') listChanged()
-    this.#addressee(message)?.onMessage?.(message.raw)
+    const addressee = this.#addressee(message)
+    if (addressee) addressee.onMessage?.(message.raw)
+    else if (message.method === 'notifications/message') this.#logging.addressee?.message(message.raw)
   }
 
-  /** The request that a notification belongs to. */
+  /** The request that a notification names, or must belong to. */
   #addressee({ method, params }: Notification): PendingRequest | undefined {
     if (method === 'notifications/progress') return undefined
     if (method === 'notifications/cancelled') {
@@ -253,9 +279,8 @@ export class SharedChild {
     }
     const subscription = metaOf(params)[SUBSCRIPTION_ID]
     if (subscription !== undefined) return this.client.pending(subscription)
-    return this.client.only((request) =>
-      method === 'notifications/message' ? request.logs === true : request.method !== LISTEN,
-    )
+    if (method === 'notifications/message') return undefined
+    return this.client.only((request) => request.method !== LISTEN)
   }
 }
 
@@ -278,45 +303,21 @@ const NAMED: Record<string, string> = {
 const TRACE = ['traceparent', 'tracestate', 'baggage']
 
 /** Sends one request of 2026-07-28 to a streamable HTTP server and reads what it answers, message by message. */
-export async function requestHttp(
-  { http, limits, name, definition }: Upstream,
+async function requestHttp(
+  upstream: Upstream,
   resolved: Resolved,
   { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
   declared: readonly ParamHeader[],
 ): Promise<JsonObject | Fault> {
   const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
   const body = stringify(message.raw)
-  const answer = await http.send(resolved, { method: 'POST', headers, body, signal })
+  const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal })
   if (answer instanceof Fault) return answer
-  let response: JsonObject | undefined
-  let rejected: Fault | undefined
-  const take = (data: string) => {
-    for (const taken of readTexts(data)) {
-      if ('fault' in taken) {
-        // A rejected message that answers nothing is lost alone.
-        if (taken.answers.length) rejected ??= taken.fault
-        continue
-      }
-      const { message: each } = taken
-      if (each.kind === 'response' && (each.id === message.id || each.id === null)) response ??= each.raw
-      else if (each.kind === 'notification') onMessage(each.raw)
-    }
-    return response !== undefined || rejected !== undefined
-  }
-  await readAnswer(answer, limits.maxResponseSize, take, () => {
-    rejected ??= TOO_LARGE
-  })
+  // A subscription may be silent.
+  const timeout = message.method === LISTEN ? Infinity : upstream.limits.timeout
+  const read = await readResponse(answer, message.id, upstream, onMessage, timeout)
   if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
-  if (response) return { ...response, id: message.id }
-  if (rejected) return rejected
-  const { status } = answer
-  const refused = refusedCaller(answer, name, definition.forwardsAuthorization)
-  if (refused) return refused
-  if (status === 401 || status === 403)
-    return new Fault('unreachable', `The server ${name} refused the gateway's credentials (${status})`, {
-      status,
-    })
-  return unanswered(name, status)
+  return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
 }
 
 function traced(headers: RequestHeaders): Record<string, string> {
@@ -340,9 +341,8 @@ export function mirrored(
   const name = Object.hasOwn(NAMED, method) ? params[NAMED[method] as string] : undefined
   if (typeof name === 'string') headers['mcp-name'] = encodeHeader(name)
   for (const { path, header } of declared) {
-    let value: unknown = params.arguments
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key]
-    if (value !== undefined && value !== null && typeof value !== 'object')
+    const value = mirroredValue(params.arguments, path)
+    if (value !== undefined && value !== null && !Array.isArray(value) && !isObject(value))
       headers[header] = encodeHeader(String(value))
   }
   return headers

@@ -1,31 +1,25 @@
-import { memory } from '../../access/memory.ts'
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
 import {
   Fault,
+  HEADER_MISMATCH,
   INVALID_PARAMS,
   isObject,
   METHOD_NOT_FOUND,
   REVISIONS,
   type RpcError,
 } from '../../mcp/index.ts'
-import {
-  CLIENT_CAPABILITIES,
-  CLIENT_INFO,
-  LOG_LEVEL,
-  metaOf,
-  omit,
-  PROTOCOL_VERSION,
-  SERVER_INFO,
-} from '../../mcp/meta.ts'
-import { MAX_QUESTIONS } from '../../mcp/session.ts'
-import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Stateless, StatelessCall } from '../backend/stateless.ts'
-import { type Lease, type SessionOwner, SessionPool, type Use } from '../pool/pool.ts'
+import { createParamHeaders } from '../../mcp/mirror.ts'
+import { LOG_LEVEL, metaOf, omit, SERVER_INFO } from '../../mcp/protocol.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { isRepeatable } from '../backend/session-state.ts'
+import { endOf, type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
+import { type SessionOwner, SessionPool } from '../pool/pool.ts'
 import { helloOf } from '../pool/session.ts'
-import type { ServerRequest } from '../rpc/rpc-client.ts'
+import { faultOfName, SESSION_NAME } from '../pool/session-name.ts'
+import { GIVES_WAY } from '../pool/turn.ts'
 import type { Upstream } from '../upstream.ts'
+import { ASKING, BridgedCall, missingCapability, useOf } from './bridged-call.ts'
 import { listenInSession } from './listen.ts'
-import { createParamHeaders } from './param-headers.ts'
 import { PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 
 const CACHEABLE = new Set([
@@ -38,19 +32,12 @@ const CACHEABLE = new Set([
 ])
 /** Methods that 2026-07-28 does not have (its changelog, 2 to 6). */
 const REMOVED = /^(?:initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe|tasks\/(?:list|result))$/
-/** Requests during which a client may be asked (Multi Round-Trip Requests, Supported Requests). */
-const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** Which capability of a client answers which request of a server. */
-const NEEDS: Record<string, string> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-}
-/** `MissingRequiredClientCapabilityError`. */
-const MISSING_CAPABILITY = -32021
-const TIMED_OUT = { code: -32000, message: 'The client did not answer in time' }
-
 type Sent = Promise<JsonObject | Fault | undefined>
+
+/** The status of a server that does not know the session. */
+const FORGOTTEN = 404
+/** Sessions that one call waits for, one after the other, as each is lost before its turn comes. */
+const MAX_SESSIONS = 3
 
 /**
  * Clients of 2026-07-28 in front of a server that speaks only revisions with sessions. What the server asks its
@@ -60,47 +47,47 @@ export class ToSession implements Stateless {
   readonly pool: SessionPool
   readonly #pendingInput = new PendingInput<BridgedCall>()
   readonly #headers = createParamHeaders()
+  /** Milliseconds that a call waits for the end of others in its session, and again once one has ended. */
+  readonly #patience: number
+  /** Whether a session has one caller. */
+  readonly #isolated: boolean
 
-  constructor(upstream: Upstream) {
-    this.pool = new SessionPool(upstream)
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly log: Logger,
+  ) {
+    this.pool = new SessionPool(upstream, log)
+    // Until then the call before it has timed out, or has given way.
+    this.#patience = upstream.limits.timeout + GIVES_WAY
+    this.#isolated = upstream.definition.server.isolation === 'session'
   }
 
   async request(call: StatelessCall): Sent {
     const { id, method, params } = call.message
     if (REMOVED.test(method))
       return errorOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+    const fault = faultOfName(call)
+    if (fault !== undefined) return errorOf(id, { code: HEADER_MISMATCH, message: fault })
     if (method === 'server/discover') return this.#discover(call)
-    const owner = ownerOf(call)
-    if (method === 'subscriptions/listen') return listenInSession(call, this.pool.lease(owner, 'plain'))
+    if (method === 'subscriptions/listen') {
+      const session = this.pool.session(ownerOf(call), true)
+      return session.use((ready) => listenInSession(call, session, ready))
+    }
     const { requestState } = params
     if (ASKING.has(method) && requestState !== undefined) return this.#resume(call, String(requestState))
-    const lease = this.pool.lease(owner, useOf(method, owner, params))
-    const ready = await lease.session.ready
-    if (ready instanceof Fault) {
-      lease.release()
-      return ready
+    for (let tried = 1; ; tried++) {
+      const bridged = this.#bridge(call)
+      const answer = await bridged.session.use((ready) => this.#begin(call, bridged, ready))
+      if (!(answer instanceof Fault) || answer.kind !== 'lost' || tried === MAX_SESSIONS) return answer
+      // What was sent is repeated if nothing but the session was lost, and it changes nothing.
+      const again = answer.status === FORGOTTEN && isRepeatable(method)
+      if (bridged.state !== 'waiting' && !again) return answer
     }
-    const level = metaOf(params)[LOG_LEVEL]
-    if (level !== undefined && isObject(ready.capabilities) && ready.capabilities.logging)
-      await lease.session.request('logging/setLevel', { level }).answer
-    const { capabilities } = owner
-    const bridged = new BridgedCall(
-      lease,
-      ready,
-      method,
-      forSession(params),
-      capabilities,
-      level !== undefined,
-    )
-    return this.#follow(call, bridged)
   }
 
   /** The server's result of `initialize`, in the session that calls of the same client use. */
-  async handshake(call: StatelessCall): Promise<JsonObject | Fault> {
-    const lease = this.pool.lease(ownerOf(call), 'plain')
-    const ready = await lease.session.ready
-    lease.release()
-    return ready
+  handshake(call: StatelessCall): Promise<JsonObject | Fault> {
+    return this.pool.session(ownerOf(call), true).use((ready) => ready)
   }
 
   versions(): Promise<string[]> {
@@ -111,39 +98,63 @@ export class ToSession implements Stateless {
     return this.#headers.of(tool, (cursor) => this.#listTools(call, cursor))
   }
 
+  abandon(requestState: string): void {
+    this.#pendingInput.expire(requestState)
+  }
+
   close(): void {
     this.#pendingInput.close()
     this.pool.close()
   }
 
+  #bridge(call: StatelessCall): BridgedCall {
+    const use = useOf(call.message)
+    const session = this.pool.session(ownerOf(call), use === 'plain')
+    const who = this.#isolated ? '' : whoseCall(call)
+    return new BridgedCall(session, who, use, call, () =>
+      this.log.warn(
+        { server: this.upstream.name },
+        'messages of a call whose client was asked something were lost (maxQueued)',
+      ),
+    )
+  }
+
+  /** Sends a call once it is its turn. */
+  async #begin(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+    const { session } = bridged
+    bridged.state = 'waiting'
+    const refused = await session.turns.enter(bridged, { signal: call.signal, timeout: this.#patience })
+    if (refused) return call.signal.aborted ? undefined : refused
+    await bridged.send(ready).catch((error) => {
+      session.turns.leave(bridged)
+      throw error
+    })
+    return this.#follow(call, bridged, ready)
+  }
+
   /** Waits for the answer, or until the server asks. */
-  async #follow(call: StatelessCall, bridged: BridgedCall): Sent {
+  async #follow(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
     const { message, signal } = call
     const cancel = () => bridged.cancel('The client went away')
     if (signal.aborted) cancel()
     signal.addEventListener('abort', cancel)
-    const outcome = await bridged.next(call.onMessage)
+    const outcome = await bridged.next(call)
     signal.removeEventListener('abort', cancel)
+    if (signal.aborted || outcome !== 'asked') bridged.leave()
     if (signal.aborted) return undefined
-    if (bridged.missing) {
-      bridged.cancel('The client cannot answer')
-      return errorOf(message.id, {
-        code: MISSING_CAPABILITY,
-        message: `The server asks for the client capability ${bridged.missing}`,
-        data: { requiredCapabilities: { [bridged.missing]: {} } },
-      })
-    }
-    if (outcome === 'asked') return this.#inputRequired(call, bridged)
+    // What the server has answered itself is not asked any more.
+    if (outcome === 'asked')
+      return bridged.over ? this.#follow(call, bridged, ready) : this.#inputRequired(call, bridged)
     if (outcome instanceof Fault) return outcome
-    return { ...this.#answered(outcome, call, bridged.ready), id: message.id }
+    // A server may do without; where it could not, a client that knows the error hears why.
+    if (bridged.missing && !call.session && endOf(outcome).outcome !== 'ok')
+      return errorOf(message.id, missingCapability(bridged.missing))
+    return { ...this.#answered(outcome, call, ready), id: message.id }
   }
 
   #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
-    const requestState = this.#pendingInput.add(bridged, call, () => {
-      for (const question of bridged.questions.values())
-        bridged.lease.session.respond(question, { error: TIMED_OUT })
-      bridged.cancel(TIMED_OUT.message)
-    })
+    const requestState = this.#pendingInput.add(bridged, call, () => bridged.giveUp())
+    bridged.session.turns.park(bridged, () => this.#pendingInput.expire(requestState))
     const inputRequests = Object.fromEntries(
       [...bridged.questions].map(([key, { method, params, raw }]) => {
         const given = raw.params !== undefined && { params: omit(params, 'elicitationId') }
@@ -158,15 +169,24 @@ export class ToSession implements Stateless {
     const { message } = call
     const bridged = this.#pendingInput.take(handle, call)
     if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
-    const given = isObject(message.params.inputResponses) ? message.params.inputResponses : {}
-    for (const [key, question] of bridged.questions) {
-      const result = Object.hasOwn(given, key) ? given[key] : undefined
-      if (!isObject(result)) continue
-      bridged.questions.delete(key)
-      bridged.lease.session.respond(question, { result: omit(result, 'resultType') })
+    return bridged.session.use((ready) => this.#goOn(call, bridged, ready))
+  }
+
+  async #goOn(call: StatelessCall, bridged: BridgedCall, ready: JsonObject): Sent {
+    const { message, signal } = call
+    const { session } = bridged
+    const turn = { signal, timeout: this.#patience }
+    const refused = bridged.over ? undefined : await session.turns.enter(bridged, turn)
+    if (refused) {
+      bridged.giveUp()
+      return signal.aborted ? undefined : refused
     }
+    const { [LOG_LEVEL]: level } = metaOf(message.params)
+    if (level !== undefined && !bridged.over) await session.setLevel(ready, level)
+    bridged.answer(isObject(message.params.inputResponses) ? message.params.inputResponses : {})
     // What is missing is asked for again (Error Handling).
-    return bridged.questions.size ? this.#inputRequired(call, bridged) : this.#follow(call, bridged)
+    const asksAgain = bridged.questions.size > 0 && !bridged.over
+    return asksAgain ? this.#inputRequired(call, bridged) : this.#follow(call, bridged, ready)
   }
 
   async #discover(call: StatelessCall): Promise<JsonObject | Fault> {
@@ -182,12 +202,12 @@ export class ToSession implements Stateless {
   }
 
   /** A response as 2026-07-28 has it. */
-  #answered(raw: JsonObject, { message, ofSession }: StatelessCall, { serverInfo }: JsonObject): JsonObject {
+  #answered(raw: JsonObject, { message, session }: StatelessCall, { serverInfo }: JsonObject): JsonObject {
     const { method } = message
     const { result, error } = raw
     // "Resource not found" has another code (changelog of 2026-07-28, minor changes, 6).
     if (isObject(error))
-      return error.code === -32002 && !ofSession ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
+      return error.code === -32002 && !session ? { ...raw, error: { ...error, code: INVALID_PARAMS } } : raw
     if (!isObject(result)) return raw
     if (method === 'tools/list') this.#headers.learn(result)
     return {
@@ -202,107 +222,20 @@ export class ToSession implements Stateless {
     }
   }
 
-  async #listTools(call: StatelessCall, cursor: string | undefined): Promise<Json | undefined> {
-    const lease = this.pool.lease(ownerOf(call), 'plain')
-    const ready = await lease.session.ready
-    const raw =
-      ready instanceof Fault
-        ? ready
-        : await lease.session.request('tools/list', cursor ? { cursor } : {}).answer
-    lease.release()
-    return 'result' in raw ? (raw.result as Json) : undefined
-  }
-}
-
-/** A call that is under way in the server, over all the requests of the client that it takes. */
-class BridgedCall {
-  /** Requests of the server that the client has not answered. */
-  readonly questions = new Map<string, ServerRequest>()
-  /** A capability that the server wanted and the client did not declare. */
-  missing: string | undefined
-  readonly #answer: Promise<JsonObject | Fault>
-  readonly #cancel: (reason: string) => void
-  readonly #asked = memory.queue()
-  #count = 0
-  /** Where messages go, while a request of the client is open. */
-  #onMessage: ((raw: JsonObject) => void) | undefined
-  #onAsked: (() => void) | undefined
-
-  constructor(
-    readonly lease: Lease,
-    readonly ready: JsonObject,
-    method: string,
-    params: JsonObject,
-    private readonly capabilities: JsonObject,
-    logs: boolean,
-  ) {
-    const { answer, cancel } = lease.session.request(method, params, {
-      logs,
-      onMessage: (raw) => this.#onMessage?.(raw),
-      ...(ASKING.has(method) && { onRequest: (question: ServerRequest) => this.#ask(question) }),
-    })
-    this.#answer = answer
-    this.#cancel = cancel
-    const over = () => {
-      this.#asked.free()
-      lease.release()
+  #listTools(call: StatelessCall, cursor: string | undefined): Promise<Json | undefined> {
+    const list = () => {
+      const session = this.pool.session(ownerOf(call), true)
+      return session.use(() => session.request('tools/list', cursor ? { cursor } : {}).answer)
     }
-    answer.finally(over).catch(unexpected(method))
-  }
-
-  /** The answer, or that the server has asked something. */
-  async next(onMessage: (raw: JsonObject) => void): Promise<JsonObject | Fault | 'asked'> {
-    this.#onMessage = onMessage
-    const asked = new Promise<'asked'>((resolve) => {
-      // Several questions at once are one round for the client.
-      this.#onAsked = () => setImmediate(resolve, 'asked')
-      if (this.questions.size || this.missing) this.#onAsked()
-    })
-    const outcome = await Promise.race([this.#answer, asked])
-    this.#onMessage = undefined
-    this.#onAsked = undefined
-    return outcome
-  }
-
-  cancel(reason: string): void {
-    this.#cancel(reason)
-    this.lease.release()
-  }
-
-  #ask(question: ServerRequest): void {
-    const { method, raw } = question
-    const needs = Object.hasOwn(NEEDS, method) ? NEEDS[method] : undefined
-    const full = this.questions.size >= MAX_QUESTIONS || !this.#asked.add(stringify(raw).length)
-    if (needs && this.capabilities[needs] && !full)
-      this.questions.set(`${method.split('/')[0]}-${++this.#count}`, question)
-    else {
-      const error = { code: METHOD_NOT_FOUND, message: 'The client cannot do that' }
-      this.lease.session.respond(question, { error })
-      if (!needs || full) return
-      this.missing = needs
-    }
-    this.#onAsked?.()
+    return list()
+      .then((raw) => (raw instanceof Fault && raw.status === FORGOTTEN ? list() : raw))
+      .then((raw) => ('result' in raw ? (raw.result as Json) : undefined))
   }
 }
 
 /** For whom a call's session is. */
-function ownerOf({ message, resolved, caller, sharer, peer }: StatelessCall): SessionOwner {
-  return { resolved, caller, sharer, peer, ...helloOf(message.params) }
-}
-
-/** How a request uses its session. */
-function useOf(method: string, { capabilities }: SessionOwner, params: JsonObject): Use {
-  if (/\/list$|^completion\//.test(method)) return 'plain'
-  if (metaOf(params)[LOG_LEVEL] !== undefined) return 'alone'
-  const asks = ASKING.has(method) && Object.values(NEEDS).some((needs) => capabilities[needs])
-  return asks ? 'alone' : 'open'
-}
-
-/** Parameters without what only 2026-07-28 has. */
-function forSession(params: JsonObject): JsonObject {
-  const meta = omit(metaOf(params), PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
-  const rest = omit(params, '_meta', 'inputResponses', 'requestState')
-  return Object.keys(meta).length ? { ...rest, _meta: meta } : rest
+function ownerOf({ message, resolved, caller, sharer, peer, headers }: StatelessCall): SessionOwner {
+  return { resolved, caller, name: headers[SESSION_NAME], sharer, peer, ...helloOf(message.params) }
 }
 
 function errorOf(id: StatelessCall['message']['id'], error: RpcError): JsonObject {

@@ -3,36 +3,37 @@ import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
   Cancellation,
   type CancelSignal,
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
   Fault,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
   InFlight,
   isObject,
+  type ListKind,
+  LOG_LEVEL,
   type Message,
+  metaOf,
   negotiate,
+  omit,
+  PROTOCOL_VERSION,
   type RequestId,
   type RpcError,
   readMessage,
-  STATELESS_REVISIONS,
-} from '../../mcp/index.ts'
-import {
-  CLIENT_CAPABILITIES,
-  CLIENT_INFO,
-  LOG_LEVEL,
-  metaOf,
-  omit,
-  PROTOCOL_VERSION,
+  requestIdOf,
   SERVER_INFO,
+  STATELESS_REVISIONS,
   SUBSCRIPTION_ID,
-} from '../../mcp/meta.ts'
+} from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { levelOf, maySubscribe } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import type { Link, LinkEvents, Request, Response, Started } from '../rpc/link.ts'
 import { FAILED } from '../transport/channel.ts'
-import { ACKNOWLEDGED } from './listen.ts'
+import { announce, announcedLists, keepSubscribed } from '../transport/lasting-stream.ts'
+import type { Upstream } from '../upstream.ts'
 
 export interface ToStatelessOptions {
   server: Stateless
@@ -40,7 +41,7 @@ export interface ToStatelessOptions {
   caller: string | undefined
   /** Whose share of the limits it is. */
   sharer: string
-  name: string
+  upstream: Pick<Upstream, 'name' | 'streams'>
 }
 
 type InputResponses = { inputResponses?: JsonObject } | { error: Json }
@@ -66,7 +67,8 @@ export class ToStateless implements Link {
   /** The lists whose changes the server announces. */
   #changes: JsonObject = {}
   readonly #uris = new Set<string>()
-  #listening: Cancellation | undefined
+  /** Streams of changes: the one that is open, and any that is to take its place. */
+  readonly #listening = new Set<Cancellation>()
   #closed = false
 
   constructor(
@@ -75,7 +77,8 @@ export class ToStateless implements Link {
   ) {}
 
   async start({ id, params }: Request): Promise<Started> {
-    const { server, name } = this.options
+    const { server, upstream } = this.options
+    const { name } = upstream
     this.#meta = {
       [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
       [CLIENT_CAPABILITIES]: isObject(params.capabilities) ? params.capabilities : {},
@@ -87,9 +90,7 @@ export class ToStateless implements Link {
     const { result } = raw
     if (!isObject(result)) return started({ ...raw, id })
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
-    for (const list of ['tools', 'prompts', 'resources'])
-      if (isObject(capabilities[list]) && capabilities[list].listChanged === true)
-        this.#changes[`${list}ListChanged`] = true
+    for (const list of announcedLists(capabilities)) this.#changes[`${list}ListChanged`] = true
     const { instructions } = result
     const initialized = {
       protocolVersion: negotiate(String(params.protocolVersion)),
@@ -101,7 +102,8 @@ export class ToStateless implements Link {
   }
 
   send(message: Message): Fault | undefined {
-    if (this.#closed) return new Fault('lost', `The session with the server ${this.options.name} has ended`)
+    if (this.#closed)
+      return new Fault('lost', `The session with the server ${this.options.upstream.name} has ended`)
     // An answer to a request that was just received comes after it.
     if (message.kind === 'request') queueMicrotask(() => this.#take(message))
     else if (message.kind === 'response') {
@@ -109,18 +111,16 @@ export class ToStateless implements Link {
       this.#asked.delete(String(message.id))
     } else if (message.kind === 'notification') {
       if (message.method === 'notifications/initialized') this.#listen().catch(unexpected(LISTEN))
-      if (message.method === 'notifications/cancelled')
-        this.#calls.get(message.params.requestId as RequestId)?.abort()
+      if (message.method === 'notifications/cancelled') this.#calls.get(requestIdOf(message))?.abort()
     }
     return undefined
   }
 
   close(): void {
     this.#closed = true
-    this.#listening?.abort()
+    for (const listening of this.#listening) listening.abort()
     for (const abort of this.#calls.values()) abort.abort()
     for (const resolve of this.#asked.values()) resolve({})
-    this.#changes = {}
   }
 
   #take(request: Request): void {
@@ -165,7 +165,7 @@ export class ToStateless implements Link {
     for (let round = 0; given && round < MAX_ROUNDS; round++)
       given = await this.#round(round === 0 ? id : this.#nextId(), { id, method, params }, given, abort)
     if (given) {
-      const message = `The server ${this.options.name} asked for input ${MAX_ROUNDS} times`
+      const message = `The server ${this.options.upstream.name} asked for input ${MAX_ROUNDS} times`
       this.#refuse(id, { code: INTERNAL_ERROR, message })
     }
     this.#calls.delete(id)
@@ -182,7 +182,7 @@ export class ToStateless implements Link {
     const raw = await this.options.server.request(this.#call(asId, method, given, emit, abort))
     if (!raw || abort.aborted) return undefined
     if (raw instanceof Fault) {
-      this.#refuse(id, { code: INTERNAL_ERROR, message: raw.message })
+      if (!this.#closed) this.events.rejected(id, raw)
       return undefined
     }
     const { result } = raw
@@ -190,13 +190,17 @@ export class ToStateless implements Link {
       emit({ ...raw, id, ...(isObject(result) && { result: forSession(result) }) })
       return undefined
     }
+    const { requestState } = result
+    const abandon = () => this.options.server.abandon?.(String(requestState))
+    abort.addEventListener('abort', abandon)
     const inputs = await this.#askAll(isObject(result.inputRequests) ? result.inputRequests : {})
+    abort.removeEventListener('abort', abandon)
     if (abort.aborted) return undefined
     if ('error' in inputs) {
+      abandon()
       emit({ jsonrpc: '2.0', id, error: inputs.error })
       return undefined
     }
-    const { requestState } = result
     return { ...params, ...inputs, ...(requestState !== undefined && { requestState }) }
   }
 
@@ -227,25 +231,39 @@ export class ToStateless implements Link {
 
   /** Opens a stream of changes with what is wanted now, and ends the one before; resolves when it is open. */
   #listen(): Promise<void> {
-    const before = this.#listening
+    const before = [...this.#listening]
+    const end = () => {
+      for (const listening of before) {
+        this.#listening.delete(listening)
+        listening.abort()
+      }
+    }
     const uris = [...this.#uris]
     const notifications = { ...this.#changes, ...(uris.length && { resourceSubscriptions: uris }) }
-    if (!Object.keys(notifications).length) {
-      before?.abort()
+    const isWanted = !this.#closed && Object.keys(notifications).length > 0
+    if (!isWanted) {
+      end()
       return Promise.resolve()
     }
     const abort = new Cancellation()
-    this.#listening = abort
+    this.#listening.add(abort)
     return new Promise((resolve) => {
-      const onMessage = (raw: JsonObject) => {
-        if (raw.method === ACKNOWLEDGED) {
-          before?.abort()
-          resolve()
-        } else this.#emit(untagged(raw))
+      const subscribe = (take: (raw: JsonObject) => void) => {
+        const call = this.#call(this.#nextId(), LISTEN, { notifications }, take, abort)
+        // Who waits for the subscription is answered even where there is none.
+        return this.options.server.request(call).finally(resolve)
       }
-      const call = this.#call(this.#nextId(), LISTEN, { notifications }, onMessage, abort)
-      const opened = this.options.server.request(call)
-      opened.then(() => resolve()).catch(unexpected(LISTEN, resolve))
+      const events = {
+        onMessage: (raw: JsonObject) => this.#emit(untagged(raw)),
+        onOpen: (kinds: ReadonlySet<ListKind>, again: boolean) => {
+          end()
+          resolve()
+          if (again) announce(kinds, this.events.message)
+        },
+      }
+      keepSubscribed(subscribe, events, this.options.upstream.streams, abort).catch(
+        unexpected(LISTEN, resolve),
+      )
     })
   }
 
@@ -266,7 +284,7 @@ export class ToStateless implements Link {
     const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
     const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
     const message: Request = { kind: 'request', id, method, params, raw }
-    return { message, headers: {}, caller, sharer, resolved, ofSession: true, onMessage, signal }
+    return { message, headers: {}, caller, sharer, resolved, session: this.#prefix, onMessage, signal }
   }
 
   #emit(raw: JsonObject): void {

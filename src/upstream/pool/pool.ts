@@ -1,101 +1,84 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../../access/stay.ts'
-import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { Fault } from '../../mcp/index.ts'
-import { canonical } from '../../mcp/meta.ts'
+import { stringify } from '../../json/index.ts'
+import { canonical } from '../../mcp/protocol.ts'
+import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { Upstream } from '../upstream.ts'
-import { type Hello, PooledSession } from './session.ts'
+import { type Hello, helloForAll, PooledSession } from './session.ts'
 
 /** For whom a session is, so that nobody gets another's. */
 export interface SessionOwner extends Hello {
   resolved: Resolved
   caller: string | undefined
-  /** Who calls where no caller is known; undefined: the gateway's own user. */
+  /** Which of the sessions of the caller, who has named it. */
+  name: string | undefined
+  /** Who calls where neither is known; undefined: the gateway's own user. */
   peer: Peer | undefined
   /** Whose share of the limits it is; undefined: the gateway's own user. */
   sharer: string | undefined
-}
-
-/**
- * How a call uses a session. `open`: beside others. `alone`: without other calls, since the server may ask or
- * send what names no call. `plain`: lists and the like, during which a server does neither.
- */
-export type Use = 'open' | 'alone' | 'plain'
-
-export interface Lease {
-  session: PooledSession
-  release(): void
 }
 
 interface Entry {
   session: PooledSession
   key: string
   /** The templates' values, where callers are not known: what belongs together although it is not shared. */
-  strangers: string | undefined
+  strangers?: string
   /** The only one that may use it, who can go. */
-  peer: Peer | undefined
+  peer?: Peer
   sharer: string | undefined
-  alone: boolean
-  open: number
-  /** Leases, also those that do not count as open. */
-  leases: number
-  used: number
 }
 
-/** In place of a caller: the session that answers lists to everyone who is not known, and one that waits for the next. */
+/** In place of a caller: the session that answers lists to everyone who is not known. */
 const LISTS = 1
-const SPARE = 2
-/** Idle sessions that one share may keep: who calls with other capabilities each time has one for each. */
+const STRANGERS =
+  'a client without auth and without the header Plantgw-Session has a session of this server for each of its connections'
+/** Idle sessions that one share may keep: a caller who uses another name each time has one for each. */
 const MAX_KEPT = 32
 /** The same of those that are kept for whoever comes. */
 const MAX_KEPT_FOR_ALL = 8
-/** Milliseconds that an unused session is kept for the next call. */
-const KEEP = 300_000
 
-/** Sessions that the gateway holds for callers without sessions of their own; used again by the same owner. */
+/** Sessions that the gateway holds for callers without sessions: one for each. */
 export class SessionPool {
   readonly #entries = new Set<Entry>()
   readonly #upstream: Upstream
+  readonly #log: Logger
+  /** Whether the log says that there are strangers. */
+  #told = false
   #closed = false
 
-  constructor(upstream: Upstream) {
+  constructor(upstream: Upstream, log: Logger) {
     this.#upstream = upstream
+    this.#log = log
   }
 
-  lease(owner: SessionOwner, use: Use): Lease {
-    const entry = this.#find(owner, use)
-    entry.used = Date.now()
-    entry.leases++
-    if (use === 'alone') entry.alone = true
-    if (use !== 'plain') entry.open++
-    let released = false
-    const release = () => {
-      if (released) return
-      released = true
-      entry.used = Date.now()
-      if (use === 'alone') entry.alone = false
-      if (use !== 'plain') entry.open--
-      entry.leases--
-      this.#dropIfLeft(entry)
-    }
-    return { session: entry.session, release }
+  /**
+   * The session of an owner, which is opened when there is none.
+   * @param lists whether it is for lists and subscriptions, and for nothing that could leave a trace in it
+   */
+  session(owner: SessionOwner, lists: boolean): PooledSession {
+    const { resolved, caller, name, sharer } = owner
+    const isolated = this.#upstream.definition.server.isolation === 'session'
+    const stranger = isolated && caller === undefined && name === undefined ? owner.peer : undefined
+    if (stranger) return this.#forStranger(owner, stranger, lists).session
+    const key = keyOf([resolved.key, isolated ? [caller ?? null, name ?? null] : null])
+    return (this.#find(key) ?? this.#open({ ...owner, ...helloForAll(owner) }, { key, sharer })).session
   }
 
   /** Ends sessions that nobody has used for so many milliseconds. */
   sweep(idle: number): void {
-    const since = Date.now() - Math.min(idle, KEEP)
+    const since = performance.now() - idle
     for (const entry of [...this.#entries])
-      if (entry.used <= since && !entry.open && !entry.session.size()) this.#drop(entry)
+      if (entry.session.used <= since && entry.session.idle) this.#drop(entry)
   }
 
   /** All sessions, of which one may have to make room. */
   occupants(): Occupant[] {
     return [...this.#entries].map((entry) => ({
       sharer: entry.sharer,
-      used: entry.used,
-      idle: isIdle(entry),
+      used: entry.session.used,
+      idle: entry.session.idle,
       end: () => this.#drop(entry),
     }))
   }
@@ -105,62 +88,55 @@ export class SessionPool {
     for (const entry of [...this.#entries]) this.#drop(entry)
   }
 
-  /** The session for an owner, which is opened when there is none. */
-  #find(owner: SessionOwner, use: Use): Entry {
-    const { caller, sharer } = owner
-    const isolated = this.#upstream.definition.server.isolation === 'session'
-    const peer = isolated && caller === undefined ? owner.peer : undefined
-    const key = keyFor(owner, isolated ? (caller ?? peer?.key ?? null) : null)
-    const found = this.#fitting(key, use)
-    if (found) return found
-    if (!peer) return this.#open(owner, { key, strangers: undefined, peer: undefined, sharer })
-    const strangers = owner.resolved.key
-    if (use !== 'plain') return this.#takeIn(owner, key, peer)
+  /**
+   * Of a client of which nothing is known its capabilities are, since no other client uses its session: the server is
+   * told these, and no more.
+   */
+  #forStranger(owner: SessionOwner, peer: Peer, lists: boolean): Entry {
+    const { resolved, sharer } = owner
+    const hello = canonical(owner.capabilities)
+    const keyFor = (whose: unknown) => keyOf([resolved.key, whose, hello])
+    const key = keyFor(peer.key)
+    const own = this.#find(key)
+    if (own) return own
+    const strangers = resolved.key
+    const forLists = keyFor(LISTS)
     // In the session that answers lists nobody ever calls anything, so there is nothing of anybody in it.
-    const lists = keyFor(owner, [LISTS])
-    const shared = { key: lists, strangers, peer: undefined, sharer: undefined }
-    return this.#fitting(lists, use) ?? this.#open(owner, shared)
-  }
-
-  #fitting(key: string, use: Use): Entry | undefined {
-    return [...this.#entries].find((entry) => {
-      if (entry.key !== key) return false
-      return use === 'plain' || (!entry.alone && (use === 'open' || entry.open === 0))
-    })
-  }
-
-  /** The session of a stranger: the spare one, or one that begins now. */
-  #takeIn(owner: SessionOwner, key: string, peer: Peer): Entry {
-    const { sharer, clientInfo } = owner
-    const spare = {
-      key: keyFor(owner, [SPARE, stringify(clientInfo)]),
-      strangers: owner.resolved.key,
-      peer: undefined,
-      sharer: undefined,
-    }
-    const findSpare = () => [...this.#entries].find((each) => each.key === spare.key)
-    const entry = findSpare() ?? this.#open(owner, { ...spare, key, peer, sharer })
-    Object.assign(entry, { key, peer, sharer })
+    if (lists)
+      return this.#find(forLists) ?? this.#open(owner, { key: forLists, strangers, sharer: undefined })
+    if (!this.#told) this.#log.info({ server: this.#upstream.name }, STRANGERS)
+    this.#told = true
+    const entry = this.#open(owner, { key, strangers, peer, sharer })
     peer.onGone(() => this.#dropIfLeft(entry))
-    const keepSpare = (ready: JsonObject | Fault) => {
-      const full = this.#upstream.size() >= this.#upstream.definition.server.maxSessions
-      if (!(ready instanceof Fault) && !full && !findSpare() && !this.#closed) this.#open(owner, spare)
+    // The next one comes soon, and a start may take seconds.
+    const prepare = () => {
+      if (!this.#closed) this.#upstream.prepare(resolved)
     }
-    entry.session.ready.then(keepSpare).catch(unexpected('a spare session'))
+    entry.session.use(prepare).catch(unexpected('a child for the next session'))
     return entry
   }
 
-  #open(owner: SessionOwner, given: Pick<Entry, 'key' | 'strangers' | 'peer' | 'sharer'>): Entry {
-    const { resolved, capabilities, clientInfo } = owner
+  #find(key: string): Entry | undefined {
+    return [...this.#entries].find((entry) => entry.key === key)
+  }
+
+  #open({ resolved, ...hello }: Hello & { resolved: Resolved }, given: Omit<Entry, 'session'>): Entry {
     const events = {
       closed: () => this.#entries.delete(entry),
+      left: () => this.#dropIfLeft(entry),
       listChanged: (method: string) => this.#announce(entry, method),
     }
-    const hello = { capabilities, clientInfo }
-    const session = new PooledSession(this.#upstream, resolved, hello, events, given.sharer)
-    const entry: Entry = { ...given, session, alone: false, open: 0, leases: 0, used: Date.now() }
+    const { capabilities, clientInfo } = hello
+    const session = new PooledSession(
+      this.#upstream,
+      resolved,
+      { capabilities, clientInfo },
+      events,
+      given.sharer,
+    )
+    const entry: Entry = { ...given, session }
     this.#entries.add(entry)
-    this.#trim(given.sharer)
+    this.#trim(entry)
     return entry
   }
 
@@ -169,14 +145,14 @@ export class SessionPool {
     entry.session.close()
   }
 
-  /** Ends the idle sessions of one share beyond what it may keep, the longest unused first. */
-  #trim(sharer: string | undefined): void {
-    const now = Date.now()
+  /** Ends the idle sessions of the newcomer's share beyond what it may keep, the longest unused first. */
+  #trim(newcomer: Entry): void {
+    const { sharer } = newcomer
     const idle = [...this.#entries].filter(
-      (entry) => entry.sharer === sharer && isIdle(entry) && entry.used < now,
+      (entry) => entry.sharer === sharer && entry.session.idle && entry !== newcomer,
     )
     const most = sharer === undefined ? MAX_KEPT_FOR_ALL : MAX_KEPT
-    idle.sort((a, b) => a.used - b.used)
+    idle.sort((a, b) => a.session.used - b.session.used)
     for (const entry of idle.slice(0, Math.max(0, idle.length - most))) this.#drop(entry)
   }
 
@@ -190,25 +166,20 @@ export class SessionPool {
 
   /** Nobody comes back for the session of a peer that has gone. */
   #dropIfLeft(entry: Entry): void {
-    if (entry.peer?.gone && isIdle(entry) && this.#entries.has(entry)) this.#drop(entry)
+    if (entry.peer?.gone && entry.session.idle && this.#entries.has(entry)) this.#drop(entry)
   }
 }
 
-function isIdle({ leases, session }: Entry): boolean {
-  return !leases && !session.size()
-}
-
-/** @param whose a caller, or what stands for one */
-function keyFor({ resolved, capabilities }: SessionOwner, whose: Json): string {
-  const text = stringify([resolved.key, whose, canonical(capabilities)])
-  return createHash('sha256').update(text).digest('base64url')
+/** @param parts the templates' values, whose it is, and more */
+function keyOf(parts: unknown[]): string {
+  return createHash('sha256').update(stringify(parts)).digest('base64url')
 }
 
 /** A session with a server, which may have to make room for another one. */
 export interface Occupant {
   /** Whose share of the limits it is; undefined: it is kept for whoever comes. */
   sharer: string | undefined
-  /** Milliseconds since the epoch of its last use. */
+  /** When it was last used, of `performance.now()`. */
   used: number
   idle: boolean
   end(): void
@@ -223,7 +194,11 @@ const GIVES_WAY = 60_000
  * @param all with the newcomer's, which is in use
  * @returns false when there is none
  */
-export function makeRoom(all: readonly Occupant[], newcomer: string | undefined, now = Date.now()): boolean {
+export function makeRoom(
+  all: readonly Occupant[],
+  newcomer: string | undefined,
+  now = performance.now(),
+): boolean {
   const counts = new Map<string | undefined, number>()
   for (const { sharer } of all) counts.set(sharer, (counts.get(sharer) ?? 0) + 1)
   const own = (counts.get(newcomer) ?? 1) - 1

@@ -29,6 +29,10 @@ export class UpstreamServer {
   readonly #toSession: ToSession
   /** Whether the server has refused a handshake that session-based servers take. */
   #refusesSessions = false
+  /** The start at load, while it is under way. */
+  #starting: Promise<Fault | undefined> | undefined
+  /** Why the start at load failed; undefined once something else has worked. */
+  #failed: Fault | undefined
 
   constructor(
     definition: Definition,
@@ -39,34 +43,53 @@ export class UpstreamServer {
       makeRoom([...occupants(), ...this.#toSession.pool.occupants()], sharer),
     )
     this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
-    this.#toSession = new ToSession(this.upstream)
+    this.#toSession = new ToSession(this.upstream, context.log)
     this.probe = new Probe(this.upstream, this.#stateless)
   }
 
-  /** A session for a client, bridged when the server has no sessions. */
+  /** A session for a client, bridged when the server has no sessions. It waits for a start at load, and fails with it. */
   link(
     resolved: Resolved,
     session: Pick<Session, 'caller' | 'sharer'>,
     events: LinkEvents,
     restore: Restore,
   ): Link {
-    const { name, definition } = this.upstream
+    const link = this.#link(resolved, session, events, restore)
+    const start: Link['start'] = async (request, text) => {
+      const fault = await this.#starting
+      if (fault) return fault
+      const answer = await link.start(request, text)
+      if (!(answer instanceof Fault)) this.#failed = undefined
+      return answer
+    }
+    return { start, send: (message, text) => link.send(message, text), close: () => link.close() }
+  }
+
+  #link(
+    resolved: Resolved,
+    session: Pick<Session, 'caller' | 'sharer'>,
+    events: LinkEvents,
+    restore: Restore,
+  ): Link {
+    const { upstream } = this
     const { caller, sharer } = session
-    if (definition.server.isolation !== 'session') {
+    if (upstream.definition.server.isolation !== 'session') {
       // One session of the server for many clients is what clients without sessions have, so they go that way.
       const request = async (call: StatelessCall) => {
-        const server = await this.stateless(resolved, call.message.params)
-        return server instanceof Fault ? server : server.request(call)
+        const protocol = await this.probe.of(resolved, call.message.params)
+        return protocol instanceof Fault ? protocol : this.bridge(protocol).request(call)
       }
       const server: Stateless = {
         request,
         versions: () => this.#toSession.versions(),
         paramHeaders: (tool, call) => this.#toSession.paramHeaders(tool, call),
+        abandon: (requestState) => this.#toSession.abandon(requestState),
       }
-      return new ToStateless({ server, resolved, caller: undefined, sharer, name }, events)
+      return new ToStateless({ server, resolved, caller: undefined, sharer, upstream }, events)
     }
-    const bridged = () => new ToStateless({ server: this.#stateless, resolved, caller, sharer, name }, events)
-    const direct = () => new SessionLink({ upstream: this.upstream, resolved, sharer, restore }, events)
+    const bridged = () =>
+      new ToStateless({ server: this.#stateless, resolved, caller, sharer, upstream }, events)
+    const direct = () => new SessionLink({ upstream, resolved, sharer, restore }, events)
     let current: Link = this.#refusesSessions ? bridged() : direct()
     return {
       start: async (request, text) => {
@@ -86,7 +109,8 @@ export class UpstreamServer {
   /** Whether a server refused a handshake because it knows none: 2026-07-28 has no sessions. */
   async #refused(link: SessionLink, answer: Started, resolved: Resolved): Promise<boolean> {
     if (answer instanceof Fault) {
-      if (answer.kind === 'busy') return false
+      // A server that was silent for the time of a start is not given the same time again.
+      if (answer.kind === 'busy' || answer.kind === 'timeout') return false
     } else {
       if (answer.response.raw.error === undefined) return false
       const { upstream } = this
@@ -104,8 +128,19 @@ export class UpstreamServer {
    * @param params of the request for which a session may be opened
    */
   async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
-    const protocol = await this.probe.of(resolved, params)
+    const protocol = await this.protocol(resolved, params)
     return protocol instanceof Fault ? protocol : this.bridge(protocol)
+  }
+
+  /**
+   * What the server speaks; at once when it is known. It waits for a start at load, and fails with it.
+   * @param params of the request for which a session may be opened
+   */
+  protocol(resolved: Resolved, params: JsonObject): Protocol | Promise<Protocol | Fault> {
+    if (this.#starting) return this.#starting.then((fault) => fault ?? this.probe.of(resolved, params))
+    const protocol = this.probe.of(resolved, params)
+    if (typeof protocol === 'string') this.#failed = undefined
+    return protocol
   }
 
   /** The same for a server of which the protocol is known. */
@@ -124,15 +159,23 @@ export class UpstreamServer {
    * be started before there is one.
    * @returns what went wrong
    */
-  async start(): Promise<string[]> {
+  async start(): Promise<Fault | undefined> {
     const { server, varies, resolve } = this.upstream.definition
-    if (server.policy !== 'onStart' && !server.preinstalled) return []
-    if (varies)
-      return [`The server ${server.name} cannot be started before a request: its templates read the request`]
+    if (varies || (server.policy !== 'onStart' && !server.preinstalled)) return undefined
     const resolved = resolve({ headers: {}, query: () => ({}) })
-    if (resolved instanceof Fault) return [resolved.message]
-    const fault = server.policy === 'onStart' ? await this.#warm(resolved) : await this.#try(resolved)
-    return fault ? [fault.message] : []
+    if (resolved instanceof Fault) return resolved
+    this.#starting = server.policy === 'onStart' ? this.#warm(resolved) : this.#try(resolved)
+    try {
+      this.#failed = await this.#starting
+    } finally {
+      this.#starting = undefined
+    }
+    return this.#failed
+  }
+
+  /** How the start at load goes: `starting`, or why it failed; undefined when there is nothing to say of it. */
+  atLoad(): 'starting' | Fault | undefined {
+    return this.#starting ? 'starting' : this.#failed
   }
 
   /** The child that is probed serves the first calls; over HTTP there is nothing to keep. */
@@ -148,8 +191,8 @@ export class UpstreamServer {
     const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
     const raw = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
     const request: Request = { kind: 'request', id: 1, method: 'initialize', params, raw }
-    const events = { message() {}, lost() {}, rejected() {} }
-    const link = this.link(resolved, { caller: undefined, sharer: '' }, events, () => [])
+    const events = { message() {}, lost() {}, rejected() {}, refused() {} }
+    const link = this.#link(resolved, { caller: undefined, sharer: '' }, events, () => [])
     const answer = await link.start(request, stringify(raw))
     link.close()
     if (answer instanceof Fault) return answer

@@ -1,17 +1,18 @@
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import { Fault, isObject, METHOD_NOT_FOUND, type Message, SESSION_REVISIONS } from '../../mcp/index.ts'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/meta.ts'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, canonical, metaOf } from '../../mcp/protocol.ts'
+import { levelOf } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import { handshakeRefused } from '../rpc/link.ts'
 import type {
   Notification,
-  PendingRequest,
   RequestOptions,
   RpcClient,
   SentRequest,
   ServerRequest,
 } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
+import { Turns } from './turn.ts'
 
 /** For whom a session of the gateway's own is opened. */
 export interface Hello {
@@ -21,9 +22,21 @@ export interface Hello {
 
 export interface SessionEvents {
   closed(): void
+  /** Something that used the session is over. */
+  left(): void
   /** A list of the server's changed; subscriptions of this session have been notified. */
   listChanged(method: string): void
 }
+
+/** What the gateway can ask clients of 2026-07-28, one or another of which may be able to answer. */
+const CAPABILITIES: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  roots: {},
+  sampling: { context: {}, tools: {} },
+}
+
+/** Milliseconds that a server has to show that it took a cancellation. */
+const CALM = 2_000
 
 /** Whom a request of 2026-07-28 is from. */
 export function helloOf(params: JsonObject): Hello {
@@ -34,6 +47,11 @@ export function helloOf(params: JsonObject): Hello {
   }
 }
 
+/** The same for a session that clients of different capabilities use. */
+export function helloForAll({ clientInfo }: Hello): Hello {
+  return { capabilities: CAPABILITIES, clientInfo }
+}
+
 /** Equal for handshakes that a server cannot tell apart. */
 export function keyOfHello({ capabilities, clientInfo }: Hello): string {
   return stringify([canonical(capabilities), canonical(clientInfo)])
@@ -41,14 +59,20 @@ export function keyOfHello({ capabilities, clientInfo }: Hello): string {
 
 /** A session with a server that the gateway holds itself, for callers without sessions. */
 export class PooledSession {
-  /** `initialize`'s result, or why there is none. */
-  readonly ready: Promise<JsonObject | Fault>
   /** Hear list changes and resource updates. */
   readonly listeners = new Set<(method: string, params: JsonObject) => void>()
   /** Run when the session has ended. */
   readonly onEnd = new Set<() => void>()
+  readonly turns: Turns
+  /** When it was last used, of `performance.now()`. */
+  used = performance.now()
+  /** `initialize`'s result, or why there is none. */
+  readonly #ready: Promise<JsonObject | Fault>
+  #users = 0
   #client: RpcClient | undefined
   #lost: Fault | undefined
+  /** The last that the server was told. */
+  #level: string | undefined
 
   /** @param sharer whose share of the limits it is; undefined: it is kept for whoever comes */
   constructor(
@@ -58,13 +82,38 @@ export class PooledSession {
     private readonly events: SessionEvents,
     sharer: string | undefined,
   ) {
+    this.turns = new Turns(upstream.name)
     // Not before the caller holds the session.
-    this.ready = Promise.resolve().then(() => this.#start(sharer))
+    this.#ready = Promise.resolve().then(() => this.#start(sharer))
   }
 
-  /** Requests and subscriptions. */
-  size(): number {
-    return (this.#client?.size ?? 0) + this.listeners.size
+  /** Whether nothing is under way. */
+  get idle(): boolean {
+    const { turns, listeners } = this
+    return this.#users + turns.size + listeners.size + (this.#client?.size ?? 0) === 0
+  }
+
+  /**
+   * Does something with the session once it is open; it is in use until that is done.
+   * @param work gets `initialize`'s result
+   */
+  async use<T>(work: (ready: JsonObject) => T | Promise<T>): Promise<T | Fault> {
+    this.#users++
+    this.used = performance.now()
+    try {
+      const ready = await this.#ready
+      if (ready instanceof Fault) return ready
+      return this.#lost ?? (await work(ready))
+    } finally {
+      this.#users--
+      this.left()
+    }
+  }
+
+  /** Something that used the session is over. */
+  left(): void {
+    this.used = performance.now()
+    this.events.left()
   }
 
   request(method: string, params: JsonObject, options?: RequestOptions): SentRequest {
@@ -76,6 +125,26 @@ export class PooledSession {
   /** Answers a request of the server. */
   respond(request: ServerRequest, answer: { result: Json } | { error: Json }): void {
     this.#client?.respond(request, answer)
+  }
+
+  /** Tells the server which log messages are wanted; of no effect where it has none. */
+  async setLevel(ready: JsonObject, given: Json): Promise<void> {
+    const level = levelOf({ level: given })
+    if (level === undefined || level === this.#level) return
+    if (!isObject(ready.capabilities) || !ready.capabilities.logging) return
+    this.#level = level
+    const answer = await this.request('logging/setLevel', { level }).answer
+    if (!('result' in answer) && this.#level === level) this.#level = undefined
+  }
+
+  /**
+   * Resolves when the server has said what it had to say of a call that it was told to forget: it takes one message after
+   * the other. One that stays silent may say it at any time.
+   * @param isShared whether somebody else may have the next turn: a session that stays silent ends then
+   */
+  async calm(isShared: boolean): Promise<void> {
+    const answer = await this.request('ping', {}, { timeout: CALM }).answer
+    if (isShared && answer instanceof Fault && answer.kind === 'timeout') this.#end(answer)
   }
 
   close(): void {
@@ -125,9 +194,8 @@ export class PooledSession {
       this.respond(request, { result: {} })
       return
     }
-    const asked = this.#client?.only(({ onRequest }) => onRequest !== undefined)
-    asked?.timer?.refresh()
-    if (asked?.onRequest) asked.onRequest(request)
+    const asked = this.turns.addressee
+    if (asked?.ask) asked.ask(request)
     else
       this.respond(request, { error: { code: METHOD_NOT_FOUND, message: 'No client can answer this now' } })
   }
@@ -139,16 +207,14 @@ export class PooledSession {
       return
     }
     if (/^notifications\/(?:cancelled|progress|elicitation\/complete)$/.test(method)) return
-    // Sessions are given out so that at most one call can have such messages.
-    const hears = ({ onMessage, logs }: PendingRequest) =>
-      onMessage !== undefined && (method !== 'notifications/message' || logs === true)
-    this.#client?.only(hears)?.onMessage?.(raw)
+    this.turns.addressee?.message(raw)
   }
 
   #end(fault: Fault): Fault {
     if (this.#lost) return this.#lost
     this.#lost = fault
     this.#client?.close(fault)
+    this.turns.close(fault)
     this.events.closed()
     this.listeners.clear()
     for (const listener of [...this.onEnd]) listener()

@@ -1,5 +1,6 @@
-import { type JsonObject, stringify } from '../../json/index.ts'
+import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
+  Cancellation,
   Fault,
   isObject,
   type Message,
@@ -7,10 +8,12 @@ import {
   type RequestId,
   type Response,
   readMessage,
+  requestIdOf,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
-import type { Restored } from '../backend/session-state.ts'
+import { isRepeatable, type Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
+import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { NOBODY, type RpcClient } from './rpc-client.ts'
 
@@ -30,12 +33,15 @@ export interface Link {
 
 export interface LinkEvents {
   message(message: Message, text: string): void
-  /** These requests of the client, or all of them, will get no answer. */
-  lost(fault: Fault, ids?: Iterable<RequestId>): void
+  /** These requests of the client, or all of them, will get no answer. @param kept but these, which are sent again */
+  lost(fault: Fault, ids?: Iterable<RequestId>, kept?: ReadonlySet<RequestId>): void
   /** A message was not accepted; the request that it answers when that could be found. */
   rejected(id: RequestId | undefined, fault: Fault): void
+  /** The server takes the client's session no more, so that the client has to begin anew. */
+  refused(): void
 }
 
+const CANCELLED = 'notifications/cancelled'
 /** Completes a handshake. */
 export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
@@ -58,11 +64,21 @@ export class SessionLink implements Link {
   #client: RpcClient | undefined
   #reopening: Promise<Fault | undefined> | undefined
   #initialize: Request | undefined
-  #closed = false
+  /** Agreed on with the client. */
+  #revision: Json | undefined
+  /** Of a new session in place of a lost one. */
+  #refusal: Fault | undefined
+  readonly #closed = new Cancellation()
+  /** Requests under way that may be sent a second time, as text. */
+  readonly #repeatable = new Map<RequestId, string>()
+  /** What the server says on its own over HTTP; a child is started again only for a request. */
+  readonly #stream: LastingStream | undefined
 
   constructor(options: SessionLinkOptions, events: LinkEvents) {
     this.#options = options
     this.#events = events
+    const { definition, streams } = options.upstream
+    if (definition.server.type !== 'stdio') this.#stream = new LastingStream(streams, this.#closed)
   }
 
   start(request: Request): Promise<Started> {
@@ -71,19 +87,23 @@ export class SessionLink implements Link {
   }
 
   send(message: Message, text: string): Fault | undefined | Promise<Fault | undefined> {
-    if (this.#client && !this.#reopening) return this.#client.forward(text)
-    if (this.#closed || !this.#initialize) return this.#ended()
+    if (message.kind === 'request' && this.#stream && isRepeatable(message.method))
+      this.#repeatable.set(message.id, text)
+    else if (message.kind === 'notification' && message.method === CANCELLED)
+      this.#repeatable.delete(requestIdOf(message))
+    if (this.#client && !this.#reopening) {
+      const fault = this.#client.forward(text)
+      if (message.kind === 'notification' && message.method === CANCELLED) this.#client.check()
+      return fault
+    }
+    if (this.#closed.aborted || !this.#initialize) return this.#ended()
     // Only the lost session could make sense of anything but a request.
     if (message.kind !== 'request' && !this.#reopening) return undefined
-    this.#reopening ??= this.#reopen(this.#initialize).finally(() => {
-      this.#reopening = undefined
-    })
-    return this.#reopening.then((fault) => fault ?? this.#client?.forward(text) ?? undefined)
+    return this.#again(this.#initialize).then((fault) => fault ?? this.#client?.forward(text) ?? undefined)
   }
 
   close(): void {
-    if (this.#closed) return
-    this.#closed = true
+    this.#closed.abort()
     this.#client?.close()
     this.#client = undefined
   }
@@ -93,7 +113,7 @@ export class SessionLink implements Link {
     const client = this.#client
     if (client) client.events = NOBODY
     this.#client = undefined
-    this.#closed = true
+    this.#closed.abort()
     return client
   }
 
@@ -104,9 +124,18 @@ export class SessionLink implements Link {
     let ready = false
     const closed = (fault: Fault) => {
       this.#client = undefined
-      if (ready) lost(fault)
+      if (!ready) return
+      const again = fault.status === 404 ? new Map(this.#repeatable) : undefined
+      this.#repeatable.clear()
+      lost(fault, undefined, again && new Set(again.keys()))
+      if (again?.size) this.#repeat(again).catch(unexpected('a request that is repeated'))
+      this.#regain(fault).catch(unexpected('a lost session'))
     }
-    const client = upstream.connect(resolved, { message, rejected, closed }, sharer)
+    const take: LinkEvents['message'] = (given, text) => {
+      if (given.kind === 'response' && given.id !== null) this.#repeatable.delete(given.id)
+      message(given, text)
+    }
+    const client = upstream.connect(resolved, { message: take, rejected, closed }, sharer)
     if (client instanceof Fault) return client
     this.#client = client
     const onMessage = (raw: JsonObject) => message(readMessage(raw), stringify(raw))
@@ -114,29 +143,69 @@ export class SessionLink implements Link {
     const answer = await client.request('initialize', params, options).answer
     ready = true
     if (answer instanceof Fault) {
-      if (this.#closed) return this.#ended()
+      if (this.#closed.aborted) return this.#ended()
       backoff.failed(resolved.key, answer.message)
       client.close()
       this.#client = undefined
       return answer
     }
     backoff.worked(resolved.key)
+    if (isObject(answer.result)) this.#revision ??= answer.result.protocolVersion
     const raw = { ...answer, id }
     return { response: { kind: 'response', id, raw }, text: stringify(raw) }
+  }
+
+  /** Opens a lost session again, once for all who want it. */
+  #again(initialize: Request): Promise<Fault | undefined> {
+    this.#reopening ??= this.#reopen(initialize).finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
   }
 
   async #reopen(initialize: Request): Promise<Fault | undefined> {
     const answer = await this.#open(initialize)
     if (answer instanceof Fault) return answer
-    if (answer.response.raw.error !== undefined)
-      return new Fault(
-        'lost',
-        `The server ${this.#options.upstream.name} was restarted, but refused the handshake`,
-      )
-    this.#client?.forward(INITIALIZED)
-    for (const { method, params } of this.#options.restore())
-      this.#client?.request(method, params).answer.catch(unexpected(method))
+    const { result } = answer.response.raw
+    // What the client knows of the protocol holds for the whole session.
+    if (!isObject(result) || result.protocolVersion !== this.#revision) {
+      this.#client?.close()
+      this.#client = undefined
+      const { name } = this.#options.upstream
+      this.#refusal = new Fault('lost', `The server ${name} was restarted, but refused the handshake`)
+      return this.#refusal
+    }
+    const client = this.#client
+    client?.forward(INITIALIZED)
+    const restored = this.#options
+      .restore()
+      .map(({ method, params }) => client?.request(method, params).answer)
+    if (this.#stream?.opened())
+      // From then on nothing is missed any more.
+      Promise.all([client?.listening, ...restored])
+        .then(() => announce(announcedLists(result.capabilities), this.#events.message))
+        .catch(unexpected('initialize'))
     return undefined
+  }
+
+  /** Sends requests a second time, in another session; not a third time. */
+  async #repeat(again: ReadonlyMap<RequestId, string>): Promise<void> {
+    const fault = await this.#again(this.#initialize as Request)
+    for (const [id, text] of again) {
+      const failed = fault ?? this.#client?.forward(text)
+      if (failed) this.#events.lost(failed, [id])
+    }
+  }
+
+  /** Opens a lost session again although its client asks for nothing: it may wait for what the server says. */
+  async #regain(why: Fault): Promise<void> {
+    let fault: Fault | undefined = why
+    while (fault && (await this.#stream?.lost(fault.message))) {
+      // A request of the client has opened it.
+      if ((this.#client && !this.#reopening) || !this.#initialize) return
+      fault = await this.#again(this.#initialize)
+      if (fault && fault === this.#refusal) return this.#events.refused()
+    }
   }
 
   #ended(): Fault {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { type CancelSignal, Fault, InFlight, type Message, type RequestId } from '../../mcp/index.ts'
-import { metaOf } from '../../mcp/meta.ts'
+import { type CancelSignal, Fault, InFlight, type Message, metaOf, type RequestId } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.ts'
 
@@ -9,22 +8,14 @@ import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.t
 export type ServerRequest = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
 
-/** Hears everything but the responses to the gateway's own requests, and their progress. */
-export interface RpcEvents {
-  message(message: Message, text: string): void
-  /** A message was not accepted. `id`: the client's request that it answers, when that could be found. */
-  rejected(id: RequestId | undefined, fault: Fault): void
-  /** The server or the connection ended by itself; the gateway's own requests have been answered. */
-  closed(fault: Fault): void
-}
+/** Hears everything but what concerns the gateway's own requests, which have been answered when the connection closes. */
+export type RpcEvents = ChannelEvents
 
 export interface RequestOptions {
   /** Takes progress, and whatever else the owner of the connection attributes to the request. */
   onMessage?(raw: JsonObject): void
-  /** Takes what the server asks the client during the request. */
-  onRequest?(request: ServerRequest): void
-  /** Whether log messages are of interest. */
-  logs?: boolean
+  /** Whether the client is asked something: it is not the server that is silent then. */
+  isAsking?(): boolean
   /** Cancels the request; the server is notified. */
   signal?: CancelSignal
   /** Milliseconds without progress after which the request times out; default: the server's `limits.timeout`. */
@@ -32,7 +23,10 @@ export interface RequestOptions {
 }
 
 /** A request of the gateway's own that has no response yet. */
-export interface PendingRequest extends RequestOptions {
+export interface PendingRequest {
+  readonly onMessage: RequestOptions['onMessage'] | undefined
+  readonly isAsking: RequestOptions['isAsking'] | undefined
+  readonly signal: CancelSignal | undefined
   readonly id: string
   readonly method: string
   /** The progress token of whoever asked for the request. */
@@ -40,7 +34,9 @@ export interface PendingRequest extends RequestOptions {
   timer: NodeJS.Timeout | undefined
   resolve(answer: JsonObject | Fault): void
   /** Cancels it when `signal` is aborted. */
-  onAbort?(): void
+  readonly onAbort: (() => void) | undefined
+  /** How many messages of the server there were before it. */
+  readonly heard: number
 }
 
 export interface SentRequest {
@@ -78,6 +74,9 @@ export class RpcClient {
   /** Ids of connections differ, so that nobody can guess one, nor a late answer be taken for another's. */
   readonly #prefix = `plantgw-${randomUUID()}-`
   #count = 0
+  /** Messages of the server. */
+  #heard = 0
+  #isChecking = false
   readonly #channel: Channel
   #ended: Fault | undefined
 
@@ -98,6 +97,11 @@ export class RpcClient {
       rejected: (id, fault) => this.#guarded(() => this.#reject(id, fault)),
       closed: (fault) => this.#guarded(() => this.#lost(fault)),
     })
+  }
+
+  /** Resolves when what the server says on its own arrives, or it has no stream for it. */
+  get listening(): Promise<void> | undefined {
+    return this.#channel.listening
   }
 
   get ended(): boolean {
@@ -124,16 +128,29 @@ export class RpcClient {
 
   /** Waits for a response. Apart from `request`, so that the parameters, which may be large, are not kept until then. */
   #expect(id: string, method: string, token: Json | undefined, options: RequestOptions): SentRequest {
-    const { signal, timeout = this.#timeout } = options
+    const { signal, onMessage, isAsking, timeout = this.#timeout } = options
     const cancel = (reason: string) => {
       if (!this.#pending.has(id)) return
       this.#cancelled(id, reason)
       this.#settle(id, cancelled())
     }
+    const heard = this.#heard
     const answer = new Promise<JsonObject | Fault>((resolve) => {
       const timer = timeout === Infinity ? undefined : setTimeout(() => this.#expire(id, timeout), timeout)
       const onAbort = signal && (() => cancel('The client went away'))
-      this.#pending.set(id, { ...options, id, method, token, timer, resolve, ...(onAbort && { onAbort }) })
+      // All of one shape: copies of options take V8 several microseconds a call.
+      this.#pending.set(id, {
+        id,
+        method,
+        token,
+        timer,
+        resolve,
+        onMessage,
+        isAsking,
+        signal,
+        onAbort,
+        heard,
+      })
       if (onAbort) signal.addEventListener('abort', onAbort)
     })
     return { answer, cancel }
@@ -142,6 +159,24 @@ export class RpcClient {
   /** Sends a message of a client as it is; its answer comes as an event. */
   forward(text: string): Fault | undefined {
     return this.#ended ?? this.#channel.send(text)
+  }
+
+  /**
+   * A request was left unanswered: a server that does not answer a ping either is lost, so that whatever froze it does not
+   * keep all later calls waiting.
+   */
+  check(): void {
+    if (this.#isChecking || this.#ended) return
+    this.#isChecking = true
+    const heard = this.#heard
+    const silent = new Fault('lost', `The server ${this.#server} has stopped responding`)
+    this.request('ping', {})
+      .answer.then((answer) => {
+        this.#isChecking = false
+        if (answer instanceof Fault && answer.kind === 'timeout' && this.#heard === heard)
+          this.#abandon(silent)
+      })
+      .catch(unexpected('a ping'))
   }
 
   notify(method: string, params?: JsonObject): void {
@@ -158,12 +193,8 @@ export class RpcClient {
 
   /** The request that a message without a reference to one belongs to: the only one that can have such messages. */
   only(can: (request: PendingRequest) => boolean): PendingRequest | undefined {
-    const found = this.#pending.values().filter(can)
+    const found = this.#pending.values().filter((request) => request.onMessage && can(request))
     return found.length === 1 ? found[0] : undefined
-  }
-
-  any(holds: (request: PendingRequest) => boolean): boolean {
-    return this.#pending.values().some(holds)
   }
 
   /** Ends a request in the server's place. */
@@ -178,15 +209,18 @@ export class RpcClient {
 
   /** Ends the connection because of a fault of the gateway's own. */
   fail(error: unknown): void {
-    const end = () => {
-      this.#channel.close()
-      this.#lost(new Fault('internal', `${FAILED} in the session with the server ${this.#server}`))
-    }
-    unexpected(`a connection to the server ${this.#server}`, end)(error)
+    const fault = new Fault('internal', `${FAILED} in the session with the server ${this.#server}`)
+    unexpected(`a connection to the server ${this.#server}`, () => this.#abandon(fault))(error)
+  }
+
+  #abandon(fault: Fault): void {
+    this.#channel.close()
+    this.#lost(fault)
   }
 
   #take(message: Message, text: string): void {
     if (this.#ended) return
+    this.#heard++
     if (message.kind === 'response') {
       this.answered = true
       const { id, raw } = message
@@ -208,6 +242,7 @@ export class RpcClient {
 
   #reject(id: RequestId | undefined, fault: Fault): void {
     if (this.#ended) return
+    this.#heard++
     if (id !== undefined && this.#settle(id, fault)) return
     // Without an id it may be the answer to any request.
     if (id === undefined) for (const request of this.#pending.values()) this.#settle(request.id, fault)
@@ -216,13 +251,23 @@ export class RpcClient {
 
   #lost(fault: Fault): void {
     if (this.#ended) return
-    const sent = fault.kind !== 'unreachable'
-    this.#end(sent ? new Fault(fault.kind, `${fault.message}; the call was not repeated`) : fault)
+    const { kind, message, status } = fault
+    const told = new Fault(
+      kind,
+      `${message}; the call was not repeated`,
+      status === undefined ? {} : { status },
+    )
+    this.#end(kind === 'unreachable' ? fault : told)
     this.events.closed(fault)
   }
 
   #expire(id: string, timeout: number): void {
-    const { method = '' } = this.#pending.get(id) ?? {}
+    const request = this.#pending.get(id)
+    if (request?.isAsking?.()) {
+      request.timer?.refresh()
+      return
+    }
+    const { method = '' } = request ?? {}
     // A handshake cannot be cancelled (2025-11-25, Cancellation).
     if (method !== 'initialize') this.#cancelled(id, 'timed out')
     const what = method === 'initialize' || method === 'server/discover' ? 'handshake' : 'call'
@@ -231,6 +276,7 @@ export class RpcClient {
 
   #cancelled(requestId: string, reason: string): void {
     this.notify('notifications/cancelled', { requestId, reason })
+    if (this.#pending.get(requestId)?.heard === this.#heard) this.check()
   }
 
   /** The end of every request of the gateway's own; false: there is none with this id. */

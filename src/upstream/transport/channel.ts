@@ -1,5 +1,16 @@
 import { memory } from '../../access/memory.ts'
-import { Fault, type Message, type RequestId } from '../../mcp/index.ts'
+import {
+  closingQuote,
+  type Json,
+  JsonLimitError,
+  type JsonObject,
+  numberEnd,
+  parseVerbatim,
+  stringify,
+} from '../../json/index.ts'
+import { Fault, MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../../mcp/index.ts'
+import { tooLargeText } from '../../net/index.ts'
+import type { Logger } from '../../telemetry/log.ts'
 
 /**
  * A connection to a session-based server that carries JSON-RPC messages both ways. One channel is one session
@@ -12,6 +23,8 @@ export interface Channel {
   close(): void
   /** Resolves when nothing of it is left. */
   readonly ended: Promise<void>
+  /** Resolves when what the server says on its own arrives, or it has no stream for it; absent: from the beginning. */
+  readonly listening?: Promise<void>
   /** Of the child, where there is one. */
   readonly pid?: number | undefined
 }
@@ -38,7 +51,9 @@ export function oneLine(text: string): string {
 export const FAILED = 'Internal error'
 
 /** Why a message is rejected that is larger than `maxResponseSize`. */
-export const TOO_LARGE = new Fault('invalid', 'The answer of the server is larger than maxResponseSize')
+export function tooLarge(server: string, limit: number): Fault {
+  return new Fault('invalid', tooLargeText(`the server ${server}`, limit))
+}
 
 /** Messages on their way to a server, which takes them one after the other: bounded in bytes. */
 export class Outgoing {
@@ -62,5 +77,129 @@ export class Outgoing {
   close(): void {
     this.#closed = true
     this.#hold.free()
+  }
+}
+
+/** One message of a server with its text on one line, or what is wrong with one that cannot be taken. */
+export type Taken = { message: Message; text: string } | Rejected
+
+export interface Rejected {
+  /** The requests that it answers; undefined for one that could not be found. */
+  answers: readonly (RequestId | undefined)[]
+  fault: Fault
+}
+
+/** What other texts do not begin with, so that those need not be parsed. */
+const BEGINNING = /^\s*[{[]/
+
+/** Reads a text of a server as messages; nothing when it is not JSON. */
+export function readTexts(text: string): Taken[] {
+  if (!BEGINNING.test(text)) return []
+  const keys = protocolKeys(false)
+  let value: Json
+  try {
+    value = parseVerbatim(text, keys)
+  } catch (error) {
+    return error instanceof JsonLimitError ? rejected(text, error.message) : []
+  }
+  if (keys.fault !== undefined) return rejected(text, keys.fault)
+  if (!Array.isArray(value)) return [{ message: read(value), text: text.trim() }]
+  if (value.length > MAX_BATCH) return rejected(text, `the batch has more than ${MAX_BATCH} messages`)
+  return value.map((item) => ({ message: read(item), text: stringify(item) }))
+}
+
+/** A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's own. */
+function read(value: Json): Message {
+  const message = readMessage(value)
+  if (message.kind !== 'response') return message
+  const raw: JsonObject = {}
+  for (const key of ['jsonrpc', 'id', 'result', 'error'])
+    if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
+  return { ...message, raw }
+}
+
+function rejected(text: string, fault: string): [Rejected] {
+  const heads = headsOf(text)
+  // A request or a notification of the server answers nothing, so it concerns no caller.
+  const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
+  return [{ answers, fault: notAccepted(fault) }]
+}
+
+/** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
+export function deliver(
+  taken: readonly Taken[],
+  events: Pick<ChannelEvents, 'message' | 'rejected'>,
+  log: Logger,
+  about: object,
+): void {
+  for (const each of taken) {
+    if ('message' in each && each.message.kind !== 'invalid') {
+      events.message(each.message, oneLine(each.text))
+      continue
+    }
+    const { answers, fault } = 'fault' in each ? each : invalidAnswer(each.message)
+    log.warn({ ...about, reason: fault.message }, 'rejected a message of an MCP server')
+    for (const id of answers) events.rejected(id, fault)
+  }
+}
+
+function invalidAnswer(message: Message): Rejected {
+  const { id, reason } = message as Extract<Message, { kind: 'invalid' }>
+  return { answers: id === null ? [] : [id], fault: notAccepted(reason) }
+}
+
+function notAccepted(reason: string): Fault {
+  return new Fault('invalid', `The server sent a message that is not accepted: ${reason}`)
+}
+
+/** What can be known of a JSON-RPC message that is not parsed. */
+export interface Head {
+  /** The last of its ids. */
+  id: RequestId | undefined
+  /** Whether it is a request or a notification. */
+  method: boolean
+}
+
+/** Messages that are looked for at the most. */
+const MAX_HEADS = 100
+/** Characters of an id, escapes included. */
+const MAX_ID = 2_000
+
+/** The heads of the messages in a text that exceeds the limits of JSON: one pass, of any depth. */
+export function headsOf(text: string): Head[] {
+  const heads: Head[] = []
+  /** Depth of the objects that are messages: 2 in a batch. */
+  let base = 0
+  let depth = 0
+  let key = ''
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]
+    if (c === '"') {
+      const end = closingQuote(text, i + 1)
+      if (depth === base) key = text.slice(i + 1, Math.min(end, i + 10))
+      i = end
+    } else if (c === '{' || c === '[') {
+      depth++
+      base ||= c === '{' ? 1 : 2
+      if (depth === base && heads.push({ id: undefined, method: false }) > MAX_HEADS) return heads
+    } else if (c === '}' || c === ']') depth--
+    else if (c === ':' && depth === base) {
+      const head = heads.at(-1)
+      if (head && key === 'method') head.method = true
+      if (head && key === 'id') head.id = idAt(text, i + 1)
+    }
+  }
+  return heads
+}
+
+function idAt(text: string, from: number): RequestId | undefined {
+  let start = from
+  while (/\s/.test(text[start] ?? '')) start++
+  const end = text[start] === '"' ? closingQuote(text, start + 1) + 1 : numberEnd(text, start)
+  if (end - start > MAX_ID) return undefined
+  try {
+    return JSON.parse(text.slice(start, end))
+  } catch {
+    return undefined
   }
 }

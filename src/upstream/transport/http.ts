@@ -1,7 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
 import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
-import { type CancelSignal, Fault, type FaultKind } from '../../mcp/index.ts'
+import type { JsonObject } from '../../json/index.ts'
+import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response } from '../../mcp/index.ts'
 import {
   eventParser,
   HttpClient,
@@ -9,19 +10,25 @@ import {
   type NetFaultKind,
   type ServerEvent,
   type StreamedAnswer,
+  type StreamPosition,
 } from '../../net/index.ts'
 import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
+import { timedOut } from '../rpc/rpc-client.ts'
+import type { Upstream } from '../upstream.ts'
+import { readTexts, tooLarge } from './channel.ts'
 
 export interface HttpOptions {
   /** Milliseconds. */
   connectTimeout: number
-  /** Milliseconds until an answer begins. */
+  /** Milliseconds until an answer begins, and of silence in one that is no event stream. */
   timeout: number
   /** Makes what takes the server's secrets out of an answer. */
   mask?: () => StreamMask
   /** The same for the values of headers. */
   maskText?: Mask
+  /** Sent with each request that has no such header. */
+  headers?: Readonly<Record<string, string>>
 }
 
 export interface HttpRequest {
@@ -37,6 +44,8 @@ export type HttpAnswer = StreamedAnswer
 
 /** Origins may come from templates, so their number is bounded; the one longest unused is closed. */
 const MAX_ORIGINS = 64
+/** Redirects of one request that are followed. */
+const MAX_REDIRECTS = 3
 /** Milliseconds that servers have to answer the end of their sessions. */
 const FAREWELL = 1_000
 
@@ -54,6 +63,7 @@ export class Http {
     this.#client = new HttpClient({
       connectTimeout,
       headersTimeout: timeout,
+      bodyTimeout: timeout,
       maxSockets: null,
       maxOrigins: MAX_ORIGINS,
       hold: () => memory.hold(),
@@ -61,24 +71,41 @@ export class Http {
   }
 
   /** Sends one request: the way of every message to a server over HTTP. */
-  send({ origin, path, headers: own }: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
-    const { method, headers, body, signal, hold } = request
-    const { mask, maskText, timeout } = this.#options
-    const filter =
-      mask && maskText
-        ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
-        : undefined
-    const sent = this.#client.open(
-      { origin, path, method, headers: { ...headers, ...own }, ...(body !== undefined && { body }) },
-      { signal, hold, filter },
-      (fault) => faultOf(fault, timeout),
-    )
-    if (method === 'DELETE') {
+  send(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
+    const sent = this.#open(to, request, MAX_REDIRECTS)
+    if (request.method === 'DELETE') {
       this.#leaving.add(sent)
       const left = () => this.#leaving.delete(sent)
       sent.then(left, left)
     }
     return sent
+  }
+
+  #open(to: Resolved, request: HttpRequest, redirects: number): Promise<HttpAnswer | Fault> {
+    const { origin, path, headers: own } = to
+    const { method, headers, body, signal, hold } = request
+    const { mask, maskText, timeout, headers: always } = this.#options
+    const filter =
+      mask && maskText
+        ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
+        : undefined
+    return this.#client.open(
+      {
+        origin,
+        path,
+        method,
+        headers: joined(always, headers, own),
+        ...(body !== undefined && { body }),
+      },
+      { signal, hold, filter },
+      (fault) => faultOf(fault, timeout),
+      (answer) => {
+        const next = redirects > 0 ? redirectPath(to, answer) : undefined
+        if (next === undefined) return answer
+        discard(answer)
+        return this.#open({ ...to, path: next }, request, redirects - 1)
+      },
+    )
   }
 
   async close(): Promise<void> {
@@ -87,6 +114,25 @@ export class Http {
     if (this.#leaving.size) await Promise.race([Promise.all(this.#leaving), late])
     await this.#client.close()
   }
+}
+
+/** All headers, of equal names the last: a loop, as spreading objects of many shapes takes 3 µs of each call. */
+function joined(...parts: (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
+  const all: Record<string, string> = {}
+  for (const part of parts) for (const name in part) all[name] = part[name] as string
+  return all
+}
+
+/**
+ * Where a redirect leads that keeps method and body (RFC 9110, 15.4.8 and 15.4.9), as long as that is the same origin:
+ * what the request carries is for nobody else.
+ */
+function redirectPath({ origin, path }: Resolved, { status, headers }: HttpAnswer): string | undefined {
+  if (status !== 307 && status !== 308) return undefined
+  const location = String(headers.location ?? '')
+  if (location === '' || !URL.canParse(location, origin + path)) return undefined
+  const url = new URL(location, origin + path)
+  return url.origin === origin ? url.pathname + url.search : undefined
 }
 
 const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
@@ -167,12 +213,14 @@ export function mediaType({ headers }: HttpAnswer): string {
  * Reads an answer of JSON, or of events, text by text; an answer that ends early just ends.
  * @param limit bytes of one text
  * @param take may return true to stop
+ * @param position of a stream of events, kept up to date
  */
 export async function readAnswer(
   answer: HttpAnswer,
   limit: number,
   take: (data: string, event: string) => unknown,
-  tooLarge: () => void,
+  onTooLarge: () => void,
+  position?: StreamPosition,
 ): Promise<void> {
   const unfinished = memory.hold()
   let stopped = false
@@ -181,7 +229,7 @@ export async function readAnswer(
       const onEvent = ({ data, event }: ServerEvent) => {
         if (take(data, event) === true) stopped = true
       }
-      const parse = eventParser(limit, onEvent, tooLarge, unfinished)
+      const parse = eventParser(limit, onEvent, onTooLarge, unfinished, position)
       const decoder = new StringDecoder('utf8')
       for await (const chunk of piecesOf(answer)) {
         parse(decoder.write(chunk))
@@ -189,12 +237,110 @@ export async function readAnswer(
       }
     } else {
       const text = await readText(answer, limit)
-      if (text === undefined) tooLarge()
-      else take(text, 'message')
+      if (text === undefined) onTooLarge()
+      // An answer to one request is no array (2025-11-25, Sending Messages).
+      else if (!/^\s*\[/.test(text)) take(text, 'message')
     }
   } catch {
     // Whatever is still awaited reveals that the answer ended early.
   } finally {
     unfinished.free()
   }
+}
+
+/** The statuses of answers without a body. */
+export const BODILESS = new Set([202, 204, 205, 304])
+
+type Named = Pick<Upstream, 'name' | 'definition'>
+
+/** Why a server's refusal of credentials concerns the caller, whose own they are; undefined when it does not. */
+export function refusedCaller(
+  { status, headers }: HttpAnswer,
+  { name, definition }: Named,
+): Fault | undefined {
+  if (!definition.forwardsAuthorization || (status !== 401 && status !== 403)) return undefined
+  const challenge = headers['www-authenticate']
+  const details = { status, ...(challenge !== undefined && { challenge: String(challenge) }) }
+  return new Fault('credentials', `The server ${name} refused the credentials`, details)
+}
+
+/** Why an answer is not one of an MCP server; undefined when it is. */
+export function refusal(
+  answer: HttpAnswer,
+  id: RequestId | null,
+  { name, definition }: Named,
+): Fault | undefined {
+  const { status, headers, whole } = answer
+  const type = mediaType(answer)
+  if (id !== null && status < 300) {
+    // A client would wait for an answer, or take none as success (2025-11-25, Sending Messages).
+    if (BODILESS.has(status) || whole?.length === 0 || headers['content-length'] === '0')
+      return unanswered(name, status)
+    if (type !== 'application/json' && type !== 'text/event-stream') {
+      const sent = type || 'no media type'
+      const message = `The server ${name} answered with ${sent} instead of JSON: is its url that of an MCP endpoint?`
+      return new Fault('invalid', message)
+    }
+  }
+  const refused = (what: string) => new Fault('status', `The server ${name} ${what} (${status})`, { status })
+  if (status === 401 || status === 403) {
+    const message = `The server ${name} refused the gateway's credentials (${status})`
+    return definition.forwardsAuthorization ? undefined : new Fault('status', message, { status })
+  }
+  if (status >= 300 && status < 400) return refused('answered with a redirect')
+  if (type === 'application/json') return undefined
+  if (status >= 500) return refused('failed')
+  return id !== null && status >= 400 ? refused('refused the call') : undefined
+}
+
+/**
+ * The response to a request, and its text.
+ * @param onMessage takes the notifications before it; requests of the server are passed over
+ * @param timeout milliseconds of silence after which there will be none
+ */
+export async function readResponse(
+  answer: HttpAnswer,
+  id: RequestId,
+  upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
+  onMessage?: (raw: JsonObject) => void,
+  timeout: number = upstream.limits.timeout,
+): Promise<{ message: Response; text: string } | Fault> {
+  const { name, limits } = upstream
+  const refused = refusedCaller(answer, upstream) ?? refusal(answer, id, upstream)
+  if (refused) {
+    discard(answer)
+    return refused
+  }
+  const responses: { message: Response; text: string }[] = []
+  const faults: Fault[] = []
+  const expire = () => {
+    faults.push(timedOut(name, timeout))
+    answer.body.destroy()
+  }
+  const timer = timeout === Infinity || answer.whole ? undefined : setTimeout(expire, timeout)
+  const take = (data: string) => {
+    timer?.refresh()
+    for (const taken of readTexts(data)) {
+      if ('fault' in taken) {
+        // A rejected message that answers nothing is lost alone.
+        if (taken.answers.length) faults.push(taken.fault)
+        continue
+      }
+      const { message, text } = taken
+      if (message.kind === 'response' && (message.id === id || message.id === null))
+        responses.push({ message, text })
+      else if (message.kind === 'notification') onMessage?.(message.raw)
+    }
+    return responses.length + faults.length > 0
+  }
+  const limit = limits.maxResponseSize
+  await readAnswer(answer, limit, take, () => faults.push(tooLarge(name, limit)))
+  clearTimeout(timer)
+  return responses[0] ?? faults[0] ?? unanswered(name, answer.status)
+}
+
+/** The fault of an answer that holds no response. */
+export function unanswered(server: string, status: number): Fault {
+  const shown = status === 200 ? '' : ` (${status})`
+  return new Fault('status', `The server ${server} ended the call without an answer${shown}`, { status })
 }

@@ -1,3 +1,5 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../access/memory.ts'
 import type { McpServer } from '../../config/model.ts'
@@ -7,10 +9,15 @@ import { sparing } from '../../telemetry/sparing.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import { type Channel, type ChannelEvents, Outgoing, oneLine, TOO_LARGE } from './channel.ts'
-import { type Child, startChild } from './child.ts'
-import { idInEnds, lineSplitter, readInTurns } from './lines.ts'
-import { deliver, readTexts } from './messages.ts'
+import {
+  type Channel,
+  type ChannelEvents,
+  deliver,
+  Outgoing,
+  oneLine,
+  readTexts,
+  tooLarge,
+} from './channel.ts'
 
 export interface StdioOptions {
   /** The gateway's environment, of which the child sees very little. */
@@ -98,11 +105,11 @@ export class StdioChannel implements Channel {
       if (!taken.length) ignored(text)
       deliver(taken, this.events, log, about)
     }
-    const tooLarge = (head: string, tail: string) => {
+    const onTooLarge = (head: string, tail: string) => {
       log.warn({ ...about, limit: maxMessage }, 'mcp server wrote a message that is too large')
-      if (!this.#closing) this.events.rejected(idInEnds(head, tail), TOO_LARGE)
+      if (!this.#closing) this.events.rejected(idInEnds(head, tail), tooLarge(this.#server.name, maxMessage))
     }
-    readInTurns(stdout, lineSplitter(maxMessage, take, tooLarge, this.#unfinished[0]))
+    readInTurns(stdout, lineSplitter(maxMessage, take, onTooLarge, this.#unfinished[0]))
     // A child that lives on without its output is of no use; how a child ended is reported by `#end`.
     const silent = () => {
       if (this.#closing) return
@@ -138,5 +145,205 @@ export class StdioChannel implements Channel {
     this.#closing = true
     this.#outgoing.close()
     for (const hold of this.#unfinished) hold.free()
+  }
+}
+
+/**
+ * Splits a stream of bytes into lines of at most `limit` bytes that there is room for; `oversized` gets the ends of a
+ * longer one.
+ * @param hold has the line that has not ended; whoever made it frees it
+ */
+export function lineSplitter(
+  limit: number,
+  onLine: (line: string) => void,
+  oversized: (head: string, tail: string) => void,
+  hold = memory.hold(),
+): (chunk: Buffer) => void {
+  let parts: Buffer[] = []
+  let size = 0
+  /** The ends of a line that is being passed over. */
+  let skipped: { head: string; tail: Buffer } | undefined
+
+  function add(part: Buffer): void {
+    if (skipped) skipped.tail = Buffer.concat([skipped.tail, part]).subarray(-ENDS)
+    else if (size + part.length > limit || (part.length && !hold.add(part.length))) {
+      const all = Buffer.concat([...parts, part])
+      skipped = { head: all.subarray(0, ENDS).toString('latin1'), tail: Buffer.from(all.subarray(-ENDS)) }
+      parts = []
+      size = 0
+      hold.free()
+    } else if (part.length) {
+      parts.push(part)
+      size += part.length
+    }
+  }
+  function end(): void {
+    if (skipped) oversized(skipped.head, skipped.tail.toString('latin1'))
+    else if (size) onLine((parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)).toString('utf8'))
+    skipped = undefined
+    parts = []
+    size = 0
+    hold.free()
+  }
+  return (chunk) => {
+    let start = 0
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, start)) {
+      add(chunk.subarray(start, at))
+      end()
+      start = at + 1
+    }
+    if (start < chunk.length) add(chunk.subarray(start))
+  }
+}
+
+/** Milliseconds of one turn of the event loop for what one stream brings. */
+const SLICE = 10
+/** Milliseconds for a chunk that is not worth counting. */
+const QUICK = 1
+
+/** Reads a stream chunk by chunk. Once its chunks have taken long, others get a turn of the event loop. */
+export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): void {
+  let spent = 0
+  stream.on('data', (chunk: Buffer) => {
+    const started = performance.now()
+    take(chunk)
+    const took = performance.now() - started
+    if (took < QUICK) return
+    if (spent === 0)
+      setImmediate(() => {
+        spent = 0
+        stream.resume()
+      })
+    spent += took
+    if (spent > SLICE) stream.pause()
+  })
+}
+
+/** Bytes of each end of a long line that are kept, to find its id in. */
+const ENDS = 256
+
+/** The id of a response of which only the ends are known, where writers put it. */
+export function idInEnds(head: string, tail: string): string | number | undefined {
+  const id = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})'
+  const found =
+    new RegExp(`^\\s*\\{(?:"jsonrpc":\\s*"2\\.0",\\s*)?"id":\\s*${id}\\s*,`).exec(head) ??
+    new RegExp(`,\\s*"id":\\s*${id}\\s*(?:,"jsonrpc":\\s*"2\\.0"\\s*)?\\}\\s*$`).exec(tail)
+  return found ? JSON.parse(found[1] as string) : undefined
+}
+
+/** A child in a process group of its own, which is ended whole. */
+export interface Child {
+  readonly pid: number | undefined
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Resolves when the process has ended and its pipes are closed; a sentence of how. */
+  readonly ended: Promise<string>
+  /** Closes its input, then asks by SIGTERM, then kills. */
+  close(): void
+}
+
+/** Milliseconds that a child has to end after its input was closed, and again after SIGTERM. */
+const GRACE = { input: 500, term: 1_500 }
+
+/** Groups that must not outlive the gateway, whatever ends it. */
+const groups = new Set<number>()
+let watching = false
+
+/** What a child sees of the gateway's own environment: enough to find programs and its files. */
+const INHERITED = ['PATH', 'HOME']
+
+export function startChild(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  gatewayEnv: Readonly<Record<string, string | undefined>>,
+): Child {
+  const own = Object.fromEntries(
+    INHERITED.flatMap((name) => (gatewayEnv[name] ? [[name, gatewayEnv[name]]] : [])),
+  )
+  let child: ChildProcessByStdio<Writable, Readable, Readable>
+  try {
+    child = spawn(command, args, {
+      env: { ...own, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own (setsid), so that what it starts can be ended with it.
+      detached: true,
+    })
+  } catch (error) {
+    return unstarted(Promise.resolve(reasonOf(error as NodeJS.ErrnoException)))
+  }
+  const { pid } = child
+  // Where files are short, Node makes no pipes.
+  if (!child.stdin)
+    return unstarted(new Promise((resolve) => child.once('error', (error) => resolve(reasonOf(error)))))
+  if (pid !== undefined) watch(pid)
+  let timer: NodeJS.Timeout | undefined
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => {
+      if (pid === undefined) resolve(reasonOf(error))
+    })
+    child.once('exit', () => {
+      clearTimeout(timer)
+      // What the leader left behind ends now; its pipes would otherwise stay open.
+      killGroup(pid, 'SIGKILL')
+      if (pid !== undefined) groups.delete(pid)
+    })
+    child.once('close', (code, signal) =>
+      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+    )
+  })
+  child.stdin.on('error', () => {})
+  return {
+    pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    ended,
+    close() {
+      if (timer || child.exitCode !== null || child.signalCode !== null || pid === undefined) return
+      child.stdin.end()
+      timer = setTimeout(() => {
+        killGroup(pid, 'SIGTERM')
+        timer = setTimeout(() => killGroup(pid, 'SIGKILL'), GRACE.term)
+      }, GRACE.input)
+    },
+  }
+}
+
+function watch(pid: number): void {
+  groups.add(pid)
+  if (watching) return
+  watching = true
+  process.once('exit', () => {
+    for (const group of groups) killGroup(group, 'SIGKILL')
+  })
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The group is empty.
+  }
+}
+
+/** For callers, who are not told what the command is. */
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return 'could not be started: its command was not found'
+  if (error.code === 'EACCES') return 'could not be started: its command may not be run'
+  return `could not be started: ${error.code ?? error.message}`
+}
+
+/** @param ended says why */
+function unstarted(ended: Promise<string>): Child {
+  return {
+    pid: undefined,
+    stdin: new PassThrough(),
+    stdout: new PassThrough().end(),
+    stderr: new PassThrough().end(),
+    ended,
+    close() {},
   }
 }

@@ -28,7 +28,7 @@ export const ids: Target = {
   ],
   ciRuns: 4_000,
   async start() {
-    const tickets = createTickets('a secret of the fuzz run', 'http://127.0.0.1:1')
+    const tickets = createTickets({ secrets: ['a secret of the fuzz run'] }, 'http://127.0.0.1:1')
     const ticket = { kind: 'session', id: 'a', revision: '2025-11-25' } as const
     const issued = tickets.issue({ ...ticket, key: 'k', upstream: 'u' }, BOUND)
     const sealed = tickets.seal('waiting', BOUND)

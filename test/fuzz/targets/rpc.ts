@@ -1,7 +1,7 @@
 import { memory } from '../../../src/access/memory.ts'
 import type { Exchange, Message } from '../../../src/mcp/index.ts'
 import { receive } from '../../../src/mcp/receive.ts'
-import { readTexts } from '../../../src/upstream/transport/messages.ts'
+import { readTexts } from '../../../src/upstream/transport/channel.ts'
 import { depthOf, isAmbiguous, readWritten, type Written } from '../../support/json-reader.ts'
 import { holds, type Target } from '../target.ts'
 

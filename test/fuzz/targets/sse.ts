@@ -28,9 +28,11 @@ export const sse: Target = {
   },
 }
 
+const bytes = (text: string): number => Buffer.byteLength(text)
+
 function run(input: string): void {
   const expected = reference(input)
-  const ample = input.length + 100
+  const ample = bytes(input) + 100
   const whole = collect([input], ample)
   holds(whole.tooLarge === 0, 'an event within the limit was dropped')
   holds(same(whole.events, expected), 'events in one piece differ from the specification')
@@ -46,12 +48,12 @@ function run(input: string): void {
   const limit = 16
   const bounded = collect(pieces, limit)
   holds(
-    bounded.events.every(({ data }) => data.length <= limit),
+    bounded.events.every(({ data }) => bytes(data) <= limit),
     'an event is larger than the limit',
   )
   const small =
-    expected.every(({ data }) => data.length < limit) &&
-    input.split(/[\r\n]/).every(({ length }) => length <= limit)
+    expected.every(({ data }) => bytes(data) < limit) &&
+    input.split(/[\r\n]/).every((line) => bytes(line) <= limit)
   if (small) holds(same(bounded.events, expected), 'an event within a small limit was dropped')
 }
 

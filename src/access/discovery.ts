@@ -1,0 +1,83 @@
+import { type HttpClient, urlFault } from '../net/index.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** What asking authorization servers takes. */
+export interface IssuerParts {
+  http: HttpClient
+  log: Logger
+  /** Time of day: milliseconds since 1970. */
+  now: () => number
+  /** A clock that never jumps, as `performance.now`. */
+  steady: () => number
+}
+
+/** Milliseconds for one answer of an authorization server. */
+export const ANSWER_TIMEOUT = 5_000
+/** Bytes of a document of an authorization server. */
+const MAX_DOCUMENT = 256 * 1024
+
+/** Why a document of an authorization server cannot be used. */
+class UnusableDocument extends Error {}
+
+/** Origin and path, as the HTTP client wants them. */
+export function addressOf(url: string): { origin: string; path: string } {
+  const { origin, pathname, search } = new URL(url)
+  return { origin, path: pathname + search }
+}
+
+/** A JSON object, as text. Redirects are not followed. @throws Error that says why there is none */
+export async function fetchDocument(http: HttpClient, url: string): Promise<string> {
+  const request = { method: 'GET', ...addressOf(url), headers: { accept: 'application/json' } }
+  const { status, body } = await http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_DOCUMENT })
+  if (status !== 200) throw new UnusableDocument(`${url} responded with status ${status}`)
+  return body.toString()
+}
+
+/**
+ * A URL of the metadata of an authorization server (RFC 8414, 3; OpenID Connect Discovery, 4).
+ * @throws Error that says why there is none
+ */
+export async function discover(
+  http: HttpClient,
+  issuer: string,
+  member: 'jwks_uri' | 'introspection_endpoint',
+): Promise<string> {
+  let fault: unknown
+  for (const url of metadataUrls(issuer))
+    try {
+      return memberOf(await fetchDocument(http, url), url, issuer, member)
+    } catch (error) {
+      // A server that does not respond has no other documents either.
+      if (!(error instanceof UnusableDocument)) throw error
+      fault = error
+    }
+  throw fault
+}
+
+function metadataUrls(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  const inserted = ['oauth-authorization-server', 'openid-configuration'].map(
+    (name) => `${origin}/.well-known/${name}${path}`,
+  )
+  return path ? [...inserted, `${origin}${path}/.well-known/openid-configuration`] : inserted
+}
+
+function memberOf(text: string, url: string, issuer: string, member: string): string {
+  const metadata = objectOf(text)
+  if (metadata?.issuer !== issuer) throw new UnusableDocument(`${url} is not the metadata of ${issuer}`)
+  const value = metadata[member]
+  if (typeof value !== 'string' || urlFault(value))
+    throw new UnusableDocument(`${url} has no ${member} that is an https URL`)
+  return value
+}
+
+/** Undefined: the text is not a JSON object. */
+export function objectOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}

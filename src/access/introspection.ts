@@ -1,0 +1,106 @@
+import { hash } from 'node:crypto'
+import type { Issuer } from '../config/index.ts'
+import { NetFault } from '../net/index.ts'
+import { ANSWER_TIMEOUT, addressOf, discover, type IssuerParts, objectOf } from './discovery.ts'
+import {
+  type Claims,
+  denied,
+  type Grant,
+  type GrantRules,
+  grantOf,
+  type Judge,
+  JudgedTokens,
+  type Verdict,
+} from './grant.ts'
+
+export interface IntrospectionRules extends GrantRules {
+  /** One of them must be in `aud`. */
+  audience: readonly string[]
+  /** Milliseconds for which an answer is used again. */
+  cacheTtl: number
+}
+
+/** Questions under way at one time; beyond that tokens cannot be judged. */
+const MAX_ASKED = 100
+/** Bytes of an answer. */
+const MAX_ANSWER = 64 * 1024
+
+/** Judges tokens by asking the authorization server (RFC 7662). */
+export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, parts: IssuerParts): Judge {
+  const { log, now, steady } = parts
+  const judged = new JudgedTokens<{ grant: Grant; until: number }>()
+  const asked = new Map<string, Promise<Verdict>>()
+  const ask = asker(issuer, parts)
+
+  async function judge(token: string, digest: string): Promise<Verdict> {
+    try {
+      const verdict = verdictOf(await ask(token), issuer.issuer, rules, now())
+      // Refusals are not kept: whoever sends made-up tokens would drive out those that are good.
+      if (!('status' in verdict)) judged.set(digest, { grant: verdict, until: steady() + rules.cacheTtl })
+      return verdict
+    } catch (error) {
+      const reason = (error as Error).message
+      log.warn({ issuer: issuer.issuer, reason }, 'an authorization server could not be asked about a token')
+      return denied('The token cannot be checked at the moment', 'unavailable')
+    }
+  }
+
+  return (token) => {
+    const digest = hash('sha256', token, 'base64')
+    const known = judged.get(digest)
+    if (known && steady() < known.until && now() < (known.grant.until ?? Number.POSITIVE_INFINITY))
+      return known.grant
+    const waiting = asked.get(digest)
+    if (waiting) return waiting
+    if (asked.size >= MAX_ASKED)
+      return denied('Too many tokens are being checked at the moment', 'unavailable')
+    const answer = judge(token, digest).finally(() => asked.delete(digest))
+    asked.set(digest, answer)
+    return answer
+  }
+}
+
+/** @returns asks about one token; it throws an Error that says why there is no answer */
+function asker(issuer: Issuer, { http }: IssuerParts): (token: string) => Promise<Claims> {
+  const { clientId = '', clientSecret = '' } = issuer
+  const login = Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')
+  const headers = {
+    authorization: `Basic ${login}`,
+    'content-type': 'application/x-www-form-urlencoded',
+    accept: 'application/json',
+  }
+  let found = issuer.introspectionUrl
+  return async (token) => {
+    found ??= await discover(http, issuer.issuer, 'introspection_endpoint')
+    const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
+    const request = { method: 'POST', ...addressOf(found), headers, body }
+    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER })
+    // A connection that was kept alive may have been closed; to ask twice does no harm.
+    const answer = await send().catch((error) => {
+      if (error instanceof NetFault && error.kind === 'closed') return send()
+      throw error
+    })
+    const claims = answer.status === 200 ? objectOf(answer.body.toString()) : undefined
+    if (claims) return claims
+    found = issuer.introspectionUrl
+    throw new Error(`the introspection endpoint responded with status ${answer.status} and no JSON object`)
+  }
+}
+
+/** As names and passwords of clients are written (RFC 6749, 2.3.1). */
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, now: number): Verdict {
+  const { active, exp, nbf, aud, iss } = claims
+  if (active !== true) return denied('The token is not active')
+  if (typeof exp === 'number' && exp * 1000 + rules.clockSkew <= now)
+    return denied('The token has expired', 'expired')
+  if (typeof nbf === 'number' && nbf * 1000 - rules.clockSkew > now)
+    return denied('The token is not valid yet')
+  if (iss !== undefined && iss !== issuer) return denied('The token is of another issuer')
+  if (![aud].flat().some((one) => typeof one === 'string' && rules.audience.includes(one)))
+    return denied('The token was issued for another audience')
+  return grantOf(claims, issuer, rules)
+}

@@ -1,0 +1,94 @@
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { discover, fetchDocument, type IssuerParts, objectOf } from './discovery.ts'
+
+/** Loaded for the first token: commands that only look at configurations judge none. */
+export const jose = () => import('jose')
+
+/** The public keys of an issuer; another object when they are others. */
+export interface Keys {
+  readonly find: JWTVerifyGetKey
+}
+
+export interface KeySource {
+  issuer: string
+  /** Absent: the metadata of the issuer says it. */
+  jwksUrl?: string
+}
+
+/** Milliseconds after which keys are fetched again while they are used. */
+const FRESH = 600_000
+/** Milliseconds for which they are used beyond that while the issuer does not respond. */
+const STALE = 3_600_000
+/** Milliseconds between two fetches: tokens with made-up keys must not make the gateway attack the issuer. */
+const PAUSE = 30_000
+/** The same while there are no keys, so that the gateway soon notices that the issuer is back. */
+const PAUSE_WITHOUT = 5_000
+const MAX_KEYS = 100
+
+/** The public keys of one issuer, fetched when they are wanted. */
+export class IssuerKeys {
+  private text = ''
+  private keys: Keys | undefined
+  private loadedAt = Number.NEGATIVE_INFINITY
+  private triedAt = Number.NEGATIVE_INFINITY
+  private loading: Promise<void> | undefined
+  /** Whether the last fetch failed. */
+  failed = false
+
+  constructor(
+    private readonly source: KeySource,
+    private readonly parts: IssuerParts,
+  ) {}
+
+  private get age(): number {
+    return this.parts.steady() - this.loadedAt
+  }
+  private get usable(): Keys | undefined {
+    return this.age > FRESH + STALE ? undefined : this.keys
+  }
+
+  /** The keys as they are known; when they are old they are fetched besides. */
+  current(): Keys | undefined {
+    if (this.keys && this.age > FRESH) this.refresh().catch(unexpected('fetching the keys of an issuer'))
+    return this.usable
+  }
+
+  /** Fetches them, unless that was done a moment ago. */
+  async refresh(): Promise<Keys | undefined> {
+    const { steady } = this.parts
+    const pause = this.usable ? PAUSE : PAUSE_WITHOUT
+    if (!this.loading && steady() - this.triedAt >= pause) {
+      this.triedAt = steady()
+      this.loading = this.load().finally(() => {
+        this.loading = undefined
+      })
+    }
+    await this.loading
+    return this.usable
+  }
+
+  private async load(): Promise<void> {
+    const { http, log, steady } = this.parts
+    const { issuer, jwksUrl } = this.source
+    try {
+      const text = await fetchDocument(http, jwksUrl ?? (await discover(http, issuer, 'jwks_uri')))
+      if (text !== this.text || !this.keys) this.keys = { find: await finder(text) }
+      this.text = text
+      this.loadedAt = steady()
+      this.failed = false
+    } catch (error) {
+      this.failed = true
+      log.warn({ issuer, reason: (error as Error).message }, 'the keys of an issuer could not be fetched')
+    }
+  }
+}
+
+/** @throws Error that says why it is no key set */
+async function finder(text: string): Promise<JWTVerifyGetKey> {
+  const set = objectOf(text)
+  if (!set || !Array.isArray(set.keys)) throw new Error('the response is not a JSON Web Key Set')
+  if (set.keys.length > MAX_KEYS) throw new Error(`the key set has more than ${MAX_KEYS} keys`)
+  const { createLocalJWKSet } = await jose()
+  return createLocalJWKSet(set as unknown as JSONWebKeySet)
+}

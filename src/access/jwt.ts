@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto'
+import {
+  denied,
+  type Grant,
+  type GrantRules,
+  grantOf,
+  type Judge,
+  JudgedTokens,
+  type Verdict,
+} from './grant.ts'
+import { type IssuerKeys, jose, type Keys } from './issuer-keys.ts'
+
+/** Of tokens with a public and a private key: with a shared secret whoever checks tokens could make them. */
+const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
+
+export interface TrustedIssuer {
+  issuer: string
+  keys: IssuerKeys
+  /** Default: all of `ALGORITHMS`. */
+  algorithms?: readonly string[]
+}
+
+export interface JwtRules extends GrantRules {
+  /** One of them must be in `aud`. */
+  audience: readonly string[]
+  now: () => number
+}
+
+/** What jose says of a token, as a sentence. */
+const FAULTS: Readonly<Record<string, string>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: 'The signature algorithm of the token is not accepted',
+  ERR_JOSE_NOT_SUPPORTED: 'The token demands an extension that is not supported',
+  ERR_JWKS_NO_MATCHING_KEY: 'The issuer does not publish the key that the token names',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'The token does not say which key of its issuer it is signed with',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The signature of the token is wrong',
+}
+/** The same of a claim that is not as it must be. */
+const CLAIM_FAULTS: Readonly<Record<string, string>> = {
+  aud: 'The token was issued for another audience',
+  exp: 'The token does not say when it expires',
+  nbf: 'The token is not valid yet',
+}
+/** Header, payload and signature (RFC 7515, 7.1). */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const MALFORMED = 'The token is not a valid JSON Web Token'
+/** The key may be one that was not there when the keys were fetched. */
+const NEW_KEY = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'])
+
+/** Judges JSON Web Tokens by the keys of their issuers (RFC 7519, RFC 8725). */
+export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Judge {
+  const byName = new Map(issuers.map((one) => [one.issuer, one]))
+  const judged = new JudgedTokens<{ grant: Grant; keys: Keys; source: IssuerKeys }>()
+
+  async function judge(token: string, digest: string): Promise<Verdict> {
+    if (!COMPACT.test(token)) return denied(MALFORMED)
+    const { decodeJwt } = await jose()
+    let issuer: TrustedIssuer | undefined
+    try {
+      issuer = byName.get(decodeJwt(token).iss ?? '')
+    } catch {
+      return denied(MALFORMED)
+    }
+    if (!issuer) return denied('The issuer of the token is not one that is trusted here')
+    const source = issuer.keys
+    const keys = source.current() ?? (await source.refresh())
+    if (!keys) return unavailable()
+    const { verdict, code, used } = await withNewKeys(token, issuer, keys)
+    if ('status' in verdict) return code && NEW_KEY.has(code) && source.failed ? unavailable() : verdict
+    judged.set(digest, { grant: verdict, keys: used, source })
+    return verdict
+  }
+
+  /** Tries once more where the issuer may have other keys by now. */
+  async function withNewKeys(token: string, issuer: TrustedIssuer, keys: Keys) {
+    const first = await verify(token, issuer, keys)
+    if (!first.code || !NEW_KEY.has(first.code) || !(await mayBeNew(token, first.code)))
+      return { ...first, used: keys }
+    const fresh = await issuer.keys.refresh()
+    if (!fresh || fresh === keys) return { ...first, used: keys }
+    return { ...(await verify(token, issuer, fresh)), used: fresh }
+  }
+
+  async function verify(token: string, { issuer, algorithms }: TrustedIssuer, { find }: Keys) {
+    const { jwtVerify } = await jose()
+    try {
+      const { payload } = await jwtVerify(token, find, {
+        issuer,
+        audience: [...rules.audience],
+        algorithms: [...(algorithms ?? ALGORITHMS)],
+        requiredClaims: ['exp', 'aud', 'iss'],
+        clockTolerance: rules.clockSkew / 1000,
+        currentDate: new Date(rules.now()),
+      })
+      return { verdict: grantOf(payload, issuer, rules) }
+    } catch (error) {
+      const { code, claim } = error as { code?: string; claim?: string }
+      if (code === 'ERR_JWT_EXPIRED') return { verdict: denied('The token has expired', 'expired'), code }
+      const fault = FAULTS[code ?? ''] ?? CLAIM_FAULTS[claim ?? ''] ?? MALFORMED
+      return { verdict: denied(fault), code }
+    }
+  }
+
+  return (token) => {
+    const digest = hash('sha256', token, 'base64')
+    const known = judged.get(digest)
+    // With other keys it is judged again: its own may have been withdrawn.
+    if (known && known.source.current() === known.keys && rules.now() < (known.grant.until ?? 0))
+      return known.grant
+    return judge(token, digest)
+  }
+}
+
+/** A signature is wrong because of a new key only where the token does not name its key. */
+async function mayBeNew(token: string, code: string): Promise<boolean> {
+  if (code === 'ERR_JWKS_NO_MATCHING_KEY') return true
+  const { decodeProtectedHeader } = await jose()
+  return decodeProtectedHeader(token).kid === undefined
+}
+
+function unavailable() {
+  return denied('The keys of the issuer of the token cannot be fetched at the moment', 'unavailable')
+}

@@ -1,0 +1,114 @@
+import { stringify } from '../json/index.ts'
+import { bearerToken } from './bearer.ts'
+import type { Grant, Judge, Verdict } from './grant.ts'
+import { RETRY_AFTER } from './refusals.ts'
+import type { Authenticate, Denial, Identity } from './steps.ts'
+
+/** An endpoint as OAuth clients know it (RFC 9728). */
+export interface ProtectedResource {
+  /** Its identifier: the URL at which clients reach it. */
+  url: string
+  /** Path of its metadata. */
+  path: string
+  metadataUrl: string
+}
+
+/** @param path of the endpoint, such as `/plants/mcp` */
+export function protectedResource(publicUrl: string, endpoint: string): ProtectedResource {
+  const path = `/.well-known/oauth-protected-resource${endpoint}`
+  return { url: publicUrl + endpoint, path, metadataUrl: publicUrl + path }
+}
+
+/** Its metadata (RFC 9728, 2). */
+export function resourceMetadata(
+  { url }: ProtectedResource,
+  { name, issuers, scopes }: { name: string; issuers: readonly string[]; scopes: readonly string[] },
+): string {
+  return stringify({
+    resource: url,
+    authorization_servers: [...issuers],
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }),
+    bearer_methods_supported: ['header'],
+    resource_name: name,
+  })
+}
+
+export interface OAuthRoute {
+  mcp: ProtectedResource
+  /** Of `/sse` and `/message`. */
+  sse: ProtectedResource
+  /** That a token must have. */
+  scopes: readonly string[]
+  judge: Judge
+  /** Callers that a token of the settings makes known. */
+  known: (authorization: string | undefined) => Identity | undefined
+}
+
+/** What a token of an authorization server may consist of (RFC 6750, 2.1). */
+const TOKEN = /^[A-Za-z\d._~+/-]+=*$/
+
+/** A resource server of OAuth 2.1, as the authorization chapter of MCP wants it (2025-06-18 to 2026-07-28). */
+export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRoute): Authenticate {
+  const challenges = [mcp, sse].map(({ metadataUrl }) => challengeOf(metadataUrl, scopes))
+  return (request) => {
+    const { path, headers } = request
+    const { authorization } = headers
+    const challenge = challenges[/\/mcp\/?$/.test(path) ? 0 : 1] as string
+    if (hasTokenInQuery(request.target())) return refusal(IN_QUERY, challenge)
+    const caller = known(authorization)
+    if (caller) return caller
+    const token = bearerToken(authorization)
+    if (token === undefined || !TOKEN.test(token))
+      return refusal(/^bearer(?: |$)/i.test(authorization ?? '') ? MALFORMED : MISSING, challenge)
+    const admit = (verdict: Verdict) =>
+      'status' in verdict
+        ? refusal(verdict, challenge)
+        : (lacking(verdict, scopes, challenge) ?? verdict.identity)
+    const verdict = judge(token)
+    return verdict instanceof Promise ? verdict.then(admit) : admit(verdict)
+  }
+}
+
+const MISSING: Denial = {
+  status: 401,
+  reason: 'missing',
+  message: 'An access token is required: send the header "Authorization: Bearer <token>"',
+}
+const MALFORMED: Denial = { status: 401, reason: 'unknown', message: 'The access token is malformed' }
+const IN_QUERY: Denial = {
+  status: 400,
+  reason: 'unknown',
+  message: 'An access token must be sent in the Authorization header, not in the query',
+}
+const SCOPE: Denial = {
+  status: 403,
+  reason: 'scope',
+  message: 'The token does not have all scopes that are needed here',
+}
+
+/** Error codes (RFC 6750, 3.1), by status; none where no token was sent, and where the gateway is at fault. */
+const ERRORS: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'invalid_token',
+  403: 'insufficient_scope',
+}
+
+function challengeOf(metadataUrl: string, scopes: readonly string[]): string {
+  return `Bearer resource_metadata="${metadataUrl}"${scopes.length ? `, scope="${scopes.join(' ')}"` : ''}`
+}
+
+function refusal(denial: Denial, challenge: string): Denial {
+  const { status, reason, message } = denial
+  if (reason === 'unavailable') return { ...denial, headers: { 'retry-after': RETRY_AFTER } }
+  const error = reason === 'missing' ? '' : `, error="${ERRORS[status]}", error_description="${message}"`
+  return { ...denial, headers: { 'www-authenticate': challenge + error } }
+}
+
+function lacking({ scopes }: Grant, needed: readonly string[], challenge: string): Denial | undefined {
+  return needed.every((scope) => scopes.has(scope)) ? undefined : refusal(SCOPE, challenge)
+}
+
+function hasTokenInQuery(target: string): boolean {
+  const query = target.indexOf('?')
+  return query >= 0 && new URLSearchParams(target.slice(query)).has('access_token')
+}

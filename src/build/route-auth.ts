@@ -1,0 +1,91 @@
+import { bearerAuthentication, bearerTable } from '../access/bearer.ts'
+import type { IssuerParts } from '../access/discovery.ts'
+import { introspectionJudge } from '../access/introspection.ts'
+import { IssuerKeys, type KeySource } from '../access/issuer-keys.ts'
+import { jwtJudge } from '../access/jwt.ts'
+import { oauthAuthentication, protectedResource, resourceMetadata } from '../access/oauth.ts'
+import {
+  type Auth,
+  asksForLogin,
+  type Configuration,
+  oauthOf,
+  type Router,
+  type TenantSettings,
+} from '../config/index.ts'
+import type { Route } from './types.ts'
+
+/** Keys of issuers, so that all routers fetch those of one issuer once, and reloads keep them. */
+export class KnownIssuers {
+  private readonly keys = new Map<string, IssuerKeys>()
+
+  readonly parts: IssuerParts
+
+  constructor(
+    { http, log }: Pick<IssuerParts, 'http' | 'log'>,
+    clocks: Pick<IssuerParts, 'now' | 'steady'> = { now: Date.now, steady: () => performance.now() },
+  ) {
+    this.parts = { http, log, ...clocks }
+  }
+
+  keysOf({ issuer, jwksUrl }: KeySource): IssuerKeys {
+    const name = JSON.stringify([issuer, jwksUrl])
+    const known = this.keys.get(name)
+    if (known) return known
+    const keys = new IssuerKeys({ issuer, ...(jwksUrl !== undefined && { jwksUrl }) }, this.parts)
+    this.keys.set(name, keys)
+    // Routes hold those that they use.
+    if (this.keys.size > MAX_ISSUERS) this.keys.delete(this.keys.keys().next().value as string)
+    return keys
+  }
+}
+
+const MAX_ISSUERS = 1_000
+
+interface AuthContext {
+  tenants?: readonly TenantSettings[]
+  /** Of the settings. Absent only where nothing is served: a check demands it. */
+  publicUrl?: string
+  issuers: KnownIssuers
+}
+
+/** Who may use a router: those that it names, and its tenant's; neither: everyone. */
+export function routeAuth(
+  { name, tenant }: Configuration,
+  router: Router,
+  { tenants = [], publicUrl = '', issuers }: AuthContext,
+): Pick<Route, 'authenticate' | 'documents'> {
+  const shared = tenants.find((one) => one.name === tenant)?.tokens ?? []
+  const auth = oauthOf(router)
+  if (!auth) {
+    const own = asksForLogin(router) ? (router.auth?.tokens ?? []) : []
+    return asksForLogin(router) || shared.length
+      ? { authenticate: bearerAuthentication([...own, ...shared]) }
+      : {}
+  }
+  const { prefix, ssePrefix = prefix } = router
+  const at = (below: string, endpoint: string) =>
+    protectedResource(publicUrl, `${below === '/' ? '' : below}/${endpoint}`)
+  const [mcp, sse] = [at(prefix, 'mcp'), at(ssePrefix, 'sse')]
+  const { scopes } = auth
+  const names = auth.issuers.map(({ issuer }) => issuer)
+  const documents = new Map(
+    [mcp, sse].map((one) => [one.path, resourceMetadata(one, { name, issuers: names, scopes })]),
+  )
+  const judge = judgeOf(auth, [mcp.url, sse.url], issuers)
+  return {
+    authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerTable(shared) }),
+    documents,
+  }
+}
+
+/** @param endpoints their URLs, for which tokens are issued unless `audience` says otherwise */
+function judgeOf(auth: Auth, endpoints: readonly string[], issuers: KnownIssuers) {
+  const { parts } = issuers
+  const rules = { ...auth, audience: auth.audience === undefined ? endpoints : [auth.audience].flat() }
+  if (auth.mode === 'jwt') {
+    const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one) }))
+    return jwtJudge(trusted, { ...rules, now: parts.now })
+  }
+  const [issuer = { issuer: '' }] = auth.issuers
+  return introspectionJudge(issuer, rules, parts)
+}

@@ -1,0 +1,148 @@
+import type { Auth, Issuer, Router } from '../../config/index.ts'
+import type { Path, Reporter } from '../../findings/index.ts'
+import { quote } from '../../text/index.ts'
+import type { Check, Context } from '../check.ts'
+import { checkTokens, reportUrl } from './value-rules.ts'
+
+type Mode = Auth['mode']
+
+const OAUTH: readonly Mode[] = ['jwt', 'introspection']
+/** The modes that use a key, and those without which it has no effect. */
+const USED_BY: Partial<Record<keyof Auth, readonly Mode[]>> = {
+  tokens: ['bearer'],
+  issuers: OAUTH,
+  audience: OAUTH,
+  scopes: OAUTH,
+  caller: OAUTH,
+  clockSkew: OAUTH,
+  cacheTtl: ['introspection'],
+}
+const ISSUER_KEYS: Partial<Record<keyof Issuer, readonly Mode[]>> = {
+  jwksUrl: ['jwt'],
+  algorithms: ['jwt'],
+  introspectionUrl: ['introspection'],
+  clientId: ['introspection'],
+  clientSecret: ['introspection'],
+}
+
+export const AUTH_CHECK: Check = {
+  codes: [
+    'missing-key',
+    'key-without-effect',
+    'duplicate-token',
+    'expired-token',
+    'invalid-value',
+    'insecure-url',
+    'duplicate-name',
+  ],
+  on: 'router',
+  check: checkAuth,
+}
+
+/** RFC 6749, 3.3. */
+const SCOPE = /^[!#-[\]-~]+$/
+/** Milliseconds. */
+const MOST_SKEW = 600_000
+
+function checkAuth({ auth }: Router, report: Reporter, context: Context) {
+  if (!auth) return
+  const { mode, tokens, issuers } = auth
+  const { read, path, doubtful } = context
+  const isGiven = (key: Path) => read.locate.key([...path, 'auth', ...key]) !== undefined
+  if (doubtful([...path, 'auth', 'mode'])) return
+  reportWithoutEffect(USED_BY, [], mode, isGiven, report)
+  const missing = (key: string, hint: string) =>
+    report({
+      code: 'missing-key',
+      path: ['auth', isGiven([key]) ? key : 'mode'],
+      message: `\`auth\` with \`mode: ${mode}\` needs at least one ${key === 'tokens' ? 'token' : 'issuer'}`,
+      hint,
+    })
+  if (mode === 'bearer' && tokens.length === 0)
+    missing('tokens', 'Add `tokens: [{token: "${NAME}", caller: …}]`')
+  checkTokens(tokens, ['auth', 'tokens'], report)
+  if (!OAUTH.includes(mode)) return
+  if (issuers.length === 0) missing('issuers', 'Add `issuers: [{issuer: https://…}]`')
+  for (const [i, issuer] of issuers.entries()) {
+    reportWithoutEffect(ISSUER_KEYS, ['issuers', i], mode, isGiven, report)
+    checkIssuer(issuer, ['auth', 'issuers', i], report)
+  }
+  checkDuplicates(issuers, report)
+  if (mode === 'introspection') checkIntrospection(issuers, report)
+  for (const [i, scope] of auth.scopes.entries())
+    if (!SCOPE.test(scope))
+      report({
+        code: 'invalid-value',
+        path: ['auth', 'scopes', i],
+        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
+        hint: 'Write one item for each scope',
+      })
+  if (auth.clockSkew > MOST_SKEW)
+    report({
+      code: 'invalid-value',
+      path: ['auth', 'clockSkew'],
+      message: '`clockSkew` is too large',
+      hint: 'Write a duration of at most 10m, and set the clocks',
+    })
+}
+
+function reportWithoutEffect(
+  usedBy: Readonly<Record<string, readonly Mode[]>>,
+  at: Path,
+  mode: Mode,
+  isGiven: (key: Path) => boolean,
+  report: Reporter,
+) {
+  for (const [key, modes] of Object.entries(usedBy))
+    if (!modes.includes(mode) && isGiven([...at, key]))
+      report({
+        code: 'key-without-effect',
+        path: ['auth', ...at, key],
+        message: `\`${key}\` has no effect with \`mode: ${mode}\``,
+        hint: `Remove it, or write \`mode: ${modes[0]}\``,
+      })
+}
+
+function checkIssuer({ issuer, jwksUrl, introspectionUrl }: Issuer, path: Path, report: Reporter) {
+  for (const [key, url] of Object.entries({ issuer, jwksUrl, introspectionUrl }))
+    if (url !== undefined) reportUrl(url, [...path, key], report)
+  if (URL.canParse(issuer) && new URL(issuer).search)
+    report({
+      code: 'invalid-value',
+      path: [...path, 'issuer'],
+      message: '`issuer` has a query, which issuer identifiers do not have (RFC 8414, 2)',
+      hint: 'Copy `issuer` of the metadata of the authorization server',
+    })
+}
+
+function checkDuplicates(issuers: readonly Issuer[], report: Reporter) {
+  const names = issuers.map(({ issuer }) => issuer)
+  for (const [i, name] of names.entries())
+    if (names.indexOf(name) < i)
+      report({
+        code: 'duplicate-name',
+        path: ['auth', 'issuers', i, 'issuer'],
+        message: `the router names the issuer ${quote(name)} twice`,
+        hint: 'Remove one of the two',
+        related: { path: ['auth', 'issuers', names.indexOf(name), 'issuer'], message: 'the first one' },
+      })
+}
+
+function checkIntrospection(issuers: readonly Issuer[], report: Reporter) {
+  if (issuers.length > 1)
+    report({
+      code: 'invalid-value',
+      path: ['auth', 'issuers', 1],
+      message: 'with `mode: introspection` there is one issuer',
+      hint: 'A token does not say who issued it, and must not be sent to others: write a router for each issuer',
+    })
+  const [first] = issuers
+  for (const key of ['clientId', 'clientSecret'] as const)
+    if (first && first[key] === undefined)
+      report({
+        code: 'missing-key',
+        path: ['auth', 'issuers', 0],
+        message: `introspection needs \`${key}\``,
+        hint: 'Register the gateway as a client at the authorization server (RFC 7662, 2.1)',
+      })
+}

@@ -1,0 +1,57 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { nearest } from '../text/index.ts'
+
+/** How a command prints; the first format is the default. */
+export function formatOption(formats: readonly string[] = ['text', 'json']): Option {
+  return new Option('--format <format>', 'output format').choices(formats).default(formats[0])
+}
+
+/** Collects what may be given several times. */
+export function append(text: string, before: readonly string[]): string[] {
+  return [...before, text]
+}
+
+/** @throws InvalidArgumentError, which commander prints with the option's name */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : -1
+    if (number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Use a whole number from ${least} to ${most}.`)
+  }
+}
+
+/**
+ * Adds a `name:value` of the command line to the headers so far; names in lower case, repeated ones joined.
+ * @throws Error when it has no colon
+ */
+export function addHeader(given: string, headers: Record<string, string>): Record<string, string> {
+  const colon = given.indexOf(':')
+  if (colon < 1) throw new Error(`--header must be name:value; got ${given}`)
+  const name = given.slice(0, colon).trim().toLowerCase()
+  const value = given.slice(colon + 1).trim()
+  const before = Object.hasOwn(headers, name) ? `${headers[name]}, ` : ''
+  return { ...headers, [name]: before + value }
+}
+
+/**
+ * Says of a name that there is none: which one may be meant, else which there are.
+ * @param what names it, such as `no tool x`
+ * @param none what is said where there is not one
+ */
+export function noSuch(what: string, name: string, names: readonly string[], none = ''): string {
+  const close = nearest(name, names)
+  const hint = close ? `did you mean ${close}?` : names.length ? `there are ${names.join(', ')}` : none
+  return hint ? `${what}: ${hint}` : what
+}
+
+/** Runs what Ctrl-C cancels. */
+export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const interrupt = () => abort.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    return await work(abort.signal)
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Configuration, ReadConfiguration, Tool } from '../../config/index.ts'
+import type { Path } from '../../findings/index.ts'
+import { stringify } from '../../json/index.ts'
+
+/** What a request and its result are made of. */
+const PARTS = ['method', 'endpoint', 'headers', 'requestBody', 'responseBody', 'errorBody'] as const
+
+/**
+ * Whether what a tool is rendered with is not what the file says: a value that is missing or faulty has a harmless one
+ * in its place, so that other findings can be looked for, and a variable that is not set stays as it is written.
+ */
+export function isInvented(
+  read: ReadConfiguration,
+  { servers, tools }: Configuration,
+  tool: Tool,
+  server: number,
+): boolean {
+  const own: Path = ['tools', tools.indexOf(tool)]
+  const config: Path = ['servers', server, 'config']
+  const readsConfig = /\bConfig\b/.test(stringify(PARTS.map((part) => tool[part] ?? null)))
+  const paths = [
+    ...PARTS.map((part): Path => [...own, part]),
+    ...Object.keys(tool.headers).map((name): Path => [...own, 'headers', name]),
+    ...(readsConfig ? [['servers'], ['servers', server], config] : []),
+    ...(readsConfig ? Object.keys(servers[server]?.config ?? {}).map((key): Path => [...config, key]) : []),
+  ]
+  return paths.some((path) => read.doubtful(path) || isUnset(read, path))
+}
+
+/** Whether a variable that is not set stands in the value. */
+function isUnset({ findings, locate }: ReadConfiguration, path: Path): boolean {
+  const range = path.length > 2 ? locate(path) : undefined
+  return findings.some(
+    (found) =>
+      found.code === 'env-unset' &&
+      found.range !== undefined &&
+      range !== undefined &&
+      found.range.start.offset >= range.start.offset &&
+      found.range.end.offset <= range.end.offset,
+  )
+}

@@ -1,0 +1,83 @@
+import { unexpected } from '../telemetry/unexpected.ts'
+
+/** Asks a replica for a sign of life; whether there was one. */
+export type Ask = () => Promise<boolean>
+
+/**
+ * Notices replicas that have stopped answering, without a limit for how long a call may take: a process that is frozen
+ * still has connections accepted by its kernel.
+ */
+export interface Liveness {
+  /** The replica has sent something. */
+  heard(owner: string): void
+  /**
+   * While something waits for a replica, asks it whenever it has been silent. The result ends the watch.
+   * @param onLost runs once, with the time since when nothing was heard, and ends the watch
+   */
+  watch(owner: string, ask: Ask, onLost: (since: number) => void): () => void
+}
+
+/** Milliseconds without a byte after which a replica is asked. */
+const SILENCE = 2_000
+/** It is asked again: this process may have been the one that stood still. */
+const TRIES = 2
+
+interface Watched {
+  /** When something was last heard, or began to be waited for; of `now`. */
+  heard: number
+  waiting: Set<{ ask: Ask; onLost: (since: number) => void }>
+  timer: NodeJS.Timeout | undefined
+}
+
+/** @param silence milliseconds without a byte after which a replica is asked; default 2 s */
+export function createLiveness(now: () => number, silence = SILENCE): Liveness {
+  const all = new Map<string, Watched>()
+
+  function wait(owner: string, watched: Watched): void {
+    watched.timer = setTimeout(() => {
+      check(owner, watched).catch(unexpected('a look at a replica'))
+    }, silence)
+    watched.timer.unref()
+  }
+
+  async function check(owner: string, watched: Watched): Promise<void> {
+    const { heard, waiting } = watched
+    const quiet = now() - heard >= silence
+    if (quiet && !(await answers(watched))) {
+      all.delete(owner)
+      for (const { onLost } of waiting) onLost(heard)
+    } else if (waiting.size) wait(owner, watched)
+  }
+
+  async function answers(watched: Watched): Promise<boolean> {
+    const { heard } = watched
+    for (let tries = 0; tries < TRIES; tries++) {
+      const [first] = watched.waiting
+      if (!first || (await first.ask())) return true
+      if (watched.heard !== heard) return true
+    }
+    return watched.waiting.size === 0
+  }
+
+  return {
+    heard(owner) {
+      const watched = all.get(owner)
+      if (watched) watched.heard = now()
+    },
+    watch(owner, ask, onLost) {
+      const watched = all.get(owner) ?? { heard: now(), waiting: new Set(), timer: undefined }
+      const one = { ask, onLost }
+      watched.waiting.add(one)
+      if (!all.has(owner)) {
+        all.set(owner, watched)
+        wait(owner, watched)
+      }
+      return () => {
+        watched.waiting.delete(one)
+        if (watched.waiting.size || all.get(owner) !== watched) return
+        clearTimeout(watched.timer)
+        all.delete(owner)
+      }
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import type { AnswerHeaders } from '../net/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import { MAX_REPLICAS, type Question } from './contacts.ts'
+import { createSeal, type SealOptions } from './seal.ts'
+import type { Ticket } from './tickets.ts'
+
+/** The address of a replica that introduces itself, sealed. */
+export const FROM_HEADER = 'plantgw-hop-from'
+/** The addresses that the other one knows, sealed. */
+export const MEMBERS_HEADER = 'plantgw-hop-members'
+
+/**
+ * The other replicas that may have a part of a session. A replica introduces itself to whoever opened a session that it
+ * goes on with, and to all that this one knows: so each of them knows the others, without a list in the settings.
+ */
+export interface Members {
+  /**
+   * Makes this replica and the one that opened a session know each other, once for each process of either.
+   * @param question is called if they do not yet
+   * @returns what a request should wait for, a moment at most; undefined: nothing
+   */
+  meet(ticket: Pick<Ticket, 'owner' | 'process'>, question: () => Question): Promise<void> | undefined
+  /** Takes down a replica that introduces itself. @returns its answer: who is known here; undefined: it is none */
+  greet(from: string): string | undefined
+  /** The addresses of the others. */
+  others(): string[]
+  /** The replica has ended. */
+  forget(address: string): void
+}
+
+export interface MembersOptions {
+  seal: SealOptions
+  /** Of this replica. */
+  address: string
+  /** Sends a HEAD with these headers; the headers of a proven answer. */
+  head(owner: string, question: Question, headers: Record<string, string>): Promise<AnswerHeaders | undefined>
+  now?: () => number
+}
+
+interface Meeting {
+  process: string | undefined
+  began: number
+  done: boolean
+  pending: Promise<void> | undefined
+}
+
+/** Milliseconds that a request waits for its replica to be known. */
+const MOMENT = 2_000
+/** Milliseconds until a replica that did not answer is met again. */
+const AGAIN = 30_000
+
+export function createMembers(options: MembersOptions): Members {
+  const { seal, address, head, now = performance.now.bind(performance) } = options
+  const froms = createSeal(seal, 'member')
+  const lists = createSeal(seal, 'members')
+  const known = new Set<string>()
+  const meetings = new Map<string, Meeting>()
+
+  function learn(other: string): void {
+    if (other === address) return
+    known.delete(other)
+    known.add(other)
+    if (known.size > MAX_REPLICAS) known.delete(known.values().next().value as string)
+  }
+
+  function introduce(owner: string, process: string | undefined, question: Question): Promise<void> {
+    const meeting: Meeting = { process, began: now(), done: false, pending: undefined }
+    meetings.set(owner, meeting)
+    if (meetings.size > MAX_REPLICAS) meetings.delete(meetings.keys().next().value as string)
+    const met = talk(owner, question)
+      .then((done) => {
+        meeting.done = done
+      })
+      .catch(unexpected('an introduction'))
+    const pending = within(MOMENT, met).then(() => {
+      meeting.pending = undefined
+    })
+    meeting.pending = pending
+    return pending
+  }
+
+  async function talk(owner: string, question: Question): Promise<boolean> {
+    const headers = await head(owner, question, { [FROM_HEADER]: froms.close(address, owner) })
+    if (!headers) return false
+    learn(owner)
+    const list = lists.open(String(headers[MEMBERS_HEADER] ?? ''), address)
+    const told: string[] = list === undefined ? [] : JSON.parse(list)
+    const unknown = told.filter((other) => other !== address && !known.has(other))
+    for (const other of unknown) learn(other)
+    await Promise.all(unknown.map((other) => introduce(other, undefined, question)))
+    return true
+  }
+
+  return {
+    meet({ owner, process }, question) {
+      if (owner === address) return undefined
+      const before = meetings.get(owner)
+      const isMet = before?.process === process && (before.done || now() - before.began < AGAIN)
+      return isMet ? before.pending : introduce(owner, process, question())
+    },
+    greet(from) {
+      const other = froms.open(from, address)
+      if (other === undefined) return undefined
+      learn(other)
+      return lists.close(JSON.stringify([...known]), other)
+    },
+    others: () => [...known],
+    forget(other) {
+      known.delete(other)
+      meetings.delete(other)
+    },
+  }
+}
+
+/** Waits for something, but not for longer than so many milliseconds. */
+export function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  return Promise.race([work, late]).then(
+    () => clearTimeout(timer),
+    () => clearTimeout(timer),
+  )
+}

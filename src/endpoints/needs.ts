@@ -1,0 +1,161 @@
+import type { Locate, Notifier, Path, ReadConfiguration, Settings, StorageSettings } from '../config/index.ts'
+import { installCommand } from '../durable/packages.ts'
+import { type Finding, type FindingCode, finding } from '../findings/index.ts'
+import { pidFault } from '../notify/pidfile.ts'
+import { askRedis } from '../notify/redis.ts'
+
+/** A text that was read, and where what it says stands. */
+interface Place {
+  file: string
+  locate: Locate
+}
+
+/** Settings that were read, and where what they say stands. */
+export interface PlacedSettings extends Place {
+  settings: Settings
+}
+
+/** A store or a notifier, which may need packages and a server. */
+interface Used {
+  place: Place
+  path: Path
+  use: StorageSettings | NonNullable<Settings['plants']>['storage'] | Notifier
+}
+
+function usedOf(placed: PlacedSettings | undefined, configurations: readonly ReadConfiguration[]) {
+  const { storage, plants, notifier } = placed?.settings ?? {}
+  const used = (place: Place | undefined, path: Path, use: Used['use'] | undefined): Used[] =>
+    place && use ? [{ place, path, use }] : []
+  return [
+    ...used(placed, ['storage'], storage),
+    ...used(placed, ['plants', 'storage'], plants?.storage),
+    ...used(placed, ['notifier'], notifier),
+    ...configurations.flatMap((read) => used(read, ['notifier'], read.configuration?.notifier)),
+  ]
+}
+
+const PID_HINT = 'Choose another path, or give the user of the gateway the right to write there'
+
+/** What of settings and configurations this machine does not have: a place for the pid file, optional packages. */
+export function machineFindings(
+  placed: PlacedSettings | undefined,
+  configurations: readonly ReadConfiguration[],
+): Finding[] {
+  const pid = placed?.settings.pid
+  const fault = pid === undefined ? undefined : pidFault(pid)
+  return [
+    ...(placed && fault !== undefined ? [at(placed, 'pid-not-writable', ['pid'], fault, PID_HINT)] : []),
+    ...usedOf(placed, configurations).flatMap(({ place, path, use: { type } }) => {
+      const command = missing(type)
+      if (command === undefined) return []
+      const message = `\`${type}\` needs packages that are not installed beside plantgw`
+      return [at(place, 'missing-package', [...path, 'type'], message, `Run \`${command}\``)]
+    }),
+  ]
+}
+
+/** The command that installs what is missing. */
+function missing(type: Used['use']['type']): string | undefined {
+  return type === 'postgres' || type === 'mysql' || type === 'redis' ? installCommand(type) : undefined
+}
+
+/** How to ask whether a server or a file can be used, and of which member it is found when it cannot. */
+interface Question {
+  /** The same for the same server. */
+  key: string
+  code: FindingCode
+  member: Path
+  ask(): Promise<void>
+}
+
+/**
+ * Whether the database servers and brokers of the settings, and the brokers of the configurations, let this machine in.
+ * Each is connected to once, logged in to, and asked something harmless; nothing is made or written.
+ */
+export async function connectionFindings(
+  placed: PlacedSettings | undefined,
+  configurations: readonly ReadConfiguration[],
+): Promise<Finding[]> {
+  const asked = new Map<string, Promise<Error | undefined>>()
+  const sound = configurations.filter(({ doubtful }) => !doubtful(['notifier']))
+  const found = usedOf(placed, sound).map(async ({ place, path, use }) => {
+    const question = questionOf(use, path)
+    // What is not installed is reported as `missing-package`.
+    if (!question || missing(use.type) !== undefined) return []
+    const { key, code, member, ask } = question
+    const answer = asked.get(key) ?? ask().then(() => undefined, asError)
+    asked.set(key, answer)
+    const fault = await answer
+    if (fault === undefined) return []
+    return [
+      at(place, code, [...path, ...member], fault.message, use.type === 'lowdb' ? undefined : hintOf(fault)),
+    ]
+  })
+  return (await Promise.all(found)).flat()
+}
+
+function questionOf(use: Used['use'], path: Path): Question | undefined {
+  if ('redis' in use && use.redis && use.type === 'redis') {
+    const { redis } = use
+    const ask = () => askRedis(redis)
+    return { key: JSON.stringify(redis), code: 'broker-unreachable', member: ['redis', 'addr'], ask }
+  }
+  const code = 'database-unreachable'
+  if ('url' in use && use.url !== undefined) {
+    const { type, url } = use
+    const ask = async () => (await import('../durable/database.ts')).ping(type, url)
+    return { key: `${type} ${url}`, code, member: ['url'], ask }
+  }
+  if (use.type !== 'lowdb' || path.length > 1) return undefined
+  return { key: JSON.stringify(use), code, member: ['file'], ask: () => readFileStore(use) }
+}
+
+/** Nothing is made where there is no file yet. */
+async function readFileStore(storage: StorageSettings): Promise<void> {
+  const { openStore } = await import('../store/index.ts')
+  const store = await openStore(storage, {})
+  try {
+    await store.revision()
+  } finally {
+    await store.close()
+  }
+}
+
+/** What to look at first, by the code or the text of the system, the server or its client. */
+const HINTS: readonly [RegExp, string][] = [
+  [/ECONNREFUSED/, 'Start the server, or correct host and port: nothing listens there'],
+  [/ENOTFOUND|EAI_AGAIN/, 'Check the spelling of the host, and the DNS and VPN of this machine'],
+  [/database .{0,200}does not exist|Unknown database/i, 'Create the database, or correct its name'],
+  [
+    /\b(?:role|password|Access denied|authentication|WRONGPASS|NOAUTH|NOPERM|pg_hba)\b/i,
+    'Check user, password and what the user may do',
+  ],
+  [
+    /time-?out|timed out|ETIMEDOUT|in time/i,
+    'Check host and port, firewalls on the way, and what listens there',
+  ],
+  [/certificate|SSL|TLS/i, 'Check whether the server speaks TLS, and that its certificate is trusted here'],
+]
+
+/** The text of the first cause is the system's, the server's or its driver's, and none of ours. */
+function hintOf(fault: Error): string {
+  const { message, code = '' } = firstCause(fault) as NodeJS.ErrnoException
+  return (
+    HINTS.find(([said]) => said.test(code) || said.test(message))?.[1] ??
+    'Try it by hand from this machine, with the same address and user'
+  )
+}
+
+function firstCause(error: Error): Error {
+  return error.cause instanceof Error ? firstCause(error.cause) : error
+}
+
+function asError(error: unknown): Error {
+  return error as Error
+}
+
+/** A finding at a place of settings, or of a configuration. */
+function at({ file, locate }: Place, code: FindingCode, path: Path, message: string, hint?: string): Finding {
+  const range = locate(path) ?? locate.key(path)
+  return finding(code, file, message, { ...(range && { range }), ...(hint !== undefined && { hint }) })
+}

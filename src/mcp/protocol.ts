@@ -1,0 +1,324 @@
+import {
+  ExactNumber,
+  isObject,
+  type Json,
+  type JsonObject,
+  type KeyWatch,
+  plain,
+  stringify,
+} from '../json/index.ts'
+
+/** Revisions with a handshake and, over HTTP, a session; newest first. */
+export const SESSION_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
+/** Revisions in which every request stands alone; newest first. */
+export const STATELESS_REVISIONS = ['2026-07-28'] as const
+
+export const REVISIONS = [...STATELESS_REVISIONS, ...SESSION_REVISIONS] as const
+
+export type SessionRevision = (typeof SESSION_REVISIONS)[number]
+export type Revision = (typeof REVISIONS)[number]
+
+export function isSessionRevision(version: unknown): version is SessionRevision {
+  return SESSION_REVISIONS.includes(version as SessionRevision)
+}
+
+export function isStatelessRevision(version: unknown): boolean {
+  return STATELESS_REVISIONS.includes(version as (typeof STATELESS_REVISIONS)[number])
+}
+
+/** JSON-RPC batches: allowed in 2025-03-26 and before, removed in 2025-06-18. */
+export function allowsBatches(revision: SessionRevision): boolean {
+  return revision <= '2025-03-26'
+}
+
+/** The revision a session gets when the client asks for `version` (2025-11-25, basic/lifecycle). */
+export function negotiate(version: string): SessionRevision {
+  return isSessionRevision(version) ? version : SESSION_REVISIONS[0]
+}
+
+export { isObject }
+
+/** Codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic, Error Codes). */
+export const PARSE_ERROR = -32700
+export const INVALID_REQUEST = -32600
+export const METHOD_NOT_FOUND = -32601
+export const INVALID_PARAMS = -32602
+export const INTERNAL_ERROR = -32603
+export const HEADER_MISMATCH = -32020
+export const UNSUPPORTED_PROTOCOL_VERSION = -32022
+
+export type RequestId = string | number
+
+/** Messages of a batch at the most. */
+export const MAX_BATCH = 100
+/** Characters of an id at the most. */
+const MAX_ID = 256
+/** Characters of a method at the most: it goes into errors and log lines. */
+const MAX_METHOD = 256
+
+export interface RpcError {
+  code: number
+  message: string
+  data?: Json
+}
+
+export type Message =
+  | { kind: 'request'; id: RequestId; method: string; params: JsonObject; raw: JsonObject }
+  | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
+  | { kind: 'response'; id: RequestId | null; raw: JsonObject }
+  | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
+
+export type Request = Extract<Message, { kind: 'request' }>
+export type Notification = Extract<Message, { kind: 'notification' }>
+export type Response = Extract<Message, { kind: 'response' }>
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
+}
+
+/** Whether a value is what JSON-RPC takes for an id, but is larger than the gateway takes. */
+function isHugeId(value: unknown): boolean {
+  const isNumber = typeof value === 'bigint' || value instanceof ExactNumber || Number.isInteger(value)
+  return (typeof value === 'string' || isNumber) && !isId(value)
+}
+
+/** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
+export function readMessage(raw: Json): Message {
+  if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
+  const { method, params } = raw
+  const id = plain(raw.id as Json)
+  if (isHugeId(id))
+    return invalid(
+      null,
+      `"id" must have at most ${MAX_ID} characters, or be an integer that a double holds`,
+      PARSE_ERROR,
+    )
+  const answerTo = isId(id) ? id : null
+  if (raw.jsonrpc !== '2.0') return invalid(answerTo, '"jsonrpc" must be "2.0"')
+  const answers = 'result' in raw || 'error' in raw
+  if (method === undefined) {
+    if (!answers) return invalid(answerTo, '"method" is missing')
+    return { kind: 'response', id: answerTo, raw }
+  }
+  if (answers) return invalid(answerTo, 'a message has either "method" or a result')
+  if (typeof method !== 'string') return invalid(answerTo, '"method" must be a string')
+  if (method.length > MAX_METHOD)
+    return invalid(answerTo, `"method" must have at most ${MAX_METHOD} characters`)
+  if (params !== undefined && !isObject(params)) return invalid(answerTo, '"params" must be an object')
+  if (!('id' in raw)) {
+    // A call that wants no answer would pass by what judges calls.
+    if (!method.startsWith('notifications/'))
+      return invalid(null, `"id" is missing: ${method.slice(0, 80)} is a request`)
+    return { kind: 'notification', method, params: params ?? {}, raw }
+  }
+  if (answerTo === null) return invalid(null, '"id" must be a string or an integer')
+  return { kind: 'request', id: answerTo, method, params: params ?? {}, raw }
+}
+
+function invalid(id: RequestId | null, reason: string, code = INVALID_REQUEST): Message {
+  return { kind: 'invalid', id, code, reason }
+}
+
+/** The text of a response with a result that is JSON text already. */
+export function resultText(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
+}
+
+export function errorText(id: RequestId | null, { code, message, data }: RpcError): string {
+  const error = data === undefined ? { code, message } : { code, message, data }
+  return `{"jsonrpc":"2.0","id":${idText(id)},"error":${stringify(error)}}`
+}
+
+export function notificationText(method: string, params?: JsonObject): string {
+  return stringify(params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method })
+}
+
+function idText(id: RequestId | null): string {
+  return typeof id === 'string' ? JSON.stringify(id) : String(id)
+}
+
+/** Keys of `_meta` in 2026-07-28. */
+export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion'
+export const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
+export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+export const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
+export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
+
+/** The first message of a subscription. */
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
+export function metaOf(params: unknown): JsonObject {
+  return isObject(params) && isObject(params._meta) ? params._meta : {}
+}
+
+/** The request that a notification names, where it does: `1.0` is the same id as `1`. */
+export function requestIdOf({ params }: Notification): RequestId {
+  return plain(params.requestId as Json) as RequestId
+}
+
+/** The token of a notification of progress, or of the `_meta` of a request; `1.0` is the same token as `1`. */
+export function progressTokenOf({ progressToken }: JsonObject): Json | undefined {
+  return plain(progressToken as Json)
+}
+
+/** The lists that may change while the gateway runs. */
+export type ListKind = 'tools' | 'prompts' | 'resources'
+
+/** Keys of a subscription, and the lists whose changes they stand for. */
+export const LIST_KINDS = {
+  toolsListChanged: 'tools',
+  promptsListChanged: 'prompts',
+  resourcesListChanged: 'resources',
+} as const
+
+/** The lists of whose changes a subscription hears, by its acknowledged `notifications`. */
+export function listKinds(notifications: unknown): ReadonlySet<ListKind> {
+  const granted = isObject(notifications) ? notifications : {}
+  return new Set(Object.entries(LIST_KINDS).flatMap(([key, list]) => (granted[key] === true ? [list] : [])))
+}
+
+/** The same without some of its keys. */
+export function omit(object: JsonObject, ...keys: string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
+}
+
+/** `_meta` of a request that the gateway makes on its own. */
+export function ownMeta(version: string): JsonObject {
+  return {
+    [PROTOCOL_VERSION]: STATELESS_REVISIONS[0],
+    [CLIENT_INFO]: { name: 'plantgw', version },
+    [CLIENT_CAPABILITIES]: {},
+  }
+}
+
+/** A JSON value with the keys of its objects in order, so that equal values have equal texts. */
+export function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (!isObject(value)) return value instanceof ExactNumber ? plain(value) : value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, canonical(value[key])]),
+  )
+}
+
+const PLAIN = /^[\x21-\x7e]*$/
+const INVISIBLE = /[\p{C}\p{Z}\p{M}]/gu
+
+/** A name as the most lenient reader takes it: without case, width, marks, and what is not printed. */
+export function fold(key: string): string {
+  if (PLAIN.test(key)) return key.toLowerCase()
+  // Both ways, as some letters are equal in one case only (Unicode, CaseFolding: U+0131, U+017F, U+212A).
+  return key.normalize('NFKD').replace(INVISIBLE, '').toUpperCase().toLowerCase().replace(INVISIBLE, '')
+}
+
+/**
+ * Keys that decide what a message does, by the object that holds them. A server may read a key that is only similar
+ * (Go's `encoding/json` folds case; others strip what they cannot print), or the first of two equal ones: what the
+ * gateway judged would then not be what the server does.
+ */
+const MESSAGE = byFolded('jsonrpc', 'id', 'method', 'params', 'result', 'error')
+const PARAMS = byFolded('name', 'arguments', 'uri', '_meta')
+/** Further keys of `params`, folded, which may have another spelling alone, but not beside the right one. */
+const LOOSE = new Set(
+  ['cursor', 'requestid', 'progresstoken', 'protocolversion', 'capabilities', 'clientinfo'].concat([
+    'ref',
+    'level',
+    'taskid',
+    'task',
+    'requeststate',
+    'inputresponses',
+    'notifications',
+  ]),
+)
+const REF = byFolded('type', 'name', 'uri')
+const META = byFolded('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
+/** How these fold: nearly every key is one of them, and folding takes long. */
+const FOLDED = new Map([MESSAGE, PARAMS, REF, META].flatMap((words) => [...words].map(([a, b]) => [b, a])))
+
+/** Keys by their folded form. */
+function byFolded(...words: string[]): ReadonlyMap<string, string> {
+  return new Map(words.map((word) => [fold(word), word]))
+}
+
+/** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
+const MAX_KEY = 256
+
+/** Characters of a key that a fault shows. */
+const MAX_SHOWN = 60
+/** Keys of one of these objects. */
+const MAX_KEYS = 1_000
+
+/** Finds keys of JSON-RPC messages that are repeated, or similar to one of the protocol. */
+export interface ProtocolKeys extends KeyWatch {
+  /** A sentence for who sent the message; undefined when there is nothing to refuse. */
+  readonly fault: string | undefined
+}
+
+/** @param whole whether `params` is judged too, as for messages of clients */
+export function protocolKeys(whole: boolean): ProtocolKeys {
+  /** Depth of the objects that are messages: 2 in a batch. */
+  let base = 1
+  /** The key that each level is below, folded. */
+  const path: string[] = []
+  const seen: (Set<string> | undefined)[] = []
+
+  const watch = {
+    depth: whole ? 4 : 2,
+    fault: undefined as string | undefined,
+    open(depth: number, isObject: boolean) {
+      if (depth === 1) base = isObject ? 1 : 2
+      seen[depth] = undefined
+    },
+    key(depth: number, source: string) {
+      if (watch.fault !== undefined) return
+      const words = wordsAt(depth)
+      if (!words) return
+      const before = seen[depth] ?? new Set()
+      seen[depth] = before
+      if (before.size === MAX_KEYS) {
+        watch.fault = `a part of a message has more than ${MAX_KEYS} keys`
+        return
+      }
+      const key = decoded(source)
+      if (key === undefined || key.length > MAX_KEY) {
+        watch.fault = `a key of a message is longer than ${MAX_KEY} characters`
+        return
+      }
+      const folded = FOLDED.get(key) ?? fold(key)
+      path[depth] = folded
+      const meant = words.get(folded)
+      if (meant !== undefined && meant !== key)
+        watch.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
+      // Of any other key only the very same is a second one: methods of others may tell cases apart.
+      const once = LOOSE.has(folded) ? folded : key
+      if (before.has(once))
+        watch.fault ??= `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
+      before.add(once)
+    },
+  }
+
+  function wordsAt(depth: number): ReadonlyMap<string, string> | undefined {
+    const level = depth - base
+    if (level === 0) return MESSAGE
+    if (!whole || path[base] !== 'params') return undefined
+    if (level === 1) return PARAMS
+    if (level !== 2) return undefined
+    const parent = path[base + 1]
+    return parent === '_meta' ? META : parent === 'ref' ? REF : undefined
+  }
+
+  return watch
+}
+
+function decoded(source: string): string | undefined {
+  if (source.length > MAX_KEY * 6) return undefined
+  if (!source.includes('\\')) return source
+  try {
+    return JSON.parse(`"${source}"`)
+  } catch {
+    // It is not JSON, as the parser finds.
+    return source
+  }
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { type Hold, memory } from '../access/memory.ts'
+import { event } from './http.ts'
+import type { EventStream } from './stream.ts'
+
+/** Characters of the events that one session keeps; a larger one, of `maxQueued` at most, is kept alone. */
+const MAX_KEPT = 1024 * 1024
+/** Milliseconds for which an event is kept. */
+const KEPT_FOR = 300_000
+/** Streams of one session that a client may come back to. */
+const MAX_STREAMS = 256
+
+interface KeptEvent {
+  stream: ResumableStream
+  number: number
+  text: string
+  at: number
+}
+
+/**
+ * The last events of a session's streams, for a client that lost its connection and comes back with `Last-Event-ID`
+ * (2025-11-25, Resumability and Redelivery). An event's id names the log, its stream and its number there: another
+ * replica that serves the session has a log of its own.
+ */
+export class EventLog {
+  readonly #name = randomBytes(6).toString('base64url')
+  readonly #hold: Hold
+  #events: KeptEvent[] = []
+  readonly #streams = new Map<number, ResumableStream>()
+  #count = 0
+
+  /** @param sharer whose share of the memory it takes, as long as nothing else needs it */
+  constructor(sharer: string) {
+    this.#hold = memory.spare(sharer, () => this.#drop())
+  }
+
+  /** A new stream of the session. @param ofCall whether it ends with the answer to a request */
+  open(connection: EventStream, ofCall = false): ResumableStream {
+    const stream = new ResumableStream(this, ++this.#count, ofCall)
+    stream.connect(connection)
+    this.#streams.set(stream.number, stream)
+    if (this.#streams.size > MAX_STREAMS) this.#forgetOldest()
+    return stream
+  }
+
+  /** The stream to which a client comes back; undefined when it is not known any more. */
+  find(lastEventId: string): { stream: ResumableStream; after: number } | undefined {
+    const [, name, number, after] = /^([\w-]{8})\.(\d{1,15})\.(\d{1,15})$/.exec(lastEventId) ?? []
+    const stream = name === this.#name ? this.#streams.get(Number(number)) : undefined
+    return stream && { stream, after: Number(after) }
+  }
+
+  idOf({ number: stream }: ResumableStream, number: number): string {
+    return `${this.#name}.${stream}.${number}`
+  }
+
+  keep(stream: ResumableStream, number: number, text: string): void {
+    this.expire()
+    if (text.length > memory.queueLimit) return
+    const most = Math.min(MAX_KEPT, memory.queueLimit)
+    while (this.#events.length && this.#hold.size + text.length > most) this.#drop()
+    if (!this.#hold.add(text.length)) return
+    this.#events.push({ stream, number, text, at: performance.now() })
+    stream.kept++
+  }
+
+  /** The events of a stream after one, the oldest first. */
+  after(stream: ResumableStream, number: number): KeptEvent[] {
+    return this.#events.filter((kept) => kept.stream === stream && kept.number > number)
+  }
+
+  /** Forgets what is too old. */
+  expire(): void {
+    const oldest = performance.now() - KEPT_FOR
+    while (this.#events[0] && this.#events[0].at < oldest) this.#drop()
+  }
+
+  close(): void {
+    this.#events = []
+    this.#streams.clear()
+    this.#hold.close()
+  }
+
+  #drop(): void {
+    const dropped = this.#events.shift()
+    if (!dropped) return
+    this.#hold.free(dropped.text.length)
+    const { stream } = dropped
+    stream.kept--
+    if (stream.ended && !stream.kept) this.#streams.delete(stream.number)
+  }
+
+  #forgetOldest(): void {
+    for (const stream of this.#streams.values()) {
+      // An answer is owed yet.
+      if (stream.ofCall ? !stream.ended : stream.isConnected) continue
+      this.#streams.delete(stream.number)
+      return
+    }
+  }
+}
+
+/** A stream of events to one client that outlives its connections. */
+export class ResumableStream {
+  /** No event follows. */
+  ended = false
+  /** Events of it that the log has. */
+  kept = 0
+  #connection: EventStream | undefined
+  #last = 0
+
+  constructor(
+    private readonly log: EventLog,
+    readonly number: number,
+    readonly ofCall: boolean,
+  ) {}
+
+  get isConnected(): boolean {
+    return this.#connection?.isConnected === true
+  }
+
+  /** The connection over which events go from now on; one that is there already ends. */
+  connect(connection: EventStream): void {
+    const former = this.#connection
+    this.#connection = connection
+    former?.close()
+  }
+
+  /** The connection is gone. */
+  disconnected(connection: EventStream): void {
+    if (this.#connection === connection) this.#connection = undefined
+  }
+
+  /** Sends again what came after an event, and goes on. */
+  resume(connection: EventStream, after: number): void {
+    this.connect(connection)
+    for (const { number, text } of this.log.after(this, after)) connection.write(this.#eventOf(number, text))
+    if (this.ended) connection.close()
+  }
+
+  /** Gives the client an id to come back with before there is an event. */
+  prime(): void {
+    this.#connection?.write(`id: ${this.log.idOf(this, this.#last)}\ndata:\n\n`)
+  }
+
+  /** Sends one JSON-RPC message. */
+  send(text: string): void {
+    const number = ++this.#last
+    this.log.keep(this, number, text)
+    this.#connection?.write(this.#eventOf(number, text))
+  }
+
+  /** Sends a comment, which is not kept. */
+  write(comment: string): void {
+    this.#connection?.write(comment)
+  }
+
+  /** Nothing follows. */
+  end(): void {
+    this.ended = true
+    this.close()
+  }
+
+  /** Ends the connection; the client may come back. */
+  close(): void {
+    this.#connection?.close()
+  }
+
+  #eventOf(number: number, text: string): string {
+    return `id: ${this.log.idOf(this, number)}\n${event(text)}`
+  }
+}

@@ -1,0 +1,310 @@
+import { unexpected } from '../telemetry/unexpected.ts'
+import type { Endpoint } from './backend.ts'
+import { Fault } from './fault.ts'
+import {
+  type AnswerForm,
+  accepted,
+  acceptedForm,
+  type Exchange,
+  eventStream,
+  faultResponse,
+  json,
+  methodNotAllowed,
+  notAcceptable,
+  reply,
+  rpcError,
+  takesEvents,
+  tooMuch,
+} from './http.ts'
+import {
+  allowsBatches,
+  errorText,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isSessionRevision,
+  isStatelessRevision,
+  type Message,
+  type Request,
+} from './protocol.ts'
+import { type Messages, receive } from './receive.ts'
+import { endElsewhere, idOf, locate, passCancellation, unknownSession } from './replicas.ts'
+import type { Session } from './session.ts'
+import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
+import { EventStream } from './stream.ts'
+
+/** GET streams of one session at most; the oldest gives way, as its connection is most likely dead. */
+const MAX_STREAMS = 4
+/** Of a session until `initialize` has agreed on another one. */
+const FIRST_REVISION = '2025-11-25'
+
+/** Serves `{prefix}/mcp`: streamable HTTP of all revisions, told apart by each message. */
+export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
+  switch (exchange.method) {
+    case 'POST':
+      return post(exchange, endpoint)
+    case 'GET':
+      return inSession(exchange, endpoint, (session) => get(exchange, endpoint, session))
+    case 'DELETE':
+      return leave(exchange, endpoint)
+    default:
+      return methodNotAllowed(exchange, 'POST, GET, DELETE')
+  }
+}
+
+async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
+  const form = acceptedForm(exchange.headers.accept)
+  if (!form) return notAcceptable(exchange, 'application/json, text/event-stream')
+  const received = await receive(exchange)
+  if ('refused' in received) return received.refused
+  const { messages, batch, text } = received
+  const [only] = messages as [Message]
+  if (!batch) {
+    if (only.kind === 'invalid')
+      return rpcError(exchange, 400, { code: INVALID_REQUEST, message: only.reason }, only.id)
+    if (only.kind !== 'response') {
+      const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
+      if (modern || claimsRevision(only.params))
+        return only.kind === 'request'
+          ? answerAlone(exchange, only, text, endpoint, form)
+          : accepted(exchange)
+    }
+    if (only.kind === 'request' && only.method === 'initialize')
+      return open(exchange, only, text, endpoint, form)
+  }
+  return inSession(
+    exchange,
+    endpoint,
+    (session) => {
+      if (batch && !allowsBatches(session.revision)) {
+        const message = `Protocol revision ${session.revision} has no batches`
+        return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
+      }
+      const cancels = only.kind === 'notification' && only.method === 'notifications/cancelled'
+      const passed = cancels && exchange.replicas && passCancellation(exchange, session, only, text)
+      const answered = session.post(exchange, received, form, endpoint.account)
+      return passed ? passed.then(() => answered) : answered
+    },
+    received,
+  )
+}
+
+/** Opens a session by the client's `initialize`. */
+async function open(
+  exchange: Exchange,
+  request: Request,
+  text: string,
+  { prefix, hub, caller, backend, account }: Endpoint,
+  form: AnswerForm,
+): Promise<Response> {
+  const { sharer } = exchange.stay
+  const session = hub.openSession({ prefix, caller, sharer, revision: FIRST_REVISION, sse: false }, account)
+  if (typeof session === 'string') return tooMuch(exchange, session, request.id)
+  const served = backend.open(session, exchange)
+  if (served instanceof Fault) {
+    hub.endSession(session)
+    return faultResponse(exchange, served, request.id)
+  }
+  session.served = served
+  const opened = await served.initialize(session, request, text, exchange)
+  session.served = opened.served ?? served
+  if (!opened.ok) {
+    hub.endSession(session)
+    return json(exchange, opened.text, opened.status, opened.headers)
+  }
+  const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
+  return reply(exchange, opened.text, form, headers)
+}
+
+/** Opens a session's GET stream, to which goes what answers no request. */
+function get(exchange: Exchange, { hub }: Endpoint, session: Session): Response | Promise<Response> {
+  const { passThrough } = session.served
+  if (passThrough) return passThrough.get(exchange)
+  if (!takesEvents(exchange.headers.accept)) return notAcceptable(exchange, 'text/event-stream')
+  const lastEventId = exchange.headers['last-event-id']
+  const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
+  const connection = new EventStream(exchange, () => {
+    stream.disconnected(connection)
+    if (!stream.isConnected) session.streams = session.streams.filter((other) => other !== stream)
+    hub.drop(connection)
+  })
+  const stream = found?.stream ?? session.log.open(connection)
+  connection.write(': open\n\n')
+  hub.keep(connection)
+  if (found) stream.resume(connection, found.after)
+  // What waits for a stream may belong to the call whose stream it is.
+  if (found?.stream.ofCall) {
+    if (!stream.ended) session.catchUp(stream)
+  } else {
+    session.open(stream)
+    if (session.streams.length > MAX_STREAMS) session.streams[0]?.close()
+  }
+  return eventStream(exchange, connection.body)
+}
+
+/** Ends a session because its client says so, with the replica that opened it. */
+function leave(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
+  return withSession(exchange, endpoint, async (session) => {
+    if (session.served.admits?.(exchange) === false) return unknownSession(exchange)
+    const ended = await endElsewhere(exchange, session)
+    endpoint.hub.endSession(session, !ended, exchange.replicas !== undefined)
+    return new Response(null, { status: 204, headers: exchange.replyHeaders })
+  })
+}
+
+type Next = (session: Session) => Response | Promise<Response>
+
+/** Runs `next` with the session that the request names, once the endpoint's backend serves it. */
+function inSession(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  next: Next,
+  received?: Messages,
+): Response | Promise<Response> {
+  const id = idIn(received)
+  return withSession(
+    exchange,
+    endpoint,
+    (session) => {
+      if (session.served.admits?.(exchange) === false) return unknownSession(exchange, id)
+      // A promise costs each call a turn, so one is made only after a reload.
+      if (session.served.backend === endpoint.backend) return next(session)
+      return adopt(session, exchange, endpoint).then((served) => {
+        if (!served) return unknownSession(exchange, id)
+        return served instanceof Fault ? faultResponse(exchange, served, id) : next(session)
+      })
+    },
+    received,
+  )
+}
+
+/**
+ * Sessions outlive what serves them: the first request after a reload has the new backend go on with the session, while
+ * calls under way end on the old one.
+ */
+export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
+  session.changing ??= change().finally(() => {
+    session.changing = undefined
+  })
+  return session.changing
+
+  async function change() {
+    const { revision } = session
+    const served = await backend.adopt(session, exchange)
+    // The client knows only one revision of this session.
+    const fits = session.revision === revision
+    session.revision = revision
+    if (served instanceof Fault) return served
+    if (served && fits && !session.isEnded) {
+      session.serveBy(served)
+      return served
+    }
+    served?.close(false)
+    hub.endSession(session)
+    return undefined
+  }
+}
+
+/**
+ * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, upon which the client
+ * initializes again (2025-11-25, Session Management), and is never used for anything else.
+ */
+function withSession(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  next: Next,
+  received?: Messages,
+): Response | Promise<Response> {
+  const id = idIn(received)
+  const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = exchange.headers
+  if (version !== undefined && !isSessionRevision(version)) {
+    if (isStatelessRevision(version) && exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
+    return rpcError(exchange, 400, unsupported(version), id)
+  }
+  if (!sessionId) {
+    const message = 'The Mcp-Session-Id header is missing: send initialize first, then the id it returns'
+    return rpcError(exchange, 400, { code: INVALID_REQUEST, message }, id)
+  }
+  const located = locate(exchange, endpoint, sessionId)
+  if (!located) return unknownSession(exchange, id)
+  if ('session' in located) {
+    const { session, met } = located
+    if (!met) return next(session)
+    return met.then(() => (session.isEnded ? unknownSession(exchange, id) : next(session)))
+  }
+  return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(exchange, id))
+}
+
+/** What an error is the answer to: never to what answers a question itself. */
+function idIn(received: Messages | undefined) {
+  const only = received?.messages[0]
+  return only?.kind === 'request' ? only.id : null
+}
+
+/** HTTP with SSE, the transport of 2024-11-05: answers come on the stream, which is the session. */
+
+/** Serves `{prefix}/sse`: opens the stream and names the address for messages. */
+export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: string): Response {
+  if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
+  const { hub, prefix, caller, backend, account } = endpoint
+  const { sharer } = exchange.stay
+  // The revision is known at initialize only; until then the transport's own counts.
+  const session = hub.openSession({ prefix, caller, sharer, revision: '2024-11-05', sse: true }, account)
+  if (typeof session === 'string') return tooMuch(exchange, session)
+  const served = backend.open(session, exchange)
+  if (served instanceof Fault) {
+    hub.endSession(session)
+    return rpcError(exchange, served.kind === 'busy' ? 503 : 502, {
+      code: INTERNAL_ERROR,
+      message: served.message,
+    })
+  }
+  session.served = served
+  const stream = new EventStream(exchange, () => {
+    session.streams = []
+    hub.drop(stream)
+    hub.endSession(session)
+  })
+  stream.write(`event: endpoint\ndata: ${messagePath}?sessionId=${idOf(exchange, session, undefined)}\n\n`)
+  session.open(stream)
+  hub.keep(stream)
+  return eventStream(exchange, stream.body)
+}
+
+/** Serves `{prefix}/message`: takes messages of an open stream. */
+export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
+  if (exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
+  const refuse = (status: number, message: string) =>
+    rpcError(exchange, status, { code: INVALID_REQUEST, message })
+  const { sessionId } = exchange.query()
+  if (!sessionId) return refuse(400, 'The sessionId query parameter is missing: open the sse stream first')
+  const located = locate(exchange, endpoint, sessionId)
+  const session = located && 'session' in located ? located.session : undefined
+  const [stream] = session?.streams ?? []
+  const isOpen = session?.sse && stream && session.served.admits?.(exchange) !== false
+  if (!isOpen && !(located && 'elsewhere' in located)) return refuse(404, ENDED)
+  const received = await receive(exchange)
+  if ('refused' in received) return received.refused
+  if (located && 'elsewhere' in located) return (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
+  if (!session || !stream) return refuse(404, ENDED)
+  const { messages, batch, text } = received
+  const [only] = messages
+  if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)
+  const served =
+    session.served.backend === endpoint.backend ? session.served : await adopt(session, exchange, endpoint)
+  if (!served) return refuse(404, ENDED)
+  if (!batch && only?.kind === 'request' && only.method === 'initialize')
+    Promise.resolve(session.served.initialize(session, only, text, exchange))
+      .then((opened) => {
+        session.served = opened.served ?? session.served
+        stream.send(opened.text)
+      })
+      .catch(unexpected('initialize', () => stream.close()))
+  else if (served instanceof Fault) {
+    for (const message of messages)
+      if (message.kind === 'request')
+        stream.send(errorText(message.id, { code: INTERNAL_ERROR, message: served.message }))
+  } else session.receive(exchange, received, endpoint.account)
+  return accepted(exchange)
+}
+
+const ENDED = 'The session is unknown or has ended: open the sse stream again'

@@ -1,0 +1,131 @@
+import { ExactNumber } from '../../json/index.ts'
+import { Fault } from '../errors.ts'
+import { Complex } from '../node.ts'
+import { DEFAULT_TEMPLATE_LIMITS } from '../types.ts'
+import { asMap, Byte, type Plain, type Struct } from '../values.ts'
+import { sortKeys } from './bytes.ts'
+import { formatFloat } from './numbers.ts'
+import { GoTime } from './time.ts'
+
+/** Lists and maps within each other. */
+const MAX_DEPTH = 1000
+/** A list that holds itself several times over may have more items than memory. */
+const MAX_ITEMS = 1_000_000
+/** One that holds the same long text many times, too. */
+const MAX_TEXT = 2 * DEFAULT_TEMPLATE_LIMITS.output
+/** Items and members written of the value at hand. */
+let written = 0
+
+const HTML = /[<>&\u2028\u2029]/g
+
+/**
+ * Writes JSON as Go's encoding/json does: keys in order of their bytes, exact numbers as they are.
+ * @param html also escape `<`, `>`, `&`, U+2028 and U+2029, and write -0, as json.Marshal does by default
+ * @param indented each item and member on its own line
+ * @throws Fault `exec` for what JSON does not have, `limit` for what is too deep or too large
+ */
+export function toJson(value: unknown, html: boolean, indented = false, depth = 0): string {
+  switch (typeof value) {
+    case 'string': {
+      const text = JSON.stringify(value)
+      return html ? text.replace(HTML, escapeHtml) : text
+    }
+    case 'number':
+      if (!Number.isFinite(value)) throw new Fault('exec', `JSON has no ${formatFloat(value, 'g')}`)
+      return html && Object.is(value, -0) ? '-0' : String(value)
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    case 'object': {
+      if (value === null) return 'null'
+      if (value instanceof ExactNumber) return value.text
+      if (value instanceof Byte) return String(value.value)
+      if (value instanceof GoTime) return JSON.stringify(value.toJSON())
+      if (value instanceof Complex) throw new Fault('exec', 'JSON has no complex numbers')
+      if (depth === 0) written = 0
+      if (Array.isArray(value)) return jsonList(value, html, indented, depth)
+      const map = asMap(value)
+      if (map) return jsonMap(map, sortedQuoted(map, html, depth), html, indented, depth)
+      const fields = Object.fromEntries((value as Struct).entries())
+      return jsonMap(fields, quotedKeys(Object.keys(fields), html), html, indented, depth)
+    }
+    case 'function':
+      throw new Fault('exec', 'JSON has no functions')
+    default:
+      return 'null'
+  }
+}
+
+function jsonList(list: readonly unknown[], html: boolean, indented: boolean, depth: number): string {
+  count(list.length, depth)
+  // Faster where there is much of it.
+  if (!html && !indented && list.every(isPlainScalar)) return bounded(JSON.stringify(list))
+  const line = indented ? `\n${'  '.repeat(depth)}` : ''
+  const before = indented ? `${line}  ` : ''
+  let text = ''
+  for (const item of list) {
+    text = bounded(text + (text === '' ? before : `,${before}`) + toJson(item, html, indented, depth + 1))
+  }
+  return text === '' ? '[]' : `[${text}${line}]`
+}
+
+/** A key, and how it is written. */
+type Quoted = readonly [key: string, text: string]
+
+function jsonMap(
+  map: object,
+  keys: readonly Quoted[],
+  html: boolean,
+  indented: boolean,
+  depth: number,
+): string {
+  count(keys.length, depth)
+  const line = indented ? `\n${'  '.repeat(depth)}` : ''
+  const before = indented ? `${line}  ` : ''
+  const colon = indented ? ': ' : ':'
+  let text = ''
+  for (const [key, quoted] of keys) {
+    const member = toJson((map as Plain)[key], html, indented, depth + 1)
+    text = bounded(text + (text === '' ? before : `,${before}`) + quoted + colon + member)
+  }
+  return text === '' ? '{}' : `{${text}${line}}`
+}
+
+/** The last map at each depth: the items of a list mostly have the same keys. */
+const shapes: ({ html: boolean; keys: string[]; sorted: Quoted[] } | undefined)[] = []
+
+function sortedQuoted(map: object, html: boolean, depth: number): Quoted[] {
+  const keys = Object.keys(map)
+  const last = shapes[depth]
+  const isSame = last?.html === html && last.keys.length === keys.length
+  if (isSame && last.keys.every((key, at) => key === keys[at])) return last.sorted
+  const sorted = quotedKeys(sortKeys(keys.slice()), html)
+  // Large ones are not kept alive.
+  if (keys.length <= 64) shapes[depth] = { html, keys, sorted }
+  return sorted
+}
+
+function quotedKeys(keys: readonly string[], html: boolean): Quoted[] {
+  return keys.map((key) => [key, toJson(key, html)])
+}
+
+function count(more: number, depth: number): void {
+  if (depth > MAX_DEPTH) throw new Fault('limit', `a value is nested deeper than ${MAX_DEPTH}`)
+  written += more
+  if (written > MAX_ITEMS) throw new Fault('limit', `a value has more than ${MAX_ITEMS} items`)
+}
+
+/** @throws Fault `limit` */
+function bounded(text: string): string {
+  if (text.length > MAX_TEXT) throw new Fault('limit', `the text of a value is longer than ${MAX_TEXT}`)
+  return text
+}
+
+/** What JSON.stringify writes as `toJson` does. */
+function isPlainScalar(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+function escapeHtml(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

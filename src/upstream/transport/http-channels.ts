@@ -1,0 +1,353 @@
+import { type Json, parse, stringify } from '../../json/index.ts'
+import { Cancellation, Fault, InFlight, isObject, type ListKind, type RequestId } from '../../mcp/index.ts'
+import type { StreamPosition } from '../../net/index.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+import type { Mask } from '../../tools/mask.ts'
+import type { Definition, Resolved } from '../definition.ts'
+import {
+  type Channel,
+  type ChannelEvents,
+  deliver,
+  FAILED,
+  Outgoing,
+  readTexts,
+  tooLarge,
+} from './channel.ts'
+import {
+  discard,
+  type Http,
+  type HttpAnswer,
+  mediaType,
+  readAnswer,
+  refusal,
+  refusedCaller,
+  unanswered,
+} from './http.ts'
+import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
+
+/** Statuses of servers that do not know a session, although only 404 is right. */
+const FORGOTTEN = new Set([400, 404, 405, 410])
+const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+
+export interface HttpChannelOptions {
+  http: Http
+  /** Bytes of one message of the server. */
+  maxMessage: number
+  log: Logger
+  /** Takes the server's secrets out of what it says. */
+  mask: Mask
+  /** Hears of event streams that are lost. */
+  streams: StreamWatch
+}
+
+/** A session with a server over HTTP. */
+abstract class HttpChannel implements Channel {
+  abstract readonly ended: Promise<void>
+  readonly name: string
+  protected readonly abort = new Cancellation()
+  protected readonly outgoing: Outgoing
+  protected closing = false
+
+  constructor(
+    readonly definition: Definition,
+    protected readonly resolved: Resolved,
+    protected readonly events: ChannelEvents,
+    protected readonly options: HttpChannelOptions,
+  ) {
+    this.name = definition.server.name
+    this.outgoing = new Outgoing(this.name)
+  }
+
+  send(text: string): Fault | undefined {
+    if (this.closing) return new Fault('lost', `The session with the server ${this.name} has ended`)
+    return this.take(text)
+  }
+
+  close(): void {
+    if (this.closing) return
+    this.closing = true
+    this.outgoing.close()
+    this.abort.abort()
+    this.leave()
+  }
+
+  /** Closes without having been asked to. */
+  protected fail(fault: Fault): void {
+    if (this.closing) return
+    this.close()
+    this.events.closed(fault)
+  }
+
+  protected abstract take(text: string): Fault | undefined
+  /** Ends what is left of the session. */
+  protected abstract leave(): void
+}
+
+/** A session with a streamable HTTP server of a session-based revision, as one channel of messages. */
+export class StreamableChannel extends HttpChannel {
+  readonly ended: Promise<void>
+  /** Requests without an answer. */
+  readonly #awaited = new Set<RequestId>()
+  readonly #work = new InFlight<Promise<void>, true>()
+  /** Requests wait for the notifications and responses before them, as those must have arrived. */
+  #noted: Promise<void> = Promise.resolve()
+  #sessionId: string | undefined
+  #revision: string | undefined
+  readonly listening: Promise<void>
+  #isListening = false
+  #onListening: () => void = () => {}
+  /** Kinds of lists whose changes the server announces. */
+  #lists: ListKind[] = []
+  #finish: () => void = () => {}
+
+  constructor(...given: ConstructorParameters<typeof HttpChannel>) {
+    super(...given)
+    this.ended = new Promise((resolve) => {
+      this.#finish = resolve
+    })
+    this.listening = new Promise((resolve) => {
+      this.#onListening = resolve
+    })
+  }
+
+  protected take(text: string): Fault | undefined {
+    const value = jsonOf(text)
+    const id = isObject(value) && 'method' in value ? value.id : undefined
+    if (typeof id === 'string' || typeof id === 'number') {
+      this.#track(this.#request(text, id, this.#noted))
+      return undefined
+    }
+    const fault = this.outgoing.add(text)
+    if (fault) return fault
+    this.#noted = this.#noted
+      .then(() => (this.closing ? undefined : this.#note('POST', text)))
+      .finally(() => this.outgoing.sent(text))
+    this.#track(this.#noted)
+    if (isObject(value) && value.method === 'notifications/initialized' && !this.#isListening) {
+      this.#isListening = true
+      this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
+    }
+    return undefined
+  }
+
+  protected leave(): void {
+    if (this.#sessionId !== undefined) this.#track(this.#note('DELETE'))
+    Promise.all(this.#work.keys()).then(this.#finish, this.#finish)
+  }
+
+  /** Work that the end of the session waits for; a fault of the gateway's own ends the session. */
+  #track(promise: Promise<void>): void {
+    const fall = () => this.fail(new Fault('internal', FAILED))
+    const tracked = promise
+      .catch(unexpected('a session over streamable HTTP', fall))
+      .finally(() => this.#work.delete(tracked))
+    this.#work.set(tracked, true)
+  }
+
+  async #request(body: string, id: RequestId, before: Promise<void>): Promise<void> {
+    await before
+    if (this.closing) return
+    this.#awaited.add(id)
+    const headers = { ...ACCEPT, ...this.#headers() }
+    const answer = await this.options.http.send(this.resolved, {
+      method: 'POST',
+      headers,
+      body,
+      signal: this.abort,
+    })
+    if (answer instanceof Fault) return this.#fail(id, answer)
+    if (answer.status === 404 && this.#sessionId !== undefined) {
+      discard(answer)
+      return this.#forgotten()
+    }
+    const given = answer.headers['mcp-session-id']
+    if (given !== undefined) this.#sessionId ??= String(given)
+    const refused = refusedCaller(answer, this) ?? refusal(answer, id, this)
+    if (refused) discard(answer)
+    else await this.#read(answer, id)
+    this.#fail(id, refused ?? unanswered(this.name, answer.status))
+  }
+
+  /** Sends what is not answered. */
+  async #note(method: 'POST' | 'DELETE', body?: string): Promise<void> {
+    const headers = { ...(body !== undefined && ACCEPT), ...this.#headers() }
+    const request = { method, headers, ...(body !== undefined && { body }) }
+    const answer = await this.options.http.send(this.resolved, request)
+    if (!(answer instanceof Fault)) discard(answer)
+  }
+
+  #forgotten(): void {
+    this.#sessionId = undefined
+    this.fail(new Fault('lost', `The server ${this.name} has forgotten the session`, { status: 404 }))
+  }
+
+  /** Keeps the stream for messages that answer no request open; servers may have none. */
+  async #listen(): Promise<void> {
+    const stream = new LastingStream(this.options.streams, this.abort)
+    const position: StreamPosition = {}
+    let reason: string
+    do {
+      const { id } = position
+      const headers = {
+        accept: 'text/event-stream',
+        ...this.#headers(),
+        ...(id !== undefined && { 'last-event-id': id }),
+      }
+      const request = { method: 'GET', headers, signal: this.abort } as const
+      const answer = await this.options.http.send(this.resolved, request)
+      if (!(answer instanceof Fault)) this.#onListening()
+      if (this.closing) reason = ''
+      else if (answer instanceof Fault) reason = answer.message
+      else if (answer.status === 200 && mediaType(answer) === 'text/event-stream') {
+        if (stream.opened()) announce(this.#lists, this.events.message)
+        await this.#read(answer, undefined, position)
+        reason = `The server ${this.name} closed its event stream`
+      } else {
+        discard(answer)
+        if (!stream.known) return
+        // Servers answer so for a session that they do not know; another one is opened then.
+        if (FORGOTTEN.has(answer.status)) return this.#forgotten()
+        reason = `The server ${this.name} answered ${answer.status} where an event stream was expected`
+      }
+    } while (await stream.lost(reason, position.retry))
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      ...(this.#sessionId !== undefined && { 'mcp-session-id': this.#sessionId }),
+      ...(this.#revision !== undefined && { 'mcp-protocol-version': this.#revision }),
+    }
+  }
+
+  #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<void> {
+    const { maxMessage } = this.options
+    const onTooLarge = () => this.events.rejected(id, tooLarge(this.name, maxMessage))
+    return readAnswer(answer, maxMessage, (data) => this.#take(data, id), onTooLarge, position)
+  }
+
+  /** @param own the request in whose answer it came */
+  #take(data: string, own?: RequestId): void {
+    if (this.closing) return
+    const taker: Pick<ChannelEvents, 'message' | 'rejected'> = {
+      message: (message, text) => {
+        // An error without an id is one of the request in whose answer it came.
+        if (message.kind === 'response' && message.id === null && own !== undefined) {
+          const raw = { ...message.raw, id: own }
+          this.#awaited.delete(own)
+          this.events.message({ ...message, id: own, raw }, stringify(raw))
+          return
+        }
+        if (message.kind === 'response' && message.id !== null) {
+          this.#awaited.delete(message.id)
+          const { result } = message.raw
+          if (isObject(result) && typeof result.protocolVersion === 'string' && !this.#revision) {
+            this.#revision = result.protocolVersion
+            this.#lists = announcedLists(result.capabilities)
+          }
+        }
+        this.events.message(message, text)
+      },
+      rejected: (id = own, fault) => {
+        if (id !== undefined) this.#awaited.delete(id)
+        this.events.rejected(id, fault)
+      },
+    }
+    deliver(readTexts(data), taker, this.options.log, { server: this.name })
+  }
+
+  /** Ends a request in the server's place. */
+  #fail(id: RequestId, fault: Fault): void {
+    if (!this.closing && this.#awaited.delete(id)) this.events.rejected(id, fault)
+  }
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** HTTP with SSE, the transport of 2024-11-05: a stream names the address that messages are sent to. */
+export class SseChannel extends HttpChannel {
+  readonly ended: Promise<void>
+  #endpoint: Resolved | undefined
+  /** Messages until the address is known. */
+  #early: string[] | undefined = []
+  /** Messages go out one after the other, so that the server gets them in order. */
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(...given: ConstructorParameters<typeof HttpChannel>) {
+    super(...given)
+    this.ended = this.#listen()
+  }
+
+  protected take(text: string): Fault | undefined {
+    const fault = this.outgoing.add(text)
+    if (fault) return fault
+    if (this.#early) this.#early.push(text)
+    else this.#post(text)
+    return undefined
+  }
+
+  protected leave(): void {
+    this.#early = []
+  }
+
+  #post(body: string): void {
+    this.#last = this.#last.then(async () => {
+      if (this.closing || !this.#endpoint) return
+      const headers = { 'content-type': 'application/json' }
+      const request = { method: 'POST', headers, body, signal: this.abort } as const
+      const answer = await this.options.http.send(this.#endpoint, request)
+      this.outgoing.sent(body)
+      if (answer instanceof Fault) return this.fail(answer)
+      discard(answer)
+      const { status } = answer
+      if (status >= 400)
+        this.fail(new Fault('status', `The server ${this.name} refused a message (${status})`, { status }))
+    })
+  }
+
+  async #listen(): Promise<void> {
+    const { http, maxMessage } = this.options
+    const headers = { accept: 'text/event-stream' }
+    const answer = await http.send(this.resolved, { method: 'GET', headers, signal: this.abort })
+    if (answer instanceof Fault) return this.fail(answer)
+    const { status } = answer
+    if (status !== 200 || mediaType(answer) !== 'text/event-stream') {
+      discard(answer)
+      const message = `The server ${this.name} answered ${status} where an event stream was expected`
+      return this.fail(new Fault('status', message, { status }))
+    }
+    const onTooLarge = () => this.events.rejected(undefined, tooLarge(this.name, maxMessage))
+    await readAnswer(answer, maxMessage, (data, event) => this.#take(data, event), onTooLarge)
+    this.fail(new Fault('lost', `The server ${this.name} closed its event stream`))
+  }
+
+  #take(data: string, event: string): void {
+    if (this.closing) return
+    if (event === 'endpoint') this.#locate(data)
+    if (event !== 'message') return
+    const { log, mask } = this.options
+    const taken = readTexts(mask(data, true))
+    if (!taken.length) log.warn({ server: this.name }, 'ignored an event that is not a message')
+    deliver(taken, this.events, log, { server: this.name })
+  }
+
+  #locate(data: string): void {
+    const { origin, path } = this.resolved
+    const base = `${origin}${path}`
+    const url = URL.canParse(data, base) ? new URL(data, base) : undefined
+    // Credentials must not follow an address to another host (2024-11-05, HTTP with SSE).
+    if (url?.origin !== origin) {
+      this.fail(new Fault('invalid', `The server ${this.name} named an address at another origin`))
+      return
+    }
+    this.#endpoint = { ...this.resolved, path: url.pathname + url.search }
+    for (const text of this.#early ?? []) this.#post(text)
+    this.#early = undefined
+  }
+}

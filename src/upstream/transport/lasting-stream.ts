@@ -1,0 +1,174 @@
+import { type JsonObject, stringify } from '../../json/index.ts'
+import {
+  ACKNOWLEDGED,
+  type CancelSignal,
+  Fault,
+  isObject,
+  LIST_KINDS,
+  type ListKind,
+  listKinds,
+  type Message,
+} from '../../mcp/index.ts'
+import { retryPause } from '../../net/index.ts'
+
+/** Milliseconds between attempts to open a stream again, at the most. */
+const LONGEST_PAUSE = 30_000
+/** Milliseconds after which a stream that ends has not failed: it is opened again at once. */
+const STEADY = 5_000
+
+/** What becomes of an event stream, for the log and metrics. */
+export interface StreamChange {
+  outcome: 'lost' | 'regained'
+  /** It is the first stream of the server that is lost, or the last one that is regained. */
+  outage: boolean
+  /** Why it was lost, as a sentence. */
+  reason?: string
+}
+
+/** Counts the event streams of one server that are lost at the moment, so that an outage is logged once. */
+export class StreamWatch {
+  #lost = 0
+
+  constructor(private readonly onChange: (change: StreamChange) => void) {}
+
+  lost(reason: string): void {
+    this.onChange({ outcome: 'lost', outage: this.#lost++ === 0, reason })
+  }
+
+  regained(): void {
+    this.onChange({ outcome: 'regained', outage: --this.#lost === 0 })
+  }
+
+  /** Nobody wants a stream that is lost any more. */
+  dropped(): void {
+    this.#lost--
+  }
+}
+
+/**
+ * A stream of what a server says on its own: a connection that ends is opened again, as load balancers, servers and
+ * networks may end it at any time (2025-11-25, Listening for Messages from the Server).
+ */
+export class LastingStream {
+  /** Whether it was ever open: a server need not have it. */
+  known = false
+  #lost = false
+  #failures = 0
+  #openedAt = Number.NaN
+
+  /** @param signal is aborted when nobody wants the stream any more */
+  constructor(
+    private readonly watch: StreamWatch,
+    private readonly signal: CancelSignal,
+  ) {
+    signal.addEventListener('abort', () => this.drop())
+  }
+
+  /** The stream is open. @returns whether it had been lost, so that messages may have been missed */
+  opened(): boolean {
+    const again = this.#lost
+    if (again) this.watch.regained()
+    this.known = true
+    this.#lost = false
+    this.#openedAt = performance.now()
+    return again
+  }
+
+  /**
+   * The stream has ended, or could not be opened. Resolves when it is to be opened again.
+   * @param least milliseconds until then, as the server asked for
+   * @returns false: nobody wants it any more
+   */
+  async lost(reason: string, least = 0): Promise<boolean> {
+    if (this.signal.aborted) return false
+    if (!this.#lost) this.watch.lost(reason)
+    this.#lost = true
+    if (performance.now() - this.#openedAt >= STEADY) this.#failures = 0
+    this.#openedAt = Number.NaN
+    const own = retryPause(this.#failures++, LONGEST_PAUSE)
+    await pause(Math.min(Math.max(own, least), LONGEST_PAUSE), this.signal)
+    return !this.signal.aborted
+  }
+
+  get isOpen(): boolean {
+    return this.known && !this.#lost
+  }
+
+  /** Nobody wants the stream any more. */
+  drop(): void {
+    if (this.#lost) this.watch.dropped()
+    this.#lost = false
+  }
+}
+
+function pause(ms: number, signal: CancelSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
+
+/** The lists whose changes a server of these capabilities announces. */
+export function announcedLists(capabilities: unknown): ListKind[] {
+  const can = isObject(capabilities) ? capabilities : {}
+  return Object.values(LIST_KINDS).filter((kind) => {
+    const list = can[kind]
+    return isObject(list) && list.listChanged === true
+  })
+}
+
+/** Announces that lists may have changed, once for each, to who may have missed that they did. */
+export function announce(
+  kinds: Iterable<ListKind>,
+  take: (message: Extract<Message, { kind: 'notification' }>, text: string) => void,
+): void {
+  for (const kind of kinds) {
+    const method = `notifications/${kind}/list_changed`
+    const raw = { jsonrpc: '2.0', method }
+    take({ kind: 'notification', method, params: {}, raw }, stringify(raw))
+  }
+}
+
+/**
+ * Keeps a `subscriptions/listen` of 2026-07-28 open.
+ * @param listen subscribes; resolves when the subscription has ended
+ * @param onOpen hears that it is acknowledged; `again`: messages may have been missed
+ * @param onLost hears that one that was acknowledged has ended
+ * @returns when the server has refused it, or nobody wants it any more
+ */
+export async function keepSubscribed(
+  listen: (take: (raw: JsonObject) => void) => Promise<JsonObject | Fault | undefined>,
+  {
+    onOpen,
+    onLost,
+    onMessage,
+  }: {
+    onOpen(kinds: ReadonlySet<ListKind>, again: boolean, granted: JsonObject): void
+    onLost?(): void
+    onMessage(raw: JsonObject): void
+  },
+  watch: StreamWatch,
+  signal: CancelSignal,
+): Promise<void> {
+  const stream = new LastingStream(watch, signal)
+  let reason: string
+  do {
+    const answer = await listen((raw) => {
+      if (raw.method !== ACKNOWLEDGED) return onMessage(raw)
+      const { notifications } = isObject(raw.params) ? raw.params : {}
+      const granted = isObject(notifications) ? notifications : {}
+      onOpen(listKinds(granted), stream.opened(), granted)
+    })
+    const error = answer instanceof Fault ? answer : answer?.error
+    const refused = !(answer instanceof Fault && (answer.status ?? 500) >= 500) && isObject(error)
+    // A server without subscriptions has none that could be lost.
+    if (refused && !stream.known) return stream.drop()
+    reason = isObject(error) ? String(error.message) : 'The subscription ended'
+    if (stream.isOpen && !signal.aborted) onLost?.()
+  } while (await stream.lost(reason))
+}

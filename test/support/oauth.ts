@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { KnownIssuers, routeAuth } from '../../src/build/route-auth.ts'
+import { readConfiguration } from '../../src/checks/index.ts'
+import type { TenantSettings } from '../../src/config/index.ts'
+import { hasErrors } from '../../src/findings/index.ts'
+import { HttpClient } from '../../src/net/index.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { type Wire, type WireOptions, wire } from './wire.ts'
+
+/** Time that only a test moves on. Milliseconds. */
+export class TestClock {
+  private moved = 0
+  private readonly start = Date.now()
+  readonly now = () => this.start + this.moved
+  readonly steady = () => this.moved
+  /** Seconds since 1970. */
+  get seconds() {
+    return Math.floor(this.now() / 1000)
+  }
+  move(seconds: number) {
+    this.moved += seconds * 1000
+  }
+}
+
+export const PUBLIC = 'https://tools.example.com'
+
+/** A gateway in this process whose routers, at `/one` and `/two`, have this `auth`. */
+export async function oauthWire(
+  t: TestContext,
+  auth: object,
+  clock: TestClock,
+  {
+    tenants,
+    publicUrl = PUBLIC,
+    ...options
+  }: WireOptions & { tenants?: TenantSettings[]; publicUrl?: string } = {},
+): Promise<Wire> {
+  const http = new HttpClient()
+  t.after(() => http.close())
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const text = JSON.stringify({
+    name: 'test',
+    routers: [{ server: 'a', prefix: '/one', auth }],
+    servers: [{ name: 'a' }],
+  })
+  const { configuration, findings } = readConfiguration({ file: 'a.yaml', text }, {})
+  assert.ok(configuration && !hasErrors(findings), JSON.stringify(findings))
+  const issuers = new KnownIssuers({ http, log }, clock)
+  const context = { publicUrl, issuers, ...(tenants && { tenants }) }
+  const { authenticate, documents } = routeAuth(configuration, configuration.routers[0]!, context)
+  return wire({
+    ...options,
+    ...(authenticate && { authenticate }),
+    ...(documents && { documents }),
+  })
+}
