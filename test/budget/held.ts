@@ -23,18 +23,45 @@ function spent(before: NodeJS.CpuUsage): number {
   return (user + system) / 1000
 }
 
-/** How much slower this machine is now. */
-export const slowness = Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / REFERENCE)
+/** How much slower this machine is at the moment than the one that the budget was set on. */
+function slowness(): number {
+  return Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / REFERENCE)
+}
+
+/** Measurements until one is within its budget: other work of the machine does not slow down each of them. */
+const ROUNDS = 10
+
+/** Milliseconds that `work` held the event loop at a stretch, at the most; the least of up to `ROUNDS` runs. */
+export function held(work: () => unknown, budget = BUDGET): Promise<number> {
+  return least(() => longestStretch(work), budget)
+}
+
+/** Milliseconds that `work`, which does not wait, takes; the least of up to `ROUNDS` runs. */
+export function taken(work: () => unknown, budget = BUDGET): Promise<number> {
+  return least(async () => {
+    const watch = stopwatch()
+    work()
+    return watch()
+  }, budget)
+}
+
+async function least(measure: () => Promise<number>, budget: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS && least > budget; round++) {
+    const ms = await measure()
+    least = Math.min(least, ms > budget ? ms / slowness() : ms)
+  }
+  return least
+}
 
 /**
- * Milliseconds that `work` held the event loop at a stretch, at the most; the least of up to three runs. Of a
- * stretch counts what the processor worked, so that other programs on the machine do not: the time on the clock where
- * that is less.
+ * Milliseconds since the call, of which the processor worked, so that other programs on the machine do not count:
+ * the time on the clock where that is less, as the engine also works on other threads.
  */
-export async function held(work: () => unknown): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let run = 0; run < 3 && least > BUDGET / 2; run++) least = Math.min(least, await longestStretch(work))
-  return least / slowness
+function stopwatch(): () => number {
+  const cpu = process.cpuUsage()
+  const clock = performance.now()
+  return () => Math.min(spent(cpu), performance.now() - clock)
 }
 
 async function longestStretch(work: () => unknown): Promise<number> {
@@ -42,12 +69,10 @@ async function longestStretch(work: () => unknown): Promise<number> {
   globalThis.gc?.()
   let longest = 0
   let going = true
-  let cpu = process.cpuUsage()
-  let clock = performance.now()
+  let watch = stopwatch()
   const look = () => {
-    longest = Math.max(longest, Math.min(spent(cpu), performance.now() - clock))
-    cpu = process.cpuUsage()
-    clock = performance.now()
+    longest = Math.max(longest, watch())
+    watch = stopwatch()
     if (going) setImmediate(look)
   }
   await new Promise((resolve) => setImmediate(resolve))

@@ -18,7 +18,7 @@ const REFERENCE = 60
 const GIVEN_UP = 10_000
 /** Milliseconds that a client waits for an answer; some inputs get none. */
 const PATIENCE = 2_000
-const TRIES = 3
+const TRIES = 10
 
 export interface Measured {
   name: string
