@@ -34,6 +34,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}): 
     if (!('status' in result)) {
       request.caller = result.caller
       request.callerName = result.callerName
+      request.identity = result
       return undefined
     }
     // A replica that asks for a sign of life has no credentials.

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { tokenDigest, tokenExpiry } from '../config/index.ts'
-import type { Authenticate } from './steps.ts'
+import type { Authenticate, Identity } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer +([\x21-\x7e\x80-\xff]+) *$/i
@@ -47,11 +47,37 @@ export function bearerTable<Entry extends KnownToken>(
   }
 }
 
+/** A token of a file, and whose it is. */
+export interface CallerToken extends KnownToken {
+  caller: string
+  /** Default: none. */
+  scopes?: readonly string[]
+}
+
+/** A caller of whom nothing but this is known. */
+export function namedCaller(caller: string, scopes: readonly string[] = []): Identity {
+  return { caller, subject: caller, scopes: new Set(scopes), claims: {} }
+}
+
+/** Makes the look-up of callers: `Authorization` header → who has its token, else undefined. */
+export function bearerCallers(
+  tokens: readonly CallerToken[],
+): (authorization: string | undefined) => Identity | undefined {
+  const table = bearerTable(
+    tokens.map(({ token, expires, caller, scopes }) => ({
+      token,
+      ...(expires !== undefined && { expires }),
+      identity: namedCaller(caller, scopes),
+    })),
+  )
+  return (authorization) => table(authorization)?.identity
+}
+
 /** Tells callers apart by their bearer tokens. */
-export function bearerAuthentication(tokens: readonly (KnownToken & { caller: string })[]): Authenticate {
-  const table = bearerTable(tokens)
+export function bearerAuthentication(tokens: readonly CallerToken[]): Authenticate {
+  const known = bearerCallers(tokens)
   return ({ headers: { authorization } }) =>
-    table(authorization) ?? {
+    known(authorization) ?? {
       status: 401,
       message: 'A known bearer token is required: send the header "Authorization: Bearer <token>"',
       headers: { 'www-authenticate': bearerChallenge(authorization) },

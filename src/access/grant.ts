@@ -1,10 +1,10 @@
+import { stringify } from '../json/index.ts'
 import { shorten } from '../text/index.ts'
-import type { Denial, Identity } from './steps.ts'
+import type { Claims, Denial, Identity } from './steps.ts'
 
 /** What a token of an authorization server gives. */
 export interface Grant {
   identity: Identity
-  scopes: ReadonlySet<string>
   /** Milliseconds since 1970 until which it may be used; absent: nothing says. */
   until?: number
 }
@@ -13,9 +13,6 @@ export type Verdict = Grant | Denial
 
 /** Judges a token, without a promise where it was judged before. Never rejects. */
 export type Judge = (token: string) => Verdict | Promise<Verdict>
-
-/** The claims of a token that was found to be sound (RFC 7519, 4.1; RFC 7662, 2.2). */
-export type Claims = Readonly<Record<string, unknown>>
 
 export interface GrantRules {
   /** The claim that names the caller. */
@@ -26,6 +23,8 @@ export interface GrantRules {
 
 /** Characters of a name in the log. */
 const MAX_NAME = 200
+/** Characters of the JSON text of all claims that are kept: up to 5,000 tokens are kept for each router. */
+const MAX_CLAIMS = 16 * 1024
 
 export function denied(message: string, reason: Denial['reason'] = 'unknown'): Denial {
   return { status: reason === 'unavailable' ? 503 : 401, reason, message }
@@ -33,16 +32,35 @@ export function denied(message: string, reason: Denial['reason'] = 'unknown'): D
 
 /** Who has the token, and what it allows. */
 export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: GrantRules): Verdict {
-  const { sub, client_id: client, exp } = claims
+  const { sub, client_id: client, azp = client, exp } = claims
   const subject = isName(sub) ? [sub] : isName(client) ? [null, client] : undefined
   if (!subject) return denied('The token has no subject')
   const name = claims[caller] ?? (caller === 'sub' ? client : undefined)
   if (!isName(name)) return denied('The token does not have the claim that names the caller')
   return {
-    identity: { caller: JSON.stringify([issuer, ...subject]), callerName: shorten(name, MAX_NAME) },
-    scopes: new Set(scopesOf(claims)),
+    identity: {
+      caller: JSON.stringify([issuer, ...subject]),
+      callerName: shorten(name, MAX_NAME),
+      subject: subject.at(-1) as string,
+      issuer,
+      ...(isName(azp) && { clientId: isName(client) ? client : azp }),
+      scopes: new Set(scopesOf(claims)),
+      claims: bounded(claims),
+    },
     ...(typeof exp === 'number' && { until: exp * 1000 + clockSkew }),
   }
+}
+
+/** What fits of the claims. Whatever is left out gives nobody anything: rules demand claims, and never their absence. */
+function bounded(claims: Claims): Claims {
+  let left = MAX_CLAIMS
+  const kept = Object.entries(claims).filter(([name, value]) => {
+    const size = name.length + stringify(value).length
+    const fits = size <= left
+    if (fits) left -= size
+    return fits
+  })
+  return Object.fromEntries(kept)
 }
 
 function isName(value: unknown): value is string {

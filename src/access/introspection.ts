@@ -3,7 +3,6 @@ import type { Issuer } from '../config/index.ts'
 import { NetFault } from '../net/index.ts'
 import { ANSWER_TIMEOUT, addressOf, discover, type IssuerParts, objectOf } from './discovery.ts'
 import {
-  type Claims,
   denied,
   type Grant,
   type GrantRules,
@@ -12,6 +11,7 @@ import {
   JudgedTokens,
   type Verdict,
 } from './grant.ts'
+import type { Claims } from './steps.ts'
 
 export interface IntrospectionRules extends GrantRules {
   /** One of them must be in `aud`. */

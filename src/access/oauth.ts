@@ -104,7 +104,11 @@ function refusal(denial: Denial, challenge: string): Denial {
   return { ...denial, headers: { 'www-authenticate': challenge + error } }
 }
 
-function lacking({ scopes }: Grant, needed: readonly string[], challenge: string): Denial | undefined {
+function lacking(
+  { identity: { scopes } }: Grant,
+  needed: readonly string[],
+  challenge: string,
+): Denial | undefined {
   return needed.every((scope) => scopes.has(scope)) ? undefined : refusal(SCOPE, challenge)
 }
 

@@ -1,4 +1,4 @@
-import { bearerAuthentication, bearerTable } from '../access/bearer.ts'
+import { bearerAuthentication, bearerCallers } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
 import { introspectionJudge } from '../access/introspection.ts'
 import { IssuerKeys, type KeySource } from '../access/issuer-keys.ts'
@@ -73,7 +73,7 @@ export function routeAuth(
   )
   const judge = judgeOf(auth, [mcp.url, sse.url], issuers)
   return {
-    authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerTable(shared) }),
+    authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerCallers(shared) }),
     documents,
   }
 }

@@ -80,6 +80,8 @@ export interface AuthToken {
   caller: string
   /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
   expires?: string
+  /** Scopes that the token has, for the rules of `authorize`. */
+  scopes?: string[]
 }
 
 /** An authorization server. */
@@ -467,6 +469,8 @@ export interface TenantToken {
   caller: string
   /** The date (00:00 UTC) or time, in ISO 8601, from which the token is refused. */
   expires?: string
+  /** Scopes that the token has, for the rules of `authorize`. */
+  scopes?: string[]
 }
 
 /** The plant store. */

@@ -4,6 +4,7 @@ import type { Context } from 'hono'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
+import type { Identity } from '../access/steps.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Replicas } from './replicas.ts'
@@ -24,6 +25,8 @@ export interface Exchange {
   readonly caller?: string | undefined
   /** For the log, where it is not `caller`. */
   readonly callerName?: string | undefined
+  /** All that is known of the caller. */
+  readonly identity?: Identity | undefined
   /** IP address of the other end of the connection, where there is one. */
   readonly address?: string | undefined
   /** Bytes of a body that are read at the most. */

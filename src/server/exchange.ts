@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Peer, Stay } from '../access/stay.ts'
-import type { Arrival, StepRequest } from '../access/steps.ts'
+import type { Arrival, Identity, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import {
   type Exchange,
@@ -43,6 +43,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   readonly replyHeaders: Record<string, string>
   caller: string | undefined = undefined
   callerName: string | undefined = undefined
+  identity: Identity | undefined = undefined
   forwarded = false
   stay!: Stay
   private ends: (() => void)[] | undefined

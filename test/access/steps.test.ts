@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { namedCaller } from '../../src/access/bearer.ts'
 import { runSteps, type Step, type StepResult } from '../../src/access/steps.ts'
 import { post, rpc, wire } from '../support/wire.ts'
 
@@ -41,7 +42,7 @@ test('authentication may wait, and a fault in it is an error of the gateway', as
   const { app } = await wire({
     authenticate: async ({ headers }) => {
       if (headers.authorization === 'Bearer bug') throw new Error('a bug')
-      return headers.authorization === 'Bearer me' ? { caller: 'me' } : { status: 401, message: 'who?' }
+      return headers.authorization === 'Bearer me' ? namedCaller('me') : { status: 401, message: 'who?' }
     },
   })
   const status = async (token: string) =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { namedCaller } from '../../src/access/bearer.ts'
 import type { Authenticate } from '../../src/access/steps.ts'
 import { startFaulty } from '../fixtures/faulty/start.ts'
 import type { Loose } from '../support/wire.ts'
@@ -12,7 +13,7 @@ const TIMEOUT = { timeout: 60_000 }
 const ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 const KEY = 'io.modelcontextprotocol/'
 const NAMED = { 'plantgw-session': 'a-name-of-more-than-22-characters' }
-const authenticate: Authenticate = ({ headers }) => ({ caller: headers.authorization ?? 'me' })
+const authenticate: Authenticate = ({ headers }) => namedCaller(headers.authorization ?? 'me')
 
 interface Asked {
   args?: Loose

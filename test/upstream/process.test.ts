@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { namedCaller } from '../../src/access/bearer.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { lives, messages, modern, open, proxied, send, until } from './harness.ts'
 
@@ -50,7 +51,7 @@ test(
 
 test('a clock that jumps forward ends no child in use', TIMEOUT, async (t) => {
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() })
-  const { url } = await proxied(t, [stdio()], { authenticate: () => ({ caller: 'me' }) })
+  const { url } = await proxied(t, [stdio()], { authenticate: () => namedCaller('me') })
   const clients = [await open(url), modern(url)]
   const pids = () => Promise.all(clients.map((client) => client.call('pid')))
   const before = await pids()

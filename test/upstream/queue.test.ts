@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { namedCaller } from '../../src/access/bearer.ts'
 import { messages, modern, modernSend, proxied, until } from './harness.ts'
 
 /** A streamable HTTP server of 2025-11-25 whose calls end when a test says so. */
@@ -40,7 +41,7 @@ async function slow(t: TestContext) {
 test('calls that wait longer than limits.timeout in sum get their turn', { timeout: 60_000 }, async (t) => {
   const { url: at, calls } = await slow(t)
   const server = { type: 'streamable-http', url: at, limits: { timeout: '10s' } }
-  const { url } = await proxied(t, [server], { authenticate: () => ({ caller: 'me' }) })
+  const { url } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
   const call = async () => {
     // As it may be asked something, it waits for those before it.
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } }

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { namedCaller } from '../../src/access/bearer.ts'
 import { modern, open, proxied, until } from './harness.ts'
 
 /** How a server takes what it does not know: `error` as most do, `silent` and `exit` as some old ones. */
@@ -57,7 +58,7 @@ for (const kind of ['error', 'silent', 'stateless'] as const)
         TIMEOUT,
         async (t) => {
           const { server, starts } = counted(t, kind, { isolation })
-          const { url, proxy } = await proxied(t, [server], { authenticate: () => ({ caller: 'me' }) })
+          const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
           const made = client === 'new' ? modern(url) : await open(url)
           const seen = await made.call('seen')
           assert.match(seen, kind === 'stateless' ? /server\/discover/ : /initialize/)
@@ -70,7 +71,7 @@ for (const kind of ['error', 'silent', 'stateless'] as const)
 
 test('a server that exits at an unknown method gets a new child for its session', TIMEOUT, async (t) => {
   const { server, starts } = counted(t, 'exit')
-  const { url } = await proxied(t, [server], { authenticate: () => ({ caller: 'me' }) })
+  const { url } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
   const client = modern(url)
   assert.match(await client.call('seen'), /^initialize,notifications\/initialized/)
   assert.equal(starts(), 2)
@@ -102,7 +103,7 @@ for (const kind of ['error', 'stateless'] as const)
       TIMEOUT,
       async (t) => {
         const { server, starts } = counted(t, kind, { policy: 'onStart' })
-        const { url, proxy } = await proxied(t, [server], { authenticate: () => ({ caller: 'me' }) })
+        const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
         await proxy.start()
         assert.equal(starts(), 1)
         const made = client === 'new' ? modern(url) : await open(url)
@@ -117,7 +118,7 @@ for (const kind of ['error', 'stateless'] as const)
       TIMEOUT,
       async (t) => {
         const { server, starts } = counted(t, kind, { preinstalled: true })
-        const { url, proxy } = await proxied(t, [server], { authenticate: () => ({ caller: 'me' }) })
+        const { url, proxy } = await proxied(t, [server], { authenticate: () => namedCaller('me') })
         await proxy.start()
         assert.equal(starts(), 1)
         const made = client === 'new' ? modern(url) : await open(url)
