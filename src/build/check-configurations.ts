@@ -8,6 +8,8 @@ import { lintPractice, secretsIn } from '../checks/practice/index.ts'
 import {
   type Configuration,
   DEFAULT_LIMITS,
+  exposedAt,
+  type Listening,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Settings,
@@ -24,7 +26,7 @@ type PracticeOptions = Parameters<typeof lintPractice>[1]
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway will run with, as far as it is known. */
-  settings?: Pick<Settings, 'plants' | 'limits' | 'tenants' | 'publicUrl'>
+  settings?: Pick<Settings, 'limits'> & RuleSettings
   /** Also tells what experience advises against. Default: it does not. */
   practice?: PracticeOptions & CostOptions
   /** Text of standard input, for the path `-`. */
@@ -106,10 +108,19 @@ export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
   return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
 }
 
+type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl'> & Listening
+
 /** What the settings demand of all configurations together; absent: they are not known. */
-export function rulesOf(settings?: Pick<Settings, 'plants' | 'tenants' | 'publicUrl'>): Rules {
-  const { tenants, publicUrl = null } = settings ?? {}
-  return { reserved: ownPaths(settings ?? {}), ...(tenants && { tenants }), ...(settings && { publicUrl }) }
+export function rulesOf(settings?: RuleSettings): Rules {
+  if (!settings) return { reserved: ownPaths({}) }
+  const { tenants, publicUrl = null } = settings
+  const exposed = exposedAt(settings)
+  return {
+    reserved: ownPaths(settings),
+    publicUrl,
+    ...(tenants && { tenants }),
+    ...(exposed !== undefined && { exposedAt: exposed }),
+  }
 }
 
 /** With more prefixes than these, reading all is no slower than looking for each. */

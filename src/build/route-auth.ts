@@ -8,6 +8,7 @@ import {
   type Auth,
   asksForLogin,
   type Configuration,
+  isOpen,
   oauthOf,
   type Router,
   type TenantSettings,
@@ -57,10 +58,9 @@ export function routeAuth(
   const shared = tenants.find((one) => one.name === tenant)?.tokens ?? []
   const auth = oauthOf(router)
   if (!auth) {
+    if (isOpen(router, { tenant }, tenants)) return {}
     const own = asksForLogin(router) ? (router.auth?.tokens ?? []) : []
-    return asksForLogin(router) || shared.length
-      ? { authenticate: bearerAuthentication([...own, ...shared]) }
-      : {}
+    return { authenticate: bearerAuthentication([...own, ...shared]) }
   }
   const { prefix, ssePrefix = prefix } = router
   const at = (below: string, endpoint: string) =>

@@ -34,6 +34,8 @@ export interface CheckOptions {
   tenants?: readonly TenantSettings[] | undefined
   /** Of the settings; null: they have none. Absent: the settings are not known. */
   publicUrl?: string | null
+  /** The address at which other machines reach routers that authenticate nobody; absent: none, or they may. */
+  exposedAt?: string
   /** Characters of a description. Default 1,024. */
   descriptionLength?: number
   /** The gateway will listen beyond this machine. Default false. */

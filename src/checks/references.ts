@@ -1,4 +1,4 @@
-import { type Configuration, oauthOf, type Path, serverNames } from '../config/index.ts'
+import { type Configuration, isOpen, oauthOf, type Path, type Router, serverNames } from '../config/index.ts'
 import { type Reporter, type Suggestion, suggest } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
@@ -22,6 +22,7 @@ export const REFERENCE_CHECKS: readonly Check[] = [
       })
     },
   },
+  { codes: ['open-router'], on: 'router', check: checkOpen },
   {
     codes: ['dangling-tool'],
     on: 'configuration',
@@ -43,6 +44,22 @@ export const REFERENCE_CHECKS: readonly Check[] = [
   ...PREFIX_CHECKS,
   ...TENANT_CHECKS,
 ]
+
+/** Closed by default: where other machines reach the gateway, it knows who calls. */
+function checkOpen(
+  router: Router,
+  report: Reporter,
+  { configuration, options: { exposedAt, tenants }, path, read }: Context,
+) {
+  if (exposedAt === undefined || !isOpen(router, configuration, tenants)) return
+  const isGiven = read.locate.key([...path, 'auth', 'mode']) !== undefined
+  report({
+    code: 'open-router',
+    path: isGiven ? ['auth', 'mode'] : ['prefix'],
+    message: `the router ${quote(router.prefix)} authenticates nobody, and other machines reach it at ${quote(exposedAt)}`,
+    hint: `Add \`auth\`, such as \`{mode: bearer, tokens: [{token: "\${NAME}", caller: …}]}\``,
+  })
+}
 
 /** Two of a kind with the same name. Servers and MCP servers share the names that routers use. */
 function checkNames(

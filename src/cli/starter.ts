@@ -90,7 +90,7 @@ export function starterSettings({ settingsSchema }: Starter): string {
 #
 # Settings of the gateway: flags and PLANTGW_… variables win over this file.
 port: 5235
-host: 127.0.0.1 # 0.0.0.0 lets other machines in: give the routers \`auth\` first
+host: 127.0.0.1 # 0.0.0.0 is for other machines too; routers without \`auth\` are refused then
 watch: true # changes of the configurations are applied by themselves
 
 logger:

@@ -358,6 +358,8 @@ export interface Settings {
   port: number
   /** Address on which the gateway listens; `0.0.0.0` or `::` for all addresses. Default `127.0.0.1`. */
   host: string
+  /** Whether the gateway serves routers that authenticate nobody while it listens beyond this machine: everyone who reaches its address can call their tools. Default `false`. */
+  allowUnauthenticated: boolean
   /** URL at which clients reach the gateway, with the path below which a proxy serves it, if any. */
   publicUrl?: string
   /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */

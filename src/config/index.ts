@@ -1,4 +1,5 @@
 export { parseDuration, parseSize } from './build.ts'
+export { exposedAt, isOpen, type Listening } from './exposure.ts'
 export { filesOf, leadsOutside, outsideFinding } from './files.ts'
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export { createFileReader, readSource } from './loader.ts'

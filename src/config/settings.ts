@@ -23,6 +23,7 @@ import { scalarValue } from './yaml/yaml-values.ts'
 export interface SettingsFlags {
   port?: string
   host?: string
+  allowUnauthenticated?: string | boolean
   pid?: string
   logLevel?: string
   logFormat?: string
@@ -44,6 +45,7 @@ export interface ReadSettings {
 const OUTER: Record<keyof SettingsFlags, readonly string[]> = {
   port: ['port'],
   host: ['host'],
+  allowUnauthenticated: ['allowUnauthenticated'],
   pid: ['pid'],
   logLevel: ['logger', 'level'],
   logFormat: ['logger', 'format'],

@@ -1,8 +1,15 @@
 /** Whether a name or address, without brackets, is this machine's own (RFC 6761, 6.3; RFC 1122, 3.2.1.3; RFC 4291, 2.5.3). */
 export function isLoopback(name: string): boolean {
-  return (
-    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
-  )
+  const lower = name.toLowerCase()
+  if (lower.includes(':')) return isLoopbackV6(lower)
+  return lower === 'localhost' || lower.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(lower)
+}
+
+/** In any notation, and that of an IPv4 address (RFC 4291, 2.5.5.2). */
+function isLoopbackV6(address: string): boolean {
+  const url = `http://[${address}]`
+  if (address === '::1' || !URL.canParse(url)) return address === '::1'
+  return /^\[(?:::1|::ffff:7f[\da-f]{2}:[\da-f]{1,4})\]$/.test(new URL(url).hostname)
 }
 
 /**

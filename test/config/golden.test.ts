@@ -47,6 +47,7 @@ describe('golden files', () => {
     const findings = findingsOf(sources, {
       ...(name.includes('tenant') && { tenants }),
       ...(name.includes('public-url') && { publicUrl: null }),
+      ...(name.includes('open-router') && { tenants, exposedAt: '0.0.0.0' }),
     })
     for (const { code } of findings) seen.add(code)
     test(name, () => {

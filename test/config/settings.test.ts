@@ -15,6 +15,7 @@ test('without a file there are the defaults', () => {
   assert.deepEqual(settings, {
     port: 5235,
     host: '127.0.0.1',
+    allowUnauthenticated: false,
     reload_interval: 600_000,
     reload_switch: false,
     watch: false,

@@ -30,7 +30,11 @@ for (const file of ['systemd/plantgw.yaml', 'compose/plantgw.yaml', 'kubernetes/
   })
 
 test('the configurations of the compose file are sound', async (t) => {
-  const { code, stdout } = await run(t, ['validate', at('compose/configs')])
+  const { code, stdout } = await run(
+    t,
+    ['validate', at('compose/configs'), '--settings', at('compose/plantgw.yaml')],
+    { env: { ...env, HELLO_TOKEN: secret } },
+  )
   assert.equal(code, 0, stdout)
 })
 
@@ -86,7 +90,7 @@ test('what the Dockerfile copies is enough to run', async (t) => {
   const started = spawnSync(
     process.execPath,
     [join(folder, 'bin/plantgw.js'), 'validate', at('compose/configs')],
-    { encoding: 'utf8' },
+    { encoding: 'utf8', env: { ...process.env, HELLO_TOKEN: secret } },
   )
   assert.equal(started.stdout, '1 file, nothing wrong\n', started.stderr)
 })
@@ -110,7 +114,9 @@ test('nginx of the compose file keeps the own pages inside, and either replica s
       const settings = join(folder, `${port}.plantgw.yml`)
       const cluster = { secret, advertise: `http://127.0.0.1:${port}` }
       writeFileSync(settings, JSON.stringify({ port, cluster }))
-      const gateway = plantgw(t, ['serve', configs, '-s', settings, '--log-format', 'json'])
+      const gateway = plantgw(t, ['serve', configs, '-s', settings, '--log-format', 'json'], {
+        env: { HELLO_TOKEN: secret },
+      })
       await gateway.until(/plantgw serves/)
       return gateway
     }),
@@ -120,7 +126,11 @@ test('nginx of the compose file keeps the own pages inside, and either replica s
     for (const method of ['GET', 'POST'])
       assert.equal((await fetch(base + path, { method })).status, 404, path)
 
-  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
   const post = (body: object, more = {}) =>
     fetch(`${base}/hello/mcp`, {
       method: 'POST',

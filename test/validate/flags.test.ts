@@ -179,7 +179,7 @@ describe('practice', () => {
     const cwd = write(t, {
       'user.yaml':
         'name: user\nrouters: [{server: user, prefix: /user, cors: {allowOrigins: ["*"]}}]\nservers: [{name: user}]\n',
-      'plantgw.yaml': 'host: 0.0.0.0\n',
+      'plantgw.yaml': 'host: 0.0.0.0\nallowUnauthenticated: true\n',
     })
     assert.deepEqual((await codes(t, cwd, 'user.yaml')).told, [])
     assert.deepEqual((await codes(t, cwd, 'user.yaml', '-s', 'plantgw.yaml')).told, [

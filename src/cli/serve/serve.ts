@@ -6,6 +6,7 @@ import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import type { Table } from '../../build/types.ts'
 import type { Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
+import { isLoopback } from '../../net/index.ts'
 import { takePidFile } from '../../notify/pidfile.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../../server/gateway.ts'
 import { previewTable } from '../../server/live.ts'
@@ -21,6 +22,7 @@ import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
 import { watchOpenFiles } from './open-files.ts'
+import { refusal, warnOfOpen } from './open-routers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
 
@@ -37,6 +39,7 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('-s, --settings <file>', 'settings file, for example plantgw.yaml')
     .option('-p, --port <number>', 'port to listen on (default 5235)')
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+    .option('--allow-unauthenticated', 'serve routers without `auth` also to other machines')
     .option('--pid <file>', 'write the process id to this file')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default info)')
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
@@ -137,8 +140,12 @@ async function start({
   if (watch) held.push(() => watch.close())
   const { gateway, findings, sources } = await createGateway(options)
   if (gateway) held.push(() => gateway.close())
-  if (findings.length) printFindings(findings, sources)
-  if (!gateway) return { code: 1 }
+  const open = gateway ? [] : findings.filter(({ code }) => code === 'open-router')
+  const others = open.length ? findings.filter(({ code }) => code !== 'open-router') : findings
+  if (others.length) printFindings(others, sources)
+  if (open.length) process.stderr.write(refusal(open))
+  if (!gateway) return { code: open.length ? 2 : 1 }
+  warnOfOpen(gateway.table(), settings, log)
   const listening = await listen(gateway, settings)
   const { port } = listening.server.address() as AddressInfo
   log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
@@ -203,7 +210,11 @@ function listen(gateway: Gateway, { port, host, limits }: Settings): Promise<Gua
     server.once('error', failed)
     server.listen(port, host, () => {
       server.off('error', failed)
-      resolve(guarded)
+      const { address } = server.address() as AddressInfo
+      // The name decides what is served without credentials, and the system what it stands for.
+      if (!isLoopback(host) || isLoopback(address)) return resolve(guarded)
+      server.close()
+      reject(new Error(`${host} is ${address} on this machine, which others reach: write --host 127.0.0.1`))
     })
   })
 }

@@ -45,6 +45,13 @@ export const NAMES = {
       'Tokens of an authorization server are issued for the URL of the endpoint, which clients also find in its metadata. The `Host` header is not trusted for it.',
     fix: 'Add `publicUrl` to the settings: the URL at which clients reach the gateway.',
   },
+  'open-router': {
+    severity: 'error',
+    title: 'A router that everyone on other machines may call',
+    cause:
+      'The gateway listens beyond this machine, and the router has neither `auth` nor a tenant with `tokens`: whoever reaches the address could call its tools. The gateway does not serve it there.',
+    fix: 'Add `auth` to the router. If everyone who reaches the address may call its tools, write `allowUnauthenticated: true` into the settings. If only this machine needs it, listen on `127.0.0.1`.',
+  },
   'unknown-tenant': {
     severity: 'error',
     title: 'A tenant that the settings do not know',
