@@ -56,6 +56,8 @@ export interface BackendSession {
    * @param limit milliseconds after which it ends anyway. Default 30,000
    */
   drain?(limit?: number): Promise<void>
+  /** Ends requests under way that the session does not know as calls with a fault. */
+  cut?(fault: Fault): void
   /** Ends at once. @param forGood whether the client ended the session, rather than this process */
   close(forGood: boolean): void
 }

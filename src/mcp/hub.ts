@@ -203,9 +203,13 @@ export class Hub {
     await Promise.all(ends)
   }
 
-  /** Ends every call under way with a fault, but those whose bytes pass through. */
+  /** Ends every call under way with a fault. */
   cut(fault: Fault): void {
-    for (const { calls } of this.sessions.values()) for (const call of calls.values()) call.give(fault)
+    for (const { calls, served, former } of this.sessions.values()) {
+      for (const call of calls.values()) call.give(fault)
+      served?.cut?.(fault)
+      former?.cut?.(fault)
+    }
     for (const kept of this.streams.keys()) kept.give?.(fault)
   }
 

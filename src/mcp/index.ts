@@ -29,7 +29,7 @@ export {
   rpcError,
   tooMuch,
 } from './http.ts'
-export { Hub, type HubOptions } from './hub.ts'
+export { Hub, type HubOptions, type Kept } from './hub.ts'
 export { checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
 export * from './protocol.ts'
 export type { Messages } from './receive.ts'

@@ -20,10 +20,10 @@ import type {
 /** Loaded for the first request: commands that only look at configurations make none. */
 const undici = () => createRequire(import.meta.url)('undici') as typeof import('undici')
 
-/** An answer that says how long it is, and is not longer than this, is read in one piece. Bytes. */
-const MAX_WHOLE = 1024 * 1024
-/** One that does not, and comes at once, up to here. Bytes. */
+/** An answer that is over soon is read in one piece, up to here. Bytes. */
 const MAX_AT_ONCE = 64 * 1024
+/** Milliseconds after which a body passes on as it comes: most that do not come with their head come right after it. */
+const SOON = 20
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -223,13 +223,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   private decoder: Decoder | undefined
   private readonly chunks: Buffer[] = []
   private size = 0
-  /** The body does not say how long it is: it is one piece if it comes at once. */
-  private atOnce = false
-  /** Whether all of it is here, encoded as it may be. */
-  private received = false
-  private isOver = false
-  /** Whether its reader has to catch up. */
-  private isPaused = false
+  /** `received`: all of the body is here, encoded as it may be; `over`: nothing more comes of the exchange. */
+  private state: 'open' | 'received' | 'over' = 'open'
   /** Ends with the exchange. */
   timer: NodeJS.Timeout | undefined
 
@@ -264,8 +259,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Ends the exchange, once. */
   private settle(): boolean {
-    if (this.isOver) return false
-    this.isOver = true
+    if (this.state === 'over') return false
+    this.state = 'over'
     this.options.signal?.removeEventListener('abort', this.cancel)
     clearTimeout(this.timer)
     this.decoder?.input.destroy()
@@ -290,16 +285,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.isOver) controller.abort(this.fault('cancelled'))
-  }
-
-  private readonly limitSilence = (): void => {
-    const { bodyTimeout } = this.options
-    if (!this.isOver && bodyTimeout) this.timer = setTimeout(() => this.expire(), bodyTimeout)
+    if (this.state === 'over') controller.abort(this.fault('cancelled'))
   }
 
   onResponseStart(
-    controller: Dispatcher.DispatchController,
+    _controller: Dispatcher.DispatchController,
     status: number,
     headers: AnswerHeaders,
     reason = '',
@@ -307,34 +297,42 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     const { filter, maxSize } = this.options
     this.head = { status, reason, headers: filter?.headers(headers) ?? headers }
-    // Nearly all answers come whole, and are over before a timer would be needed.
-    if (this.options.bodyTimeout && !String(headers['content-type']).startsWith('text/event-stream'))
-      queueMicrotask(this.limitSilence)
     if (headers['content-encoding'] !== undefined && !this.decodes(headers['content-encoding'])) return
-    const given = this.encodings ? undefined : (headers['content-length'] ?? (status === 204 ? 0 : undefined))
-    const length = Number(given)
-    if (maxSize !== undefined) {
-      if (length > maxSize && this.request.method !== 'HEAD') this.fail(this.tooLarge())
-    } else if (length > MAX_WHOLE) this.begin(controller)
-    else if (!(length <= MAX_WHOLE)) {
-      this.atOnce = true
-      // What has come by then came in one piece, its end included.
-      queueMicrotask(() => {
-        if (!this.received) this.begin(controller)
-      })
-    }
+    // What an encoding hides is found out from what comes.
+    const length = this.encodings ? 0 : Number(headers['content-length'] ?? 0)
+    if (maxSize === undefined) queueMicrotask(() => this.passUnlessSoon(length > MAX_AT_ONCE))
+    else if (length > maxSize && this.request.method !== 'HEAD') this.fail(this.tooLarge())
+  }
+
+  private get isEvents(): boolean {
+    return String(this.head?.headers['content-type']).startsWith('text/event-stream')
+  }
+
+  /** Runs when what came with the head has been taken: its end, nearly always, before a timer would be needed. */
+  private passUnlessSoon(isLarge: boolean): void {
+    if (this.state !== 'open' || this.stream) return
+    if (isLarge || this.isEvents) this.begin()
+    else this.timer = setTimeout(() => this.begin(), SOON)
   }
 
   /** The body was silent. A reader that is slow is waited for. */
   private expire(): void {
-    if (this.isPaused) this.timer?.refresh()
-    else this.fail(NetFault.of('timeout', this.request.origin))
+    const { stream } = this
+    if (stream && stream.readableLength >= stream.readableHighWaterMark) this.timer?.refresh()
+    else {
+      const { origin } = this.request
+      const clause = `no response from ${origin} for ${timeText(this.options.bodyTimeout ?? 0)}`
+      this.fail(new NetFault('timeout', origin, clause))
+    }
   }
 
   /** Hands the body on as it comes. */
-  private begin(controller: Dispatcher.DispatchController): void {
-    if (this.stream || this.isOver) return
-    this.stream = this.bodyOf(controller)
+  private begin(): void {
+    if (this.stream || this.state === 'over') return
+    clearTimeout(this.timer)
+    const { bodyTimeout } = this.options
+    if (bodyTimeout && !this.isEvents) this.timer = setTimeout(() => this.expire(), bodyTimeout)
+    this.stream = this.bodyOf(this.controller!)
     this.outcome.resolve(this.head!, this.stream)
     if (this.size > 0) this.stream.push(Buffer.concat(this.chunks))
   }
@@ -356,7 +354,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   private bodyOf(controller: Dispatcher.DispatchController): Readable {
     const body = new Readable({
       read: () => {
-        this.isPaused = false
         this.timer?.refresh()
         const from = this.decoder?.output ?? controller
         from.resume()
@@ -374,8 +371,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, received: Buffer): void {
-    if (this.isOver) return
-    if (this.options.bodyTimeout) this.timer?.refresh()
+    if (this.state === 'over') return
+    if (this.stream) this.timer?.refresh()
     if (!this.encodings) {
       this.take(received, controller)
       return
@@ -398,19 +395,18 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Takes bytes of the body, decoded. @param from who waits when the reader does */
   private take(received: Buffer, from: { pause(): void }): void {
-    if (this.isOver) return
+    if (this.state === 'over') return
     const { filter, hold, maxSize = Number.POSITIVE_INFINITY } = this.options
     const chunk = filter?.push(received) ?? received
     if (this.stream) {
-      this.isPaused = !this.stream.push(chunk)
-      if (this.isPaused) from.pause()
+      if (!this.stream.push(chunk)) from.pause()
       return
     }
     this.size += chunk.length
     this.chunks.push(chunk)
     if (this.size > maxSize) this.fail(this.tooLarge())
-    else if (this.atOnce) {
-      if (this.size > MAX_AT_ONCE) this.begin(this.controller!)
+    else if (this.options.maxSize === undefined) {
+      if (this.size > MAX_AT_ONCE) this.begin()
     } else if (hold && !hold.add(chunk.length)) this.fail(this.fault('no-room'))
   }
 
@@ -419,22 +415,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.received = true
+    if (this.state === 'open') this.state = 'received'
     if (this.decoder) this.decoder.input.end()
     else this.end()
   }
 
   /** The body is complete, and decoded. */
   private end(): void {
-    if (!this.head || this.isOver) return
-    const { hold } = this.options
-    if (this.atOnce && !this.stream && hold && !hold.add(this.size)) {
+    if (!this.head || this.state === 'over') return
+    const { hold, maxSize } = this.options
+    if (maxSize === undefined && !this.stream && hold && !hold.add(this.size)) {
       this.fail(this.fault('no-room'))
       return
     }
+    const { state } = this
     this.settle()
     // What follows the end of the encoded data is not read.
-    if (!this.received) this.controller?.abort(this.fault('cancelled'))
+    if (state === 'open') this.controller?.abort(this.fault('cancelled'))
     const { chunks, stream } = this
     const held = this.options.filter?.end()
     if (held?.length) (stream ?? chunks).push(held)

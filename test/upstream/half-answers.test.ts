@@ -3,15 +3,16 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { watchEvents } from '../../src/upstream/backend/watch.ts'
 import type { Loose } from '../support/wire.ts'
-import { messages, open, proxied, send } from './harness.ts'
+import { messages, modern, modernSend, open, proxied, send } from './harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 
 type Play = (response: ServerResponse, message: Loose) => unknown
 
 /** A server over streamable HTTP that opens sessions, and answers one method as a test wants. */
-async function serving(t: TestContext, method: string, play: Play) {
+async function serving(t: TestContext, method: string, play: Play, timeout = '300ms') {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
@@ -19,6 +20,12 @@ async function serving(t: TestContext, method: string, play: Play) {
     const message: Loose = JSON.parse(text)
     if (message.id === undefined) return response.writeHead(202).end()
     if (message.method === method) return play(response, message)
+    if (message.method === 'server/discover' && timeout !== '300ms') {
+      const result = { supportedVersions: ['2026-07-28', '2025-11-25'], capabilities: { tools: {} } }
+      return response
+        .writeHead(200, JSON_TYPE)
+        .end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
+    }
     const serverInfo = { name: 'half', version: '1' }
     const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo }
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 'one' }
@@ -30,8 +37,7 @@ async function serving(t: TestContext, method: string, play: Play) {
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  const short = { startupTimeout: '300ms', limits: { timeout: '300ms' } }
-  return proxied(t, [{ type: 'streamable-http', url, ...short }])
+  return proxied(t, [{ type: 'streamable-http', url, startupTimeout: timeout, limits: { timeout } }])
 }
 
 const HALF = '{"jsonrpc":"2.0","id":'
@@ -53,11 +59,84 @@ for (const [what, play] of Object.entries(SILENT)) {
   })
 
   test(`a call with half an answer ${what} times out`, TIMEOUT, async (t) => {
-    const { url } = await serving(t, 'tools/call', play)
+    const { url, calls } = await serving(t, 'tools/call', play)
     const { call } = await open(url)
-    assert.match(await call('any'), /error: No response from/)
+    // Of what has begun to pass the end is missing.
+    if (what === 'of events') assert.match(await call('any'), /error: No response from/)
+    else await assert.rejects(call('any'), /terminated/)
+    assert.equal(calls.find(({ method }) => method === 'tools/call')?.outcome, 'timeout')
   })
 }
+
+test('a call whose answer has a head and nothing else is told that it timed out', TIMEOUT, async (t) => {
+  const { url } = await serving(t, 'tools/call', (response) =>
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': 100 }).flushHeaders(),
+  )
+  const { call } = await open(url)
+  assert.match(await call('any'), /error: No response from http:.* for 300 ms/)
+})
+
+for (const [client, clientOf] of [
+  ['session', open],
+  ['2026-07-28', modern],
+] as const)
+  for (const known of [true, false])
+    test(
+      `JSON of ${known ? 'known' : 'unknown'} length passes as it comes: ${client}`,
+      TIMEOUT,
+      async (t) => {
+        let proceed = () => {}
+        const play: Play = (response, { id }) => {
+          const text = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })
+          response.writeHead(200, { ...JSON_TYPE, ...(known && { 'content-length': text.length }) })
+          response.write(text.slice(0, 20))
+          proceed = () => response.end(text.slice(20))
+        }
+        const { url } = await serving(t, 'tools/call', play, '5m')
+        const { headers } = await clientOf(url)
+        const params = { name: 'any', arguments: {} }
+        const answer =
+          client === 'session'
+            ? await send(url, { id: 7, method: 'tools/call', params }, headers)
+            : await modernSend(url, 'tools/call', params)
+        const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+        let text = (await reader.read()).value ?? ''
+        assert.equal(text.length, 20)
+        proceed()
+        for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value
+        assert.deepEqual(JSON.parse(text).result, { content: [] })
+      },
+    )
+
+for (const [name, end] of [
+  ['CR', '\r'],
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+] as const)
+  test(
+    `the answer is seen in events whose lines end with ${name}, however they are cut`,
+    TIMEOUT,
+    async (t) => {
+      const text = (id: unknown) =>
+        [': hello', '', 'event: message', `data: {"jsonrpc":"2.0","id":${id},"result":{}}`, '', ''].join(end)
+      for (const size of [1, 2, 3, 1000]) {
+        const watch = watchEvents(7, 1000)
+        const bytes = Buffer.from(text(7))
+        assert.equal(watch.missing(), true)
+        for (let at = 0; at < bytes.length; at += size) watch.see(bytes.subarray(at, at + size))
+        assert.deepEqual([watch.missing(), watch.isWhole()], [false, true])
+        watch.see(Buffer.from('d'))
+        assert.equal(watch.isWhole(), false)
+      }
+      const { url } = await serving(t, 'tools/call', (response, { id }) =>
+        response.writeHead(200, EVENTS).end(text(id)),
+      )
+      const { headers } = await open(url)
+      const params = { name: 'any', arguments: {} }
+      const answer = await send(url, { id: 7, method: 'tools/call', params }, headers)
+      assert.equal(await answer.text(), text(7))
+    },
+  )
 
 test('half a JSON text of unknown length does not look like a whole one', TIMEOUT, async (t) => {
   const { url } = await serving(t, 'tools/call', (response) => response.writeHead(200, JSON_TYPE).write(HALF))

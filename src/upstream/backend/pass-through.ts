@@ -2,19 +2,21 @@ import { memory } from '../../access/memory.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   Accounted,
-  type Accounting,
   type CallEnd,
   Cancellation,
   carries,
   checkStandardHeaders,
+  type Endpoint,
   type Exchange,
   errorText,
   event,
   Fault,
   faultResponse,
   INTERNAL_ERROR,
+  InFlight,
   isObject,
   isSessionRevision,
+  type Kept,
   type Message,
   type Messages,
   mismatch,
@@ -80,8 +82,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   private id: string | undefined
   private revision = ''
   /** GET streams. */
-  private readonly streams = new Set<Cancellation>()
-  /** Requests under way. */
+  private readonly streams = new Set<Passage>()
+  /** Requests with their answers. */
+  private readonly passages = new InFlight<Passage, true>()
+  /** What is under way. */
   private active = 0
   /** Ids of those among them that the client has cancelled. */
   private readonly cancelled = new Set<RequestId>()
@@ -141,6 +145,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return this.active > 0
   }
 
+  cut(fault: Fault): void {
+    for (const passage of this.passages.keys()) passage.give(fault)
+  }
+
   // Messages pass with the requests that carry them.
   request(): undefined {}
   notify(): void {}
@@ -170,11 +178,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (this.moved) return this.forgotten(exchange)
     const { upstream } = this.options
     this.active++
-    const abort = new Cancellation()
-    this.streams.add(abort)
-    const answer = await this.send(exchange, undefined, abort)
+    const passage = new Passage()
+    this.streams.add(passage)
+    const answer = await this.send(exchange, undefined, passage)
     const onEnd = () => {
-      this.streams.delete(abort)
+      this.streams.delete(passage)
       this.passed()
     }
     if (answer instanceof Fault) {
@@ -186,11 +194,12 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       onEnd()
       return this.forgotten(exchange)
     }
-    return forwardAnswer(exchange, answer, { id: null, upstream, timeout: undefined, batch: false, onEnd })
+    const options = { id: null, upstream, timeout: undefined, batch: false, passage, onEnd }
+    return forwardAnswer(exchange, answer, options)
   }
 
   protected onDrain(): void {
-    for (const stream of [...this.streams]) stream.abort()
+    for (const { signal } of [...this.streams]) signal.abort()
   }
 
   protected end(forGood: boolean): void {
@@ -211,15 +220,14 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (!this.active) this.onSettled()
   }
 
-  /** @param abort cancels what was sent; also a client does that goes away before the answer begins */
-  private send(exchange: Exchange, body: string | undefined, abort?: Cancellation) {
+  private send(exchange: Exchange, body: string | undefined, passage?: Passage) {
     const { upstream } = this.options
     const headers = forwardedHeaders(exchange)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
     // A server could follow what they name, which is not judged; sessions have none of them.
     if (upstream.filter) for (const name of UNJUDGED) delete headers[name]
-    return send(upstream, this.resolved[0] as Resolved, exchange, headers, body, abort)
+    return send(upstream, this.resolved[0] as Resolved, exchange, headers, body, passage)
   }
 
   /** Asks the replica that opened the session. */
@@ -252,7 +260,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const id: RequestId | null = request?.id ?? null
     if (request) this.state.remember(request)
     this.active++
+    const passage = new Passage()
+    this.passages.set(passage, true)
     const onEnd: OnEnd = (end) => {
+      this.passages.delete(passage)
       const cancelled = request && this.cancelled.delete(request.id) && end.outcome !== 'ok'
       call?.record(cancelled ? { outcome: 'cancelled' } : end)
       this.passed()
@@ -261,10 +272,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       onEnd(endFault(fault))
       return failed(exchange, fault, id)
     }
-    let answer = await this.send(exchange, body, new Cancellation())
+    let answer = await this.send(exchange, body, passage)
     if (!(answer instanceof Fault) && this.hasForgotten(answer)) {
       discard(answer)
       if (this.session.owner !== undefined) {
+        this.passages.delete(passage)
         this.passed()
         return this.forgotten(exchange, text, id)
       }
@@ -277,10 +289,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
             `The server ${name} forgot the session. A new session is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           ),
         )
-      answer = await this.send(exchange, body, new Cancellation())
+      answer = await this.send(exchange, body, passage)
     }
     if (answer instanceof Fault) return fail(answer)
-    return passAnswer(exchange, answer, request, upstream, body.trimStart().startsWith('['), onEnd)
+    return passAnswer(exchange, answer, request, upstream, body.trimStart().startsWith('['), passage, onEnd)
   }
 
   /** Opens the server's session by the client's `initialize`. */
@@ -384,7 +396,7 @@ export async function passStateless(
   text: string,
   resolved: Resolved,
   upstream: Upstream,
-  account: Accounting,
+  { account, hub }: Pick<Endpoint, 'account' | 'hub'>,
 ): Promise<Response> {
   const { filter } = upstream
   const { id, method, params } = request
@@ -403,33 +415,61 @@ export async function passStateless(
     if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
     body = stringify(sent.raw)
   }
-  const onEnd: OnEnd = (end) => call.record(end)
-  const answer = await send(upstream, resolved, exchange, headers, body, new Cancellation())
-  if (!(answer instanceof Fault)) return passAnswer(exchange, answer, request, upstream, false, onEnd)
+  const passage = new Passage()
+  hub.keep(passage)
+  const onEnd: OnEnd = (end) => {
+    hub.drop(passage)
+    call.record(end)
+  }
+  const answer = await send(upstream, resolved, exchange, headers, body, passage)
+  if (!(answer instanceof Fault))
+    return passAnswer(exchange, answer, request, upstream, false, passage, onEnd)
   onEnd(endFault(answer))
   return failed(exchange, answer, id)
 }
 
-/** Sends what a client sent. @param abort cancels it; also a client does that goes away before the answer begins */
+/** A request whose answer passes, until it is out. */
+class Passage implements Kept {
+  readonly signal = new Cancellation()
+  /** Takes its end, once the answer has begun. */
+  body: PassedBody | undefined
+  private given: Fault | undefined
+
+  /** Bytes of others are not mixed with what keeps a connection alive. */
+  write(): void {}
+
+  give(fault: Fault): void {
+    this.given = fault
+    if (this.body) this.body.fail(fault)
+    else this.signal.abort()
+  }
+
+  /** Why there is no answer: what cancelled it goes before what came of that. */
+  reason<Answer>(answer: Answer | Fault): Answer | Fault {
+    return answer instanceof Fault ? (this.given ?? answer) : answer
+  }
+}
+
+/** Sends what a client sent. @param passage cancels it; also a client does that goes away before the answer begins */
 async function send(
   { http }: Upstream,
   resolved: Resolved,
   exchange: Exchange,
   headers: Record<string, string>,
   body: string | undefined,
-  abort: Cancellation | undefined,
+  passage: Passage | undefined,
 ): Promise<HttpAnswer | Fault> {
   // From then on it cancels by closing the answer (2026-07-28, Cancellation).
-  const unwatch = abort && exchange.onGone(abort.abort)
+  const unwatch = passage && exchange.onGone(passage.signal.abort)
   const answer = await http.send(resolved, {
     method: exchange.method as 'GET' | 'POST',
     headers,
     ...(body !== undefined && { body }),
-    ...(abort && { signal: abort }),
+    ...(passage && { signal: passage.signal }),
     hold: exchange.stay.hold,
   })
   unwatch?.()
-  return answer
+  return passage ? passage.reason(answer) : answer
 }
 
 /** Passes the answer to a request on; only a list of tools that are hidden or renamed is read. */
@@ -439,15 +479,17 @@ async function passAnswer(
   request: Request | undefined,
   upstream: Upstream,
   batch: boolean,
+  passage: Passage,
   onEnd: OnEnd,
 ): Promise<Response> {
   const { filter, limits } = upstream
   if (!filter || request?.method !== 'tools/list' || answer.status >= 300) {
     const { timeout } = limits
-    return forwardAnswer(exchange, answer, { id: request?.id ?? null, upstream, timeout, batch, onEnd })
+    const id = request?.id ?? null
+    return forwardAnswer(exchange, answer, { id, upstream, timeout, batch, passage, onEnd })
   }
   const { id, method } = request
-  const read = await readResponse(answer, id, upstream)
+  const read = passage.reason(await readResponse(answer, id, upstream))
   onEnd(read instanceof Fault ? endFault(read) : { outcome: 'ok' })
   return read instanceof Fault
     ? failed(exchange, read, id)
@@ -504,6 +546,7 @@ export interface ForwardOptions {
   timeout: number | undefined
   /** Whether it answers a batch, and so may be an array. */
   batch: boolean
+  passage: Passage
   onEnd: OnEnd
 }
 
@@ -558,6 +601,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
     return fail(tooLarge(upstream.name, maxResponseSize))
   if (!whole) {
     const body = new PassedBody(answer, options, () => exchange.cut())
+    options.passage.body = body
     return new Response(body.stream, { status, headers: returned })
   }
   const passed = completed(whole, answer, options)
@@ -609,8 +653,6 @@ class PassedBody {
   private readonly isEvents: boolean
   private timer: NodeJS.Timeout | undefined
   private over = false
-  /** Whether the last event has ended. */
-  private whole = true
   /** Bytes that have passed. */
   private size = 0
   private hasError = false
@@ -628,7 +670,7 @@ class PassedBody {
     if (this.isEvents) this.watch = watchEvents(id, upstream.limits.maxResponseSize)
     else if (id !== null && !refusedCaller(answer, upstream)) this.watch = watchJson(id, answer.status, batch)
     if (this.isEvents && id !== null && timeout !== undefined)
-      this.timer = setTimeout(() => this.expire(timeout), timeout)
+      this.timer = setTimeout(() => this.fail(timedOut(upstream.name, timeout)), timeout)
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => this.start(controller),
@@ -652,7 +694,7 @@ class PassedBody {
     const { name } = this.options.upstream
     body.on('data', (chunk: Buffer) => this.take(chunk))
     body.on('end', () => this.close(unanswered(name, status)))
-    body.on('error', () => this.close(unanswered(name, status), true))
+    body.on('error', (error) => this.close(unanswered(name, status, error), true))
   }
 
   private take(chunk: Buffer): void {
@@ -661,20 +703,19 @@ class PassedBody {
     const { name, limits } = this.options.upstream
     const isTooLarge = !this.isEvents && this.size + chunk.length > limits.maxResponseSize
     if (this.watch?.see(chunk) === false || isTooLarge) {
-      this.close(tooLarge(name, limits.maxResponseSize), true)
-      this.answer.body.destroy()
+      this.fail(tooLarge(name, limits.maxResponseSize))
       return
     }
     this.size += chunk.length
     this.hasError ||= chunk.includes(IS_ERROR)
-    this.whole = /(\n\n|\r\n\r\n)$/.test(chunk.subarray(-4).toString('latin1'))
     this.controller.enqueue(chunk)
     this.count()
     if ((this.controller.desiredSize ?? 0) <= 0 || memory.pressed) this.answer.body.pause()
   }
 
-  private expire(timeout: number): void {
-    this.close(timedOut(this.options.upstream.name, timeout))
+  /** Ends before its time. */
+  fail(fault: Fault): void {
+    this.close(fault, true)
     this.answer.body.destroy()
   }
 
@@ -689,7 +730,9 @@ class PassedBody {
       return
     }
     // A broken event is ended first, as one of a kind that clients pass over.
-    const error = this.isEvents ? (this.whole ? '' : BROKEN) + errorEvent(id, fault) : errorOf(id, fault)
+    const error = this.isEvents
+      ? (this.watch?.isWhole() ? '' : BROKEN) + errorEvent(id, fault)
+      : errorOf(id, fault)
     const isTold = this.isEvents || this.size === 0
     if (isTold) this.controller.enqueue(Buffer.from(error))
     if (isTold) this.controller.close()

@@ -179,7 +179,7 @@ class ProxyBackend implements McpProxy {
     if (protocol instanceof Fault) return protocol
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !listens)
-      return passStateless(exchange, given, text, first, upstream, endpoint.account)
+      return passStateless(exchange, given, text, first, upstream, endpoint)
     return this.statelessRequest(
       exchange,
       given,

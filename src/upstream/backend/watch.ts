@@ -6,6 +6,8 @@ export interface Watch {
   see(chunk: Buffer): boolean
   /** Whether the answer has not come. */
   missing(): boolean
+  /** Whether the last event has ended. */
+  isWhole(): boolean
 }
 
 /** Bytes of an event beside its data. */
@@ -21,9 +23,11 @@ const TO_CLOSING = 2
  */
 export function watchEvents(id: RequestId | null, limit: number): Watch {
   const own = id === null ? () => NOWHERE : inPieces(finderOf(id))
-  const eventId = inPieces((bytes, isFirst) =>
-    isFirst && bytes.toString('latin1', 0, 3) === 'id:' ? 0 : bytes.indexOf('\nid:'),
-  )
+  const eventId = inPieces((bytes, isFirst) => {
+    if (isFirst && bytes.toString('latin1', 0, 3) === 'id:') return 0
+    const found = [bytes.indexOf('\nid:'), bytes.indexOf('\rid:')].filter((at) => at >= 0)
+    return found.length ? Math.min(...found) : -1
+  })
   /** Where in the piece the answer is named, and where an event's id begins; -1 in one before. */
   let named = NOWHERE
   let identified = NOWHERE
@@ -31,26 +35,31 @@ export function watchEvents(id: RequestId | null, limit: number): Watch {
   let isResumable = false
   let size = 0
   let line = 0
+  /** Whether a line feed that comes next belongs to the line's end before it. */
+  let afterReturn = false
   return {
     missing: () => !isThere && !isResumable,
+    isWhole: () => size === 0,
     see(chunk) {
       named = named < NOWHERE ? -1 : own(chunk)
       identified = identified < NOWHERE ? -1 : eventId(chunk)
-      let start = 0
+      const nextEnd = lineEnds(chunk)
+      let start = afterReturn && chunk[0] === LF ? 1 : 0
       let most = 0
-      for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, start)) {
+      for (let at = nextEnd(start); at < chunk.length; at = nextEnd(start)) {
         line += at - start
         size += at - start + 1
         most = Math.max(most, size)
-        if (line === 0 || (line === 1 && chunk[at - 1] === CR)) {
+        if (line === 0) {
           size = 0
           // An id counts once its event has ended (HTML, Server-sent events).
           isThere ||= at > named
           isResumable ||= at > identified
         }
         line = 0
-        start = at + 1
+        start = at + (chunk[at] === CR && chunk[at + 1] === LF ? 2 : 1)
       }
+      afterReturn = chunk.at(-1) === CR
       line += chunk.length - start
       size += chunk.length - start
       if (Math.max(most, size) <= limit + FRAME) return true
@@ -58,6 +67,20 @@ export function watchEvents(id: RequestId | null, limit: number): Watch {
       isResumable = false
       return false
     },
+  }
+}
+
+/** Finds the ends of lines, CR, LF or both (HTML, 9.2.5), each byte once: where from `start` on, or behind the last byte. */
+function lineEnds(chunk: Buffer): (start: number) => number {
+  const find = (byte: number, start: number) => {
+    const at = chunk.indexOf(byte, start)
+    return at < 0 ? chunk.length : at
+  }
+  let [feed, back] = [-1, -1]
+  return (start) => {
+    if (feed < start) feed = find(LF, start)
+    if (back < start) back = find(CR, start)
+    return Math.min(feed, back)
   }
 }
 
@@ -79,6 +102,7 @@ export function watchJson(id: RequestId, status: number, batch: boolean): Watch 
       const opens = first === OPEN || (batch && first === BRACKET)
       return !isNamed || !opens || last !== first! + TO_CLOSING
     },
+    isWhole: () => true,
   }
 }
 

@@ -165,8 +165,8 @@ export class StreamableChannel extends HttpChannel {
     if (given !== undefined) this.#sessionId ??= String(given)
     const refused = refusedCaller(answer, this) ?? refusal(answer, id, this)
     if (refused) discard(answer)
-    else await this.#read(answer, id)
-    this.#fail(id, refused ?? unanswered(this.name, answer.status))
+    const error = refused ? undefined : await this.#read(answer, id)
+    this.#fail(id, refused ?? unanswered(this.name, answer.status, error))
   }
 
   /** Sends what is not answered. */
@@ -220,7 +220,7 @@ export class StreamableChannel extends HttpChannel {
     }
   }
 
-  #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<void> {
+  #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<unknown> {
     const { maxMessage } = this.options
     const onTooLarge = () => this.events.rejected(id, tooLarge(this.name, maxMessage))
     return readAnswer(answer, maxMessage, (data) => this.#take(data, id), onTooLarge, position)

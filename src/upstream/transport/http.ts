@@ -6,7 +6,7 @@ import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response
 import {
   eventParser,
   HttpClient,
-  type NetFault,
+  NetFault,
   type NetFaultKind,
   type ServerEvent,
   type StreamedAnswer,
@@ -210,10 +210,11 @@ export function mediaType({ headers }: HttpAnswer): string {
 }
 
 /**
- * Reads an answer of JSON, or of events, text by text; an answer that ends early just ends.
+ * Reads an answer of JSON, or of events, text by text.
  * @param limit bytes of one text
  * @param take may return true to stop
  * @param position of a stream of events, kept up to date
+ * @returns what ended the answer early, if something did; an answer that is cut off just ends
  */
 export async function readAnswer(
   answer: HttpAnswer,
@@ -221,7 +222,7 @@ export async function readAnswer(
   take: (data: string, event: string) => unknown,
   onTooLarge: () => void,
   position?: StreamPosition,
-): Promise<void> {
+): Promise<unknown> {
   const unfinished = memory.hold()
   let stopped = false
   try {
@@ -241,11 +242,12 @@ export async function readAnswer(
       // An answer to one request is no array (2025-11-25, Sending Messages).
       else if (!/^\s*\[/.test(text)) take(text, 'message')
     }
-  } catch {
-    // Whatever is still awaited reveals that the answer ended early.
+  } catch (error) {
+    return error
   } finally {
     unfinished.free()
   }
+  return undefined
 }
 
 /** The statuses of answers without a body. */
@@ -334,13 +336,14 @@ export async function readResponse(
     return responses.length + faults.length > 0
   }
   const limit = limits.maxResponseSize
-  await readAnswer(answer, limit, take, () => faults.push(tooLarge(name, limit)))
+  const error = await readAnswer(answer, limit, take, () => faults.push(tooLarge(name, limit)))
   clearTimeout(timer)
-  return responses[0] ?? faults[0] ?? unanswered(name, answer.status)
+  return responses[0] ?? faults[0] ?? unanswered(name, answer.status, error)
 }
 
-/** The fault of an answer that holds no response. */
-export function unanswered(server: string, status: number): Fault {
+/** The fault of an answer that holds no response. @param error what ended its body early */
+export function unanswered(server: string, status: number, error?: unknown): Fault {
+  if (error instanceof NetFault && error.kind === 'timeout') return new Fault('timeout', error.message)
   const shown = status === 200 ? '' : ` (${status})`
   return new Fault('status', `The server ${server} ended the call without an answer${shown}`, { status })
 }
