@@ -26,8 +26,10 @@ const UNIT = [
 ]
 /** Folders whose tests measure time or memory, or drive a suite with limits of time: they have the machine for themselves. */
 const ALONE = ['budget', 'conformance', 'fuzz', 'hostile', 'limits', 'soak']
+/** Variables that ask for more runs of a test than CI makes. */
+const LONGER = ['PLANTGW_HISTORIES', 'PLANTGW_LADDER', 'PLANTGW_RESTARTS', 'PLANTGW_SIM_RUNS']
 /** Milliseconds after which a test file is ended as failed, on the slowest machine. */
-const FILE_TIMEOUT = 900_000
+const FILE_TIMEOUT = LONGER.some((name) => process.env[name] !== undefined) ? 86_400_000 : 900_000
 /** Files that failed beyond which none is run again: what is broken is not unsteady. */
 const MAX_AGAIN = 3
 

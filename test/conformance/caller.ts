@@ -36,7 +36,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': { roots: {} },
 }
 /** Against a test that hangs: an answer that takes as long is taken for none. */
-const PATIENCE = 20_000
+const PATIENCE = 60_000
 
 /** Opens a session of 2025-11-25, or asks in 2026-07-28. Rejects when the session is refused. */
 export async function openCaller(url: string, modern = false): Promise<Caller> {
