@@ -1,9 +1,11 @@
-import { type HttpClient, urlFault } from '../net/index.ts'
+import { type Guards, type HttpClient, urlFault } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /** What asking authorization servers takes. */
 export interface IssuerParts {
   http: HttpClient
+  /** What judges connections. Absent: every address is good. */
+  guards?: Guards | undefined
   log: Logger
   /** Time of day: milliseconds since 1970. */
   now: () => number
@@ -25,10 +27,23 @@ export function addressOf(url: string): { origin: string; path: string } {
   return { origin, path: pathname + search }
 }
 
+/** What judges a URL: the configuration names the origins of `named`, a document that of any other. */
+export function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
+  const { origin } = new URL(url)
+  const isNamed = named.some((one) => one !== undefined && new URL(one).origin === origin)
+  return isNamed ? guards?.named : guards?.decided
+}
+
 /** A JSON object, as text. Redirects are not followed. @throws Error that says why there is none */
-export async function fetchDocument(http: HttpClient, url: string): Promise<string> {
+export async function fetchDocument(
+  { http, guards }: Pick<IssuerParts, 'http' | 'guards'>,
+  url: string,
+  named: readonly (string | undefined)[],
+): Promise<string> {
   const request = { method: 'GET', ...addressOf(url), headers: { accept: 'application/json' } }
-  const { status, body } = await http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_DOCUMENT })
+  const guard = guardFor(guards, url, named)
+  const options = { timeout: ANSWER_TIMEOUT, maxSize: MAX_DOCUMENT, guard }
+  const { status, body } = await http.fetch(request, options)
   if (status !== 200) throw new UnusableDocument(`${url} responded with status ${status}`)
   return body.toString()
 }
@@ -38,14 +53,14 @@ export async function fetchDocument(http: HttpClient, url: string): Promise<stri
  * @throws Error that says why there is none
  */
 export async function discover(
-  http: HttpClient,
+  parts: Pick<IssuerParts, 'http' | 'guards'>,
   issuer: string,
   member: 'jwks_uri' | 'introspection_endpoint',
 ): Promise<string> {
   let fault: unknown
   for (const url of metadataUrls(issuer))
     try {
-      return memberOf(await fetchDocument(http, url), url, issuer, member)
+      return memberOf(await fetchDocument(parts, url, [issuer]), url, issuer, member)
     } catch (error) {
       // A server that does not respond has no other documents either.
       if (!(error instanceof UnusableDocument)) throw error

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Issuer } from '../config/index.ts'
 import { NetFault } from '../net/index.ts'
-import { ANSWER_TIMEOUT, addressOf, discover, type IssuerParts, objectOf } from './discovery.ts'
+import { ANSWER_TIMEOUT, addressOf, discover, guardFor, type IssuerParts, objectOf } from './discovery.ts'
 import {
   denied,
   type Grant,
@@ -61,7 +61,8 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
 }
 
 /** @returns asks about one token; it throws an Error that says why there is no answer */
-function asker(issuer: Issuer, { http }: IssuerParts): (token: string) => Promise<Claims> {
+function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<Claims> {
+  const { http, guards } = parts
   const { clientId = '', clientSecret = '' } = issuer
   const login = Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')
   const headers = {
@@ -71,10 +72,11 @@ function asker(issuer: Issuer, { http }: IssuerParts): (token: string) => Promis
   }
   let found = issuer.introspectionUrl
   return async (token) => {
-    found ??= await discover(http, issuer.issuer, 'introspection_endpoint')
+    found ??= await discover(parts, issuer.issuer, 'introspection_endpoint')
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
     const request = { method: 'POST', ...addressOf(found), headers, body }
-    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER })
+    const guard = guardFor(guards, found, [issuer.issuer, issuer.introspectionUrl])
+    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
     // A connection that was kept alive may have been closed; to ask twice does no harm.
     const answer = await send().catch((error) => {
       if (error instanceof NetFault && error.kind === 'closed') return send()

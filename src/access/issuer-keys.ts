@@ -69,10 +69,11 @@ export class IssuerKeys {
   }
 
   private async load(): Promise<void> {
-    const { http, log, steady } = this.parts
+    const { log, steady } = this.parts
     const { issuer, jwksUrl } = this.source
     try {
-      const text = await fetchDocument(http, jwksUrl ?? (await discover(http, issuer, 'jwks_uri')))
+      const url = jwksUrl ?? (await discover(this.parts, issuer, 'jwks_uri'))
+      const text = await fetchDocument(this.parts, url, [issuer, jwksUrl])
       if (text !== this.text || !this.keys) this.keys = { find: await finder(text) }
       this.text = text
       this.loadedAt = steady()

@@ -13,7 +13,7 @@ import {
 } from '../config/index.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { stringify } from '../json/index.ts'
-import type { HttpClient } from '../net/index.ts'
+import type { Guards, HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
@@ -22,6 +22,7 @@ import { createToolsBackend } from '../tools/backend.ts'
 import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { createProxy, McpProxy } from '../upstream/index.ts'
+import type { Outbound } from './outbound.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
 import type { Prepared, Route, Served } from './types.ts'
 
@@ -29,6 +30,8 @@ export interface PrepareContext {
   env: Readonly<Record<string, string | undefined>>
   limits: Limits
   http: HttpClient
+  /** What judges connections, by tenant; absent where nothing is sent. */
+  outbound?: Outbound
   log: Logger
   version: string
   /** Templates that the same run has compiled. */
@@ -57,9 +60,10 @@ interface Found {
 /** Compiles all that one configuration serves. Never throws: what is wrong comes back as findings. */
 function prepare(
   read: ReadConfiguration & { configuration: Configuration },
-  context: PrepareContext,
+  given: PrepareContext,
 ): { prepared: Prepared; found: Found[] } {
   const { configuration, file, text } = read
+  const context = { ...given, guards: given.outbound?.guardsOf(configuration.tenant) }
   const found = new Map<string, Found>()
   const report = (problems: readonly Problem[]) => {
     for (const problem of problems) {
@@ -149,7 +153,7 @@ function answeringProxy(
   configuration: Configuration,
   names: readonly string[],
   router: Router,
-  context: PrepareContext,
+  context: PrepareContext & { guards: Guards | undefined },
   report: (problems: readonly Problem[]) => void,
 ): Answering | undefined {
   const { mcpServers, tenant } = configuration

@@ -13,6 +13,7 @@ import {
   type Router,
   type TenantSettings,
 } from '../config/index.ts'
+import type { Guards } from '../net/index.ts'
 import type { Route } from './types.ts'
 
 /** Keys of issuers, so that all routers fetch those of one issuer once, and reloads keep them. */
@@ -28,11 +29,15 @@ export class KnownIssuers {
     this.parts = { http, log, ...clocks }
   }
 
-  keysOf({ issuer, jwksUrl }: KeySource): IssuerKeys {
-    const name = JSON.stringify([issuer, jwksUrl])
+  /** @param guards of the tenant whose router trusts the issuer */
+  keysOf({ issuer, jwksUrl }: KeySource, guards?: Guards): IssuerKeys {
+    const name = JSON.stringify([issuer, jwksUrl, guards?.named.key])
     const known = this.keys.get(name)
     if (known) return known
-    const keys = new IssuerKeys({ issuer, ...(jwksUrl !== undefined && { jwksUrl }) }, this.parts)
+    const keys = new IssuerKeys(
+      { issuer, ...(jwksUrl !== undefined && { jwksUrl }) },
+      { ...this.parts, guards },
+    )
     this.keys.set(name, keys)
     // Routes hold those that they use.
     if (this.keys.size > MAX_ISSUERS) this.keys.delete(this.keys.keys().next().value as string)
@@ -47,13 +52,15 @@ interface AuthContext {
   /** Of the settings. Absent only where nothing is served: a check demands it. */
   publicUrl?: string
   issuers: KnownIssuers
+  /** What judges connections to issuers. */
+  guards?: Guards | undefined
 }
 
 /** Who may use a router: those that it names, and its tenant's; neither: everyone. */
 export function routeAuth(
   { name, tenant }: Configuration,
   router: Router,
-  { tenants = [], publicUrl = '', issuers }: AuthContext,
+  { tenants = [], publicUrl = '', issuers, guards }: AuthContext,
 ): Pick<Route, 'authenticate' | 'documents'> {
   const shared = tenants.find((one) => one.name === tenant)?.tokens ?? []
   const auth = oauthOf(router)
@@ -71,7 +78,7 @@ export function routeAuth(
   const documents = new Map(
     [mcp, sse].map((one) => [one.path, resourceMetadata(one, { name, issuers: names, scopes })]),
   )
-  const judge = judgeOf(auth, [mcp.url, sse.url], issuers)
+  const judge = judgeOf(auth, [mcp.url, sse.url], issuers, guards)
   return {
     authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerCallers(shared) }),
     documents,
@@ -79,11 +86,11 @@ export function routeAuth(
 }
 
 /** @param endpoints their URLs, for which tokens are issued unless `audience` says otherwise */
-function judgeOf(auth: Auth, endpoints: readonly string[], issuers: KnownIssuers) {
-  const { parts } = issuers
+function judgeOf(auth: Auth, endpoints: readonly string[], issuers: KnownIssuers, guards?: Guards) {
+  const parts = { ...issuers.parts, guards }
   const rules = { ...auth, audience: auth.audience === undefined ? endpoints : [auth.audience].flat() }
   if (auth.mode === 'jwt') {
-    const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one) }))
+    const trusted = auth.issuers.map((one) => ({ ...one, keys: issuers.keysOf(one, guards) }))
     return jwtJudge(trusted, { ...rules, now: parts.now })
   }
   const [issuer = { issuer: '' }] = auth.issuers

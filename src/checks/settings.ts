@@ -8,7 +8,7 @@ import {
   type SettingsFlags,
   type Source,
 } from '../config/index.ts'
-import type { Notifier } from '../config/model.ts'
+import type { Notifier, OutboundSettings } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
@@ -46,6 +46,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
         message: `${quote(proxy)} is not an address or a network`,
         hint: 'Write it like `10.0.0.7` or `10.0.0.0/8`',
       })
+  checkOutbound(settings.outbound, ['outbound'], report)
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
   if (given.plants) checkPlants(given.plants, report)
   if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
@@ -102,7 +103,36 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
         related: { path: ['tenants', near, 'prefix'], message: 'the other one' },
       })
     checkTokens(tokens, ['tenants', i, 'tokens'], report, seen)
+    checkOutbound(tenants[i]!.outbound ?? {}, ['tenants', i, 'outbound'], report)
   }
+}
+
+/** Host names with or without `*.` and a port, IPv6 addresses in brackets. */
+const ALLOWED_HOST = /^(?:(?:\*\.)?[\p{L}\p{N}_.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/iu
+
+function checkOutbound(
+  { allowHosts = [], allowCidrs = [] }: Partial<Pick<OutboundSettings, 'allowHosts' | 'allowCidrs'>>,
+  path: Path,
+  report: Reporter,
+) {
+  for (const [i, host] of allowHosts.entries())
+    if (!ALLOWED_HOST.test(host))
+      report({
+        code: 'invalid-value',
+        path: [...path, 'allowHosts', i],
+        message: `${quote(host)} is not a host`,
+        hint: parseNetwork(host)
+          ? 'Write networks in `allowCidrs`, and IPv6 addresses in brackets'
+          : 'Write a name or address without scheme and path, such as `api.example.com`, `*.example.com` or `localhost:8080`',
+      })
+  for (const [i, network] of allowCidrs.entries())
+    if (!parseNetwork(network))
+      report({
+        code: 'invalid-value',
+        path: [...path, 'allowCidrs', i],
+        message: `${quote(network)} is not an address or a network`,
+        hint: 'Write it like `10.0.0.7` or `10.0.0.0/8`; names belong in `allowHosts`',
+      })
 }
 
 function checkPlants({ tokens = [], storage, file }: GivenSettings, report: Reporter) {

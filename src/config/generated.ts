@@ -382,6 +382,8 @@ export interface Settings {
   allowedOrigins: string[]
   /** Addresses and networks of reverse proxies whose `X-Forwarded-Prefix` the gateway believes. */
   trustedProxies: string[]
+  /** The addresses that the gateway connects to for tools, MCP servers over HTTP and authorization servers, judged at each connection and each redirect. */
+  outbound: Outbound
   /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
   admin?: Admin
   /** The tenants that configurations belong to. */
@@ -448,6 +450,18 @@ export interface Drain {
   timeout?: number
 }
 
+/** The addresses that the gateway connects to for tools, MCP servers over HTTP and authorization servers, judged at each connection and each redirect. */
+export interface Outbound {
+  /** Classes of addresses that are denied to hosts written in configurations: `own` (where this gateway listens), `metadata` (metadata services of clouds), `linkLocal`, `loopback`, `private`, `multicast`, `reserved`. */
+  deny: ('own' | 'metadata' | 'linkLocal' | 'loopback' | 'private' | 'multicast' | 'reserved')[]
+  /** Hosts that are allowed whatever their addresses are: names or addresses as in URLs, `*.example.com` for every name below `example.com`. */
+  allowHosts: string[]
+  /** Addresses and networks that are allowed, whatever their class is, except for `own`. */
+  allowCidrs: string[]
+  /** The only ports that are allowed, apart from those of `allowHosts`. */
+  ports?: number[]
+}
+
 /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
 export interface Admin {
   /** The secret, sent as `Authorization: Bearer …`. */
@@ -462,6 +476,8 @@ export interface Tenant {
   prefix: string
   /** Credentials of the tenant. */
   tokens: TenantToken[]
+  /** The addresses that the gateway connects to for configurations of the tenant. */
+  outbound?: TenantOutbound
 }
 
 export interface TenantToken {
@@ -473,6 +489,16 @@ export interface TenantToken {
   expires?: string
   /** Scopes that the token has, for the rules of `authorize`. */
   scopes?: string[]
+}
+
+/** The addresses that the gateway connects to for configurations of the tenant. */
+export interface TenantOutbound {
+  /** Hosts that are allowed, as in `outbound.allowHosts`. */
+  allowHosts: string[]
+  /** Addresses and networks that are allowed, as in `outbound.allowCidrs`. */
+  allowCidrs: string[]
+  /** The only ports that are allowed, apart from those of `allowHosts`. */
+  ports?: number[]
 }
 
 /** The plant store. */

@@ -25,6 +25,7 @@ export type {
   LintConfiguration as LintConfig,
   McpServer,
   Notifier,
+  Outbound as OutboundSettings,
   Prompt,
   Proxy,
   RedisNotifier as RedisSettings,

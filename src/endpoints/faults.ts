@@ -15,6 +15,7 @@ const HINTS: Partial<Record<NetFaultKind, string>> = {
   protocol: 'Check the port; one that speaks TLS needs https://',
   proxy: 'Check that the proxy may connect to the origin',
   tls: 'Look at the certificate',
+  outbound: 'Allow the host with `outbound` of the settings, if the gateway is meant to reach it',
 }
 /** The same of TLS, by the code of OpenSSL. */
 const TLS_HINTS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
 import { Fault } from '../mcp/index.ts'
-import { HttpClient } from '../net/index.ts'
+import { guardsOfCommands, HttpClient } from '../net/index.ts'
 import { type CompiledTool, compileTools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
@@ -109,7 +109,12 @@ function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Ta
       const run: Target['run'] = async ({ steps, signal }) => {
         const http = new HttpClient()
         try {
-          const context = { env, limits: { ...limits, timeout, connectTimeout: timeout }, http }
+          const context = {
+            env,
+            limits: { ...limits, timeout, connectTimeout: timeout },
+            http,
+            guards: guardsOfCommands(),
+          }
           const made = compileTools(all, only, context).tools.get(tool.name)
           steps.push(
             made

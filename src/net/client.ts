@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { timeText } from '../text/index.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
+import { guardedConnector, guardedLookup, judgeBehindProxy, judgeLiteral } from './guard.ts'
 import type {
   AnswerHeaders,
   FetchOptions,
@@ -27,7 +28,7 @@ const SOON = 20
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Sends HTTP requests, and keeps connections alive between them: one pool for each origin, connect time-out and proxy. */
+/** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and route. */
 export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
@@ -123,11 +124,12 @@ export class HttpClient {
     await Promise.all(this.draining)
   }
 
-  private poolOf(origin: string, { connectTimeout = this.options.connectTimeout, proxy }: Route): Dispatcher {
-    const key = `${origin} ${connectTimeout}${proxy ? ` ${proxyUrl(proxy)}` : ''}`
+  private poolOf(origin: string, route: Route): Dispatcher {
+    const { connectTimeout = this.options.connectTimeout, proxy, guard } = route
+    const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy ? ` ${proxyUrl(proxy)}` : ''}`
     const known = this.pools.get(key)
     if (known && this.pools.size === 1) return known
-    const pool = known ?? this.connect(origin, connectTimeout, proxy)
+    const pool = known ?? this.connect(origin, connectTimeout, route)
     this.pools.delete(key)
     const [oldest] = this.pools.size >= this.options.maxOrigins ? this.pools : []
     if (oldest) this.retire(...oldest)
@@ -144,16 +146,14 @@ export class HttpClient {
     this.draining.add(closed)
   }
 
-  private connect(origin: string, timeout: number, proxy: ProxyAddress | undefined): Dispatcher {
-    const { buildConnector, Pool, ProxyAgent, Socks5ProxyAgent } = undici()
+  private connect(origin: string, timeout: number, { proxy, guard }: Route): Dispatcher {
+    const { buildConnector, Pool } = undici()
     const { maxSockets, headersTimeout } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
-    if (!proxy) return new Pool(origin, { ...options, connect: { timeout } })
-    const uri = proxyUrl(proxy)
-    if (proxy.type !== 'socks5')
-      return new ProxyAgent({ ...options, uri, proxyTls: { timeout }, clientFactory: tunnelClient })
-    return new Socks5ProxyAgent(uri, { ...options, connect: buildConnector({ timeout }) })
+    if (proxy) return proxied(origin, options, { timeout, proxy, guard })
+    const connect = guard ? guardedConnector(buildConnector, origin, timeout, guard) : { timeout }
+    return new Pool(origin, { ...options, connect })
   }
 }
 
@@ -172,26 +172,63 @@ function proxyUrl({ type, host, port }: ProxyAddress): string {
   return `${type}://${name}:${port}`
 }
 
+interface ProxiedRoute extends Route {
+  /** Milliseconds to connect to the proxy. */
+  timeout: number
+  proxy: ProxyAddress
+}
+
+/** @throws NetFault */
+function proxied(origin: string, options: Pool.Options, { timeout, proxy, guard }: ProxiedRoute): Dispatcher {
+  const { buildConnector, ProxyAgent, Socks5ProxyAgent } = undici()
+  const uri = proxyUrl(proxy)
+  if (guard) {
+    judgeLiteral(guard.forProxies, uri)
+    judgeLiteral(guard, origin)
+  }
+  const tls = { timeout, ...(guard && { lookup: guardedLookup(guard.forProxies, uri) }) }
+  const judge = () => (guard ? judgeBehindProxy(guard, origin) : undefined)
+  if (proxy.type !== 'socks5')
+    return new ProxyAgent({
+      ...options,
+      uri,
+      proxyTls: tls,
+      clientFactory: tunnelsTo(judge),
+    } as ProxyAgent.Options)
+  const dial = buildConnector(tls as buildConnector.BuildOptions)
+  const connect: buildConnector.connector = (how, callback) => {
+    Promise.resolve(judge()).then(
+      () => dial(how, callback),
+      (fault: NetFault) => callback(fault, null),
+    )
+  }
+  return new Socks5ProxyAgent(uri, { ...options, connect })
+}
+
 /**
  * Asks a proxy for tunnels. A proxy that hangs up looks to undici like an upstream that closed a kept-alive socket:
  * it would ask again at once, a thousand times a second, until the time of the call is over.
+ * @param judge rejects where the host may not be reached
  */
-function tunnelClient(proxy: URL, options: object): Dispatcher {
-  const { Pool } = undici()
-  const pool = new Pool(proxy, options)
-  const connect = pool.connect.bind(pool) as (
-    how: Dispatcher.ConnectOptions,
-  ) => Promise<Dispatcher.ConnectData>
-  return Object.assign(pool, {
-    connect: async (how: Dispatcher.ConnectOptions) => {
-      try {
-        return await connect(how)
-      } catch (error) {
-        if (errorCode(error) !== 'UND_ERR_SOCKET') throw error
-        throw NetFault.of('proxy', how.origin ? String(how.origin) : 'the host')
-      }
-    },
-  }) as Dispatcher
+function tunnelsTo(judge: () => Promise<void> | undefined) {
+  return (proxy: URL, options: object): Dispatcher => {
+    const { Pool } = undici()
+    const pool = new Pool(proxy, options)
+    const connect = pool.connect.bind(pool) as (
+      how: Dispatcher.ConnectOptions,
+    ) => Promise<Dispatcher.ConnectData>
+    return Object.assign(pool, {
+      connect: async (how: Dispatcher.ConnectOptions) => {
+        await judge()
+        try {
+          return await connect(how)
+        } catch (error) {
+          if (errorCode(error) !== 'UND_ERR_SOCKET') throw error
+          throw NetFault.of('proxy', how.origin ? String(how.origin) : 'the host')
+        }
+      },
+    }) as Dispatcher
+  }
 }
 
 /** The socket had served an answer before, and was closed without a byte of this one. */

@@ -35,6 +35,18 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
 }
 const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'])
 
+/** What an address is that may not be connected to. */
+const DENIED: Readonly<Record<string, string>> = {
+  own: 'is this gateway itself',
+  metadata: 'is at the address of a metadata service',
+  linkLocal: 'is at a link-local address',
+  loopback: 'is at a loopback address',
+  private: 'is at an address of a private network',
+  multicast: 'is at a multicast address',
+  reserved: 'is at a reserved address',
+  port: 'is at a port',
+}
+
 /** Clauses about the host, which is called `who`; those of `tls` go by the code. */
 const CLAUSES = {
   name: (who) => `cannot resolve the host name of ${who}`,
@@ -42,6 +54,9 @@ const CLAUSES = {
   unreachable: (who) => `${who} is unreachable from this machine`,
   proxy: (who) => `the proxy could not connect to ${who}`,
   tls: tlsClause,
+  /** The gateway does not connect to such an address; the code is its class. */
+  outbound: (who, code) =>
+    `${who} ${DENIED[code] ?? DENIED.reserved}, to which this gateway does not connect (outbound)`,
   'connect-timeout': (who) => `${who} did not accept a connection in time`,
   timeout: (who) => `${who} did not respond in time`,
   cancelled: () => 'the call was cancelled',

@@ -1,9 +1,18 @@
 /** HTTP as a client: connections, their faults, pauses between attempts, server-sent events. */
+export { type AddressClass, Networks, OwnAddresses } from './addresses.ts'
 export { Backoff, retryPause } from './backoff.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'
 export { ENCODINGS } from './decode.ts'
 export { eventParser, type ServerEvent, type StreamPosition } from './events.ts'
 export { errorCode, NetFault, type NetFaultKind, netFault, tooLargeText } from './faults.ts'
+export {
+  ALL_CLASSES,
+  ALWAYS_DENIED,
+  type DeniedClass,
+  Guard,
+  type Guards,
+  guardsOfCommands,
+} from './guard.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
 export type * from './types.ts'

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { CancelSignal } from './cancel.ts'
+import type { Guard } from './guard.ts'
 
 /** Counts bytes that are held against a limit; of `access/memory`. */
 export interface ByteHold {
@@ -52,6 +53,8 @@ export interface Route {
   /** Milliseconds. Default: the client's. */
   connectTimeout?: number | undefined
   proxy?: ProxyAddress | undefined
+  /** Judges the addresses that are connected to. Absent: all are good. */
+  guard?: Guard | undefined
 }
 
 export interface FetchOptions extends Route {

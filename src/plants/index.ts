@@ -9,6 +9,7 @@ import { Outage } from './outage.ts'
 import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
 import { openFile } from './store-file.ts'
 
+export { isPlantsPath } from './paths.ts'
 export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 
 /** The plant store, opened: `app` answers the paths that `isPlantsPath` is true for. */
@@ -64,10 +65,4 @@ async function openStore(storage: PlantStorage, outage: Outage): Promise<PlantSt
       await file.close()
     },
   }
-}
-
-/** Whether a path (decoded, with the base path) belongs to the plant store. */
-export function isPlantsPath(basePath: string): (path: string) => boolean {
-  const root = `${basePath.replace(/(?<!\/)\/+$/, '')}/plants`
-  return (path) => path === root || path.startsWith(`${root}/`)
 }

@@ -9,11 +9,13 @@ import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { Hub } from '../mcp/index.ts'
+import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createApp } from './app.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
+import { reportOutboundRefusal } from './outbound-refusal.ts'
 import { createOwnPages } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
 import { createReloads, type Reloads } from './reloads.ts'
@@ -36,6 +38,8 @@ export interface Gateway {
   unready(): string | undefined
   /** From now on requests should go elsewhere, and event streams end; those that come yet are answered. */
   beginDrain(): void
+  /** Where this gateway listens: the configurations' tools cannot connect there. Tell it each address. */
+  ownAddresses: OwnAddresses
   /** Asks for reloads; those that come in a burst are folded. */
   reloads: Reloads
   /** Reads the configurations again, or one of them, and swaps the table. Never overlaps another reload. */
@@ -58,9 +62,11 @@ export async function createGateway(
   const live = new LiveTable(options, hub, {
     onCall: (call) => metrics.call(call),
     onStream: (record) => metrics.stream(record),
+    onOutboundRefusal: (refusal) => onRefusal(refusal),
   })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)
+  const onRefusal = reportOutboundRefusal(options.log, metrics)
   const loaded = await live.load()
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
@@ -132,6 +138,7 @@ async function serve(
     table: () => live.table,
     startServers: () => live.start(),
     unready: readiness.unready,
+    ownAddresses: live.outbound.own,
     beginDrain() {
       draining = true
       hub.endStreams()

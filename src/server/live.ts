@@ -1,5 +1,6 @@
 import { assemble, everything, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
+import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { PrepareContext } from '../build/prepare.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
@@ -25,6 +26,10 @@ export interface Connection {
   up: boolean
 }
 
+interface Hears extends Pick<PrepareContext, 'onCall' | 'onStream'> {
+  onOutboundRefusal: (refusal: OutboundRefusal) => void
+}
+
 /** The table that is served, and how it changes. It holds connections and processes: close it. */
 export class LiveTable {
   table: Table = EMPTY_TABLE
@@ -37,14 +42,19 @@ export class LiveTable {
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
+  private readonly hears: Pick<PrepareContext, 'onCall' | 'onStream'>
+  /** What judges the connections that are made for configurations. */
+  readonly outbound: Outbound
   /** Proxies that were replaced, until their calls have ended. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
   constructor(
     private readonly options: LiveOptions,
     private readonly hub: Hub,
-    private readonly hears: Pick<PrepareContext, 'onCall' | 'onStream'>,
+    { onOutboundRefusal, ...hears }: Hears,
   ) {
+    this.hears = hears
+    this.outbound = new Outbound(options.settings, onOutboundRefusal)
     this.issuers = new KnownIssuers({ http: this.http, log: options.log })
     const source = sourceOf(options)
     // The same object each time: with other rules every file would be checked again.
@@ -115,6 +125,7 @@ export class LiveTable {
     const context: PrepareContext = {
       ...contextOf(this.options),
       http: this.http,
+      outbound: this.outbound,
       issuers: this.issuers,
       ...this.hears,
       createProxy,

@@ -46,6 +46,8 @@ export interface Metrics {
   /** A request without credentials that are known. @param prefix or a path of the gateway's own */
   /** @param reason of `DenialReason` */
   refusedCredentials(prefix: string, reason: string): void
+  /** A connection that was not made, for its address. @param denied the class of the address */
+  outboundRefused(tenant: string, denied: string): void
   /** A session id that was made with another secret of the cluster. */
   foreignSecret(): void
   /** All of it in the text format of Prometheus 0.0.4. */
@@ -104,6 +106,11 @@ export function createMetrics(
     'Requests whose credentials were missing or unknown, by prefix',
     ['prefix', 'reason'],
   )
+  const outbound = counter(
+    'plantgw_outbound_refused_total',
+    'Connections that were not made because `outbound` denies their addresses',
+    ['tenant', 'class'],
+  )
   const foreign = counter(
     'plantgw_foreign_session_ids_total',
     'Session ids that were made with another `cluster.secret`',
@@ -123,6 +130,7 @@ export function createMetrics(
     },
     forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
     refusedCredentials: (prefix, reason) => refused.inc({ prefix: prefix || '/', reason }),
+    outboundRefused: (tenant, denied) => outbound.inc({ tenant, class: denied }),
     foreignSecret: () => foreign.inc(),
     async text() {
       const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])

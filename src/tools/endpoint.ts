@@ -22,6 +22,15 @@ interface Intent {
   segments: number
 }
 
+interface Foreseen {
+  intent?: Intent
+  fault?: string
+  ofTemplate?: boolean
+  target?: Target
+  /** The origins that the author names; arguments decide any other. */
+  authored?: ReadonlySet<string> | undefined
+}
+
 /**
  * Turns a compiled endpoint template into targets, and holds every rendered URL against what the template
  * means: the same origin, the same number of path segments, no `.` and `..`.
@@ -31,13 +40,14 @@ export function compileEndpoint(
   template: Template,
   args: Arg[],
   config: Root['Config'],
-): { endpoint: Endpoint; fault?: string; ofTemplate?: boolean } {
-  const { intent, fault, target, ofTemplate = false } = foresee(template, args, config)
+): { endpoint: Endpoint } & Omit<Foreseen, 'intent' | 'target'> {
+  const { intent, fault, target, authored, ofTemplate = false } = foresee(template, args, config)
   if (fault !== undefined) return { endpoint: () => fail(fault), fault, ofTemplate }
-  if (target) return { endpoint: () => target }
+  if (target) return { endpoint: () => target, authored: new Set([target.origin]) }
   let known = ''
   let origin = ''
   return {
+    authored,
     async endpoint(root) {
       const url = (await renderInTurns(template, root, 'endpoint')) ?? ''
       const end = originEnd(url)
@@ -119,13 +129,11 @@ const BRANCHING = /\b(?:if|range|with|template|block|raw)\b/
  * Renders the template with harmless values: what it shows of origin and path holds for every call, unless
  * the template branches.
  */
-function foresee(
-  template: Template,
-  args: Arg[],
-  config: Root['Config'],
-): { intent?: Intent; fault?: string; ofTemplate?: boolean; target?: Target } {
+function foresee(template: Template, args: Arg[], config: Root['Config']): Foreseen {
   const fixed = isFixed(template)
-  if (!fixed && BRANCHING.test(template.source)) return {}
+  if (!fixed && BRANCHING.test(template.source)) {
+    return { authored: authoredOrigins(template, args, config) }
+  }
   let url: string
   try {
     url = template.render(sampleRoot(template, args, config)) ?? ''
@@ -138,7 +146,8 @@ function foresee(
     if (end < 0) return { fault: 'is not an absolute http or https URL' }
     const target = { origin: readOrigin(url.slice(0, end)), path: readPath(url, end) }
     if (fixed) return { target }
-    return { intent: { origin: target.origin, segments: countSegments(target.path) } }
+    const intent = { origin: target.origin, segments: countSegments(target.path) }
+    return { intent, authored: new Set([target.origin]) }
   } catch (error) {
     if (!(error instanceof UrlError)) throw error
     return { fault: error.clause }
@@ -148,12 +157,43 @@ function foresee(
 /** What the arguments of a URL are like: as short as can be, with some items to index. */
 const PLAIN = { text: 'x', items: 4 }
 
-function sampleRoot(template: Template, args: Arg[], config: Root['Config']): object {
+function sampleRoot(template: Template, args: Arg[], config: Root['Config'], text = PLAIN.text): object {
   const root: JsonObject = { Config: config, Args: {}, Request: {} }
-  for (const { name, type } of args) setMissing(root, ['Args', name], sampleOf({ type }, true, PLAIN))
+  for (const { name, type } of args)
+    setMissing(root, ['Args', name], sampleOf({ type }, true, { ...PLAIN, text }))
   for (const { path } of template.references)
-    if (path[0] === 'Args' || path[0] === 'Request') setMissing(root, path, PLAIN.text)
+    if (path[0] === 'Args' || path[0] === 'Request') setMissing(root, path, text)
   return root
+}
+
+/** Origins that are written out, to their end. */
+const WRITTEN = /https?:\/\/[^\s"'`{}/?#\\]+(?=[\s"'`/?#]|$|\{\{-?\s*(?:else|end)\b)/gi
+
+/** The origins that the author of a URL wrote, and the one that it has whatever callers send. */
+export function authoredOrigins(
+  template: Template,
+  args: Arg[] = [],
+  config: Root['Config'] = {},
+): ReadonlySet<string> {
+  const origins = new Set<string>()
+  const add = (make: () => string | undefined) => {
+    try {
+      const origin = make()
+      if (origin !== undefined) origins.add(origin)
+    } catch {
+      // It is none, or callers have a say in it.
+    }
+  }
+  for (const text of [template.source, ...Object.values(config)])
+    for (const [origin] of String(text).matchAll(WRITTEN)) add(() => readOrigin(origin))
+  add(() => {
+    const [one, other] = [PLAIN.text, 'y'].map((text) => {
+      const url = template.render(sampleRoot(template, args, config, text)) ?? ''
+      return readOrigin(url.slice(0, originEnd(url)))
+    })
+    return one === other ? one : undefined
+  })
+  return origins
 }
 
 /** Each value as its name in braces, unless it is an address. */

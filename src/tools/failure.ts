@@ -8,6 +8,7 @@ const OUTCOMES = {
   template: 'refused',
   request: 'refused',
   'too-large': 'refused',
+  outbound: 'refused',
   timeout: 'timeout',
   cancelled: 'cancelled',
   connect: 'failed',

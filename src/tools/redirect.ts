@@ -1,5 +1,5 @@
 import type { Limits, Tool } from '../config/model.ts'
-import type { FetchOptions, HttpAnswer, HttpClient } from '../net/index.ts'
+import type { FetchOptions, Guard, Guards, HttpAnswer, HttpClient } from '../net/index.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError } from './failure.ts'
@@ -16,6 +16,10 @@ const PORTABLE = new Set(['accept', 'accept-language', 'content-type', 'user-age
 export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal' | 'hold'> {
   http: HttpClient
   limits: Limits
+  /** Absent: every address is good. */
+  guards?: Guards | undefined
+  /** The origins that the author of the tool names; arguments decide any other. */
+  authored?: ReadonlySet<string> | undefined
 }
 
 /**
@@ -26,9 +30,18 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
   const { http, limits, signal, hold } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy } = tool
-  const fetching = { timeout, begin: performance.now(), maxSize, signal, hold, connectTimeout, proxy }
+  const fetching: FetchOptions = {
+    timeout,
+    begin: performance.now(),
+    maxSize,
+    signal,
+    hold,
+    connectTimeout,
+    proxy,
+  }
   let request = first
   for (let hops = 0; ; hops++) {
+    fetching.guard = guardOf(request, options)
     const answer = await http.fetch(request, fetching)
     if (!tool.followRedirects || !isRedirect(answer)) return answer
     if (hops === MAX_REDIRECTS)
@@ -38,6 +51,12 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
       )
     request = redirected(request, answer, options)
   }
+}
+
+function guardOf({ origin, path }: UpstreamRequest, { guards, authored }: SendOptions): Guard | undefined {
+  if (!guards) return undefined
+  if (!authored?.has(origin)) return guards.decided
+  return guards.ownPaths?.has(path) ? guards.ownPaths.guard : guards.named
 }
 
 /** Whether the answer asks for another request. */

@@ -1,5 +1,5 @@
 import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
-import type { HttpAnswer, HttpClient } from '../net/index.ts'
+import type { Guards, HttpAnswer, HttpClient } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
@@ -88,6 +88,8 @@ interface Parts {
   /** The template of the endpoint. */
   url: Template
   endpoint: Endpoint
+  /** The origins that the author names; arguments decide any other. */
+  authored: ReadonlySet<string> | undefined
   headers: Headers
   body: Body
   shape: Shape
@@ -132,7 +134,7 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
   return new HttpTool(
     tool,
     definition,
-    { url, endpoint: target.endpoint, headers, body, shape, answers },
+    { url, endpoint: target.endpoint, authored: target.authored, headers, body, shape, answers },
     context,
   )
 }
@@ -148,6 +150,7 @@ interface Plan {
 class HttpTool implements CompiledTool {
   private readonly limits: Limits
   private readonly http: HttpClient
+  private readonly guards: Guards | undefined
   private readonly readArgs: ReadArgs
   private readonly buildRoot
   /** The arguments that are put into requests, each with what its position does. */
@@ -166,6 +169,7 @@ class HttpTool implements CompiledTool {
     const { url, headers, body, answers } = parts
     this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
     this.http = context.http
+    this.guards = context.guards
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate)
     this.buildRoot = lazy(() => rootBuilder(config, [url, body.template, ...answers, ...headers.templates]))
@@ -182,10 +186,12 @@ class HttpTool implements CompiledTool {
     let plan: Plan | undefined
     try {
       plan = await this.plan(given, call)
-      const { http, limits } = this
+      const { http, limits, guards } = this
+      const { authored } = this.parts
       const { mask } = plan
       const sendsBody = this.tool.redirectBody === true
-      const options = { http, limits, sendsBody, mask, signal: call.signal, hold: call.hold }
+      const { signal, hold } = call
+      const options = { http, limits, guards, authored, sendsBody, mask, signal, hold }
       return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
     } catch (error) {
       return this.failed(error, plan?.mask())

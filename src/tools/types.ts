@@ -2,7 +2,7 @@ import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
 import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { CancelSignal, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
+import type { CancelSignal, Guards, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 
@@ -93,6 +93,8 @@ export interface CompileContext {
   /** Of the process; those of the server and the tool go before them. */
   limits: Limits
   http: HttpClient
+  /** What judges its connections. Absent: every address is good, or nothing is sent. */
+  guards?: Guards | undefined
   /** Templates that the same run has compiled. */
   memo?: Memo
   /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */

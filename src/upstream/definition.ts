@@ -3,8 +3,9 @@ import type { McpServer } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
-import { headerPlace, wireText } from '../tools/argument-text.ts'
+import { headerPlace, lazy, wireText } from '../tools/argument-text.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
+import { authoredOrigins } from '../tools/endpoint.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
@@ -30,6 +31,8 @@ export interface Resolved {
   headers: Readonly<Record<string, string>>
   /** The same for the same values, and tells nothing of them. */
   key: string
+  /** The caller's request decides the host. */
+  decided?: true
 }
 
 /** A compiled `mcpServers` entry. */
@@ -79,6 +82,7 @@ export function compileDefinition(
   const varies = templates.some(({ references }) => references.length > 0)
   problems.push(...problemsOf(server, path, { varies, url, headers }))
   const build = rootBuilder({}, templates)
+  const authored = url && lazy(() => authoredOrigins(url))
 
   function resolve(facts: RequestFacts): Resolved | Fault {
     const root = build({}, { ...facts, signal: NEVER, body: undefined } as never)
@@ -91,7 +95,8 @@ export function compileDefinition(
       const key = createHash('sha256')
         .update(JSON.stringify([values, target, sent]))
         .digest('base64url')
-      return { env: values, ...target, headers: sent, key }
+      const resolved: Resolved = { env: values, ...target, headers: sent, key }
+      return authored && !authored().has(target.origin) ? { ...resolved, decided: true } : resolved
     } catch (error) {
       if (error instanceof TemplateFault)
         return new Fault('refused', `The server ${server.name}: ${error.message}`)

@@ -1,6 +1,6 @@
 import type { Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
-import { Backoff, ENCODINGS } from '../net/index.ts'
+import { Backoff, ENCODINGS, type Guards } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -18,6 +18,8 @@ export interface UpstreamContext {
   /** Of the process; the server's own take precedence. */
   limits: Limits
   log: Logger
+  /** What judges connections over HTTP. Absent: every address is good. */
+  guards?: Guards | undefined
   /** Hears of each event stream that a server ends, and that is open again. */
   onStream?: (server: string, change: StreamChange) => void
 }
@@ -44,7 +46,7 @@ export class Upstream {
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
     readonly definition: Definition,
-    { env, limits, log, onStream }: UpstreamContext,
+    { env, limits, log, guards, onStream }: UpstreamContext,
     private readonly makeRoom: (sharer: string | undefined) => boolean,
   ) {
     const { server, secrets } = definition
@@ -60,6 +62,7 @@ export class Upstream {
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     this.http = new Http({
       ...this.limits,
+      guards,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
       ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
     })

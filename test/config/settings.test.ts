@@ -41,6 +41,7 @@ test('without a file there are the defaults', () => {
     allowedHosts: [],
     allowedOrigins: [],
     trustedProxies: [],
+    outbound: { deny: ['own', 'metadata', 'linkLocal'], allowHosts: [], allowCidrs: [] },
   })
 })
 
@@ -111,6 +112,16 @@ describe('what is wrong is told', () => {
     ['drain: {timeout: 0s}', {}, {}, /`timeout` is too small/],
     ['trustedProxies: [proxy.example.com]', {}, {}, /`proxy.example.com` is not an address or a network/],
     ['trustedProxies: [10.0.0.0/33]', {}, {}, /`10.0.0.0\/33` is not an address or a network/],
+    ['outbound: {allowHosts: ["http://a.example"]}', {}, {}, /`http:\/\/a.example` is not a host/],
+    ['outbound: {allowHosts: [10.0.0.0/8]}', {}, {}, /`10.0.0.0\/8` is not a host\n?/],
+    ['outbound: {allowCidrs: [a.example]}', {}, {}, /`a.example` is not an address or a network/],
+    ['outbound: {deny: [privat]}', {}, {}, /must be one of .*; got "privat"/],
+    [
+      'tenants: [{name: a, prefix: /a, outbound: {allowCidrs: [10.0.0.0/33]}}]',
+      {},
+      {},
+      /`10.0.0.0\/33` is not an address or a network/,
+    ],
     ['limits: {timeout: 0}', {}, {}, /`timeout` is too small/],
     ['plants: {tokens: [{token: "", caller: a}]}', {}, {}, /`token` is empty/],
     ['plants: {tokens: [{token: "${EMPTY}", caller: a}]}', { EMPTY: '' }, {}, /`token` is empty/],

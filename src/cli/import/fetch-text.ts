@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ENCODINGS, fetchOnce, NetFault } from '../../net/index.ts'
+import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
 
 /** A text, and where it came from in the end. */
 export interface Fetched {
@@ -55,6 +55,8 @@ export async function fetchOther(url: string, base: string): Promise<string> {
 
 async function fetchUrl(from: string): Promise<Fetched> {
   const begin = performance.now()
+  const named = parseUrl(from, from).origin
+  const guards = guardsOfCommands()
   let url = parseUrl(from, from)
   for (let hops = 0; ; hops++) {
     const { origin, pathname, search } = url
@@ -64,6 +66,7 @@ async function fetchUrl(from: string): Promise<Fetched> {
         timeout: TIMEOUT,
         begin,
         maxSize: MAX_SIZE,
+        guard: url.origin === named ? guards.named : guards.decided,
       })
       if (status >= 300 && status < 400 && headers.location !== undefined) {
         if (hops === MAX_REDIRECTS) throw new Error(`it redirects more than ${MAX_REDIRECTS} times`)
@@ -86,6 +89,8 @@ async function fetchUrl(from: string): Promise<Fetched> {
 
 function reasonOf(error: Error, from: string): string {
   if (!(error instanceof NetFault)) return error.message
+  if (error.kind === 'outbound')
+    return `it redirects, and ${error.clause}: give the URL of the description itself`
   if (error.kind === 'timeout') return `no response within ${TIMEOUT / 1000} s`
   return error.kind === 'too-large' ? tooLarge(from) : error.code || error.message
 }

@@ -147,7 +147,9 @@ async function start({
   if (!gateway) return { code: open.length ? 2 : 1 }
   warnOfOpen(gateway.table(), settings, log)
   const listening = await listen(gateway, settings)
-  const { port } = listening.server.address() as AddressInfo
+  const address = listening.server.address() as AddressInfo
+  gateway.ownAddresses.add(address)
+  const { port } = address
   log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
   watchOpenFiles(listening.server, () => listening.connections.size, log)
   gateway.startServers()

@@ -14,6 +14,7 @@ import {
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
+import type { Guards } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { StreamRecord } from '../../telemetry/metrics.ts'
 import { AggregateSession, AggregateStateless } from '../aggregate.ts'
@@ -32,6 +33,8 @@ export interface ProxyContext {
   /** Of the process; a server's own go before them. */
   limits: Limits
   log: Logger
+  /** What judges connections over HTTP. Absent: every address is good. */
+  guards?: Guards | undefined
   /** For the log. */
   prefix: string
   tenant: string

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../json/index.ts'
 import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response } from '../../mcp/index.ts'
 import {
   eventParser,
+  type Guards,
   HttpClient,
   NetFault,
   type NetFaultKind,
@@ -29,6 +30,8 @@ export interface HttpOptions {
   maskText?: Mask
   /** Sent with each request that has no such header. */
   headers?: Readonly<Record<string, string>>
+  /** What judges connections. Absent: every address is good. */
+  guards?: Guards | undefined
 }
 
 export interface HttpRequest {
@@ -82,9 +85,9 @@ export class Http {
   }
 
   #open(to: Resolved, request: HttpRequest, redirects: number): Promise<HttpAnswer | Fault> {
-    const { origin, path, headers: own } = to
+    const { origin, path, headers: own, decided } = to
     const { method, headers, body, signal, hold } = request
-    const { mask, maskText, timeout, headers: always } = this.#options
+    const { mask, maskText, timeout, headers: always, guards } = this.#options
     const filter =
       mask && maskText
         ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
@@ -97,7 +100,7 @@ export class Http {
         headers: joined(always, headers, own),
         ...(body !== undefined && { body }),
       },
-      { signal, hold, filter },
+      { signal, hold, filter, guard: decided ? guards?.decided : guards?.named },
       (fault) => faultOf(fault, timeout),
       (answer) => {
         const next = redirects > 0 ? redirectPath(to, answer) : undefined
@@ -146,6 +149,7 @@ const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
   'too-large': 'invalid',
   encoding: 'invalid',
   request: 'refused',
+  outbound: 'refused',
 }
 
 function faultOf({ kind, host, message }: NetFault, timeout: number): Fault {

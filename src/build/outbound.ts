@@ -1,0 +1,70 @@
+import { DEFAULT_TENANT, type OutboundSettings, type Settings } from '../config/index.ts'
+import {
+  type AddressClass,
+  ALL_CLASSES,
+  ALWAYS_DENIED,
+  type DeniedClass,
+  Guard,
+  type Guards,
+  OwnAddresses,
+} from '../net/index.ts'
+import { isPlantsPath } from '../plants/paths.ts'
+
+/** A connection that was not made. */
+export interface OutboundRefusal {
+  tenant: string
+  /** What its address is. */
+  class: DeniedClass
+  host: string
+}
+
+type Parts = Pick<Settings, 'outbound' | 'tenants' | 'plants'>
+
+/** What judges the connections of configurations, by their tenants. */
+export class Outbound {
+  /** Where this gateway listens. */
+  readonly own = new OwnAddresses()
+  private readonly known = new Map<string, Guards>()
+
+  constructor(
+    private readonly settings: Parts,
+    private readonly onRefusal: (refusal: OutboundRefusal) => void = () => {},
+  ) {}
+
+  guardsOf(tenant: string): Guards {
+    const known = this.known.get(tenant)
+    if (known) return known
+    const made = tenant === DEFAULT_TENANT ? this.ofOperator() : this.ofTenant(tenant)
+    this.known.set(tenant, made)
+    return made
+  }
+
+  /** Whoever writes configurations without a tenant has the machine anyway: what they name is theirs to know. */
+  private ofOperator(): Guards {
+    const { outbound, plants } = this.settings
+    const make = this.maker(DEFAULT_TENANT, outbound)
+    const deny = [...new Set([...ALWAYS_DENIED, ...outbound.deny])]
+    const named = make(deny)
+    const decided = make(ALL_CLASSES, named)
+    if (!plants) return { named, decided }
+    // The store of plants is an API like any other.
+    const guard = make(deny.filter((one) => one !== 'own'))
+    const owns = isPlantsPath(plants.basePath)
+    return { named, decided, ownPaths: { has: (path) => owns(path.replace(/\?.*$/s, '')), guard } }
+  }
+
+  private ofTenant(tenant: string): Guards {
+    const { tenants = [], outbound } = this.settings
+    const own = tenants.find(({ name }) => name === tenant)?.outbound ?? { allowHosts: [], allowCidrs: [] }
+    const { ports = outbound.ports, ...rest } = own
+    const guard = this.maker(tenant, { ...rest, ...(ports && { ports }) })(ALL_CLASSES)
+    return { named: guard, decided: guard }
+  }
+
+  private maker(tenant: string, rules: Omit<OutboundSettings, 'deny'>) {
+    const { own } = this
+    const onRefusal = (denied: DeniedClass, host: string) => this.onRefusal({ tenant, class: denied, host })
+    return (deny: readonly (AddressClass | 'own')[], forProxies?: Guard) =>
+      new Guard({ ...rules, deny, own, onRefusal, ...(forProxies && { forProxies }) })
+  }
+}
