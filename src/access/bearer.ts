@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { tokenDigest, tokenExpiry } from '../config/index.ts'
+import type { ScopeChallenge } from './permissions.ts'
 import type { Authenticate, Identity } from './steps.ts'
 
 /** Authorization = scheme, spaces, token; the scheme in any case (RFC 9110 section 11.1, RFC 6750 section 2.1). */
@@ -83,6 +84,10 @@ export function bearerAuthentication(tokens: readonly CallerToken[]): Authentica
       headers: { 'www-authenticate': bearerChallenge(authorization) },
     }
 }
+
+/** Tells who has a token of a file that it lacks scopes (RFC 6750, 3.1). */
+export const bearerScopeChallenge: ScopeChallenge = (_path, scopes) =>
+  `Bearer scope="${scopes.join(' ')}", error="insufficient_scope"`
 
 /** The `WWW-Authenticate` value for a refused request (RFC 6750 section 3): no error code when none was tried. */
 export function bearerChallenge(authorization: string | undefined): string {

@@ -1,6 +1,7 @@
 import { stringify } from '../json/index.ts'
 import { bearerToken } from './bearer.ts'
 import type { Grant, Judge, Verdict } from './grant.ts'
+import type { ScopeChallenge } from './permissions.ts'
 import { RETRY_AFTER } from './refusals.ts'
 import type { Authenticate, Denial, Identity } from './steps.ts'
 
@@ -44,6 +45,15 @@ export interface OAuthRoute {
   known: (authorization: string | undefined) => Identity | undefined
 }
 
+/** Tells clients of a resource server which scopes a token must have for one operation. */
+export function scopeChallenge({ mcp, sse }: Pick<OAuthRoute, 'mcp' | 'sse'>): ScopeChallenge {
+  return (path, scopes) => refusedBy(SCOPE, challengeOf((isMcp(path) ? mcp : sse).metadataUrl, scopes))
+}
+
+function isMcp(path: string): boolean {
+  return /\/mcp\/?$/.test(path)
+}
+
 /** What a token of an authorization server may consist of (RFC 6750, 2.1). */
 const TOKEN = /^[A-Za-z\d._~+/-]+=*$/
 
@@ -53,7 +63,7 @@ export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRou
   return (request) => {
     const { path, headers } = request
     const { authorization } = headers
-    const challenge = challenges[/\/mcp\/?$/.test(path) ? 0 : 1] as string
+    const challenge = challenges[isMcp(path) ? 0 : 1] as string
     if (hasTokenInQuery(request.target())) return refusal(IN_QUERY, challenge)
     const caller = known(authorization)
     if (caller) return caller
@@ -98,10 +108,13 @@ function challengeOf(metadataUrl: string, scopes: readonly string[]): string {
 }
 
 function refusal(denial: Denial, challenge: string): Denial {
-  const { status, reason, message } = denial
-  if (reason === 'unavailable') return { ...denial, headers: { 'retry-after': RETRY_AFTER } }
+  if (denial.reason === 'unavailable') return { ...denial, headers: { 'retry-after': RETRY_AFTER } }
+  return { ...denial, headers: { 'www-authenticate': refusedBy(denial, challenge) } }
+}
+
+function refusedBy({ status, reason, message }: Denial, challenge: string): string {
   const error = reason === 'missing' ? '' : `, error="${ERRORS[status]}", error_description="${message}"`
-  return { ...denial, headers: { 'www-authenticate': challenge + error } }
+  return challenge + error
 }
 
 function lacking(

@@ -1,5 +1,9 @@
 import type { CorsPolicy } from './cors.ts'
+import type { Identity } from './identity.ts'
+import type { Authorize } from './permissions.ts'
 import type { Stay } from './stay.ts'
+
+export type { Claims, Identity } from './identity.ts'
 
 /**
  * One of the steps that a request to a route passes before it is answered. They are not Hono middleware, as that has
@@ -72,6 +76,8 @@ export interface RoutePolicy {
   readonly cors?: CorsPolicy
   /** Absent: everyone may call. */
   readonly authenticate?: Authenticate
+  /** Absent: every caller may use everything. */
+  readonly authorize?: Authorize
   /** Bytes of a request's body at most. */
   readonly maxRequestSize: number
 }
@@ -80,25 +86,6 @@ export interface RoutePolicy {
 export type Authenticate = (
   request: Pick<StepRequest, 'headers' | 'path' | 'target'>,
 ) => Identity | Denial | Promise<Identity | Denial>
-
-export interface Identity {
-  /** Owns sessions and a share of the limits: nobody else has the same. */
-  caller: string
-  /** For the log, where it is another one. */
-  callerName?: string
-  /** `sub` of the token, else its `client_id`; the name of a token of a file. */
-  subject: string
-  /** Who issued the token; absent for a token of a file. */
-  issuer?: string
-  /** `client_id` or `azp` of the token, where it has one. */
-  clientId?: string
-  scopes: ReadonlySet<string>
-  /** Of the token, at most 16 KiB of JSON in all: one that does not fit is left out. */
-  claims: Claims
-}
-
-/** The claims of a token that was found to be sound (RFC 7519, 4.1; RFC 7662, 2.2). */
-export type Claims = Readonly<Record<string, unknown>>
 
 /** Why credentials are refused. */
 export interface Denial extends Refusal {

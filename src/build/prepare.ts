@@ -172,6 +172,7 @@ function answeringProxy(
     tenant,
     prefix,
     typeof router.server,
+    router.authorize !== undefined,
     servers,
     context.limits,
     definitions.map(({ varies, resolve }) => (varies ? '' : resolve({ headers: {}, query: () => ({}) }))),
@@ -185,6 +186,7 @@ function answeringProxy(
         prefix,
         tenant,
         named: typeof router.server !== 'string',
+        judged: router.authorize !== undefined,
       }) ?? NOBODY,
   }
   const { maxRequestSize = context.limits.maxRequestSize } =

@@ -1,9 +1,10 @@
-import { bearerAuthentication, bearerCallers } from '../access/bearer.ts'
+import { bearerAuthentication, bearerCallers, bearerScopeChallenge } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
 import { introspectionJudge } from '../access/introspection.ts'
 import { IssuerKeys, type KeySource } from '../access/issuer-keys.ts'
 import { jwtJudge } from '../access/jwt.ts'
-import { oauthAuthentication, protectedResource, resourceMetadata } from '../access/oauth.ts'
+import { oauthAuthentication, protectedResource, resourceMetadata, scopeChallenge } from '../access/oauth.ts'
+import { createAuthorize, type ScopeChallenge } from '../access/permissions.ts'
 import {
   type Auth,
   asksForLogin,
@@ -61,13 +62,14 @@ export function routeAuth(
   { name, tenant }: Configuration,
   router: Router,
   { tenants = [], publicUrl = '', issuers, guards }: AuthContext,
-): Pick<Route, 'authenticate' | 'documents'> {
+): Pick<Route, 'authenticate' | 'documents' | 'authorize'> {
   const shared = tenants.find((one) => one.name === tenant)?.tokens ?? []
   const auth = oauthOf(router)
   if (!auth) {
-    if (isOpen(router, { tenant }, tenants)) return {}
+    const rules = rulesOf(router, [], bearerScopeChallenge)
+    if (isOpen(router, { tenant }, tenants)) return rules
     const own = asksForLogin(router) ? (router.auth?.tokens ?? []) : []
-    return { authenticate: bearerAuthentication([...own, ...shared]) }
+    return { authenticate: bearerAuthentication([...own, ...shared]), ...rules }
   }
   const { prefix, ssePrefix = prefix } = router
   const at = (below: string, endpoint: string) =>
@@ -82,7 +84,17 @@ export function routeAuth(
   return {
     authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerCallers(shared) }),
     documents,
+    ...rulesOf(router, scopes, scopeChallenge({ mcp, sse })),
   }
+}
+
+/** @param scopes that every request needs */
+function rulesOf(
+  { authorize }: Router,
+  scopes: readonly string[],
+  challenge: ScopeChallenge,
+): Pick<Route, 'authorize'> {
+  return authorize ? { authorize: createAuthorize(authorize, scopes, challenge) } : {}
 }
 
 /** @param endpoints their URLs, for which tokens are issued unless `audience` says otherwise */

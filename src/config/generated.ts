@@ -37,6 +37,8 @@ export interface Router {
   cors?: Cors
   /** The callers that may use the router. */
   auth?: Auth
+  /** What each caller may use of the router. */
+  authorize?: Authorize
 }
 
 /** The web pages of other origins that may use the router. */
@@ -98,6 +100,30 @@ export interface Issuer {
   clientId?: string
   /** Client secret of the gateway, for introspection. */
   clientSecret?: string
+}
+
+/** What each caller may use of the router. */
+export interface Authorize {
+  /** Whether callers may use what no rule names. Default `deny`. */
+  default: 'allow' | 'deny'
+  /** Who may use what. */
+  rules: AuthorizeRule[]
+}
+
+/** Allows callers that meet all of `scopes`, `claims` and `callers` to use what `tools`, `prompts` and `resources` name. */
+export interface AuthorizeRule {
+  /** Names of tools as clients see them; `*` stands for any characters. */
+  tools?: string[]
+  /** Names of prompts as clients see them; `*` stands for any characters. */
+  prompts?: string[]
+  /** URIs and URI templates of resources; `*` stands for any characters except `/`, `**` for any characters, and `*` alone for every resource. */
+  resources?: string[]
+  /** Scopes that the token must have, all of them. */
+  scopes?: string[]
+  /** Claims that the token must have, each with one of these values. */
+  claims?: Record<string, string[]>
+  /** Names of callers as the log shows them: `caller` of a token, or the claim that `auth.caller` names. */
+  callers?: string[]
 }
 
 /** A set of tools that are HTTP calls. */

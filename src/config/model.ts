@@ -17,6 +17,8 @@ import type {
 export type {
   Arg,
   Auth,
+  Authorize,
+  AuthorizeRule,
   Cluster as ClusterSettings,
   Configuration,
   Cors,

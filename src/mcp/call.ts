@@ -4,6 +4,7 @@ import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
+import { permitted } from './permit.ts'
 import {
   errorText,
   INTERNAL_ERROR,
@@ -120,7 +121,7 @@ export class Call extends Accounted implements CancelSignal {
   answer(text: string, end: CallEnd = OK, status?: number, headers?: Record<string, string>): void {
     if (this.over) return
     this.end()
-    this.reply.answer(text, status, headers)
+    this.reply.answer(permitted(this, text), status, headers)
     this.record(end)
   }
 
@@ -133,8 +134,9 @@ export class Call extends Accounted implements CancelSignal {
     error: RpcError,
     end: CallEnd = { outcome: 'refused', failure: error.message },
     status?: number,
+    headers?: Record<string, string>,
   ): void {
-    this.answer(errorText(this.request.id, error), end, status)
+    this.answer(errorText(this.request.id, error), end, status, headers)
   }
 
   /** Answers that there is no answer. */

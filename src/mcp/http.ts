@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
+import type { Permissions } from '../access/permissions.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Identity } from '../access/steps.ts'
@@ -27,6 +28,8 @@ export interface Exchange {
   readonly callerName?: string | undefined
   /** All that is known of the caller. */
   readonly identity?: Identity | undefined
+  /** What the caller may use; absent: everything. */
+  readonly permissions?: Permissions | undefined
   /** IP address of the other end of the connection, where there is one. */
   readonly address?: string | undefined
   /** Bytes of a body that are read at the most. */

@@ -7,6 +7,7 @@ import {
   plain,
   stringify,
 } from '../json/index.ts'
+import { fold } from '../text/index.ts'
 
 /** Revisions with a handshake and, over HTTP, a session; newest first. */
 export const SESSION_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
@@ -36,7 +37,7 @@ export function negotiate(version: string): SessionRevision {
   return isSessionRevision(version) ? version : SESSION_REVISIONS[0]
 }
 
-export { isObject }
+export { fold, isObject }
 
 /** Codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic, Error Codes). */
 export const PARSE_ERROR = -32700
@@ -201,16 +202,6 @@ export function canonical(value: unknown): unknown {
       .sort()
       .map((key) => [key, canonical(value[key])]),
   )
-}
-
-const PLAIN = /^[\x21-\x7e]*$/
-const INVISIBLE = /[\p{C}\p{Z}\p{M}]/gu
-
-/** A name as the most lenient reader takes it: without case, width, marks, and what is not printed. */
-export function fold(key: string): string {
-  if (PLAIN.test(key)) return key.toLowerCase()
-  // Both ways, as some letters are equal in one case only (Unicode, CaseFolding: U+0131, U+017F, U+212A).
-  return key.normalize('NFKD').replace(INVISIBLE, '').toUpperCase().toLowerCase().replace(INVISIBLE, '')
 }
 
 /**

@@ -5,6 +5,7 @@ import type { BackendSession } from './backend.ts'
 import { Accounted, type Accounting, Call, InFlight } from './call.ts'
 import { Fault } from './fault.ts'
 import { type AnswerForm, accepted, type Exchange } from './http.ts'
+import { refuses } from './permit.ts'
 import {
   errorText,
   INTERNAL_ERROR,
@@ -162,7 +163,8 @@ export class Session implements Resumable {
     const owed = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length
     const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
     for (const message of messages) {
-      const own = batch ? textOf(message) : text
+      // What was judged is what is sent.
+      const own = batch || exchange.permissions ? textOf(message) : text
       if (message.kind === 'request')
         this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
       else if (message.kind === 'invalid')
@@ -180,7 +182,7 @@ export class Session implements Resumable {
     }
     this.calls.set(id, call)
     call.start()
-    hand(call, call.served)
+    if (!refuses(call)) hand(call, call.served)
   }
 
   /** What a POST is for: messages that are not requests may be owed to what served the session before a reload. */

@@ -12,6 +12,7 @@ import {
 } from './http.ts'
 import type { Hub, Kept, Listener } from './hub.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
+import { refuses } from './permit.ts'
 import {
   CLIENT_CAPABILITIES,
   HEADER_MISMATCH,
@@ -76,6 +77,7 @@ export async function answerAlone(
     return notAcceptable(exchange, 'text/event-stream')
   const reply = new PostReply(exchange, form)
   const call = new StatelessCall(exchange, request, text, endpoint, reply, generation)
+  if (refuses(call)) return reply.response
   if (method === 'tools/call' && typeof params.name === 'string') {
     const listed = server.paramHeaders(params.name, call)
     const declared = listed instanceof Promise ? await listed : listed
@@ -114,8 +116,13 @@ class StatelessCall extends Call implements Kept, Listener {
     hub.keep(this)
   }
 
-  override error(error: RpcError, end?: CallEnd): void {
-    super.error(error, end, STATUS[error.code])
+  override error(
+    error: RpcError,
+    end?: CallEnd,
+    status = STATUS[error.code],
+    headers?: Record<string, string>,
+  ): void {
+    super.error(error, end, status, headers)
   }
 
   override subscribed(kinds: ReadonlySet<ListKind>): void {

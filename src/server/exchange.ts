@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
 import { peerOf } from '../access/peer.ts'
+import type { Permissions } from '../access/permissions.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Arrival, Identity, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
@@ -48,6 +49,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   stay!: Stay
   private ends: (() => void)[] | undefined
   private others: Replicas | undefined
+  private permitted: Permissions | undefined
 
   /**
    * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
@@ -75,6 +77,11 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   }
   get cors(): CorsPolicy | undefined {
     return this.open ? OPEN_CORS : this.route.cors
+  }
+  get permissions(): Permissions | undefined {
+    const { authorize } = this.route
+    if (authorize) this.permitted ??= authorize(this)
+    return this.permitted
   }
   get maxBody(): number {
     return this.route.maxRequestSize

@@ -1,4 +1,5 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
+export { fold } from './fold.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { closest, isOneEdit, nearest } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'
@@ -10,6 +11,7 @@ export {
   SECRET_KEY_END,
 } from './secrets.ts'
 export { atOnce, giveWay, giveWayToCalls, inTurns, nextTurn, type Steps, turnIsOver } from './turns.ts'
+export { wildcards } from './wildcards.ts'
 export {
   capital,
   cut,

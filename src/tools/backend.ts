@@ -227,7 +227,8 @@ function callTool(tools: Tools): Method {
     const { name } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
     const tool = tools.get(name)
-    if (!tool) return invalid(unknownText('tool', name, names))
+    // With rules a name that is near would tell of a tool that the caller may not use.
+    if (!tool) return invalid(unknownText('tool', name, call.exchange.permissions ? [] : names))
     const { headers, query, stay } = call.exchange
     const { result, ...end } = await tool.call(plain(params.arguments ?? {}), {
       headers,
@@ -243,9 +244,11 @@ function callTool(tools: Tools): Method {
 }
 
 function getPrompt(prompts: Prompts): Method {
-  return async (params) => {
+  const names = new Set(prompts.list.map(({ name }) => name))
+  return async (params, { exchange }) => {
     const { name, arguments: given = {} } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
+    if (exchange.permissions && !names.has(name)) return invalid(unknownText('prompt', name, []))
     const { result, error } = await prompts.get(name, plain(given))
     return error === undefined ? { result: stringify(result) } : invalid(error)
   }

@@ -33,25 +33,27 @@ export async function oauthWire(
   {
     tenants,
     publicUrl = PUBLIC,
+    rules,
     ...options
-  }: WireOptions & { tenants?: TenantSettings[]; publicUrl?: string } = {},
+  }: WireOptions & { tenants?: TenantSettings[]; publicUrl?: string; rules?: object[] } = {},
 ): Promise<Wire> {
   const http = new HttpClient()
   t.after(() => http.close())
   const log = await createLog({ level: 'silent', format: 'json' })
   const text = JSON.stringify({
     name: 'test',
-    routers: [{ server: 'a', prefix: '/one', auth }],
+    routers: [{ server: 'a', prefix: '/one', auth, ...(rules && { authorize: { rules } }) }],
     servers: [{ name: 'a' }],
   })
   const { configuration, findings } = readConfiguration({ file: 'a.yaml', text }, {})
   assert.ok(configuration && !hasErrors(findings), JSON.stringify(findings))
   const issuers = new KnownIssuers({ http, log }, clock)
   const context = { publicUrl, issuers, ...(tenants && { tenants }) }
-  const { authenticate, documents } = routeAuth(configuration, configuration.routers[0]!, context)
+  const { authenticate, authorize, documents } = routeAuth(configuration, configuration.routers[0]!, context)
   return wire({
     ...options,
     ...(authenticate && { authenticate }),
+    ...(authorize && { authorize }),
     ...(documents && { documents }),
   })
 }

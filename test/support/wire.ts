@@ -3,6 +3,7 @@ import type { Hono } from 'hono'
 import { bearerAuthentication } from '../../src/access/bearer.ts'
 import { createCors } from '../../src/access/cors.ts'
 import { createHostGuard } from '../../src/access/host.ts'
+import type { Authorize } from '../../src/access/permissions.ts'
 import type { Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
@@ -30,6 +31,7 @@ export interface WireOptions {
   allowedOrigins?: string[]
   token?: string
   authenticate?: Authenticate
+  authorize?: Authorize
   documents?: ReadonlyMap<string, string>
   plants?: AppParts['plants']
 }
@@ -57,6 +59,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
         authenticate: bearerAuthentication([{ token: options.token, caller: 'me' }]),
       }),
       ...(options.authenticate && { authenticate: options.authenticate }),
+      ...(options.authorize && { authorize: options.authorize }),
       ...(options.documents && { documents: options.documents }),
     }),
   )

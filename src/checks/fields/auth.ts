@@ -40,7 +40,7 @@ export const AUTH_CHECK: Check = {
 }
 
 /** RFC 6749, 3.3. */
-const SCOPE = /^[!#-[\]-~]+$/
+export const SCOPE = /^[!#-[\]-~]+$/
 /** Milliseconds. */
 const MOST_SKEW = 600_000
 

@@ -3,10 +3,12 @@ import type { Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
+import { AUTHORIZE_CHECK } from './authorize.ts'
 import { checkCors } from './cors.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
   AUTH_CHECK,
+  AUTHORIZE_CHECK,
   {
     codes: ['cors-credentials', 'cors-origin', 'cors-incomplete', 'unknown-method', 'key-without-effect'],
     on: 'router',

@@ -66,6 +66,28 @@ export const FIELDS = {
     right:
       'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent, expires: 2999-12-31}',
   },
+  'authorize-without-login': {
+    severity: 'error',
+    title: 'Rules about callers where everyone may call',
+    cause:
+      'The rule asks for scopes, claims or names of callers, but the router does not authenticate its callers: nobody has any of them, so the rule allows nobody.',
+    fix: 'Add `auth` to the router, or remove `scopes`, `claims` and `callers` from the rule.',
+    wrong:
+      'routers:\n  - server: user\n    prefix: /user\n    authorize:\n      rules:\n        - {tools: ["*"], callers: [ci]}',
+    right:
+      'routers:\n  - server: user\n    prefix: /user\n    auth:\n      mode: bearer\n      tokens:\n        - {token: "${AGENT_TOKEN}", caller: ci}\n    authorize:\n      rules:\n        - {tools: ["*"], callers: [ci]}',
+  },
+  'rule-without-effect': {
+    severity: 'warning',
+    title: 'A rule that allows nobody anything',
+    cause:
+      'A part of the rule never applies: it names tools that do not exist, or demands what no token of the router has, or everyone may use all of it already.',
+    fix: 'Fix the name, or remove the rule.',
+    wrong:
+      'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent}\nauthorize:\n  rules:\n    - {prompts: ["*"], callers: [agnt]}',
+    right:
+      'auth:\n  mode: bearer\n  tokens:\n    - {token: "${AGENT_TOKEN}", caller: agent}\nauthorize:\n  rules:\n    - {prompts: ["*"], callers: [agent]}',
+  },
   'insecure-url': {
     severity: 'error',
     title: 'A URL that must be https',

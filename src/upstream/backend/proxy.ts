@@ -43,6 +43,8 @@ export interface ProxyContext {
   onStream?: ((record: StreamRecord) => void) | undefined
   /** Whether names of tools and prompts tell their server, as with a list of servers. */
   named: boolean
+  /** Whether rules say who may use what: every message is read then. Default false. */
+  judged?: boolean
 }
 
 /** What a proxy holds at the moment. */
@@ -181,7 +183,8 @@ class ProxyBackend implements McpProxy {
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
-    if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !listens)
+    const isRead = listens || this.context.judged
+    if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
     return this.statelessRequest(
       exchange,
@@ -241,7 +244,7 @@ class ProxyBackend implements McpProxy {
   /** Whether messages of sessions may pass as bytes. */
   private mayPass(): boolean {
     const server = this.only?.upstream.definition.server
-    return server?.type === 'streamable-http' && server.isolation === 'session'
+    return server?.type === 'streamable-http' && server.isolation === 'session' && !this.context.judged
   }
 
   /** Whether those of a session of this revision do: a batch has to be taken apart where tools are filtered. */

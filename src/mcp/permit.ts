@@ -1,0 +1,162 @@
+import type { Permissions, Usable } from '../access/permissions.ts'
+import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
+import type { Call } from './call.ts'
+import {
+  fold,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isSessionRevision,
+  METHOD_NOT_FOUND,
+  type Request,
+  type RpcError,
+} from './protocol.ts'
+
+/** Judges requests by the rules of a route, and takes out of lists what their caller may not use. */
+
+/** Methods that name one thing, and the parameter that names it. */
+const NAMING: Readonly<Record<string, readonly [kind: Usable, key: string]>> = {
+  'tools/call': ['tools', 'name'],
+  'prompts/get': ['prompts', 'name'],
+  'resources/read': ['resources', 'uri'],
+  'resources/subscribe': ['resources', 'uri'],
+  'resources/unsubscribe': ['resources', 'uri'],
+}
+/** Methods that list things: the key of the list, and of what names each. */
+const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key: string]>> = {
+  'tools/list': ['tools', 'tools', 'name'],
+  'prompts/list': ['prompts', 'prompts', 'name'],
+  'resources/list': ['resources', 'resources', 'uri'],
+  'resources/templates/list': ['resources', 'resourceTemplates', 'uriTemplate'],
+}
+const COMPLETION = 'completion/complete'
+const LISTEN = 'subscriptions/listen'
+/** It would show tasks of calls that somebody else made. */
+const TASKS = 'tasks/list'
+/** Methods that concern nothing that rules name. A task is known by its id, which only who made the call gets. */
+const FREE =
+  'initialize ping server/discover logging/setLevel tasks/get tasks/result tasks/update tasks/cancel'
+    .split(' ')
+    .concat(Object.keys(LISTING))
+const KNOWN = new Map(
+  [...FREE, ...Object.keys(NAMING), COMPLETION, LISTEN, TASKS].map((method) => [fold(method), method]),
+)
+const OPEN = new Set(FREE)
+/** Results that a cache between gateway and client must not give to others. */
+const CACHED = new Set(['resources/read', 'server/discover'])
+
+/** What a request is about. */
+interface Target {
+  kind: Usable
+  name: string
+}
+
+/** Answers a request that its caller may not make; whether it did. Costs nothing where the route has no rules. */
+export function refuses(call: Call): boolean {
+  const { permissions } = call.exchange
+  if (!permissions) return false
+  const { request, revision } = call
+  const targets = targetsOf(request, permissions)
+  if ('code' in targets) {
+    call.error(targets)
+    return true
+  }
+  const denied = targets.find(({ kind, name }) => !permissions.allows(kind, name))
+  if (!denied) return false
+  const { kind, name } = denied
+  const lacking = permissions.lacks(kind, name)
+  if (lacking) {
+    const scopes = lacking.scopes.join(' ')
+    const message = `The token does not have all scopes that ${request.method} ${shorten(name, 80)} needs: ${scopes}`
+    call.error(
+      { code: INVALID_REQUEST, message },
+      { outcome: 'refused', failure: message },
+      403,
+      lacking.headers,
+    )
+  } else
+    call.error(unknown(denied, isSessionRevision(revision)), {
+      outcome: 'refused',
+      failure: `no rule of authorize allows the caller to use ${shorten(name, 80)}`,
+    })
+  return true
+}
+
+/** What a request is about, or the error that answers it. */
+function targetsOf({ method, params }: Request, { allowsUnknown }: Permissions): Target[] | RpcError {
+  if (Object.hasOwn(NAMING, method)) {
+    const [kind, key] = NAMING[method] as (typeof NAMING)[string]
+    const name = params[key]
+    // A name of another type could be taken for one that is refused by a lenient server.
+    return typeof name === 'string' ? [{ kind, name }] : notText(key)
+  }
+  if (method === COMPLETION) return completed(params.ref)
+  if (method === LISTEN) return listened(params.notifications)
+  if (OPEN.has(method)) return []
+  const isMethod = allowsUnknown && !KNOWN.has(fold(method))
+  return isMethod ? [] : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
+}
+
+function completed(ref: Json | undefined): Target[] | RpcError {
+  if (!isObject(ref)) return { code: INVALID_PARAMS, message: 'params.ref must be an object' }
+  const { type, name, uri } = ref
+  if (type === 'ref/prompt')
+    return typeof name === 'string' ? [{ kind: 'prompts', name }] : notText('ref.name')
+  if (type === 'ref/resource')
+    return typeof uri === 'string' ? [{ kind: 'resources', name: uri }] : notText('ref.uri')
+  return { code: INVALID_PARAMS, message: 'params.ref.type must be "ref/prompt" or "ref/resource"' }
+}
+
+function listened(notifications: Json | undefined): Target[] | RpcError {
+  const uris = isObject(notifications) ? (notifications.resourceSubscriptions ?? []) : []
+  if (!Array.isArray(uris) || uris.some((uri) => typeof uri !== 'string'))
+    return {
+      code: INVALID_PARAMS,
+      message: 'params.notifications.resourceSubscriptions must be an array of strings',
+    }
+  return (uris as string[]).map((name) => ({ kind: 'resources', name }))
+}
+
+function notText(key: string): RpcError {
+  return { code: INVALID_PARAMS, message: `params.${key} must be a string` }
+}
+
+/** The answer for what does not exist. "Resource not found" has another code before 2026-07-28. */
+function unknown({ kind, name }: Target, inSession: boolean): RpcError {
+  if (kind === 'resources')
+    return { code: inSession ? -32002 : INVALID_PARAMS, message: 'Resource not found', data: { uri: name } }
+  return {
+    code: INVALID_PARAMS,
+    message: `Unknown ${kind === 'tools' ? 'tool' : 'prompt'}: ${shorten(name, 80)}`,
+  }
+}
+
+/** The text of a response as its caller may see it. */
+export function permitted(call: Call, text: string): string {
+  const { permissions } = call.exchange
+  const { method } = call.request
+  if (
+    !permissions ||
+    !(Object.hasOwn(LISTING, method) || (CACHED.has(method) && !isSessionRevision(call.revision)))
+  )
+    return text
+  const raw = parseVerbatim(text)
+  if (!isObject(raw) || !isObject(raw.result)) return text
+  return stringify({ ...raw, result: isolated(listed(method, raw.result, permissions), call) })
+}
+
+function listed(method: string, result: JsonObject, { allows }: Permissions): JsonObject {
+  if (!Object.hasOwn(LISTING, method)) return result
+  const [kind, list, key] = LISTING[method] as (typeof LISTING)[string]
+  const items = result[list]
+  if (!Array.isArray(items)) return result
+  const shows = (item: Json) => isObject(item) && typeof item[key] === 'string' && allows(kind, item[key])
+  return { ...result, [list]: items.filter(shows) }
+}
+
+/** What differs by caller may not be kept for others (2026-07-28, Caching). */
+function isolated(result: JsonObject, { revision }: Call): JsonObject {
+  return isSessionRevision(revision) || result.cacheScope === 'private'
+    ? result
+    : { ...result, cacheScope: 'private' }
+}
