@@ -1,6 +1,7 @@
 import type { TenantSettings } from '../config/model.ts'
 import { isLoopback } from '../net/index.ts'
 import { bearerTable } from './bearer.ts'
+import { hostName } from './host.ts'
 
 /** Whose part of the gateway's own pages somebody may see; undefined tenant: all of it. */
 export interface Overseer {
@@ -11,34 +12,59 @@ export interface Overseer {
 export interface Asker {
   /** Names in lower case. */
   headers: Readonly<Record<string, string | undefined>>
-  /** Address of the other end of the connection; undefined where there is none. */
-  remoteAddress: string | undefined
+  /** Names and values in turn, as they were sent; absent where no socket is read. */
+  rawHeaders?: readonly string[] | undefined
+  /** Whether the listener is one that only this machine reaches, and the other end of the connection is on it. */
+  isLocal: boolean
 }
 
-/** Headers that proxies add: the client behind one may be on another machine (RFC 7239). */
+/** Headers that proxies add: many clients may share a connection of one (RFC 7239). */
 export const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
+/** Whatever only proxies, load balancers and content networks send, in any spelling: `_` counts as `-`. */
+const SIGN_OF_A_PROXY = new RegExp(
+  `^(?:${[
+    'forwarded|forwarded-for|x-forwarded(?:-.*)?|via|x-via|cdn-loop|max-forwards|proxy-.*|x-proxy-?.*|x-nginx-.*',
+    '(?:.*-)?(?:real|client|original|originating|remote|source|connecting)-(?:ip|addr|address|port|host)',
+    'x-original-.*|x-envoy-.*|x-host|x-amzn-.*|x-amz-cf-.*|x-cloud-trace-context|x-appengine-.*|x-google-.*',
+    'cf-.*|cloudfront-.*|fastly-.*|fly-.*|x-azure-.*|x-arr-.*|x-vercel-.*|x-varnish|x-akamai-.*|akamai-.*',
+  ].join('|')})$`,
+  'i',
+)
+
 /**
- * Who may use `/_reload`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that
- * tenant's part. Without a credential only requests from this machine that came through no proxy are let in.
+ * Who may use `/_reload`, `/_diff`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that
+ * tenant's part. Without an admin token, requests from this machine are let in that name a loopback host (a name could be
+ * one that a web page's owner points here), have no sign of a proxy, and come from no other web page.
  */
 export function createAdminAccess(
-  admin: { token: string } | undefined,
+  admin: { token?: string } | undefined,
   tenants: readonly TenantSettings[] = [],
 ): (asker: Asker) => Overseer | undefined {
   const entries = tenants.flatMap(({ name, tokens }) => tokens.map(({ token }) => ({ token, tenant: name })))
+  const token = admin?.token
   // Of equal tokens the first counts.
   const table = bearerTable<{ token: string } & Overseer>([
-    ...(admin ? [{ token: admin.token, tenant: undefined }] : []),
+    ...(token === undefined ? [] : [{ token, tenant: undefined }]),
     ...entries,
   ])
-  return ({ headers, remoteAddress }) => {
-    const { authorization } = headers
+  return (asker) => {
+    const { authorization } = asker.headers
     if (authorization !== undefined) {
       const found = table(authorization)
       return found && { tenant: found.tenant }
     }
-    if (remoteAddress === undefined || !isLoopback(remoteAddress.replace(/^::ffff:/i, ''))) return undefined
-    return FORWARDED.some((name) => headers[name] !== undefined) ? undefined : { tenant: undefined }
+    return token === undefined && isAtThisMachine(asker) ? { tenant: undefined } : undefined
   }
+}
+
+function isAtThisMachine({ headers, rawHeaders, isLocal }: Asker): boolean {
+  const { host, origin } = headers
+  if (!isLocal || host === undefined || !isLoopback(hostName(host))) return false
+  const names = rawHeaders?.filter((_, i) => i % 2 === 0) ?? Object.keys(headers)
+  if (names.some((name) => SIGN_OF_A_PROXY.test(name.replaceAll('_', '-')))) return false
+  // `none`: a person typed the address.
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
+  return origin === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()
 }

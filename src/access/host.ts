@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { isLoopback } from '../net/index.ts'
 import type { CorsPolicy } from './cors.ts'
 import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
@@ -19,12 +20,16 @@ export interface HostGuardOptions {
   allowedHosts: readonly string[]
   /** Origins accepted besides. */
   allowedOrigins: readonly string[]
+  /** Of the settings: its host may be the origin of a page that the same address serves. */
+  publicUrl?: string
 }
 
-export function createHostGuard({ bind, allowedHosts, allowedOrigins }: HostGuardOptions): HostGuard {
+export function createHostGuard(options: HostGuardOptions): HostGuard {
+  const { bind, allowedHosts, allowedOrigins, publicUrl } = options
   const local = isLoopback(bind)
   const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
   const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+  const publicName = publicUrl && URL.canParse(publicUrl) ? hostName(new URL(publicUrl).host) : undefined
   const known = new Map<string, boolean>()
 
   function allowsHost(host: string | undefined): boolean {
@@ -39,7 +44,12 @@ export function createHostGuard({ bind, allowedHosts, allowedOrigins }: HostGuar
     const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
     if (authority === undefined) return false
     if (local) return isLoopback(hostName(authority)) || hosts.has(hostName(authority))
-    return authority === host?.toLowerCase()
+    // A page that came from this address; a name that is not known may be anybody's, who points it here.
+    return authority === host?.toLowerCase() && isOwnName(hostName(authority))
+  }
+
+  function isOwnName(name: string): boolean {
+    return hosts.has(name) || name === publicName || isLoopback(name) || isIP(name) !== 0
   }
 
   return {
@@ -56,7 +66,7 @@ export function createHostGuard({ bind, allowedHosts, allowedOrigins }: HostGuar
 }
 
 /** The name in `host:port` or `[v6]:port`, in lower case, without brackets. */
-function hostName(authority: string): string {
+export function hostName(authority: string): string {
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(authority)
   return (bracketed?.[1] ?? authority.replace(/:\d+$/, '')).toLowerCase()
 }

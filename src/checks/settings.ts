@@ -1,10 +1,12 @@
 import { parseDuration } from '../config/build.ts'
 import {
   type Env,
+  isLocal,
   parseAddresses,
   parseNetwork,
   type ReadSettings,
-  reloadUrl,
+  reloadTarget,
+  type Settings,
   type SettingsFlags,
   type Source,
 } from '../config/index.ts'
@@ -48,6 +50,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
       })
   checkOutbound(settings.outbound, ['outbound'], report)
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
+  if (given.admin?.listen !== undefined) checkAdminListen(given.admin, settings, report)
   if (given.plants) checkPlants(given.plants, report)
   if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
   if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
@@ -135,6 +138,37 @@ function checkOutbound(
       })
 }
 
+/** Bytes of the path of a Unix socket (unix(7): 108 with the zero byte at its end). */
+const LONGEST_SOCKET = 107
+
+function checkAdminListen({ listen, token }: GivenSettings, settings: Settings, report: Reporter) {
+  const path = ['admin', 'listen']
+  const invalid = (message: string, hint: string) => report({ code: 'invalid-value', path, message, hint })
+  const address = settings.admin?.listen
+  if (!address)
+    return invalid(
+      `${quote(listen)} is neither \`address:port\` nor \`unix:path\``,
+      'Write for example `127.0.0.1:5236`, `[::1]:5236` or `unix:/run/plantgw/admin.sock`',
+    )
+  if (address.path !== undefined) {
+    if (Buffer.byteLength(address.path) > LONGEST_SOCKET)
+      invalid(`the path of the socket has more than ${LONGEST_SOCKET} bytes`, 'Choose a shorter one')
+    return
+  }
+  const { host, port } = settings
+  const any = ['0.0.0.0', '::']
+  const isSame = address.host === host || [address.host, host].some((one) => any.includes(one))
+  if (port !== 0 && address.port === port && isSame)
+    invalid('`admin.listen` has the port of the main listener', 'Choose another port, such as 5236')
+  if (!isLocal(address) && token === undefined)
+    report({
+      code: 'missing-key',
+      path,
+      message: `\`admin.listen\` is ${quote(listen)}, which other machines reach, and \`admin\` has no \`token\``,
+      hint: 'Add `token: ${PLANTGW_ADMIN_TOKEN}`, or listen on `127.0.0.1` or a Unix socket',
+    })
+}
+
 function checkPlants({ tokens = [], storage, file }: GivenSettings, report: Reporter) {
   checkTokens(tokens, ['plants', 'tokens'], report)
   if (!storage) return
@@ -213,13 +247,13 @@ export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) 
   const { type, api, redis } = notifier
   const idle = (['signal', 'api', 'redis'] as const).filter((key) => key !== type && notifier[key])
   reportIdle(idle, 'a notifier', type, path, report)
-  if (type === 'api' && api && !reloadUrl(api))
+  if (type === 'api' && api && !reloadTarget(api))
     report({
       code: 'invalid-value',
       path: [...path, 'api', 'target_url'],
       // The URL may hold a password.
-      message: '`target_url` is not an http or https URL',
-      hint: 'Write for example `http://localhost:5235/_reload`',
+      message: '`target_url` is neither an http or https URL nor a Unix socket',
+      hint: 'Write for example `http://localhost:5235/_reload` or `unix:/run/plantgw/admin.sock`',
     })
   if (type !== 'redis' || !redis) return
   const addresses = parseAddresses(redis.addr)

@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
-import type { Settings } from '../config/index.ts'
-import { fetchOnce, type NetFault } from '../net/index.ts'
+import { type Settings, socketPath } from '../config/index.ts'
+import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
-import { loadSettings, originOf } from './settings.ts'
+import { loadSettings, ownPagesOf } from './settings.ts'
 
 interface DiffFlags {
   settings?: string
@@ -33,7 +33,10 @@ export function diffCommand(exit: (code: number) => void): Command {
       'Show what a reload of the running gateway would do. Exit code 1: it would change or refuse something, or find errors.',
     )
     .option('-s, --settings <file>', "the gateway's settings file, such as plantgw.yaml")
-    .option('--url <url>', 'address of the gateway (default: the host and port of the settings)')
+    .option(
+      '--url <url>',
+      'address of the gateway, or unix:PATH (default: `admin.listen` of the settings, else their host and port)',
+    )
     .addOption(formatOption())
     .action(async (flags: DiffFlags) => exit(await diff(flags)))
 }
@@ -41,26 +44,22 @@ export function diffCommand(exit: (code: number) => void): Command {
 async function diff(flags: DiffFlags): Promise<number> {
   const { settings } = loadSettings(flags.settings)
   if (!settings) return 1
-  const answer = await ask(flags.url ?? originOf(settings), settings)
+  const answer = await ask(flags.url ?? ownPagesOf(settings), settings)
   const { configurations, refused } = answer
   process.stdout.write(flags.format === 'json' ? jsonText(answer) : printed(answer))
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
 }
 
-/** Milliseconds for reading many configurations. */
-const TIMEOUT = 60_000
 /** Bytes of the answer at most. */
 const MAX_SIZE = 64 * 1024 * 1024
 
 async function ask(base: string, { admin }: Settings): Promise<Answer> {
-  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
-  const url = new URL('/_diff', base)
-  const headers: Record<string, string> = admin ? { authorization: `Bearer ${admin.token}` } : {}
-  const request = { method: 'GET', origin: url.origin, path: url.pathname, headers }
-  const limits = { timeout: TIMEOUT, maxSize: MAX_SIZE }
-  const answer = await fetchOnce(request, limits).catch(({ message }: NetFault) => {
+  const page = pageAt(base)
+  const headers: Record<string, string> = admin?.token ? { authorization: `Bearer ${admin.token}` } : {}
+  const answer = await askGateway(page, { method: 'GET', headers }, MAX_SIZE).catch(({ message }: Error) => {
     throw new Error(`${message}. Is the gateway running?`)
   })
+  const url = pageText(page)
   const text = answer.body.toString('utf8')
   if (answer.status === 401)
     throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
@@ -70,7 +69,16 @@ async function ask(base: string, { admin }: Settings): Promise<Answer> {
   } catch {
     // Reported below.
   }
-  throw new Error(`${url} answered with the status ${answer.status}, but is not a gateway: check --url`)
+  throw new Error(
+    `${url} answered with the status ${answer.status}, and has no pages of a gateway: check --url, and \`admin.listen\` of its settings`,
+  )
+}
+
+function pageAt(base: string): OwnPage {
+  const socket = socketPath(base)
+  if (socket) return { url: new URL('http://localhost/_diff'), socket }
+  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
+  return { url: new URL('/_diff', base) }
 }
 
 /** Such as a store that cannot be read: what a reload would do is not known then. */

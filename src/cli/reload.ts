@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
 import { notify } from '../notify/send.ts'
-import { loadSettings } from './settings.ts'
+import { loadSettings, ownPagesOf } from './settings.ts'
 
 interface ReloadFlags extends SettingsFlags {
   settings?: string
@@ -10,10 +10,10 @@ interface ReloadFlags extends SettingsFlags {
 export function reloadCommand(exit: (code: number) => void): Command {
   return new Command('reload')
     .description(
-      'Make gateways reload their configurations, by the `notifier` of the settings or a pid file.',
+      'Make gateways reload their configurations, by the `notifier` of the settings, a pid file, or `admin.listen`.',
     )
     .argument('[name]', 'the configuration that changed (default: all; a signal carries no name)')
-    .option('-s, --settings <file>', 'settings file with a `notifier` or a `pid`, for example plantgw.yaml')
+    .option('-s, --settings <file>', 'settings file with a `notifier`, a `pid` or `admin.listen`')
     .option('--pid <file>', 'send SIGHUP to the gateway of this pid file')
     .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }
@@ -28,8 +28,13 @@ async function reload(name: string | undefined, flags: ReloadFlags): Promise<num
   return fault === undefined ? 0 : 1
 }
 
-function notifierOf({ notifier, pid }: Settings, flags: ReloadFlags): Notifier {
+function notifierOf(settings: Settings, flags: ReloadFlags): Notifier {
+  const { notifier, pid, admin } = settings
   if (flags.pid === undefined && notifier) return notifier
-  if (pid === undefined) throw new Error('give --pid, or settings with a `notifier` or a `pid`')
-  return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
+  if (pid !== undefined) return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
+  if (!admin?.listen) throw new Error('give --pid, or settings with a `notifier`, a `pid` or `admin.listen`')
+  const base = ownPagesOf(settings)
+  const { token } = admin
+  const target_url = admin.listen.path === undefined ? `${base}/_reload` : base
+  return { type: 'api', api: { target_url, ...(token !== undefined && { token }) } }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readSettings } from '../checks/index.ts'
-import type { Settings, SettingsFlags, Source } from '../config/index.ts'
+import { listenText, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { printFindings } from './output.ts'
 
@@ -47,8 +47,14 @@ export function namedSource(file: string | undefined, what: string): Source | un
   }
 }
 
+/** Where a gateway with these settings has its own pages, seen from this machine: `http://127.0.0.1:5235`, `unix:/path`. */
+export function ownPagesOf({ host, port, admin }: Pick<Settings, 'host' | 'port' | 'admin'>): string {
+  const address = admin?.listen ?? { host, port }
+  return address.path === undefined ? originOf(address) : listenText(address)
+}
+
 /** Where a gateway with these settings is reached from this machine, such as `http://127.0.0.1:5235`. */
 export function originOf({ host, port }: Pick<Settings, 'host' | 'port'>): string {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${port}`
+  const isAny = host === '0.0.0.0' || host === '::'
+  return `http://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
 }

@@ -338,9 +338,9 @@ export interface SignalNotifier {
 export interface ApiNotifier {
   /** Port of the reload call, if `target_url` does not name one. */
   port?: number
-  /** URL of the reload call. */
+  /** URL of the reload call, or `unix:` and the path of the socket that `admin.listen` names. */
   target_url: string
-  /** The `admin.token` of the gateway that is called; the gateway requires it from other machines. */
+  /** The `admin.token` of the gateway that is called. */
   token?: string
 }
 
@@ -410,7 +410,7 @@ export interface Settings {
   trustedProxies: string[]
   /** The addresses that the gateway connects to for tools, MCP servers over HTTP and authorization servers, judged at each connection and each redirect. */
   outbound: Outbound
-  /** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
+  /** The gateway's own pages `/_reload`, `/_diff`, `/_status` and `/metrics`: where they are, and who may use them. */
   admin?: Admin
   /** The tenants that configurations belong to. */
   tenants?: Tenant[]
@@ -488,10 +488,12 @@ export interface Outbound {
   ports?: number[]
 }
 
-/** Access to the gateway's own `/_reload`, `/_status` and `/metrics`. */
+/** The gateway's own pages `/_reload`, `/_diff`, `/_status` and `/metrics`: where they are, and who may use them. */
 export interface Admin {
+  /** A listener of their own, over plain HTTP: `address:port`, with an IPv6 address in brackets, or `unix:` and a path, relative to the settings file; the socket is for the gateway's user only. */
+  listen?: string
   /** The secret, sent as `Authorization: Bearer …`. */
-  token: string
+  token?: string
 }
 
 /** A tenant: the prefix of its routers, and the callers that may use them. */

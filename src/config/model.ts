@@ -13,6 +13,7 @@ import type {
   Router,
   Settings as SettingsFile,
 } from './generated.ts'
+import type { ListenAddress } from './listen.ts'
 
 export type {
   Arg,
@@ -45,7 +46,8 @@ export type ArgPosition = Arg['position']
 export type ServerLimits = Omit<ProcessLimits, keyof Limits>
 
 /** Process-level settings, after files, environment and flags are merged; paths of the settings file are absolute. */
-export interface Settings extends Omit<SettingsFile, 'plants' | 'storage'> {
+export interface Settings extends Omit<SettingsFile, 'plants' | 'storage' | 'admin'> {
+  admin?: { token?: string; listen?: ListenAddress }
   plants?: PlantSettings
   /** Where configurations are, for `serve` without paths and for `config`. */
   storage?: StorageSettings

@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { type Finding, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
-import type { Plants, Storage, Settings as Written } from './generated.ts'
+import type { Admin, Plants, Storage, Settings as Written } from './generated.ts'
+import { parseListen, socketPath } from './listen.ts'
 import type {
   Env,
   Locate,
@@ -124,14 +125,17 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   const path = (relative: string) => resolve(folder, relative)
   const logger = { ...given.logger, ...outer.logger }
   const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
-  const { plants, storage, cluster, publicUrl, ...settings } = written
-  const { signal } = settings.notifier ?? {}
+  const { plants, storage, cluster, publicUrl, admin, ...settings } = written
+  const { signal, api } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
+  const socket = api && socketPath(api.target_url)
+  if (socket) api.target_url = `unix:${path(socket)}`
   // Paths of flags and variables are relative to the working folder.
   if (settings.pid !== undefined && outer.pid === undefined) settings.pid = path(settings.pid)
   return {
     ...settings,
     ...(publicUrl !== undefined && { publicUrl: withoutSlash(publicUrl) }),
+    ...(admin && { admin: buildAdmin(admin, path) }),
     ...(plants && { plants: buildPlants(plants, path) }),
     ...(storage && { storage: buildStorage(storage, path) }),
     ...(cluster && { cluster: { ...cluster, advertise: originOf(cluster.advertise) } }),
@@ -148,6 +152,15 @@ function withoutSlash(url: string): string {
 
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url
+}
+
+function buildAdmin(
+  { token, listen = '' }: Admin,
+  path: (relative: string) => string,
+): NonNullable<Settings['admin']> {
+  const parsed = parseListen(listen)
+  const address = parsed?.path === undefined ? parsed : { path: path(parsed.path) }
+  return { ...(token !== undefined && { token }), ...(address && { listen: address }) }
 }
 
 function buildPlants(
@@ -199,11 +212,19 @@ export function parseNetwork(
   return { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** The URL of a reload call: `port` counts where `target_url` names none. Undefined: it is none. */
-export function reloadUrl({ target_url, port }: NonNullable<Notifier['api']>): URL | undefined {
+/**
+ * What a reload call is sent to: `port` counts where `target_url` names none, and `socket` is the Unix socket that
+ * `unix:path` names. Undefined: it is neither a URL nor a socket.
+ */
+export function reloadTarget({
+  target_url,
+  port,
+}: NonNullable<Notifier['api']>): { url: URL; socket?: string } | undefined {
+  const socket = socketPath(target_url)
+  if (socket) return { url: new URL('http://localhost/_reload'), socket }
   if (!/^https?:\/\//i.test(target_url) || !URL.canParse(target_url)) return undefined
   const url = new URL(target_url)
   // A port that is the scheme's own is gone from `URL`, and counts nevertheless.
   if (port !== undefined && !/^https?:\/\/[^/?#]*:\d+(?:[/?#]|$)/i.test(target_url)) url.port = String(port)
-  return url
+  return { url }
 }

@@ -33,7 +33,7 @@ export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
   private readonly draining = new Set<Promise<void>>()
-  private readonly options: Required<Omit<HttpClientOptions, 'hold'>> & HttpClientOptions
+  private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socketPath'>> & HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
     this.options = {
@@ -148,18 +148,23 @@ export class HttpClient {
 
   private connect(origin: string, timeout: number, { proxy, guard }: Route): Dispatcher {
     const { buildConnector, Pool } = undici()
-    const { maxSockets, headersTimeout } = this.options
+    const { maxSockets, headersTimeout, socketPath } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
     if (proxy) return proxied(origin, options, { timeout, proxy, guard })
+    if (socketPath) return new Pool(origin, { ...options, connect: { timeout, socketPath } })
     const connect = guard ? guardedConnector(buildConnector, origin, timeout, guard) : { timeout }
     return new Pool(origin, { ...options, connect })
   }
 }
 
 /** One request over connections of its own, as `HttpClient.fetch`. @throws NetFault */
-export async function fetchOnce(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
-  const http = new HttpClient()
+export async function fetchOnce(
+  request: HttpRequest,
+  options: FetchOptions,
+  connection: Pick<HttpClientOptions, 'socketPath'> = {},
+): Promise<HttpAnswer> {
+  const http = new HttpClient(connection)
   try {
     return await http.fetch(request, options)
   } finally {

@@ -88,6 +88,8 @@ export interface AnswerFilter {
 }
 
 export interface HttpClientOptions {
+  /** Path of the Unix socket to which every connection goes, whatever the origin says. */
+  socketPath?: string
   /** Milliseconds to open a connection, for requests that say nothing else. Default 10 s. */
   connectTimeout?: number
   /** Milliseconds until an answer begins. Default 0: none. */

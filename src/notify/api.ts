@@ -1,9 +1,7 @@
-import { type Notifier, reloadUrl } from '../config/index.ts'
-import { fetchOnce } from '../net/index.ts'
+import { type Notifier, reloadTarget } from '../config/index.ts'
+import { askGateway, pageText } from './ask-gateway.ts'
 import type { Notified } from './send.ts'
 
-/** Milliseconds: a reload of many configurations takes its time. */
-const TIMEOUT = 60_000
 /** Bytes of an answer that are read. */
 const LONGEST = 1024 * 1024
 
@@ -26,18 +24,16 @@ export async function callReload(
   name?: string,
   about?: ReadonlySet<string>,
 ): Promise<Notified> {
-  const url = reloadUrl(api)
-  if (!url) throw new Error('`target_url` is not an HTTP or HTTPS URL')
-  const { origin, pathname, search } = url
+  const page = reloadTarget(api)
+  if (!page) throw new Error('`target_url` is neither an HTTP or HTTPS URL nor a Unix socket')
   const headers = {
     ...(api.token !== undefined && { authorization: `Bearer ${api.token}` }),
     ...(name !== undefined && { 'content-type': 'application/json' }),
   }
   const body = name !== undefined && { body: JSON.stringify({ name }) }
-  const request = { method: 'POST', origin, path: pathname + search, headers, ...body }
-  const answer = await fetchOnce(request, { timeout: TIMEOUT, maxSize: LONGEST })
+  const answer = await askGateway(page, { method: 'POST', headers, ...body }, LONGEST)
   const [status, text] = [answer.status, answer.body.toString()]
-  const at = `POST ${origin}${pathname}`
+  const at = `POST ${pageText(page)}`
   if (status === 200 || status === 422) {
     const { generation, refused = [], findings = [], ...changes } = read(text)
     if (generation === undefined)
@@ -58,7 +54,7 @@ export async function callReload(
 const CURES: Record<number, string> = {
   401: 'it requires the admin token of that gateway: set `token` of `api`',
   403: 'the token is not the admin token of that gateway',
-  404: 'no gateway responds there, or it does not serve this configuration: check `target_url`',
+  404: 'no gateway has its own pages there (they may be at `admin.listen`), or it does not serve this configuration: check `target_url`',
   405: 'no gateway responds there: check `target_url`',
 }
 

@@ -10,7 +10,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
 import { HttpArrival, HttpExchange } from './exchange.ts'
-import { isOwnPage, type OwnPages } from './own-pages.ts'
+import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
 
@@ -27,9 +27,6 @@ export interface AppParts extends StepParts {
   /** Reads `X-Forwarded-Prefix`; absent: nobody is believed. */
   outerPrefix?: ReturnType<typeof outerPrefixReader>
 }
-
-/** They tell nothing that a page of another site must not read. */
-const PROBES = new Set(['/_health', '/_ready'])
 
 /** The gateway's HTTP face: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {

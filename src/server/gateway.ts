@@ -1,12 +1,14 @@
 import type { Hono } from 'hono'
-import { createAdminAccess } from '../access/admin.ts'
-import { createHostGuard } from '../access/host.ts'
+import { createAdminAccess, type Overseer } from '../access/admin.ts'
+import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Quota } from '../access/quota.ts'
 import { refusals } from '../access/refusals.ts'
+import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
+import type { ListenAddress, ServerLimits } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { Hub } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
@@ -16,7 +18,7 @@ import { createApp } from './app.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
-import { createOwnPages } from './own-pages.ts'
+import { createOwnPages, type OwnPagesParts, probesOnly } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
 import { createReloads, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
@@ -27,6 +29,8 @@ export type GatewayOptions = LiveOptions
 /** A running gateway. It holds connections and processes: close it. */
 export interface Gateway {
   app: Hono
+  /** What `admin.listen` serves: the gateway's own pages, and nothing else. Absent: `app` has them. */
+  ownApp?: Hono
   hub: Hub
   table(): Table
   /**
@@ -102,30 +106,31 @@ async function serve(
     if (!live.isRead) return 'the store of the configurations could not be read yet'
     return live.table.routes.size || plants?.available() ? undefined : 'no prefix is served'
   }
-  const guard = createHostGuard({ bind: settings.host, ...settings })
+  const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
+  const guard = guardOf(settings.host)
   const onForeign = foreignSecrets(log, metrics)
   const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
   const onRefusedCredentials = reportRefusedCredentials(log, metrics)
-  const ownPages = createOwnPages({
+  const access = createAdminAccess(admin, tenants)
+  const pages = {
     onRefusedCredentials,
-    access: createAdminAccess(admin, tenants),
-    guard,
+    access,
     reloads,
     diff: () => live.diff(),
     unready: readiness.unready,
     metrics,
-    status: (overseer) => statusOf({ live, hub, history: reloads.history(), version, startedAt }, overseer),
-  })
+    status: (overseer: Overseer) =>
+      statusOf({ live, hub, history: reloads.history(), version, startedAt }, overseer),
+  }
+  const ownPages = createOwnPages({ ...pages, bind: settings, guard })
+  const ownApp = admin?.listen && appOfOwnPages(admin.listen, { hub, log, guardOf, pages })
   const app = createApp({
     table: () => live.table,
     hub,
-    calls: new Quota({
-      prefix: ['maxCallsPerPrefix', limits.maxCallsPerPrefix],
-      caller: ['maxCallsPerCaller', limits.maxCallsPerCaller],
-    }),
+    calls: callQuota(limits),
     guard,
     log,
-    ownPages,
+    ownPages: ownApp ? probesOnly(ownPages) : ownPages,
     outerPrefix: outerPrefixReader(settings.trustedProxies),
     onRefusedCredentials,
     ...(cluster && { cluster, onForward: metrics.forwarded }),
@@ -134,6 +139,7 @@ async function serve(
   })
   return {
     app,
+    ...(ownApp && { ownApp }),
     hub,
     table: () => live.table,
     startServers: () => live.start(),
@@ -154,4 +160,31 @@ async function serve(
       await plants?.close()
     },
   }
+}
+
+function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits): Quota {
+  return new Quota({
+    prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
+    caller: ['maxCallsPerCaller', maxCallsPerCaller],
+  })
+}
+
+interface OwnAppParts {
+  hub: Hub
+  log: GatewayOptions['log']
+  guardOf: (bind: string) => HostGuard
+  pages: Omit<OwnPagesParts, 'bind' | 'guard'>
+}
+
+/** The gateway's own pages behind a listener of their own. */
+function appOfOwnPages(bind: ListenAddress, { hub, log, guardOf, pages }: OwnAppParts): Hono {
+  // Web pages cannot reach a socket; what does names `localhost`.
+  const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
+  return createApp({
+    table: () => EMPTY_TABLE,
+    hub,
+    log,
+    guard,
+    ownPages: createOwnPages({ ...pages, bind, guard }),
+  })
 }

@@ -6,9 +6,11 @@ import { bearerChallenge } from '../access/bearer.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
 import type { Difference, Reload } from '../build/types.ts'
+import { isLocal, type ListenAddress } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { type RequestHeaders, readBody } from '../mcp/index.ts'
+import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { nearest } from '../text/index.ts'
 import type { Reloads } from './reloads.ts'
@@ -16,6 +18,8 @@ import { type Status, shownFinding } from './status.ts'
 import { statusPage } from './status-page.ts'
 
 export interface OwnPagesParts {
+  /** Where the listener is that has them. */
+  bind: ListenAddress
   access: (asker: Asker) => Overseer | undefined
   guard: HostGuard
   reloads: Reloads
@@ -42,14 +46,23 @@ const METHODS: Record<string, readonly string[]> = {
 /** Bytes of the body of a reload: it holds at most a name. */
 const MAX_BODY = 4096
 
+/** They tell nothing that a page of another site must not read, and every listener has them. */
+export const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
+
 /** Whether a path is one of the gateway's own pages. */
 export function isOwnPage(path: string): boolean {
   return Object.hasOwn(METHODS, path)
 }
 
+/** The pages of a listener beside which `admin.listen` has the others. */
+export function probesOnly(pages: OwnPages): OwnPages {
+  return (c, headers) => (PROBES.has(c.req.path) ? pages(c, headers) : undefined)
+}
+
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
-  const { access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials } = parts
+  const { bind, access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials } = parts
+  const isBoundHere = isLocal(bind)
   async function reload(c: Context): Promise<Response> {
     const asked = await nameOf(c)
     if ('refused' in asked) return asked.refused
@@ -105,7 +118,11 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
       )
     const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
     const remoteAddress = incoming?.socket?.remoteAddress
-    const overseer = access({ headers, remoteAddress })
+    const overseer = access({
+      headers,
+      rawHeaders: incoming?.rawHeaders,
+      isLocal: isBoundHere && (bind.path !== undefined || isLoopback(remoteAddress ?? '')),
+    })
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
     if (admitted) return answer(c, path, overseer)
@@ -114,7 +131,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     return fault(
       c,
       401,
-      `${path} takes requests from this machine, or with the \`admin\` token of the settings: send "Authorization: Bearer <token>"`,
+      `${path} requires \`admin.token\` of the settings: send "Authorization: Bearer <token>". Without a token in the settings it only responds on a loopback address or Unix socket (\`admin.listen\`), to requests for a loopback host that no proxy or web page sent`,
     )
   }
 }

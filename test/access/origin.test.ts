@@ -49,13 +49,20 @@ test('the plant store refuses them too, with the body of its errors', async () =
   }
 })
 
-test('bound to all addresses any Host will do, and an Origin must be the same or allowed', async () => {
+test('bound to all addresses any Host will do, and an Origin must be the same and a known name, or allowed', async () => {
   const { app } = await wire({ bind: '0.0.0.0' })
   const status = async (headers: Record<string, string>) =>
     (await post(app, '/one/mcp', initialize, headers)).status
   assert.equal(await status({ host: 'gw.example' }), 200)
-  assert.equal(await status({ host: 'gw.example', origin: 'https://gw.example' }), 200)
   assert.equal(await status({ host: 'gw.example', origin: 'https://evil.example' }), 403)
+  // Whoever owns a name can have it mean this address (DNS rebinding); nobody can so with an address.
+  assert.equal(await status({ host: 'evil.example:5235', origin: 'http://evil.example:5235' }), 403)
+  for (const host of ['10.0.0.7:5235', '[fd00::7]:5235', 'localhost:5235'])
+    assert.equal(await status({ host, origin: `http://${host}` }), 200, host)
+  assert.equal(await status({ host: '10.0.0.7:5235', origin: 'http://10.0.0.8:5235' }), 403)
+  const { app: named } = await wire({ bind: '0.0.0.0', publicUrl: 'https://gw.example' })
+  const same = { host: 'gw.example', origin: 'https://gw.example' }
+  assert.equal((await post(named, '/one/mcp', initialize, same)).status, 200)
 })
 
 test('preflight: before authentication, only for allowed origins, with what the router allows', async () => {

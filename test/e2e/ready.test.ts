@@ -97,8 +97,10 @@ test('own pages answer load balancers that send no Host header, and nothing else
     await once(socket, 'end')
     return text.split('\r\n')[0]
   }
-  for (const path of ['/_health', '/_ready', '/metrics'])
+  for (const path of ['/_health', '/_ready'])
     assert.equal(await statusOf(`GET ${path} HTTP/1.0\r\n\r\n`), 'HTTP/1.1 200 OK')
+  // Without an admin token the host has to be this machine's.
+  assert.equal(await statusOf('GET /metrics HTTP/1.0\r\n\r\n'), 'HTTP/1.1 401 Unauthorized')
   assert.equal(
     await statusOf('GET /_ready HTTP/1.1\r\nHost: 10.0.0.7\r\nConnection: close\r\n\r\n'),
     'HTTP/1.1 200 OK',

@@ -164,7 +164,7 @@ test('a port in use is told with its cure', async (t) => {
   assert.equal(second.code, 2)
   assert.match(
     second.stderr,
-    /port \d+ on 127.0.0.1 is in use: stop the process that uses it, or choose another --port/,
+    /port \d+ on 127.0.0.1 is in use: stop the process that uses it, or choose another port \(--host and --port\)/,
   )
 })
 

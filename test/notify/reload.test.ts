@@ -134,7 +134,7 @@ test('without a pid file, with one of a process that has ended, or with none nam
     /is stale, process \d+ (has ended|is not `plantgw serve`): start the gateway again/,
   )
   const none = await run(t, ['reload'])
-  assert.match(none.stderr, /give --pid, or settings with a `notifier` or a `pid`/)
+  assert.match(none.stderr, /give --pid, or settings with a `notifier`, a `pid` or `admin.listen`/)
   assert.deepEqual([absent.code, stale.code, none.code], [2, 2, 2])
 })
 
@@ -147,12 +147,12 @@ test('plantgw reload calls a gateway, with its admin token', async (t) => {
   await gateway.until(/plantgw serves/)
   const reload = (api: object, ...args: string[]) => {
     const caller = join(folder, 'caller.yml')
-    writeFileSync(caller, JSON.stringify({ notifier: { type: 'api', api } }))
+    writeFileSync(caller, JSON.stringify({ notifier: { type: 'api', api: { token: admin.token, ...api } } }))
     return run(t, ['reload', '-s', caller, ...args])
   }
   const target_url = `http://127.0.0.1:${port}/_reload`
   writeFileSync(file, CONFIGURATION.replaceAll('now', 'then'))
-  const sent = await reload({ target_url, token: admin.token }, 'a')
+  const sent = await reload({ target_url }, 'a')
   assert.equal(sent.stdout, `POST ${target_url}: generation 2, changed a\n`)
   assert.equal(sent.code, 0)
   // The port counts where the URL names none.

@@ -27,6 +27,7 @@ export interface WireOptions {
   maxRequestSize?: number
   hub?: HubOptions
   bind?: string
+  publicUrl?: string
   allowedHosts?: string[]
   allowedOrigins?: string[]
   token?: string
@@ -73,7 +74,13 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     ]),
   )
   const { bind = '127.0.0.1', allowedHosts = [], allowedOrigins = [], plants } = options
-  const guard = createHostGuard({ bind, allowedHosts, allowedOrigins })
+  const { publicUrl } = options
+  const guard = createHostGuard({
+    bind,
+    allowedHosts,
+    allowedOrigins,
+    ...(publicUrl !== undefined && { publicUrl }),
+  })
   return {
     app: createApp({ table: () => table, hub, guard, log, ...(plants && { plants }) }),
     hub,

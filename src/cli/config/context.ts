@@ -63,7 +63,7 @@ export async function withStore(
 function tenantOf({ tenant }: StoreFlags, settings: Settings, token: string | undefined): string | undefined {
   if (!token) return known(tenant, settings)
   const access = createAdminAccess(settings.admin, settings.tenants)
-  const caller = access({ headers: { authorization: `Bearer ${token}` }, remoteAddress: undefined })
+  const caller = access({ headers: { authorization: `Bearer ${token}` }, isLocal: false })
   if (!caller)
     throw new Error(
       'PLANTGW_TOKEN is neither the token of `admin` in the settings nor one of a tenant: unset it, or set a known one',

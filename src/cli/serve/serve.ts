@@ -1,12 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { getRequestListener } from '@hono/node-server'
 import { Command } from 'commander'
-import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import type { Table } from '../../build/types.ts'
 import type { Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
-import { isLoopback } from '../../net/index.ts'
 import { takePidFile } from '../../notify/pidfile.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../../server/gateway.ts'
 import { previewTable } from '../../server/live.ts'
@@ -15,12 +12,13 @@ import { watchFiles } from '../../server/watch-files.ts'
 import { watchStore } from '../../server/watch-store.ts'
 import { openStore } from '../../store/index.ts'
 import { createLog, type Logger } from '../../telemetry/log.ts'
-import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
+import { catchUnexpected } from '../../telemetry/unexpected.ts'
 import { printFindings } from '../output.ts'
 import { loadSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
+import { boundText, endListener, listen } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
@@ -146,11 +144,25 @@ async function start({
   if (open.length) process.stderr.write(refusal(open))
   if (!gateway) return { code: open.length ? 2 : 1 }
   warnOfOpen(gateway.table(), settings, log)
-  const listening = await listen(gateway, settings)
+  const { admin, host, limits } = settings
+  const { ownApp } = gateway
+  const pages = ownApp && admin?.listen && (await listen(ownApp, admin.listen, limits, 'admin.listen'))
+  if (pages) held.push(() => endListener(pages))
+  if (pages && admin?.listen?.path === undefined)
+    gateway.ownAddresses.add(pages.server.address() as AddressInfo)
+  const listening = await listen(gateway.app, settings, limits, '--host and --port')
   const address = listening.server.address() as AddressInfo
   gateway.ownAddresses.add(address)
   const { port } = address
-  log.info({ host: settings.host, port, prefixes: [...gateway.table().routes.keys()] }, 'listening')
+  log.info(
+    {
+      host,
+      port,
+      ...(pages && admin?.listen && { admin: boundText(pages, admin.listen) }),
+      prefixes: [...gateway.table().routes.keys()],
+    },
+    'listening',
+  )
   watchOpenFiles(listening.server, () => listening.connections.size, log)
   gateway.startServers()
   const manager = serviceManager(process.env, log)
@@ -181,44 +193,6 @@ async function printRoutes(options: GatewayOptions): Promise<number> {
   if (findings.length) printFindings(findings, sources)
   process.stdout.write(printedRoutes(table))
   return hasErrors(findings) ? 1 : 0
-}
-
-const LISTEN_ADVICE: Record<string, (port: number, host: string) => string> = {
-  EADDRINUSE: (port, host) =>
-    `port ${port} on ${host} is in use: stop the process that uses it, or choose another --port`,
-  EADDRNOTAVAIL: (_, host) => `this machine has no address ${host}: choose another --host`,
-  EACCES: (port) => `port ${port} is not allowed for this user: choose a --port above 1023`,
-  ENOTFOUND: (_, host) => `cannot resolve the host name ${host}: choose another --host`,
-}
-
-/** Answers a request whose answer could not be sent as it was. */
-function errorHandler(error: unknown): Response {
-  unexpected('an answer')(error)
-  return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
-}
-
-function listen(gateway: Gateway, { port, host, limits }: Settings): Promise<Guarded> {
-  // For requests without a Host header, which would be refused; the steps see that there was none.
-  const handle = getRequestListener(gateway.app.fetch, { errorHandler, hostname: 'localhost' })
-  const guarded = guardedServer((request, response) => {
-    Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
-  }, limits)
-  const { server } = guarded
-  return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException) => {
-      const advise = LISTEN_ADVICE[error.code ?? '']
-      reject(advise ? new Error(`${advise(port, host)}`) : error)
-    }
-    server.once('error', failed)
-    server.listen(port, host, () => {
-      server.off('error', failed)
-      const { address } = server.address() as AddressInfo
-      // The name decides what is served without credentials, and the system what it stands for.
-      if (!isLoopback(host) || isLoopback(address)) return resolve(guarded)
-      server.close()
-      reject(new Error(`${host} is ${address} on this machine, which others reach: write --host 127.0.0.1`))
-    })
-  })
 }
 
 /** Reloads on a signal and, when the settings say so, at every interval. */

@@ -1,0 +1,114 @@
+import { lstatSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect, type Server } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
+import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
+import { isLoopback } from '../../net/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
+
+const ADVICE: Record<string, (address: { host: string; port: number }) => string> = {
+  EADDRINUSE: ({ port, host }) =>
+    `port ${port} on ${host} is in use: stop the process that uses it, or choose another port`,
+  EADDRNOTAVAIL: ({ host }) => `this machine has no address ${host}: choose another host`,
+  EACCES: ({ port }) => `port ${port} is not allowed for this user: choose a port above 1023`,
+  ENOTFOUND: ({ host }) => `cannot resolve the host name ${host}: choose another host`,
+}
+
+const SOCKET_ADVICE: Record<string, string> = {
+  EADDRINUSE: 'is in use, by another gateway or as another file: choose another path',
+  EACCES: 'cannot be made by this user: choose another folder',
+  ENOENT: 'is in a folder that does not exist: make the folder',
+  ENOTDIR: 'is below a file: choose another folder',
+  EROFS: 'is on a read-only file system: choose another folder',
+  EINVAL: 'is too long for a socket: choose a shorter one',
+}
+
+/**
+ * Serves an app at an address, within the limits of connections.
+ * @param what names the setting of the address, for people
+ * @throws Error that says what to change, where it cannot listen
+ */
+export async function listen(
+  app: Hono,
+  address: ListenAddress,
+  limits: Settings['limits'],
+  what: string,
+): Promise<Guarded> {
+  // For requests without a Host header, which would be refused; the steps see that there was none.
+  const handle = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
+  const guarded = guardedServer((request, response) => {
+    Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
+  }, limits)
+  const { server } = guarded
+  if (address.path !== undefined) await removeStale(address.path)
+  return new Promise((resolve, reject) => {
+    const failed = ({ code = '', message }: NodeJS.ErrnoException) => {
+      const advice =
+        address.path === undefined
+          ? ADVICE[code]?.(address)
+          : `the socket ${address.path} ${SOCKET_ADVICE[code] ?? message}`
+      reject(new Error(`${advice ?? message} (${what})`))
+    }
+    server.once('error', failed)
+    bind(server, address, () => {
+      server.off('error', failed)
+      const fault = misnamed(server, address)
+      if (fault === undefined) return resolve(guarded)
+      server.close()
+      reject(new Error(`${fault} (${what})`))
+    })
+  })
+}
+
+function bind(server: Server, address: ListenAddress, then: () => void): void {
+  if (address.path === undefined) return void server.listen(address.port, address.host, then)
+  // A socket is made with the rights that the mask leaves: those of the owner.
+  const mask = process.umask(0o177)
+  try {
+    server.listen(address.path, then)
+  } finally {
+    process.umask(mask)
+  }
+}
+
+/** The name decides who may do what without credentials, and the system what the name stands for. */
+function misnamed(server: Server, { host, path }: { host?: string; path?: string }): string | undefined {
+  if (path !== undefined || host === undefined || !isLoopback(host)) return undefined
+  const { address } = server.address() as AddressInfo
+  return isLoopback(address)
+    ? undefined
+    : `${host} is ${address} on this machine, which others reach: write 127.0.0.1`
+}
+
+/** Removes the socket of a process that was killed; one that somebody listens on stays. */
+async function removeStale(path: string): Promise<void> {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
+  const isStale = await new Promise<boolean>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(false)
+    }).once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
+  })
+  if (isStale) rmSync(path, { force: true })
+}
+
+/** Answers a request whose answer could not be sent as it was. */
+function errorHandler(error: unknown): Response {
+  unexpected('an answer')(error)
+  return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
+}
+
+/** Ends a listener whose requests nobody waits for. */
+export function endListener({ server }: Guarded): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+/** Where a server listens, with the port that it was given. */
+export function boundText({ server }: Guarded, address: ListenAddress): string {
+  if (address.path !== undefined) return listenText(address)
+  return listenText({ host: address.host, port: (server.address() as AddressInfo).port })
+}
