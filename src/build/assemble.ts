@@ -3,7 +3,8 @@ import type { ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
-import { inspect, type PrepareContext } from './prepare.ts'
+import { PinLocks } from './pin-lock.ts'
+import { type AssembleContext, inspect, type PrepareContext } from './prepare.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
@@ -48,7 +49,7 @@ interface Sorted {
 export async function assemble(
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
-  context: PrepareContext,
+  context: AssembleContext,
   only?: ReadonlySet<string>,
 ): Promise<Assembly> {
   const scope = scopeOf(reading, served, only)
@@ -61,7 +62,7 @@ export async function assemble(
   const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
   // A configuration that is served may hold the memo.
-  const sorted = await classify(broken, scope, { ...context, memo }).finally(memo.clear)
+  const sorted = await classify(broken, scope, { ...context, memo, pins: new PinLocks() }).finally(memo.clear)
   const { kept, refused, candidates, findings } = sorted
   const clashes: Finding[] = []
   const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
@@ -144,7 +145,10 @@ async function classify(
     if (pause) await pause
     const { configuration, file, text } = read
     const old = oldOf(read)
-    const isUnchanged = old?.text === text && old.file === file
+    const isUnchanged =
+      old?.text === text &&
+      old.file === file &&
+      (!configuration || (old.pins ?? '') === context.pins.stamp(file, configuration))
     if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
       const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, context)

@@ -12,7 +12,8 @@ import {
   type TenantSettings,
 } from '../config/index.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
-import { stringify } from '../json/index.ts'
+import { type Json, stringify } from '../json/index.ts'
+import { visible } from '../mcp/visible.ts'
 import type { Guards, HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
@@ -23,10 +24,17 @@ import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } 
 import { compileDefinition } from '../upstream/definition.ts'
 import type { createProxy, McpProxy } from '../upstream/index.ts'
 import type { Outbound } from './outbound.ts'
+import type { PinLocks } from './pin-lock.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
 import type { Prepared, Route, Served } from './types.ts'
 
-export interface PrepareContext {
+export interface PrepareContext extends AssembleContext {
+  /** What `plantgw.lock` files pin. */
+  pins: PinLocks
+}
+
+/** What does not change while configurations are compiled. */
+export interface AssembleContext {
   env: Readonly<Record<string, string | undefined>>
   limits: Limits
   http: HttpClient
@@ -89,7 +97,7 @@ function prepare(
     const names = serverNames(router)
     const own = compiled.get(names[0] as string)
     const answering =
-      answeringProxy(configuration, names, router, context, report) ??
+      answeringProxy(read, names, router, context, report) ??
       (own && answeringTools(own, configuration, auth.authenticate !== undefined, context))
     if (!answering) return []
     const prefix = router.prefix === '/' ? '' : router.prefix
@@ -107,7 +115,18 @@ function prepare(
   })
   const since = new Date().toISOString()
   const claims = claimsOf(name, routes)
-  const prepared = { name, tenant, file, text, since, routes, claims, ...(notifier && { notifier }) }
+  const pins = context.pins.stamp(file, configuration)
+  const prepared = {
+    name,
+    tenant,
+    file,
+    text,
+    ...(pins && { pins }),
+    since,
+    routes,
+    claims,
+    ...(notifier && { notifier }),
+  }
   return { prepared, found: [...found.values()] }
 }
 
@@ -131,7 +150,8 @@ function answeringTools(
   authenticated: boolean,
   { limits, version, createProxy }: PrepareContext,
 ): Answering {
-  const lists = { tools: stringify(tools.list), prompts: stringify(prompts.list) }
+  const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
+  const lists = { tools: listed(tools.list), prompts: listed(prompts.list) }
   const names = tools.list.map(({ name }) => name)
   // Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools.
   const sizes = configuration.tools.flatMap(({ name, limits }) =>
@@ -150,7 +170,7 @@ function answeringTools(
  * definition is kept, with its sessions and processes. Nothing is started here.
  */
 function answeringProxy(
-  configuration: Configuration,
+  { configuration, file }: { configuration: Configuration; file: string },
   names: readonly string[],
   router: Router,
   context: PrepareContext & { guards: Guards | undefined },
@@ -159,7 +179,12 @@ function answeringProxy(
   const { mcpServers, tenant } = configuration
   const compiled = names.flatMap((name) => {
     const i = mcpServers.findIndex((server) => server.name === name)
-    return i < 0 ? [] : [compileDefinition(mcpServers[i]!, ['mcpServers', i], context.env)]
+    if (i < 0) return []
+    const path = ['mcpServers', i]
+    const { definition, problems } = compileDefinition(mcpServers[i]!, path, context.env)
+    const { pinned, problem } = context.pins.of(file, configuration, mcpServers[i]!)
+    const pin = problem ? [{ ...problem, path: [...path, 'pin'] }] : []
+    return [{ definition: { ...definition, ...(pinned && { pinned }) }, problems: [...problems, ...pin] }]
   })
   if (!compiled.length) return undefined
   report(compiled.flatMap((each) => each.problems))
@@ -175,6 +200,7 @@ function answeringProxy(
     router.authorize !== undefined,
     servers,
     context.limits,
+    context.pins.stamp(file, configuration),
     definitions.map(({ varies, resolve }) => (varies ? '' : resolve({ headers: {}, query: () => ({}) }))),
   ])
   const served = context.proxies.get(key) ?? {

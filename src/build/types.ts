@@ -54,6 +54,8 @@ export interface Prepared {
   file: string
   /** The text it was made from: the same text is the same configuration. */
   text: string
+  /** What was pinned of its MCP servers, as `PinLocks.stamp`; absent: nothing is compared. */
+  pins?: string
   /** When it was made: ISO 8601, UTC. */
   since: string
   routes: Route[]

@@ -17,6 +17,7 @@ const COMMANDS: Record<string, Make> = {
   explain: async (exit) => (await import('./explain.ts')).explainCommand(exit),
   'check-endpoints': async (exit) =>
     (await import('./check-endpoints/check-endpoints.ts')).checkEndpointsCommand(exit),
+  pin: async (exit) => (await import('./pin.ts')).pinCommand(exit),
   render: async (exit) => (await import('./render/render.ts')).renderCommand(exit),
   tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
   call: async (exit) => (await import('./call/call.ts')).callCommand(exit),

@@ -286,6 +286,8 @@ export interface McpServer {
   startupTimeout: number
   /** Time without a message or an open stream after which the gateway ends a session, with its process or connection. Milliseconds. Default `30m`. */
   idleTimeout: number
+  /** Whether the tools, prompts and instructions that the server declares are compared with those that `plantgw pin` wrote to `plantgw.lock`, at every list. Default `off`. */
+  pin: 'off' | 'warn' | 'block'
   /** Maximum number of sessions with the server; for `stdio` each session is a process. */
   maxSessions: number
   /** The tools that clients see and can call, by the server's own names. */

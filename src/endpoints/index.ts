@@ -1,5 +1,6 @@
 /** Configurations → whether what they call can be reached. */
 
+export { type Declared, readDeclared } from './mcp.ts'
 export { checkEndpoints, endpointFindings } from './run-checks.ts'
 export {
   type CheckEndpointsOptions,

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import type { Env, McpServer } from '../config/index.ts'
 import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import { Cancellation, Fault, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { Cancellation, Fault, METHOD_NOT_FOUND, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import type { HttpRequest } from '../net/index.ts'
 import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
@@ -57,9 +57,83 @@ export async function checkReach(origin: string, why: string, run: Run): Promise
 async function greet(
   definition: Definition,
   resolved: Resolved | Fault,
-  { env, limits, log, version }: CheckEndpointsOptions,
-  { steps, timeout, signal }: Run,
+  options: CheckEndpointsOptions,
+  run: Run,
 ): Promise<string | undefined> {
+  const found = await converse<Step[]>(definition, resolved, options, run, async ({ hello, list }) => {
+    const handshake: Step = { name: 'handshake', status: 'ok', detail: hello.detail }
+    const tools = await list('tools')
+    if (tools === undefined) return [handshake, { name: 'tools', status: 'ok', detail: 'none' }]
+    if (tools instanceof Fault) return tools.message
+    if (typeof tools === 'string')
+      return [handshake, failed('tools', 'mcp-handshake', tools, 'See the log of the server')]
+    const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
+    return [handshake, { name: 'tools', status: 'ok', detail: count }]
+  })
+  if (typeof found === 'string') return found
+  run.steps.push(...found)
+  return undefined
+}
+
+/**
+ * Everything that a server declares and models read.
+ * @returns why it could not be read
+ */
+export function readDeclared(
+  definition: Definition,
+  resolved: Resolved | Fault,
+  options: ServerOptions,
+  run: Pick<Run, 'timeout' | 'signal'>,
+): Promise<Declared | string> {
+  return converse(definition, resolved, options, run, async ({ hello, list }) => {
+    const [tools = [], prompts = []] = [await list('tools'), await list('prompts')]
+    for (const each of [tools, prompts]) {
+      if (each instanceof Fault) return each.message
+      if (typeof each === 'string') return each
+    }
+    const { instructions } = hello.result
+    return {
+      ...(typeof instructions === 'string' && { instructions }),
+      tools: tools as JsonObject[],
+      prompts: prompts as JsonObject[],
+    }
+  })
+}
+
+/** Definitions as the server sends them. */
+export interface Declared {
+  instructions?: string
+  tools: JsonObject[]
+  prompts: JsonObject[]
+}
+
+type ServerOptions = Pick<CheckEndpointsOptions, 'env' | 'limits' | 'log' | 'version'>
+
+interface Conversation {
+  hello: {
+    /** Of `initialize` or `server/discover`. */
+    result: JsonObject
+    /** Who it is, and what it speaks. */
+    detail: string
+  }
+  /**
+   * Every entry of a list, page by page; undefined where the server has no such list, a text of what it answered
+   * instead, or why it did not answer.
+   */
+  list(kind: 'tools' | 'prompts'): Promise<JsonObject[] | string | Fault | undefined>
+}
+
+/**
+ * Opens connections of its own to a server and completes a handshake, and closes them whatever comes.
+ * @returns what `use` made of it, or why there was no handshake
+ */
+async function converse<Outcome>(
+  definition: Definition,
+  resolved: Resolved | Fault,
+  { env, limits, log, version }: ServerOptions,
+  { timeout, signal }: Pick<Run, 'timeout' | 'signal'>,
+  use: (conversation: Conversation) => Promise<Outcome | string>,
+): Promise<Outcome | string> {
   if (resolved instanceof Fault) return resolved.message
   const own = { ...definition.server.limits, timeout, connectTimeout: timeout }
   const server = { ...definition.server, startupTimeout: timeout, limits: own }
@@ -74,10 +148,7 @@ async function greet(
     return { message, headers: {}, caller: undefined, resolved, onMessage() {}, signal: cancel }
   }
   try {
-    const found = await Promise.race([talk(upstream, resolved, callOf), aborted(signal)])
-    if (typeof found === 'string') return found
-    steps.push(...found)
-    return undefined
+    return await Promise.race([talk(upstream, resolved, callOf, use), aborted(signal)])
   } catch (error) {
     if (signal.aborted) return `The server ${server.name} did not answer in time`
     throw error
@@ -88,14 +159,15 @@ async function greet(
   }
 }
 
-/** More pages than these are not counted. */
+/** More pages than these are not read. */
 const MAX_PAGES = 100
 
-async function talk(
+async function talk<Outcome>(
   upstream: UpstreamServer,
   resolved: Resolved,
   callOf: (method: string, params?: JsonObject) => Parameters<UpstreamServer['handshake']>[0],
-): Promise<Step[] | string> {
+  use: (conversation: Conversation) => Promise<Outcome | string>,
+): Promise<Outcome | string> {
   const discover = callOf('server/discover')
   const protocol = await upstream.probe.of(resolved, discover.message.params)
   if (protocol instanceof Fault) return protocol.message
@@ -105,31 +177,30 @@ async function talk(
   if (!hello) return 'cancelled'
   if (hello instanceof Fault) return hello.message
   if (isObject(hello.error)) return handshakeRefused(upstream.upstream.name, hello).message
+  const result = isStateless && isObject(hello.result) ? hello.result : hello
   const detail = isStateless
     ? `${nameOf(metaOf(hello.result)[SERVER_INFO])}, ${STATELESS_REVISIONS[0]} (stateless)`
     : `${nameOf(hello.serverInfo)}, ${String(hello.protocolVersion)} (sessions)`
-  const handshake: Step = { name: 'handshake', status: 'ok', detail }
-  let count = 0
-  let cursor: JsonObject[string] | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await bridge.request(callOf('tools/list', cursor === undefined ? {} : { cursor }))
-    if (!answer) return 'cancelled'
-    if (answer instanceof Fault) return answer.message
-    const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
-    // A server may have prompts or resources only.
-    if (error?.code === -32601) return [handshake, { name: 'tools', status: 'ok', detail: 'none' }]
-    if (error || !Array.isArray(result?.tools)) {
-      const detail = error
-        ? `it refused tools/list: ${String(error.message).slice(0, 200)}`
-        : 'it lists no tools'
-      return [handshake, failed('tools', 'mcp-handshake', detail, 'See the log of the server')]
+  const list: Conversation['list'] = async (kind) => {
+    const entries: JsonObject[] = []
+    let cursor: JsonObject[string] | undefined
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const answer = await bridge.request(callOf(`${kind}/list`, cursor === undefined ? {} : { cursor }))
+      if (!answer) return new Fault('cancelled', 'cancelled')
+      if (answer instanceof Fault) return answer
+      const { error, result } = answer as { error?: JsonObject; result?: JsonObject }
+      // A server need not have both lists.
+      if (error?.code === METHOD_NOT_FOUND) return undefined
+      if (error) return `it refused ${kind}/list: ${String(error.message).slice(0, 200)}`
+      const listed = result?.[kind]
+      if (!Array.isArray(listed)) return `it lists no ${kind}`
+      for (const entry of listed) if (isObject(entry)) entries.push(entry)
+      cursor = result?.nextCursor
+      if (cursor === undefined) break
     }
-    count += result.tools.length
-    cursor = result.nextCursor
-    if (cursor === undefined) break
+    return entries
   }
-  const tools = `${count} ${count === 1 ? 'tool' : 'tools'}`
-  return [handshake, { name: 'tools', status: 'ok', detail: tools }]
+  return use({ hello: { result, detail }, list })
 }
 
 /** `name version`, as far as the server says. */

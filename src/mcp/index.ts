@@ -18,6 +18,7 @@ export {
   carries,
   type Exchange,
   event,
+  eventStream,
   faultResponse,
   headersOf,
   json,
@@ -37,3 +38,4 @@ export { type Replicas, unknownSession } from './replicas.ts'
 export { MAX_QUESTIONS, type Session, textOf } from './session.ts'
 export { mismatch, statusOfError } from './stateless.ts'
 export { serveMcp, serveMessage, serveSse } from './transports.ts'
+export { visible } from './visible.ts'

@@ -1,7 +1,7 @@
 import { assemble, everything, type Reading } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
-import type { PrepareContext } from '../build/prepare.ts'
+import type { AssembleContext } from '../build/prepare.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
@@ -26,7 +26,7 @@ export interface Connection {
   up: boolean
 }
 
-interface Hears extends Pick<PrepareContext, 'onCall' | 'onStream'> {
+interface Hears extends Pick<AssembleContext, 'onCall' | 'onStream'> {
   onOutboundRefusal: (refusal: OutboundRefusal) => void
 }
 
@@ -42,7 +42,7 @@ export class LiveTable {
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
-  private readonly hears: Pick<PrepareContext, 'onCall' | 'onStream'>
+  private readonly hears: Pick<AssembleContext, 'onCall' | 'onStream'>
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
   /** Proxies that were replaced, until their calls have ended. */
@@ -122,7 +122,7 @@ export class LiveTable {
     const reading = await this.read()
     this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
     const before = this.table
-    const context: PrepareContext = {
+    const context: AssembleContext = {
       ...contextOf(this.options),
       http: this.http,
       outbound: this.outbound,

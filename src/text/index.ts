@@ -1,5 +1,6 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
 export { fold } from './fold.ts'
+export { hiddenIn, withoutHidden } from './hidden.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { closest, isOneEdit, nearest } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'

@@ -28,7 +28,7 @@ import {
   SUBSCRIPTION_ID,
 } from '../mcp/protocol.ts'
 import type { Session } from '../mcp/session.ts'
-import { giveWay } from '../text/index.ts'
+import { giveWay, withoutHidden } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'
 import { outcomeOf } from './failure.ts'
 import type { Prompts, Tools } from './types.ts'
@@ -83,7 +83,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
   )
   return new ToolsBackend({
     info: { name: server.name, version },
-    ...(server.description && { instructions: server.description }),
+    ...(server.description && { instructions: withoutHidden(server.description) }),
     capabilities: {
       tools: { listChanged: true },
       ...(prompts.list.length && { prompts: { listChanged: true } }),

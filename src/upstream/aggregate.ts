@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
   ACKNOWLEDGED,
   CLIENT_CAPABILITIES,
@@ -39,6 +39,7 @@ import {
   type Response,
   type Started,
 } from './rpc/link.ts'
+import type { ServerView } from './server-view.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
@@ -47,6 +48,7 @@ import { announce, announcedLists, keepSubscribed, type StreamWatch } from './tr
 export interface AggregatedServer {
   name: string
   filter: ToolFilter | undefined
+  view: ServerView
   /** Undefined while the server is down. */
   capabilities: JsonObject | undefined
 }
@@ -108,10 +110,7 @@ export class Aggregate {
 
   /** The response of a server to what `decide` sent it, as the client is to see it. */
   shown(i: number, method: string, raw: JsonObject): JsonObject {
-    const { filter } = this.servers[i] as AggregatedServer
-    if (!filter) return raw
-    const text = filter.response(method, { kind: 'response', id: null, raw }, stringify(raw))
-    return parseVerbatim(text) as JsonObject
+    return (this.servers[i] as AggregatedServer).view.shown(method, raw)
   }
 
   /** The server whose tool or prompt it is, by its name. */
@@ -119,8 +118,10 @@ export class Aggregate {
     const kind = method === 'tools/call' ? 'tool' : 'prompt'
     const name = String(params.name)
     const found = this.#split(name)
-    const filter = found && kind === 'tool' ? this.servers[found.to]?.filter : undefined
-    const own = found && (filter ? filter.ownName(found.own) : found.own)
+    const filter = found && this.servers[found.to]?.filter
+    const ownName = (name: string) =>
+      kind === 'tool' ? filter?.ownName(name) : filter?.hasPrompt(name) ? name : undefined
+    const own = found && (filter ? ownName(found.own) : found.own)
     if (!found || own === undefined)
       return { error: { code: INVALID_PARAMS, message: `Unknown ${kind}: ${name.slice(0, 80)}` } }
     return { to: found.to, params: { ...params, name: own } }
@@ -277,6 +278,7 @@ export function mergeInstructions(
 export interface Branch {
   name: string
   filter: ToolFilter | undefined
+  view: ServerView
   /** @param restore requests that bring a new session into the state of a lost one */
   open(events: LinkEvents, restore: () => Restored[]): Link
 }
@@ -328,7 +330,12 @@ export class AggregateSession implements Link {
     private readonly events: LinkEvents,
   ) {
     const { branches, onClash } = options
-    this.#servers = branches.map(({ name, filter }) => ({ name, filter, capabilities: undefined }))
+    this.#servers = branches.map(({ name, filter, view }) => ({
+      name,
+      filter,
+      view,
+      capabilities: undefined,
+    }))
     this.#aggregate = new Aggregate(this.#servers, onClash, (method, servers) =>
       this.#compare(method, servers.join()),
     )
@@ -555,6 +562,7 @@ type Found = JsonObject | undefined
 export interface StatelessBranch {
   name: string
   filter: ToolFilter | undefined
+  view: ServerView
   resolved: Resolved
   server: Stateless | Fault
   /** Finds the server again that was down. */
@@ -626,9 +634,9 @@ export class AggregateStateless implements Stateless {
   async #servers(call: StatelessCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await this.#discover(call)
-    const servers = this.branches.map(({ name, filter }, i) => {
+    const servers = this.branches.map(({ name, filter, view }, i) => {
       const capabilities = found[i]?.capabilities
-      return { name, filter, capabilities: isObject(capabilities) ? capabilities : undefined }
+      return { name, filter, view, capabilities: isObject(capabilities) ? capabilities : undefined }
     })
     return { servers, found }
   }
@@ -641,7 +649,11 @@ export class AggregateStateless implements Stateless {
     const answers = await Promise.all(
       this.branches.map((_, i) => this.#send(call, i, 'server/discover', params, () => {})),
     )
-    return answers.map((raw) => (raw && 'result' in raw && isObject(raw.result) ? raw.result : undefined))
+    return answers.map((raw, i) => {
+      if (!raw || raw instanceof Fault) return undefined
+      const { result } = this.branches[i]!.view.shown('server/discover', raw)
+      return isObject(result) ? result : undefined
+    })
   }
 
   #discovered(servers: readonly AggregatedServer[], found: readonly Found[]): JsonObject {

@@ -9,6 +9,7 @@ import { authoredOrigins } from '../tools/endpoint.ts'
 import { rootBuilder } from '../tools/root.ts'
 import { templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
+import type { Pinned } from './pins.ts'
 
 /** What templates of an MCP server can read. */
 const ROOTS = { Request: { Headers: true, Query: true, Cookies: true } } as const
@@ -44,6 +45,8 @@ export interface Definition {
   forwardsAuthorization: boolean
   /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
   secrets: readonly string[]
+  /** What its declarations are compared with; absent: with nothing. */
+  pinned?: Pinned
   /** Never throws. */
   resolve(facts: RequestFacts): Resolved | Fault
 }

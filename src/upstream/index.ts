@@ -2,5 +2,6 @@
 
 export { createProxy, type McpProxy, type ProxyContext, type ProxyStatus } from './backend/proxy.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
+export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'
 export { handshakeRefused } from './rpc/link.ts'

@@ -4,7 +4,9 @@ import { Backoff, ENCODINGS, type Guards } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
+import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
+import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
 import { Http } from './transport/http.ts'
@@ -22,6 +24,8 @@ export interface UpstreamContext {
   guards?: Guards | undefined
   /** Hears of each event stream that a server ends, and that is open again. */
   onStream?: (server: string, change: StreamChange) => void
+  /** Is called once for each thing that a server declares otherwise than it was pinned. */
+  onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
 }
 
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
@@ -31,6 +35,7 @@ const SILENCE = 300_000
 export class Upstream {
   readonly name: string
   readonly filter: ToolFilter | undefined
+  readonly view: ServerView
   readonly http: Http
   readonly limits: Limits
   readonly backoff = new Backoff()
@@ -46,12 +51,15 @@ export class Upstream {
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
     readonly definition: Definition,
-    { env, limits, log, guards, onStream }: UpstreamContext,
+    { env, limits, log, guards, onStream, onPinChange }: UpstreamContext,
     private readonly makeRoom: (sharer: string | undefined) => boolean,
   ) {
-    const { server, secrets } = definition
+    const { server, secrets, pinned } = definition
     this.name = server.name
-    this.filter = createToolFilter(server)
+    const blocks = server.pin === 'block'
+    const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
+    this.filter = createToolFilter(server, pins)
+    this.view = new ServerView(this.filter, pins)
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
     this.streams = new StreamWatch((change) => onStream?.(this.name, change))
     const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text

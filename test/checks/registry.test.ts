@@ -16,6 +16,7 @@ const ELSEWHERE = new Set<FindingCode>([
   'duplicate-configuration',
   'upstream-shared',
   'upstream-start',
+  'upstream-not-pinned',
 ])
 
 test('every code of a phase belongs to a check of the registry', () => {

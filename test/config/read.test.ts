@@ -93,6 +93,7 @@ test('the defaults are filled in', () => {
       args: [],
       env: {},
       headers: {},
+      pin: 'off',
       policy: 'onDemand',
       preinstalled: false,
       isolation: 'session',

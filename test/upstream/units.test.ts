@@ -8,6 +8,7 @@ import { Aggregate } from '../../src/upstream/aggregate.ts'
 import { PendingInput } from '../../src/upstream/bridge/pending-input.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
+import { ServerView } from '../../src/upstream/server-view.ts'
 import { oneLine } from '../../src/upstream/transport/channel.ts'
 import { idInEnds, lineSplitter } from '../../src/upstream/transport/stdio.ts'
 
@@ -113,7 +114,12 @@ test('pages of several servers go on where each stopped', async () => {
     '2': [[], 'q'],
     '2q': [['d']],
   }
-  const parties = ['x', 'x__y', 'z'].map((name) => ({ name, filter: undefined, capabilities: { tools: {} } }))
+  const parties = ['x', 'x__y', 'z'].map((name) => ({
+    name,
+    filter: undefined,
+    view: new ServerView(undefined, undefined),
+    capabilities: { tools: {} },
+  }))
   const several = new Aggregate(parties, () => {})
   const ask = async (i: number, _method: string, { cursor = '' }: { cursor?: unknown }) => {
     const [names, nextCursor] = pages[`${i}${cursor}`] as [string[], string?]

@@ -3,6 +3,7 @@ import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/in
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
+import { HIDDEN_CHECKS } from './hidden-text.ts'
 import { HOST_CHECKS } from './hosts.ts'
 import { NAME_CHECKS } from './naming.ts'
 import { TOOL_CHECKS } from './tools.ts'
@@ -76,6 +77,7 @@ export const PRACTICE_CHECKS: readonly Check[] = [
   ...NAME_CHECKS,
   ...TOOL_CHECKS,
   ...HOST_CHECKS,
+  ...HIDDEN_CHECKS,
 ]
 
 /** Runs the checks of practice; sorted. Never throws. */

@@ -181,6 +181,13 @@ export const FIELDS = {
 
 /** Proxied MCP servers. */
 export const UPSTREAM = {
+  'upstream-not-pinned': {
+    severity: 'warning',
+    title: 'An MCP server that is not pinned',
+    cause:
+      'A server has `pin`, and the `plantgw.lock` beside the file does not say what its tools, prompts and instructions are to be. With `pin: block` this is an error, as nothing of the server could be shown.',
+    fix: 'Look at what the server declares, write the lock file with `plantgw pin`, and commit it.',
+  },
   'upstream-shared': {
     severity: 'error',
     title: 'A shared MCP server that differs by caller',

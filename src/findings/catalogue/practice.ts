@@ -70,6 +70,13 @@ export const PRACTICE = {
       'Some model providers refuse descriptions of more than 1,024 characters, and every request pays for each character. `limits.descriptionLength` in `plantgw.lint.yaml` sets another limit.',
     fix: 'Keep the sentences that help a model decide whether and how to call the tool; move the others into the result or a prompt.',
   },
+  'suspicious-text': {
+    severity: 'warning',
+    title: 'A text with characters that people do not see',
+    cause:
+      'Controls, directions of text (bidi), zero-width characters and tags are invisible in editors and reviews, and models read them: instructions hide in them. The gateway leaves them out of descriptions and instructions, but not out of names and templates.',
+    fix: 'Delete the characters, or write the text again by hand.',
+  },
   'tool-list-size': {
     severity: 'warning',
     title: 'A list of tools that costs a model many tokens',

@@ -10,6 +10,7 @@ import {
   type Exchange,
   errorText,
   event,
+  eventStream,
   Fault,
   faultResponse,
   INTERNAL_ERROR,
@@ -309,7 +310,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     this.id = idOf(answer)
     const { protocolVersion } = result
     if (isSessionRevision(protocolVersion)) this.revision = this.session.revision = protocolVersion
-    return { ok: true, text: read.text }
+    return { ok: true, text: upstream.view.response('initialize', read.message.raw, read.text) }
   }
 
   /** Opens the session again, once for all who ask at the same time; whether the server took it. */
@@ -472,7 +473,7 @@ async function send(
   return passage ? passage.reason(answer) : answer
 }
 
-/** Passes the answer to a request on; only a list of tools that are hidden or renamed is read. */
+/** Passes the answer to a request on; only what a server declares is read. */
 async function passAnswer(
   exchange: Exchange,
   answer: HttpAnswer,
@@ -482,18 +483,24 @@ async function passAnswer(
   passage: Passage,
   onEnd: OnEnd,
 ): Promise<Response> {
-  const { filter, limits } = upstream
-  if (!filter || request?.method !== 'tools/list' || answer.status >= 300) {
+  const { view, limits } = upstream
+  if (!request || !view.reads(request.method) || answer.status >= 300) {
     const { timeout } = limits
     const id = request?.id ?? null
     return forwardAnswer(exchange, answer, { id, upstream, timeout, batch, passage, onEnd })
   }
   const { id, method } = request
-  const read = passage.reason(await readResponse(answer, id, upstream))
+  let before = ''
+  const onMessage = (raw: JsonObject) => {
+    if (before.length < limits.maxResponseSize) before += event(stringify(raw))
+  }
+  const streamed = mediaType(answer) === EVENTS
+  const read = passage.reason(await readResponse(answer, id, upstream, onMessage))
   onEnd(read instanceof Fault ? endFault(read) : { outcome: 'ok' })
-  return read instanceof Fault
-    ? failed(exchange, read, id)
-    : reply(exchange, filter.response(method, read.message, read.text), 'json')
+  if (read instanceof Fault) return failed(exchange, read, id)
+  const shown = view.response(method, read.message.raw, read.text)
+  // A client that waits for a stream gets one, with what came before the list.
+  return streamed ? eventStream(exchange, before + event(shown)) : reply(exchange, shown, 'json')
 }
 
 function idOf({ headers }: HttpAnswer): string | undefined {

@@ -20,9 +20,10 @@ import type { StreamRecord } from '../../telemetry/metrics.ts'
 import { AggregateSession, AggregateStateless } from '../aggregate.ts'
 import { resumed, withStates } from '../bridge/pending-input.ts'
 import type { Definition, Resolved } from '../definition.ts'
+import type { PinChange } from '../pins.ts'
 import { UpstreamServer } from '../pool/server.ts'
-import type { ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
+import type { Upstream } from '../upstream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
 import { DRAIN, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
@@ -109,7 +110,7 @@ class ProxyBackend implements McpProxy {
       for (const member of this.members) member.sweep(since)
     })
     const occupants = () => this.sessions.occupants()
-    const own = { ...context, onStream: this.onStream }
+    const own = { ...context, onStream: this.onStream, onPinChange: this.onPinChange }
     this.members = definitions.map((definition) => new UpstreamServer(definition, own, occupants))
     this.only = named ? undefined : this.members[0]
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
@@ -186,15 +187,7 @@ class ProxyBackend implements McpProxy {
     const isRead = listens || this.context.judged
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
-    return this.statelessRequest(
-      exchange,
-      given,
-      text,
-      endpoint,
-      only.bridge(protocol),
-      first,
-      upstream.filter,
-    )
+    return this.statelessRequest(exchange, given, text, endpoint, only.bridge(protocol), first, upstream)
   }
 
   status(): ProxyStatus {
@@ -277,11 +270,13 @@ class ProxyBackend implements McpProxy {
     return new LinkSession(this.sessionContext, session, resolved, {
       timeout,
       filter: only?.upstream.filter,
+      view: only?.upstream.view,
       open: (events, restore) => {
         if (only) return only.link(resolved[0] as Resolved, session, events, restore)
         const branches = named.map(({ member, resolved }) => ({
           name: member.upstream.name,
           filter: member.upstream.filter,
+          view: member.upstream.view,
           open: (inner: typeof events, state: typeof restore) => member.link(resolved, session, inner, state),
         }))
         return new AggregateSession({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
@@ -293,11 +288,11 @@ class ProxyBackend implements McpProxy {
   private async together(resolved: readonly Resolved[], params: JsonObject): Promise<Stateless> {
     const branches = await Promise.all(
       this.members.map(async (member, i) => {
-        const { name, filter, streams } = member.upstream
+        const { name, filter, view, streams } = member.upstream
         const again = () => member.stateless(resolved[i] as Resolved, params)
         const server = await again()
         if (server instanceof Fault) this.onDown(name, server.message)
-        return { name, filter, resolved: resolved[i] as Resolved, server, again, streams }
+        return { name, filter, view, resolved: resolved[i] as Resolved, server, again, streams }
       }),
     )
     return new AggregateStateless(branches, this.info, this.onClash)
@@ -310,14 +305,15 @@ class ProxyBackend implements McpProxy {
     { caller }: Endpoint,
     server: Stateless,
     resolved: Resolved,
-    filter?: ToolFilter,
+    upstream?: Upstream,
   ): Promise<Alone> {
     const { replicas } = exchange
-    if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter)
+    const { filter, view } = upstream ?? {}
+    if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
     // Calls that wait for input wait in one replica.
     const request = await resumed(exchange, replicas, given, text)
     if (request instanceof Response) return request
-    return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter)
+    return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
   }
 
   /** The templates of every server, for one caller. */
@@ -362,6 +358,19 @@ class ProxyBackend implements McpProxy {
   private readonly onDown = (server: string, reason: string): void => {
     const { log, tenant, prefix } = this.context
     log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down; its tools are hidden')
+  }
+  private readonly onPinChange = (
+    server: string,
+    { kind, name, change }: PinChange,
+    blocked: boolean,
+  ): void => {
+    const { log, tenant, prefix } = this.context
+    log.warn(
+      { tenant, prefix, server, kind, ...(name && { name: name.slice(0, 200) }), change },
+      blocked
+        ? 'hiding what an MCP server declares otherwise than it was pinned'
+        : 'an MCP server declares something otherwise than it was pinned',
+    )
   }
   private readonly onStream = (server: string, { outcome, outage, reason }: StreamChange): void => {
     const { log, tenant, prefix, onStream } = this.context

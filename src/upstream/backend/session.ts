@@ -20,6 +20,7 @@ import {
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
+import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
 import { endOf } from './stateless.ts'
@@ -135,6 +136,8 @@ export interface LinkSessionOptions {
   /** Makes what carries messages to the server, or to several. */
   open(events: LinkEvents, restore: () => Restored[]): Link
   filter: ToolFilter | undefined
+  /** Absent where several servers are put together, each with its own. */
+  view: ServerView | undefined
   /** Milliseconds of silence after which a call times out. */
   timeout: number
 }
@@ -247,8 +250,8 @@ export class LinkSession extends ProxySession {
     const call = this.session.calls.get(message.id as RequestId)
     // What came too late has nobody who waits for it.
     if (call?.served !== this) return
-    const { filter } = this.options
-    const shown = filter ? filter.response(call.request.method, message, text) : text
+    const { view } = this.options
+    const shown = view ? view.response(call.request.method, message.raw, text) : text
     call.answer(shown, endOf(message.raw))
   }
 }

@@ -15,6 +15,7 @@ import {
   statusOfError,
 } from '../../mcp/index.ts'
 import type { Resolved } from '../definition.ts'
+import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 
 /** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
@@ -62,6 +63,7 @@ export class StatelessRequest implements StatelessServer {
     private readonly resolved: Resolved,
     private readonly caller: string | undefined,
     private readonly filter: ToolFilter | undefined,
+    private readonly view: ServerView | undefined,
   ) {}
 
   versions(): Promise<string[]> {
@@ -87,10 +89,8 @@ export class StatelessRequest implements StatelessServer {
   }
 
   private answer(call: Call, message: Request, raw: JsonObject): void {
-    const { filter } = this
     const text = stringify(raw)
-    const { id, method } = message
-    const shown = filter ? filter.response(method, { kind: 'response', id, raw }, text) : text
+    const shown = this.view ? this.view.response(message.method, raw, text) : text
     call.answer(shown, endOf(raw), statusOfError(raw.error))
   }
 

@@ -59,8 +59,11 @@ export class UpstreamServer {
       const fault = await this.#starting
       if (fault) return fault
       const answer = await link.start(request, text)
-      if (!(answer instanceof Fault)) this.#failed = undefined
-      return answer
+      if (answer instanceof Fault) return answer
+      this.#failed = undefined
+      const { response } = answer
+      const raw = this.upstream.view.shown('initialize', response.raw, answer.text)
+      return raw === response.raw ? answer : { response: { ...response, raw }, text: stringify(raw) }
     }
     return { start, send: (message, text) => link.send(message, text), close: () => link.close() }
   }

@@ -1,0 +1,27 @@
+import type { Path, Reporter } from '../../findings/index.ts'
+import { hiddenIn } from '../../text/index.ts'
+import type { Check } from '../check.ts'
+
+/** Texts whose characters are not all seen, as models read them all the same. */
+export const HIDDEN_CHECKS: readonly Check[] = (['server', 'tool', 'prompt', 'mcpServer'] as const).map(
+  (on) => ({
+    codes: ['suspicious-text'],
+    on,
+    check: (node: object, report: Reporter) => look(node, [], report),
+  }),
+)
+
+function look(value: unknown, path: Path, report: Reporter): void {
+  if (typeof value === 'string') {
+    const found = hiddenIn(value)
+    if (found !== undefined)
+      report({
+        code: 'suspicious-text',
+        path,
+        message: `the text has a character that people do not see and models read (${found})`,
+        hint: 'Delete it, or write the text again by hand',
+      })
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value))
+      look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
+}

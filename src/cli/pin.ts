@@ -1,0 +1,213 @@
+import { Command } from 'commander'
+import { check } from '../build/check-configurations.ts'
+import {
+  byName,
+  type Declared,
+  EMPTY_LOCK,
+  LOCK_NAME,
+  lockOf,
+  type PinLock,
+  pinName,
+  readLock,
+} from '../build/pin-lock.ts'
+import { DEFAULT_LIMITS, type McpServer, type ReadConfiguration } from '../config/index.ts'
+import { replaceFile } from '../durable/file.ts'
+import { readDeclared } from '../endpoints/index.ts'
+import { hasErrors } from '../findings/index.ts'
+import { isObject, type Json, stringify } from '../json/index.ts'
+import { silentLog } from '../telemetry/silent.ts'
+import { shorten } from '../text/index.ts'
+import { compileDefinition } from '../upstream/definition.ts'
+import { printable } from './call/tools.ts'
+import { addHeader, untilInterrupted } from './options.ts'
+import { printFindings } from './output.ts'
+import { VERSION } from './version.ts'
+
+interface PinFlags {
+  check?: boolean
+  header: Record<string, string>
+}
+
+export function pinCommand(exit: (code: number) => void): Command {
+  return new Command('pin')
+    .description(
+      `Write what MCP servers with \`pin\` declare (tools, prompts, instructions) to the ${LOCK_NAME} beside each file.`,
+    )
+    .argument('<paths...>', 'configuration files or folders')
+    .option(
+      '--check',
+      'write nothing; exit with 1 and print the differences if a server declares something else',
+    )
+    .option('--header <name:value>', 'header of a caller, for servers whose templates read it', addHeader, {})
+    .addHelpText('after', '\nExamples:\n  $ plantgw pin configs/\n  $ plantgw pin --check configs/   # in CI')
+    .action(async (paths: string[], flags: PinFlags) => exit(await pin(paths, flags)))
+}
+
+/** A server that is compared, and where it is pinned. */
+interface Target {
+  server: McpServer
+  index: number
+  name: string
+  lock: string
+}
+
+async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
+  const { configurations, findings, sources } = await check(paths, { env: process.env })
+  // What is pinned now is what is not pinned yet.
+  const errors = findings.filter(
+    ({ code, severity }) => severity === 'error' && code !== 'upstream-not-pinned',
+  )
+  if (hasErrors(errors)) {
+    printFindings(errors, sources)
+    return 1
+  }
+  const targets = configurations.flatMap(targetsOf)
+  if (!targets.length)
+    throw new Error('no MCP server has `pin: warn` or `pin: block`, so there is nothing to pin')
+  return untilInterrupted(async (signal) => {
+    let failed = false
+    for (const lock of new Set(targets.map((target) => target.lock))) {
+      const own = targets.filter((target) => target.lock === lock)
+      const done = await pinAll(lock, own, flags, signal)
+      failed ||= !done
+    }
+    return failed ? 1 : 0
+  })
+}
+
+function targetsOf({ configuration, file }: ReadConfiguration): Target[] {
+  if (!configuration) return []
+  return configuration.mcpServers.flatMap((server, index) =>
+    server.pin === 'off'
+      ? []
+      : [{ server, index, name: pinName(configuration, server.name), lock: lockOf(file) }],
+  )
+}
+
+/** Compares the servers of one lock file, and writes it unless it is only checked. @returns whether all is as it should be */
+async function pinAll(
+  path: string,
+  targets: readonly Target[],
+  flags: PinFlags,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const before = flags.check ? readLock(path) : readable(path)
+  const servers: Record<string, Declared> = { ...before.servers }
+  let same = true
+  let reached = true
+  for (const target of targets) {
+    const { name } = target
+    const declared = await declaredBy(target, flags, signal)
+    if (signal.aborted) throw new Error('cancelled')
+    if (typeof declared === 'string') {
+      process.stderr.write(`plantgw: ${name}: ${printable(declared)}\n`)
+      reached = false
+      continue
+    }
+    const changes = changesOf(Object.hasOwn(servers, name) ? servers[name] : undefined, declared)
+    if (changes.length) same = false
+    process.stdout.write(`${name}: ${summary(declared, changes.length)}\n`)
+    for (const line of changes) process.stdout.write(`${printable(line)}\n`)
+    servers[name] = declared
+  }
+  if (flags.check) {
+    if (!same) process.stdout.write(`Run \`plantgw pin\` once these changes are wanted.\n`)
+    return same && reached
+  }
+  const lock = { version: 1, servers }
+  await replaceFile(path, `${path}.new`, [`${JSON.stringify(sorted(lock), null, 2)}\n`], 0o644)
+  process.stdout.write(`wrote ${path}\n`)
+  return reached
+}
+
+/** The lock that is there; an empty one where it is damaged, as it is written anew. */
+function readable(path: string): PinLock {
+  try {
+    return readLock(path)
+  } catch {
+    return EMPTY_LOCK
+  }
+}
+
+async function declaredBy(
+  { server, index }: Target,
+  { header: headers }: PinFlags,
+  signal: AbortSignal,
+): Promise<Declared | string> {
+  const { definition } = compileDefinition(server, ['mcpServers', index], process.env)
+  const resolved = definition.resolve({ headers, query: () => ({}) })
+  const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }
+  const timeout = server.startupTimeout
+  const either = AbortSignal.any([signal, AbortSignal.timeout(2 * timeout)])
+  const declared = await readDeclared(definition, resolved, options, { timeout, signal: either })
+  if (typeof declared === 'string') return declared
+  const { instructions, tools, prompts } = declared
+  // What the lock holds is what is compared with it.
+  const all = {
+    ...(instructions !== undefined && { instructions }),
+    tools: byName(tools),
+    prompts: byName(prompts),
+  }
+  return sorted(JSON.parse(stringify(all))) as Declared
+}
+
+function summary({ tools, prompts }: Declared, changes: number): string {
+  const count = (all: object, one: string) => {
+    const { length } = Object.keys(all)
+    return `${length} ${length === 1 ? one : `${one}s`}`
+  }
+  return `${count(tools, 'tool')}, ${count(prompts, 'prompt')}${changes ? '' : ', as pinned'}`
+}
+
+/** A line for each thing that was added, removed or changed, with lines of what changed in it. */
+function changesOf(before: Declared | undefined, after: Declared): string[] {
+  const { instructions, tools = {}, prompts = {} } = before ?? {}
+  return [
+    ...changesIn('instructions', entry(instructions), entry(after.instructions)),
+    ...changesIn('tool', tools, after.tools),
+    ...changesIn('prompt', prompts, after.prompts),
+  ]
+}
+
+function entry(text: string | undefined): Record<string, Json> {
+  return text === undefined ? {} : { '': text }
+}
+
+function changesIn(what: string, before: Record<string, Json>, after: Record<string, Json>): string[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+  return names.flatMap((name) => {
+    const called = name ? `${what} ${name}` : what
+    if (!Object.hasOwn(before, name)) return [`  + ${called}`]
+    if (!Object.hasOwn(after, name)) return [`  - ${called}`]
+    const parts = differences(before[name]!, after[name]!, [])
+    return parts.length ? [`  ~ ${called}`, ...parts] : []
+  })
+}
+
+/** Characters of a value that are shown. */
+const MAX_SHOWN = 300
+
+/** The innermost values in which two values differ, with their places. */
+function differences(before: Json | undefined, after: Json | undefined, path: readonly string[]): string[] {
+  if (isObject(before) && isObject(after)) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+    return [...keys].flatMap((key) => differences(before[key], after[key], [...path, key]))
+  }
+  const [old, fresh] = [before, after].map((value) => (value === undefined ? undefined : stringify(value)))
+  if (old === fresh) return []
+  const at = path.length ? [`      ${path.join('.')}`] : []
+  const line = (sign: string, text: string | undefined) =>
+    text === undefined ? [] : [`      ${sign} ${shorten(text, MAX_SHOWN)}`]
+  return [...at, ...line('-', old), ...line('+', fresh)]
+}
+
+/** The same with the members of every object in order, so that two lock files differ only where servers do. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sorted(member)]),
+  )
+}

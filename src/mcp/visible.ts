@@ -1,0 +1,38 @@
+import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
+import { withoutHidden } from '../text/index.ts'
+
+/** Names and values that are sent back as they are: a changed one would not be the server's any more. */
+const EXACT: ReadonlySet<string> = new Set([
+  'name',
+  'uri',
+  'uriTemplate',
+  'enum',
+  'const',
+  'default',
+  'pattern',
+  'required',
+  '$ref',
+  'nextCursor',
+])
+
+/** The value without hidden characters in its texts; the same value when it has none. */
+export function visible<T extends Json>(value: T): T {
+  return seen(value) as T
+}
+
+function seen(value: Json): Json {
+  if (typeof value === 'string') return withoutHidden(value)
+  if (Array.isArray(value)) {
+    const items = value.map(seen)
+    return items.some((item, i) => item !== value[i]) ? items : value
+  }
+  if (!isObject(value)) return value
+  let changed: JsonObject | undefined
+  for (const [key, member] of Object.entries(value)) {
+    const clean = EXACT.has(key) && !isObject(member) ? member : seen(member)
+    if (clean === member) continue
+    changed ??= { ...value }
+    setOwn(changed, key, clean)
+  }
+  return changed ?? value
+}
