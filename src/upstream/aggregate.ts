@@ -26,6 +26,7 @@ import {
   SUBSCRIPTION_ID,
 } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { Absence } from './absence.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
@@ -320,9 +321,10 @@ export class AggregateSession implements Link {
   /** How the client began, for servers that come up later. */
   #begun: Beginning | undefined
   /** Handshakes with servers that were down; requests for one of them wait. */
-  readonly #reviving = new Map<number, Promise<void>>()
+  readonly #reviving = new Map<number, Promise<string | undefined>>()
   /** The servers that had no part in the last answer to a method, although they are up. */
   readonly #missing = new Map<string, string>()
+  readonly #absence: Absence
   #closed = false
 
   constructor(
@@ -337,8 +339,12 @@ export class AggregateSession implements Link {
       capabilities: undefined,
     }))
     this.#aggregate = new Aggregate(this.#servers, onClash, (method, servers) =>
-      this.#compare(method, servers.join()),
+      this.#compare(method, servers),
     )
+    this.#absence = new Absence({
+      find: (i) => this.#find(i),
+      announce: (kinds) => announce(kinds, this.events.message),
+    })
     this.#states = branches.map(() => createLasting())
     this.#links = branches.map((_, i) => this.#open(i))
   }
@@ -356,6 +362,7 @@ export class AggregateSession implements Link {
       return undefined
     })
     const up = results.filter((result) => result !== undefined)
+    if (up.length) for (const [i, result] of results.entries()) if (!result) this.#absence.add(i)
     if (!up.length)
       return (
         answers.find((answer) => answer instanceof Fault) ??
@@ -395,14 +402,17 @@ export class AggregateSession implements Link {
 
   close(): void {
     this.#closed = true
+    this.#absence.close()
     for (const link of this.#links) link.close()
     for (const state of this.#states) state.forget()
     for (const id of [...this.#own.keys()]) this.#settle(id, new Fault('lost', 'The session has ended'))
   }
 
   /** Tells the client that a list has more or less than it had, because of who answers. */
-  #compare(method: string, missing: string): void {
+  #compare(method: string, servers: readonly number[]): void {
     const kind = Object.values(LIST_KINDS).find((one) => one === LISTS[method]?.capability)
+    const missing = servers.join()
+    for (const i of servers) this.#absence.add(i)
     if ((this.#missing.get(method) ?? '') === missing) return
     this.#missing.set(method, missing)
     if (kind) announce([kind], this.events.message)
@@ -421,8 +431,14 @@ export class AggregateSession implements Link {
         server.capabilities = undefined
         this.options.onDown(server.name, REFUSED)
         announce(kinds, this.events.message)
+        this.#absence.add(i)
+      },
+      silent: () => {
+        this.#absence.changed(this.#listsOf(i))
+        this.#absence.add(i)
       },
       lost: (fault, only, kept) => {
+        if (!only) this.#absence.changed(this.#listsOf(i))
         const concerns = (id: RequestId) => !kept?.has(id) && (!only || [...only].includes(id))
         for (const [id, { to }] of [...this.#own]) if (to === i && concerns(id)) this.#settle(id, fault)
         const routed = [...this.#routed].filter(([id, call]) => call.to === i && concerns(id))
@@ -504,22 +520,47 @@ export class AggregateSession implements Link {
   }
 
   async #deliver(to: number, message: Request, text: string): Promise<Fault | undefined> {
-    await this.#reviving.get(to)
+    // Why it is down is told by its link.
+    await this.#reviving.get(to)?.catch(() => {})
     return this.#links[to]!.send(message, text)
+  }
+
+  /** The lists that a server has. */
+  #listsOf(i: number): ListKind[] {
+    const { capabilities } = this.#servers[i] as AggregatedServer
+    return Object.values(LIST_KINDS).filter((kind) => capabilities?.[kind])
+  }
+
+  /** Whether a server that was down is there again; the client hears of it. */
+  async #find(i: number): Promise<boolean> {
+    const { capabilities } = this.#servers[i] as AggregatedServer
+    const begun = this.#begun
+    if (!capabilities) return begun !== undefined && (await this.#revival(i, begun)) === undefined
+    const kinds = this.#listsOf(i)
+    if (kinds[0] && !isPart(await this.#ask(i, `${kinds[0]}/list`, {}))) return false
+    this.#absence.changed(kinds)
+    return true
   }
 
   /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
   #reviveAll(): void {
     for (const [i, { name, capabilities }] of this.#servers.entries()) {
       if (capabilities || this.#reviving.has(i) || !this.#begun) continue
-      const revival = this.#revive(i, this.#begun)
+      this.#revival(i, this.#begun)
         .then((reason) => {
           if (reason !== undefined) this.options.onDown(name, reason)
         })
         .catch(unexpected('initialize'))
-        .finally(() => this.#reviving.delete(i))
-      this.#reviving.set(i, revival)
     }
+  }
+
+  /** One try at a time to open the session of a server that was down. @returns why it is still down */
+  #revival(i: number, begun: Beginning): Promise<string | undefined> {
+    const known = this.#reviving.get(i)
+    if (known) return known
+    const revival = this.#revive(i, begun).finally(() => this.#reviving.delete(i))
+    this.#reviving.set(i, revival)
+    return revival
   }
 
   async #revive(i: number, { request, text, revision }: Beginning): Promise<string | undefined> {
@@ -536,8 +577,7 @@ export class AggregateSession implements Link {
     this.#servers[i]!.capabilities = capabilities
     await link.send(noted('notifications/initialized'), INITIALIZED)
     for (const { method, params } of this.#states[i]!.restore()) await this.#ask(i, method, params)
-    const kinds = Object.values(LIST_KINDS).filter((kind) => capabilities[kind])
-    announce(kinds, this.events.message)
+    announce(this.#listsOf(i), this.events.message)
     return undefined
   }
 

@@ -37,6 +37,8 @@ export interface LinkEvents {
   lost(fault: Fault, ids?: Iterable<RequestId>, kept?: ReadonlySet<RequestId>): void
   /** A message was not accepted; the request that it answers when that could be found. */
   rejected(id: RequestId | undefined, fault: Fault): void
+  /** The server cannot be reached, although nobody asks it for something; absent: nobody cares. */
+  silent?(): void
   /** The server takes the client's session no more, so that the client has to begin anew. */
   refused(): void
 }
@@ -120,7 +122,7 @@ export class SessionLink implements Link {
   async #open({ id, params }: Request): Promise<Started> {
     const { upstream, resolved, sharer } = this.#options
     const { backoff, definition } = upstream
-    const { message, lost, rejected } = this.#events
+    const { message, lost, rejected, silent } = this.#events
     let ready = false
     const closed = (fault: Fault) => {
       this.#client = undefined
@@ -128,6 +130,7 @@ export class SessionLink implements Link {
       const again = fault.status === 404 ? new Map(this.#repeatable) : undefined
       this.#repeatable.clear()
       lost(fault, undefined, again && new Set(again.keys()))
+      if (this.#stream) silent?.()
       if (again?.size) this.#repeat(again).catch(unexpected('a request that is repeated'))
       this.#regain(fault).catch(unexpected('a lost session'))
     }
@@ -135,7 +138,11 @@ export class SessionLink implements Link {
       if (given.kind === 'response' && given.id !== null) this.#repeatable.delete(given.id)
       message(given, text)
     }
-    const client = upstream.connect(resolved, { message: take, rejected, closed }, sharer)
+    const client = upstream.connect(
+      resolved,
+      { message: take, rejected, closed, ...(silent && { silent }) },
+      sharer,
+    )
     if (client instanceof Fault) return client
     this.#client = client
     const onMessage = (raw: JsonObject) => message(readMessage(raw), stringify(raw))

@@ -95,6 +95,7 @@ export class RpcClient {
     this.#channel = open({
       message: (message, text) => this.#guarded(() => this.#take(message, text)),
       rejected: (id, fault) => this.#guarded(() => this.#reject(id, fault)),
+      silent: () => this.#guarded(() => this.events.silent?.()),
       closed: (fault) => this.#guarded(() => this.#lost(fault)),
     })
   }

@@ -34,6 +34,8 @@ export interface ChannelEvents {
   message(message: Message, text: string): void
   /** A message came that is not accepted; the request that it answers when that could be found. */
   rejected(id: RequestId | undefined, fault: Fault): void
+  /** The event stream was lost, and cannot be opened again at once. */
+  silent?(): void
   /** The channel closed without being asked to. */
   closed(fault: Fault): void
 }

@@ -187,7 +187,9 @@ export class StreamableChannel extends HttpChannel {
     const stream = new LastingStream(this.options.streams, this.abort)
     const position: StreamPosition = {}
     let reason: string
+    let wasOpen = false
     do {
+      let isOpen = false
       const { id } = position
       const headers = {
         accept: 'text/event-stream',
@@ -200,6 +202,7 @@ export class StreamableChannel extends HttpChannel {
       if (this.closing) reason = ''
       else if (answer instanceof Fault) reason = answer.message
       else if (answer.status === 200 && mediaType(answer) === 'text/event-stream') {
+        isOpen = true
         if (stream.opened()) announce(this.#lists, this.events.message)
         await this.#read(answer, undefined, position)
         reason = `The server ${this.name} closed its event stream`
@@ -210,6 +213,8 @@ export class StreamableChannel extends HttpChannel {
         if (FORGOTTEN.has(answer.status)) return this.#forgotten()
         reason = `The server ${this.name} answered ${answer.status} where an event stream was expected`
       }
+      if (wasOpen && !isOpen && !this.closing) this.events.silent?.()
+      wasOpen = isOpen
     } while (await stream.lost(reason, position.retry))
   }
 

@@ -1,0 +1,67 @@
+import type { ListKind } from '../mcp/index.ts'
+import { retryPause } from '../net/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+
+/** Milliseconds between two looks for what is absent, at the most. */
+const LONGEST_PAUSE = 30_000
+/** Milliseconds in which changes of the same list are announced once. */
+const BURST = 500
+
+export interface AbsenceEvents {
+  /** Whether a server is there again. */
+  find(server: number): Promise<boolean>
+  announce(kinds: Iterable<ListKind>): void
+}
+
+/** The servers of one prefix that are down, for a client that is told when lists have less, or more again. */
+export class Absence {
+  readonly #absent = new Set<number>()
+  readonly #changed = new Set<ListKind>()
+  #looks = 0
+  #looking: NodeJS.Timeout | undefined
+  #announcing: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(private readonly events: AbsenceEvents) {}
+
+  /** A server is down: it is looked for until it is there again. */
+  add(server: number): void {
+    if (this.#absent.has(server)) return
+    this.#absent.add(server)
+    this.#looks = 0
+    this.#look()
+  }
+
+  /** Lists have changed, which the client hears soon, once for several changes. */
+  changed(kinds: Iterable<ListKind>): void {
+    for (const kind of kinds) this.#changed.add(kind)
+    if (this.#closed || this.#announcing || !this.#changed.size) return
+    this.#announcing = setTimeout(() => {
+      this.#announcing = undefined
+      const all = [...this.#changed]
+      this.#changed.clear()
+      this.events.announce(all)
+    }, BURST).unref()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#looking)
+    clearTimeout(this.#announcing)
+  }
+
+  #look(): void {
+    clearTimeout(this.#looking)
+    if (this.#closed || !this.#absent.size) return
+    const again = () => this.#findAll().catch(unexpected('a server that is down', () => this.#look()))
+    this.#looking = setTimeout(again, retryPause(this.#looks++, LONGEST_PAUSE)).unref()
+  }
+
+  async #findAll(): Promise<void> {
+    const find = async (server: number) => {
+      if (await this.events.find(server)) this.#absent.delete(server)
+    }
+    await Promise.all([...this.#absent].map(find))
+    this.#look()
+  }
+}
