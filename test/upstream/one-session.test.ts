@@ -370,6 +370,28 @@ test(
   },
 )
 
+test('2026-07-28 over stdio: what a cancelled call logs is not told to the next one', TIMEOUT, async (t) => {
+  const { url } = await proxied(t, [stateful('modern')])
+  for (let round = 0; round < 3; round++) {
+    const abort = new AbortController()
+    const params = {
+      name: 'linger',
+      arguments: { about: 'one' },
+      _meta: { ...META, [`${KEY}logLevel`]: 'info' },
+    }
+    const begun = await modernSend(url, 'tools/call', params, {}, abort.signal)
+    await begun.body!.getReader().read()
+    abort.abort()
+    const heard = await all(url, 'noisy', { args: { about: 'two' }, level: 'info' })
+    const said = heard.flatMap((message) => message.params?.data ?? [])
+    assert.equal(said.length, 7)
+    assert.deepEqual(
+      said.filter((data: string) => !data.startsWith('two')),
+      [],
+    )
+  }
+})
+
 test('2026-07-28 over stdio: a level, then a subscription: updates come', TIMEOUT, async (t) => {
   const { url, proxy } = await proxied(t, [stateful('modern')])
   const client = await open(url)

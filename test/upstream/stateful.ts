@@ -7,6 +7,7 @@ const SERVER = `
   const modern = process.argv[1] === 'modern'
   const META = 'io.modelcontextprotocol/'
   const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+  let [late, lingering] = [() => {}, () => {}]
   let [count, questions, level, capabilities, enabled] = [0, 0, 'debug', undefined, false]
   const [seen, held, asked, subscribed, listens] = [[], [], new Map(), new Set(), new Map()]
   const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
@@ -82,10 +83,18 @@ const SERVER = `
           resolve(process.pid + '#' + about)
         })
       }),
+    /** Never answers, and logs once more before what comes after its cancellation. */
+    linger({ about }, meta) {
+      lingering = () => log('info', about + ' lingers', meta[META + 'logLevel'])
+      log('info', about + ' begins', meta[META + 'logLevel'])
+      return new Promise(() => {})
+    },
     exit: () => process.exit(1),
   }
   require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
     const { id, method, params = {}, result, error } = JSON.parse(line)
+    if (method === 'notifications/cancelled') [late, lingering] = [lingering, () => {}]
+    else [late] = [() => {}, late()]
     if (method === undefined) return asked.get(id)?.({ result, error })
     seen.push(method + (method === 'notifications/cancelled' ? ' ' + params.reason : params.name ? ' ' + params.name : ''))
     if (id === undefined) return

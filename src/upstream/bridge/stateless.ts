@@ -13,6 +13,7 @@ import {
 import { createParamHeaders, mirroredValue, withoutFaulty } from '../../mcp/mirror.ts'
 import { LOG_LEVEL, metaOf, ownMeta, SUBSCRIPTION_ID } from '../../mcp/protocol.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
 import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
@@ -178,6 +179,8 @@ const LISTEN = 'subscriptions/listen'
  * messages less than its answer.
  */
 const WAIT_TO_LOG = 1000
+/** Milliseconds without a log message after which a call that was cancelled is taken to log no more. */
+const QUIET = 500
 
 /** A child that speaks 2026-07-28 and serves many callers: ids, progress tokens and subscription ids are mapped. */
 export class SharedChild {
@@ -238,11 +241,21 @@ export class SharedChild {
     }
     const refused = await this.#logging.enter(turn, { signal, timeout: WAIT_TO_LOG, goesOn: true })
     if (refused) return refused
-    try {
-      return await this.#send(call)
-    } finally {
-      this.#logging.leave(turn)
-    }
+    const answer = await this.#send(call)
+    if (answer instanceof Fault) this.#leaveLater(turn).catch(unexpected('the end of a call'))
+    else this.#logging.leave(turn)
+    return answer
+  }
+
+  /** Ends the turn of a call that has no answer, once the child has no more to say of it. */
+  async #leaveLater(turn: Turn): Promise<void> {
+    const leave = () => this.#logging.leave(turn)
+    let quiet: NodeJS.Timeout | undefined
+    turn.message = () => quiet?.refresh()
+    // What it says before it answers may be of the call; and not every server stops at once, or at all.
+    await this.client.request('ping', {}).answer
+    if (this.client.ended) leave()
+    else quiet = setTimeout(leave, QUIET).unref()
   }
 
   async #send({ message, onMessage, signal }: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
