@@ -53,7 +53,9 @@ export class Absence {
   #look(): void {
     clearTimeout(this.#looking)
     if (this.#closed || !this.#absent.size) return
-    const again = () => this.#findAll().catch(unexpected('a server that is down', () => this.#look()))
+    const again = () => {
+      this.#findAll().catch(unexpected('a server that is down', () => this.#look()))
+    }
     this.#looking = setTimeout(again, retryPause(this.#looks++, LONGEST_PAUSE)).unref()
   }
 
