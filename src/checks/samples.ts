@@ -142,6 +142,19 @@ export function sampleRequest(references: readonly Reference[]): JsonObject {
   return request
 }
 
+/** A caller who has whatever the template reads of its claims. */
+export function sampleCaller(references: readonly Reference[]): JsonObject {
+  const claims: JsonObject = {}
+  for (const { path } of references)
+    if (path[0] === 'Caller' && path[1] === 'claims' && path.length > 2)
+      setMissing(claims, path.slice(2), 'sample')
+  const name = 'sample'
+  return { subject: name, issuer: name, clientId: name, scopes: [name], claims }
+}
+
+/** One of whom nothing is known. */
+export const NO_CALLER: JsonObject = { subject: '', issuer: '', clientId: '', scopes: [], claims: {} }
+
 /** Several of a list are enough to show what stands between two of them. */
 const ANSWER_ITEMS = 2
 

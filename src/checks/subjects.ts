@@ -40,16 +40,18 @@ export const NO_ARGS: Args = {
 }
 
 export const REQUEST_FIELDS = ['Headers', 'Query', 'Cookies', 'Path', 'Body']
+export const CALLER_FIELDS = ['subject', 'issuer', 'clientId', 'scopes', 'claims']
 export const RESPONSE_FIELDS = ['Data', 'Body', 'Status', 'Headers']
 const fields = (names: readonly string[]): Roots => Object.fromEntries(names.map((name) => [name, true]))
 
-const REQUEST: Roots = { Config: true, Args: true, Request: fields(REQUEST_FIELDS) }
+const CALLER: Roots = { Caller: fields(CALLER_FIELDS) }
+const REQUEST: Roots = { Config: true, Args: true, Request: fields(REQUEST_FIELDS), ...CALLER }
 const ROOTS: Record<Phase, Roots> = {
   request: REQUEST,
   response: { ...REQUEST, Response: fields(RESPONSE_FIELDS) },
   config: {},
   prompt: { Args: true },
-  upstream: { Request: fields(REQUEST_FIELDS) },
+  upstream: { Request: fields(REQUEST_FIELDS), ...CALLER },
 }
 
 /** A tool, the templates of it, and what all of them share. */

@@ -322,7 +322,7 @@ function textOf(token: Token): string {
 function undefinedFunction(token: Token, known: Iterable<string>): ParseFail {
   const { text } = token
   const message = `function "${text}" not defined`
-  const root = nearest(text, ['Args', 'Config', 'Request', 'Response'])
+  const root = nearest(text, ['Args', 'Config', 'Request', 'Caller', 'Response'])
   if (root && root.toLowerCase() === text.toLowerCase()) {
     return new ParseFail(token, message, `did you mean .${root}?`)
   }

@@ -229,10 +229,11 @@ function callTool(tools: Tools): Method {
     const tool = tools.get(name)
     // With rules a name that is near would tell of a tool that the caller may not use.
     if (!tool) return invalid(unknownText('tool', name, call.exchange.permissions ? [] : names))
-    const { headers, query, stay } = call.exchange
+    const { headers, query, stay, identity } = call.exchange
     const { result, ...end } = await tool.call(plain(params.arguments ?? {}), {
       headers,
       query,
+      identity,
       body: call.request.raw,
       signal: call,
       hold: stay.hold,

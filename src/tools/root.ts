@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Identity } from '../access/identity.ts'
 import { type JsonObject, plain } from '../json/index.ts'
 import type { Template } from '../template/index.ts'
 import { pathsOf, reads } from './templates.ts'
@@ -9,6 +10,7 @@ export interface Root {
   Config: Readonly<Record<string, string>>
   Args: JsonObject
   Request: object
+  Caller?: object
   Response?: object
 }
 
@@ -17,32 +19,50 @@ export type RootBuilder = (args: JsonObject, call: CallContext) => Root
 /** Makes what builds the root of a call: only those parts of `Request` that one of the templates reads. */
 export function rootBuilder(config: Root['Config'], templates: (Template | undefined)[]): RootBuilder {
   const any = (...path: string[]) => templates.some((template) => reads(template, ...path))
-  if (!any('Request')) {
-    const Request = Object.freeze({})
-    return (Args) => ({ Config: config, Args, Request })
-  }
+  const caller = any('Caller')
+  const requestOf = requestBuilder(templates, any)
+  return (Args, call) => ({
+    Config: config,
+    Args,
+    Request: requestOf(call),
+    ...(caller && { Caller: callerOf(call.identity) }),
+  })
+}
+
+/** What templates see of a caller; of one who is not known everything is empty. */
+function callerOf(identity: Identity | undefined): object {
+  const { subject = '', issuer = '', clientId = '', scopes = [], claims = {} } = identity ?? {}
+  return { subject, issuer, clientId, scopes: [...scopes], claims }
+}
+
+const NO_REQUEST = Object.freeze({})
+
+function requestBuilder(
+  templates: (Template | undefined)[],
+  any: (...path: string[]) => boolean,
+): (call: CallContext) => object {
+  if (!any('Request')) return () => NO_REQUEST
   const headers = any('Request', 'Headers') ? headersBuilder(templates) : undefined
   const [query, cookies, path, body] = ['Query', 'Cookies', 'Path', 'Body'].map((name) =>
     any('Request', name),
   )
-  return (Args, call) => {
+  return (call) => {
     const Request: Record<string, unknown> = {}
-    if (headers) Request.Headers = headers(call.headers)
+    if (headers) Request.Headers = headers(call)
     if (query) Request.Query = call.query?.() ?? {}
     if (cookies) Request.Cookies = parseCookies(headerText(call.headers.cookie ?? ''))
     if (path) Request.Path = call.path
     if (body) Request.Body = plain(call.body)
-    return { Config: config, Args, Request }
+    return Request
   }
 }
 
-type Headers = Readonly<Record<string, string | undefined>>
-
 /**
  * Headers that templates name are looked up without regard to case, as HTTP compares them; all of them, under
- * Go's canonical names, are there only for a template that reads the whole map.
+ * Go's canonical names, are there only for a template that reads the whole map. The credential with which a caller has
+ * logged in here is not among them (MCP 2026-07-28, Authorization: no token passthrough).
  */
-function headersBuilder(templates: (Template | undefined)[]): (headers: Headers) => Record<string, string> {
+function headersBuilder(templates: (Template | undefined)[]): (call: CallContext) => Record<string, string> {
   const paths = templates
     .flatMap((template) => (template ? pathsOf(template) : []))
     .filter(
@@ -50,9 +70,10 @@ function headersBuilder(templates: (Template | undefined)[]): (headers: Headers)
     )
   const whole = paths.some((path) => path.length < 3)
   const names = [...new Set(paths.flatMap((path) => path[2] ?? []))].map((name) => [name, name.toLowerCase()])
-  return (headers) => {
+  return ({ headers, identity }) => {
     const picked: Record<string, string> = {}
     const pick = (name: string, lower: string) => {
+      if (identity && lower === 'authorization') return
       const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined
       if (value !== undefined) define(picked, name, headerText(value))
     }

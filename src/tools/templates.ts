@@ -20,8 +20,10 @@ import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
 
 const REQUEST = { Headers: true, Query: true, Cookies: true, Path: true, Body: true } as const
+/** What is known of the caller, also for templates of MCP servers. */
+export const CALLER = { subject: true, issuer: true, clientId: true, scopes: true, claims: true } as const
 /** What the templates that make a request can read. */
-export const REQUEST_ROOTS: Roots = { Config: true, Args: true, Request: REQUEST }
+export const REQUEST_ROOTS: Roots = { Config: true, Args: true, Request: REQUEST, Caller: CALLER }
 /** What `responseBody` and `errorBody` can read. */
 export const RESPONSE_ROOTS: Roots = {
   ...REQUEST_ROOTS,
@@ -272,6 +274,7 @@ function missingText(path: readonly string[]): string {
     Args: 'provide a value',
     Config: 'only the operator of this gateway can fix that',
     Request: 'it is part of the request to this gateway, not of the arguments',
+    Caller: 'it comes from the credentials of the caller, not from the arguments',
   }[path[0] ?? '']
   return `${nameOf(path)} is missing${cure ? `; ${cure}` : ''}`
 }

@@ -1,3 +1,4 @@
+import type { Identity } from '../access/identity.ts'
 import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
 import type { Report, Severity } from '../findings/finding.ts'
@@ -58,6 +59,8 @@ export interface CallContext {
   headers: Readonly<Record<string, string | undefined>>
   query?: () => Readonly<Record<string, string>>
   path?: string
+  /** Absent: nobody knows who calls. */
+  identity?: Identity | undefined
   /** The whole JSON-RPC message. */
   body: Json
   /** Aborts the upstream call. */

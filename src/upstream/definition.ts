@@ -1,24 +1,28 @@
 import { createHash } from 'node:crypto'
+import type { Identity } from '../access/identity.ts'
 import type { McpServer } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
+import { quoteAll } from '../text/index.ts'
 import { headerPlace, lazy, wireText } from '../tools/argument-text.ts'
 import { configuredSecrets, secretsOf } from '../tools/credentials.ts'
 import { authoredOrigins } from '../tools/endpoint.ts'
 import { rootBuilder } from '../tools/root.ts'
-import { templateCompiler } from '../tools/templates.ts'
+import { CALLER, reads, templateCompiler } from '../tools/templates.ts'
 import type { Problem } from '../tools/types.ts'
 import type { Pinned } from './pins.ts'
 
 /** What templates of an MCP server can read. */
-const ROOTS = { Request: { Headers: true, Query: true, Cookies: true } } as const
+const ROOTS = { Request: { Headers: true, Query: true, Cookies: true }, Caller: CALLER } as const
 
 /** What of a client's request templates see. */
 export interface RequestFacts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   query(): Readonly<Record<string, string>>
+  /** Absent: nobody knows who calls. */
+  readonly identity?: Identity | undefined
 }
 
 /** An MCP server's `env`, `url` and `headers` for one caller. */
@@ -85,6 +89,7 @@ export function compileDefinition(
   const varies = templates.some(({ references }) => references.length > 0)
   problems.push(...problemsOf(server, path, { varies, url, headers }))
   const build = rootBuilder({}, templates)
+  const ofCaller = templates.some((template) => reads(template, 'Caller'))
   const authored = url && lazy(() => authoredOrigins(url))
 
   function resolve(facts: RequestFacts): Resolved | Fault {
@@ -96,7 +101,8 @@ export function compileDefinition(
       if ('fault' in target)
         return new Fault('refused', `The URL of the server ${server.name} ${target.fault}`)
       const key = createHash('sha256')
-        .update(JSON.stringify([values, target, sent]))
+        // What is made for one caller is used by nobody else, also where it comes to the same.
+        .update(JSON.stringify([values, target, sent, ...(ofCaller ? [facts.identity?.caller ?? null] : [])]))
         .digest('base64url')
       const resolved: Resolved = { env: values, ...target, headers: sent, key }
       return authored && !authored().has(target.origin) ? { ...resolved, decided: true } : resolved
@@ -189,11 +195,13 @@ function checkReference(
   path: Path,
   problems: Problem[],
 ): void {
-  if (root === 'Request' && (field === undefined || Object.hasOwn(ROOTS.Request, field))) return
+  if ((root === 'Request' || root === 'Caller') && (field === undefined || Object.hasOwn(ROOTS[root], field)))
+    return
   const message = `templates of MCP servers cannot read \`.${[root, field].filter(Boolean).join('.')}\``
-  const hint = `There are ${Object.keys(ROOTS.Request)
-    .map((name) => `\`.Request.${name}\``)
-    .join(', ')}`
+  const names = (['Request', 'Caller'] as const).flatMap((of) =>
+    Object.keys(ROOTS[of]).map((name) => `.${of}.${name}`),
+  )
+  const hint = `There are ${quoteAll(names)}`
   problems.push({ path, start, end, code: 'template-context', severity: 'error', message, hint })
 }
 

@@ -34,7 +34,7 @@ export async function gatewayHere(
   const { settings } = readSettings(undefined, {})
   const { gateway, findings } = await createGateway({
     paths: [folder],
-    settings: settings!,
+    settings: { ...settings!, publicUrl: 'https://tools.example.com' },
     env,
     log,
     version: '1',

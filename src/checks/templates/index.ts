@@ -4,6 +4,7 @@ import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
 import { type Memo, templateMemo } from '../../template/index.ts'
 import { nearest } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
+import { checkPassthrough, subjectsBehindLogin } from './passthrough.ts'
 import { type Context, checkTemplate } from './template.ts'
 import { checkUsage, namesOf, type Used, unused } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
@@ -31,7 +32,13 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   }
   const context: Context = { env, memo, config: configReader(env, memo) }
   const reportAt: Reporter = (one) => add(toFinding(one, read))
-  const check = (subject: Subject): Ref[] => checkTemplate(subject, context, reporter(read, subject, add))
+  const behindLogin = subjectsBehindLogin(configuration)
+  const check = (subject: Subject): Ref[] => {
+    const report = reporter(read, subject, add)
+    const refs = checkTemplate(subject, context, report)
+    if (behindLogin(subject)) checkPassthrough(refs, report)
+    return refs
+  }
 
   for (const [i, tool] of configuration.tools.entries()) {
     if (findings.length >= MAX_FINDINGS) return limited(findings, file)

@@ -2,10 +2,15 @@ import { type FindingCode, type Severity, suggest } from '../../findings/index.t
 import { isObject, type JsonObject } from '../../json/index.ts'
 import type { Span } from '../../template/index.ts'
 import { nearest, quoteAll } from '../../text/index.ts'
-import { REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
+import { CALLER_FIELDS, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '../subjects.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
-export const ROOTS = ['Config', 'Args', 'Request', 'Response']
+export const ROOTS = ['Config', 'Args', 'Request', 'Caller', 'Response']
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  Request: REQUEST_FIELDS,
+  Caller: CALLER_FIELDS,
+  Response: RESPONSE_FIELDS,
+}
 
 /** Why a root cannot be read in a phase, and what to do instead. */
 const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
@@ -19,7 +24,10 @@ const PHASES: Record<Subject['phase'], { reason: string; hint: string }> = {
     hint: 'Use `env`, or move the template into the tool',
   },
   prompt: { reason: 'a prompt reads only its arguments', hint: 'Read `.Args`' },
-  upstream: { reason: 'an MCP server is reached with nothing but the request', hint: 'Read `.Request`' },
+  upstream: {
+    reason: 'an MCP server is reached with nothing but the request',
+    hint: 'Read `.Request` or `.Caller`',
+  },
 }
 
 /** Judges one reference: whether its names exist where the template is rendered. */
@@ -31,7 +39,7 @@ export function checkRef(ref: Ref, subject: Subject, report: TemplateReporter) {
   if (name === undefined) return
   if (root === 'Args') return checkArgument(ref, subject, report)
   if (root === 'Config') return checkConfig(name, at(1), subject, report)
-  const known = root === 'Request' ? REQUEST_FIELDS : RESPONSE_FIELDS
+  const known = FIELDS[root] ?? []
   if (!known.includes(name))
     misspelt(
       {

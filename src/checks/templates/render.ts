@@ -12,7 +12,16 @@ import {
 } from '../../template/index.ts'
 import { capital } from '../../text/index.ts'
 import { type JsonFault, jsonFault } from '../json-fault.ts'
-import { FLAVOURS, type Flavour, sampleArgs, sampleData, sampleRequest, variations } from '../samples.ts'
+import {
+  FLAVOURS,
+  type Flavour,
+  NO_CALLER,
+  sampleArgs,
+  sampleCaller,
+  sampleData,
+  sampleRequest,
+  variations,
+} from '../samples.ts'
 import type { Args, Subject } from '../subjects.ts'
 import { schemaAt } from './node-checks.ts'
 import { namesOf } from './usage.ts'
@@ -44,10 +53,12 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   const { args } = subject
   const Config = configOf(rendering)
   const request = sampleRequest(template.references)
+  const caller = sampleCaller(template.references)
   const full = (flavour: Flavour) => ({
     Config,
     Args: sampleArgs(args, true, flavour, template.references),
     Request: request,
+    Caller: caller,
   })
   let flavour = FLAVOURS[0]
   let first = attempt(template, full(flavour))
@@ -70,7 +81,12 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
   }
   if (!isSound(first.text, 'with sample arguments', 'error')) return
 
-  const least = { Config, Args: sampleArgs(args, false, flavour, template.references), Request: NO_REQUEST }
+  const least = {
+    Config,
+    Args: sampleArgs(args, false, flavour, template.references),
+    Request: NO_REQUEST,
+    Caller: NO_CALLER,
+  }
   const second = attempt(template, least)
   if (second.error) {
     const { start, end } = second.error
@@ -89,7 +105,7 @@ export function checkRendering(rendering: Rendering, known: Known, report: Templ
     least.Args,
     flavour,
   )) {
-    const { text } = attempt(template, { Config, Args, Request: request })
+    const { text } = attempt(template, { Config, Args, Request: request, Caller: caller })
     if (!isSound(text, what, severity)) return
     size += text?.length ?? 0
     if (size > MAX_TRIED) return
@@ -113,6 +129,7 @@ export function checkAnswer(rendering: Rendering, known: Known, report: Template
     Config: configOf(rendering),
     Args: sampleArgs(subject.args, true, FLAVOURS[0], template.references),
     Request: sampleRequest(template.references),
+    Caller: sampleCaller(template.references),
     Response: { Data, Body: 'sample', Status: 200, Headers: {} },
   })
   const fault = text === undefined || text === '' ? undefined : jsonFault(text)

@@ -1,0 +1,36 @@
+import { asksForLogin, type Configuration, serverNames } from '../../config/index.ts'
+import type { Subject } from '../subjects.ts'
+import type { Ref, TemplateReporter } from './walk.ts'
+
+/** Whether a template serves a router that authenticates its callers. */
+export function subjectsBehindLogin({
+  routers,
+  servers,
+  tools,
+  mcpServers,
+}: Configuration): (subject: Subject) => boolean {
+  const names = new Set(routers.filter(asksForLogin).flatMap(serverNames))
+  const own = servers.filter(({ name }) => names.has(name))
+  const isOffered = tools.map((tool) =>
+    own.some(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true),
+  )
+  const isProxied = mcpServers.map(({ name }) => names.has(name))
+  return ({ path: [kind, index] }) => {
+    if (kind === 'tools') return isOffered[index as number] === true
+    return kind === 'mcpServers' && isProxied[index as number] === true
+  }
+}
+
+/** Finds templates that would send the token on with which callers have logged in to the gateway. */
+export function checkPassthrough(refs: readonly Ref[], report: TemplateReporter): void {
+  for (const ref of refs) {
+    const [root, field, header] = ref.path
+    if (root === 'Request' && field === 'Headers' && header?.toLowerCase() === 'authorization')
+      report({
+        code: 'token-passthrough',
+        at: ref,
+        message: 'the token with which callers log in to the gateway must not be sent on',
+        hint: 'Send a credential of the upstream, `.Caller.subject` for the name of the caller, or another header of the caller, such as `{{index .Request.Headers "X-Upstream-Authorization"}}`',
+      })
+  }
+}
