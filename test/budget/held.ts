@@ -24,7 +24,7 @@ function spent(before: NodeJS.CpuUsage): number {
 }
 
 /** How much slower this machine is at the moment than the one that the budget was set on. */
-function slowness(): number {
+export function slowness(): number {
   return Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / REFERENCE)
 }
 

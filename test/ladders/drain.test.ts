@@ -62,7 +62,7 @@ async function drain(rung: Rung): Promise<void> {
   mkdirSync(join(rung.folder, 'configs'))
   for (const each of configurations)
     writeFileSync(join(rung.folder, 'configs', `${each.name}.yaml`), JSON.stringify(each))
-  const { port, settings } = await settle(rung, { drain: { grace: '0s', timeout: '1s' } })
+  const { port, settings } = await settle(rung, { drain: { grace: '0s', timeout: '3s' } })
   const faulty = rung.faulty(['serve', 'configs', '-s', settings], { armed: false })
   assert.ok(await faulty.serves())
 

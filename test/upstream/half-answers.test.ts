@@ -76,6 +76,20 @@ test('a call whose answer has a head and nothing else is told that it timed out'
   assert.match(await call('any'), /error: No response from http:.* for 300 ms/)
 })
 
+test('a subscription that is answered with JSON without an end times out', TIMEOUT, async (t) => {
+  const { url } = await serving(
+    t,
+    'subscriptions/listen',
+    (response) => {
+      const more = setInterval(() => response.write(' '), 50)
+      response.writeHead(200, JSON_TYPE).once('close', () => clearInterval(more))
+    },
+    '1s',
+  )
+  const answer = await modernSend(url, 'subscriptions/listen', { notifications: { toolsListChanged: true } })
+  assert.match((await messages(answer)).at(-1).error.message, /No response from .* for 1 s/)
+})
+
 for (const [client, clientOf] of [
   ['session', open],
   ['2026-07-28', modern],

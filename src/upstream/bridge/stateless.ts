@@ -26,7 +26,7 @@ import {
   type RpcClient,
   timedOut,
 } from '../rpc/rpc-client.ts'
-import { readResponse } from '../transport/http.ts'
+import { mediaType, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 
 type Sent = Promise<JsonObject | Fault | undefined>
@@ -326,8 +326,9 @@ async function requestHttp(
   const body = stringify(message.raw)
   const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal })
   if (answer instanceof Fault) return answer
-  // A subscription may be silent.
-  const timeout = message.method === LISTEN ? Infinity : upstream.limits.timeout
+  // A subscription may be silent, but an answer in its place has an end.
+  const isSilent = message.method === LISTEN && mediaType(answer) === 'text/event-stream'
+  const timeout = isSilent ? Infinity : upstream.limits.timeout
   const read = await readResponse(answer, message.id, upstream, onMessage, timeout)
   if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
   return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
