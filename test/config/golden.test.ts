@@ -73,6 +73,7 @@ test('every code of this room has a golden file', () => {
     'file-too-large',
     'too-many-findings',
     'template-',
+    'token-passthrough',
     'forbidden-header',
     'upstream-',
     'ignore-form',
