@@ -26,7 +26,7 @@ type PracticeOptions = Parameters<typeof lintPractice>[1]
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway will run with, as far as it is known. */
-  settings?: Pick<Settings, 'limits'> & RuleSettings
+  settings?: RuleSettings
   /** Also tells what experience advises against. Default: it does not. */
   practice?: PracticeOptions & CostOptions
   /** Text of standard input, for the path `-`. */
@@ -83,7 +83,7 @@ async function examine(
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())
   const fresh = reading.configurations.flatMap(({ configuration }) => configuration ?? [])
-  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env))
+  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env, settings?.tenants))
   const together = others.length
     ? checkTogether([...others, ...reading.configurations], rulesOf(settings))
     : []
@@ -94,6 +94,7 @@ async function examine(
     http: new HttpClient(),
     log: silentLog,
     version: '',
+    ...(settings?.tenants && { tenants: settings.tenants }),
     proxies: new Map(),
   }
   const told = { ...reading, findings }
@@ -108,16 +109,19 @@ export function ownPaths({ plants }: Pick<Settings, 'plants'>): string[] {
   return plants ? [...own, `${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`] : own
 }
 
-type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl'> & Listening
+type RuleSettings = Pick<Settings, 'plants' | 'tenants' | 'publicUrl'> &
+  Partial<Pick<Settings, 'limits'>> &
+  Listening
 
 /** What the settings demand of all configurations together; absent: they are not known. */
 export function rulesOf(settings?: RuleSettings): Rules {
   if (!settings) return { reserved: ownPaths({}) }
-  const { tenants, publicUrl = null } = settings
+  const { tenants, limits, publicUrl = null } = settings
   const exposed = exposedAt(settings)
   return {
     reserved: ownPaths(settings),
     publicUrl,
+    ...(limits && { limits }),
     ...(tenants && { tenants }),
     ...(exposed !== undefined && { exposedAt: exposed }),
   }

@@ -34,15 +34,17 @@ export class Outbound {
   guardsOf(tenant: string): Guards {
     const known = this.known.get(tenant)
     if (known) return known
-    const made = tenant === DEFAULT_TENANT ? this.ofOperator() : this.ofTenant(tenant)
+    // Without tenants in the settings their names are nothing but labels.
+    const isOperator = tenant === DEFAULT_TENANT || !this.settings.tenants
+    const made = isOperator ? this.ofOperator(tenant) : this.ofTenant(tenant)
     this.known.set(tenant, made)
     return made
   }
 
   /** Whoever writes configurations without a tenant has the machine anyway: what they name is theirs to know. */
-  private ofOperator(): Guards {
+  private ofOperator(tenant: string): Guards {
     const { outbound, plants } = this.settings
-    const make = this.maker(DEFAULT_TENANT, outbound)
+    const make = this.maker(tenant, outbound)
     const deny = [...new Set([...ALWAYS_DENIED, ...outbound.deny])]
     const named = make(deny)
     const decided = make(ALL_CLASSES, named)

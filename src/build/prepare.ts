@@ -3,6 +3,7 @@ import { lintTemplates } from '../checks/templates/index.ts'
 import {
   type Configuration,
   type Cors,
+  DEFAULT_TENANT,
   type Limits,
   oauthOf,
   type ReadConfiguration,
@@ -11,10 +12,11 @@ import {
   serverNames,
   type TenantSettings,
 } from '../config/index.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { type Json, stringify } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
-import type { Guards, HttpClient } from '../net/index.ts'
+import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
@@ -71,7 +73,7 @@ function prepare(
   given: PrepareContext,
 ): { prepared: Prepared; found: Found[] } {
   const { configuration, file, text } = read
-  const context = { ...given, guards: given.outbound?.guardsOf(configuration.tenant) }
+  const context = contextFor(configuration, given)
   const found = new Map<string, Found>()
   const report = (problems: readonly Problem[]) => {
     for (const problem of problems) {
@@ -130,6 +132,21 @@ function prepare(
   return { prepared, found: [...found.values()] }
 }
 
+/** What a configuration of its tenant may read, connect to and take. */
+function contextFor({ tenant }: Configuration, given: PrepareContext) {
+  const own = tenant === DEFAULT_TENANT ? undefined : given.tenants?.find(({ name }) => name === tenant)
+  return {
+    ...given,
+    env: envOfTenant(given.env, tenant, given.tenants),
+    limits: { ...given.limits, ...own?.limits },
+    guards: given.outbound?.guardsOf(tenant),
+    /** Of which processes get what finds programs. */
+    processEnv: given.env,
+  }
+}
+
+type OwnContext = ReturnType<typeof contextFor>
+
 /** Prefixes that differ by case only are the same. */
 function claimsOf(name: string, routes: readonly Route[]): string[] {
   const paths = routes.flatMap(({ prefix, ssePrefix }) => [`${prefix}/mcp`, `${ssePrefix}/sse`])
@@ -173,7 +190,7 @@ function answeringProxy(
   { configuration, file }: { configuration: Configuration; file: string },
   names: readonly string[],
   router: Router,
-  context: PrepareContext & { guards: Guards | undefined },
+  context: OwnContext,
   report: (problems: readonly Problem[]) => void,
 ): Answering | undefined {
   const { mcpServers, tenant } = configuration
@@ -209,6 +226,7 @@ function answeringProxy(
     proxy:
       context.createProxy?.(definitions, {
         ...context,
+        env: context.processEnv,
         prefix,
         tenant,
         named: typeof router.server !== 'string',
@@ -246,18 +264,22 @@ export async function inspect(
 ): Promise<{ prepared: Prepared; findings: Finding[] }> {
   const { prepared, found } = prepare(read, context)
   await giveWayToCalls()
-  const linted = lintTemplates(read, context.env, context.memo)
-  const unset = [...read.findings, ...linted].filter(({ code }) => code === 'env-unset')
+  const env = envOfTenant(context.env, read.configuration.tenant, context.tenants)
+  const linted = lintTemplates(read, env, context.memo)
+  const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
   return { prepared, findings: [...own.map(({ finding }) => finding), ...linted] }
 }
 
+/** Of variables that are not there. */
+const UNREAD = new Set<Finding['code']>(['env-unset', 'env-withheld'])
+
 /** Whether the checks of templates report more exactly what compiling complains of. */
 function isReported({ finding: { code, range }, ofTemplate }: Found, errors: readonly Finding[]): boolean {
   // They compile every template too, and leave out what is only an echo of another error.
   if (code === 'template-syntax' || code === 'template-context') return errors.length > 0
-  return (ofTemplate || code === 'env-unset') && overlaps(range, errors)
+  return (ofTemplate || UNREAD.has(code)) && overlaps(range, errors)
 }
 
 /** Whether a finding stands where one of the others does, and so is their echo. */

@@ -1,6 +1,7 @@
 import type {
   Arg,
   Configuration,
+  Limits,
   McpServer,
   Path,
   Prompt,
@@ -32,6 +33,8 @@ export interface CheckOptions {
   reserved?: readonly string[]
   /** The tenants of the settings; absent: any tenant may have any prefix. */
   tenants?: readonly TenantSettings[] | undefined
+  /** Of the settings; absent: they are not known. */
+  limits?: Limits
   /** Of the settings; null: they have none. Absent: the settings are not known. */
   publicUrl?: string | null
   /** The address at which other machines reach routers that authenticate nobody; absent: none, or they may. */

@@ -8,10 +8,14 @@ import {
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Source,
+  type TenantSettings,
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
-import { configurationSteps, limited } from '../config/read.ts'
-import { type Finding, hasErrors, sortFindings } from '../findings/index.ts'
+import { DEFAULT_TENANT } from '../config/model.ts'
+import { configurationSteps, limited, readSchemaFile } from '../config/read.ts'
+import { envOfTenant } from '../config/tenant-env.ts'
+import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
+import { isObject } from '../json/index.ts'
 import { atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
@@ -21,17 +25,49 @@ import { type Alone, checkAlone, togetherSteps } from './together.ts'
  * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
  * `checkTogether`. Never throws.
  */
-export function readConfiguration(source: Source, env: Env): ReadConfiguration {
-  return atOnce(readSteps(source, env))
+export function readConfiguration(
+  source: Source,
+  env: Env,
+  tenants?: readonly TenantSettings[],
+): ReadConfiguration {
+  return atOnce(readSteps(source, env, tenants))
 }
 
 /** The same, with pauses. */
-function* readSteps(source: Source, env: Env): Steps<ReadConfiguration> {
-  const read = yield* configurationSteps(source, env)
+function* readSteps(
+  source: Source,
+  env: Env,
+  tenants: readonly TenantSettings[] | undefined,
+): Steps<ReadConfiguration> {
+  const tenant = tenants ? writtenTenant(source) : DEFAULT_TENANT
+  const read = yield* configurationSteps(source, envOfTenant(env, tenant, tenants))
   if (!read.configuration) return read
   yield
   const found = runChecks(FIELD_CHECKS, read as Read)
+  if (tenants && read.configuration.tenant !== tenant) found.push(variableTenant(read))
   return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
+}
+
+/** Escapes, aliases and merges may give a key that the text does not show. */
+const MAY_NAME_TENANT = /tenant|[\\*<]/
+
+/**
+ * The tenant as the text gives it, without any variable: before it is known whose the file is, it may read none. Absent and
+ * of the wrong form: the default, for which the file is checked as it is.
+ */
+function writtenTenant(source: Source): string {
+  if (!MAY_NAME_TENANT.test(source.text)) return DEFAULT_TENANT
+  const { value } = readSchemaFile(source, {}, 'configuration')
+  const tenant = isObject(value) ? value.tenant : undefined
+  return typeof tenant === 'string' ? tenant : DEFAULT_TENANT
+}
+
+function variableTenant({ file, locate }: ReadConfiguration): Finding {
+  const range = locate(['tenant'])
+  return finding('tenant-variable', file, 'an environment variable decides the tenant', {
+    ...(range && { range }),
+    hint: 'Write the name of the tenant out',
+  })
 }
 
 export interface ReadConfigurationsOptions extends CheckOptions {
@@ -128,7 +164,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     read(source: Source): ReadConfiguration | Promise<ReadConfiguration> {
       const known = byFile.get(source.file)
-      return known?.text === source.text ? known : inTurns(readSteps(source, env))
+      return known?.text === source.text ? known : inTurns(readSteps(source, env, options.tenants))
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {

@@ -3,6 +3,7 @@ import { type Reporter, type Suggestion, suggest } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
 import { PREFIX_CHECKS, TENANT_CHECKS } from './prefixes.ts'
+import { AUTHOR_CHECKS } from './tenants.ts'
 
 /** Names of one configuration, and what refers to them. */
 export const REFERENCE_CHECKS: readonly Check[] = [
@@ -43,6 +44,7 @@ export const REFERENCE_CHECKS: readonly Check[] = [
   },
   ...PREFIX_CHECKS,
   ...TENANT_CHECKS,
+  ...AUTHOR_CHECKS,
 ]
 
 /** Closed by default: where other machines reach the gateway, it knows who calls. */

@@ -107,7 +107,25 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
       })
     checkTokens(tokens, ['tenants', i, 'tokens'], report, seen)
     checkOutbound(tenants[i]!.outbound ?? {}, ['tenants', i, 'outbound'], report)
+    checkProcesses(tenants[i]!, ['tenants', i], report)
   }
+}
+
+function checkProcesses({ stdio, commands = [] }: GivenSettings, path: Path, report: Reporter) {
+  if (stdio === true && commands.length === 0)
+    report({
+      code: 'missing-key',
+      path: [...path, 'stdio'],
+      message: '`stdio: true` needs `commands`',
+      hint: 'List the commands that the tenant may run, exactly as its configurations write them',
+    })
+  if (stdio !== true && commands.length > 0)
+    report({
+      code: 'key-without-effect',
+      path: [...path, 'commands'],
+      message: '`commands` has no effect without `stdio: true`',
+      hint: 'Add `stdio: true`, or remove it',
+    })
 }
 
 /** Host names with or without `*.` and a port, IPv6 addresses in brackets. */

@@ -498,7 +498,7 @@ export interface Admin {
   token?: string
 }
 
-/** A tenant: the prefix of its routers, and the callers that may use them. */
+/** A tenant: the prefix of its routers, the callers that may use them, and what the authors of its configurations may do. */
 export interface Tenant {
   /** Name of the tenant, as in `tenant` of configurations. */
   name: string
@@ -506,8 +506,18 @@ export interface Tenant {
   prefix: string
   /** Credentials of the tenant. */
   tokens: TenantToken[]
+  /** Environment variables that configurations of the tenant may read, by `${NAME}` and `env`. */
+  env: string[]
+  /** Whether configurations of the tenant may start MCP servers as processes (`type: stdio`), with one of `commands`. Default `false`. */
+  stdio: boolean
+  /** The only values of `command` that these processes may have, exactly as written here. */
+  commands: string[]
+  /** Whether configurations of the tenant may have a `notifier`, which names a host or a process of its own. Default `false`. */
+  notifier: boolean
   /** The addresses that the gateway connects to for configurations of the tenant. */
   outbound?: TenantOutbound
+  /** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
+  limits?: TenantLimits
 }
 
 export interface TenantToken {
@@ -529,6 +539,18 @@ export interface TenantOutbound {
   allowCidrs: string[]
   /** The only ports that are allowed, apart from those of `allowHosts`. */
   ports?: number[]
+}
+
+/** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
+export interface TenantLimits {
+  /** Time to connect to an upstream. Milliseconds. */
+  connectTimeout?: number
+  /** Time for the whole upstream call. Milliseconds. */
+  timeout?: number
+  /** Maximum size of one response of an API, or of one message of an MCP server, decoded. Bytes. */
+  maxResponseSize?: number
+  /** Maximum size of a client's request. Bytes. */
+  maxRequestSize?: number
 }
 
 /** The plant store. */

@@ -23,7 +23,7 @@ export interface ErrorSink {
     span: Span,
     message: string,
     hint?: string,
-    more?: { unclosed: true },
+    more?: { unclosed: true } | { variable: string },
   ): void
 }
 

@@ -298,7 +298,8 @@ function envConstant(args: readonly Compiled[], unit: Unit, span: Span): string 
   if (value !== undefined) return value
   if (args.length < 2) {
     const hint = `set it, or give a default: \`{{env "${name}" "default"}}\``
-    if (!unit.go) unit.sink.add('env', span, `the environment variable ${name} is not set`, hint)
+    const message = `the environment variable ${name} is not set`
+    if (!unit.go) unit.sink.add('env', span, message, hint, { variable: name })
     return ''
   }
   return otherwise

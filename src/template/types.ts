@@ -66,6 +66,8 @@ export interface TemplateError {
   kind: 'parse' | 'context' | 'env'
   /** The block that begins here has no end. */
   unclosed?: true
+  /** The variable that is not there, of the kind `env`. */
+  variable?: string
   message: string
   hint?: string
   start: number

@@ -1,4 +1,5 @@
 import type { Server } from '../config/model.ts'
+import { isWithheld, withheld } from '../config/tenant-env.ts'
 import type { FindingCode } from '../findings/codes.ts'
 import { type Json, stringify, valueAt } from '../json/index.ts'
 import {
@@ -52,7 +53,7 @@ export function templateCompiler(
 ): CompileTemplate {
   return (source, path, place, roots) => {
     const { template, errors } = compileQuietly(source, place, roots, env, memo, secrets)
-    for (const error of errors) problems.push(problemOf(error, path))
+    for (const error of errors) problems.push(problemOf(error, path, env))
     return template
   }
 }
@@ -98,8 +99,10 @@ const CODES: Record<TemplateError['kind'], FindingCode> = {
   env: 'env-unset',
 }
 
-function problemOf(error: TemplateError, path: (string | number)[]): Problem {
-  const { start, end, message, hint } = error
+function problemOf(error: TemplateError, path: (string | number)[], env: Env): Problem {
+  const { start, end, message, hint, variable } = error
+  if (variable !== undefined && isWithheld(env, variable))
+    return { path, start, end, severity: 'error', ...withheld(variable) }
   const problem: Problem = { path, start, end, code: CODES[error.kind], severity: 'error', message }
   if (hint) problem.hint = hint
   return problem

@@ -438,7 +438,9 @@ describe('a good token', () => {
     const tokens = [{ token: 'static', caller: 'agent' }]
     const auth = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }] }
     const clock = new TestClock()
-    const tenants = [{ name: 'default', prefix: '/', tokens }]
+    const tenants = [
+      { name: 'default', prefix: '/', tokens, env: [], stdio: false, commands: [], notifier: false },
+    ]
     const { app } = await oauthWire(t, auth, clock, { tenants })
     assert.equal((await post(app, '/one/mcp', initialize, { authorization: 'Bearer static' })).status, 200)
     assert.equal((await post(app, '/one/mcp', initialize, { authorization: 'Bearer other' })).status, 401)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { checkTogether, readConfiguration } from '../../src/checks/index.ts'
+import { type CheckOptions, checkTogether, readConfiguration } from '../../src/checks/index.ts'
+import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import {
   CODES,
   checkOf,
@@ -17,14 +18,15 @@ import {
  */
 const folder = new URL('./golden/', import.meta.url)
 const EXPECTED = '# ---- expected\n'
+const nothing = { tokens: [], env: [], stdio: false, commands: [], notifier: false }
 const tenants = [
-  { name: 'green', prefix: '/green', tokens: [] },
-  { name: 'blue', prefix: '/blue', tokens: [] },
+  { name: 'green', prefix: '/green', ...nothing },
+  { name: 'blue', prefix: '/blue', ...nothing, env: ['BLUE_*'], stdio: true, commands: ['/usr/bin/blue'] },
 ]
 const env = { SET: 'set', TOKEN: 'secret' }
 
-function findingsOf(sources: ReadonlyMap<string, string>, rules: object): Finding[] {
-  const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env))
+function findingsOf(sources: ReadonlyMap<string, string>, rules: CheckOptions): Finding[] {
+  const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env, rules.tenants))
   const together = checkTogether(reads, { reserved: ['/_reload', '/_status'], ...rules })
   return sortFindings([...reads.flatMap(({ findings }) => findings), ...together])
 }
@@ -45,7 +47,7 @@ describe('golden files', () => {
     const [input, expected] = readFileSync(new URL(name, folder), 'utf8').split(EXPECTED) as [string, string?]
     const sources = sourcesOf(input)
     const findings = findingsOf(sources, {
-      ...(name.includes('tenant') && { tenants }),
+      ...(name.includes('tenant') && { tenants, limits: DEFAULT_LIMITS }),
       ...(name.includes('public-url') && { publicUrl: null }),
       ...(name.includes('open-router') && { tenants, exposedAt: '0.0.0.0' }),
     })

@@ -239,7 +239,9 @@ describe('the examples of the catalogue', () => {
   }
   const codes = (text: string) => {
     const one = read(wrap(text), { AGENT_TOKEN: 'x' })
-    const tenants = [{ name: 'green', prefix: '/green', tokens: [] }]
+    const tenants = [
+      { name: 'green', prefix: '/green', tokens: [], env: [], stdio: false, commands: [], notifier: false },
+    ]
     const together = checkTogether([one], { reserved: ['/_reload'], tenants })
     return [...one.findings, ...together].map(({ code }) => code as string)
   }

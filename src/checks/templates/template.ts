@@ -1,4 +1,5 @@
 import type { Env, Server } from '../../config/index.ts'
+import { isWithheld, withheld } from '../../config/tenant-env.ts'
 import type { Finding } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
 import { isJsonFrame, type Memo, type Span, type TemplateError } from '../../template/index.ts'
@@ -120,8 +121,9 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   // What `raw` may do elsewhere, it may not do to the host.
   if (place === 'url' && raws.length > 0)
     for (const error of memo.compile(withoutCalls(sound, raws), options).errors)
-      if (error.kind === 'context') reportCompile(error, subject, known, reportOnce)
-  for (const error of errors) if (!inside(error, broken)) reportCompile(error, subject, known, reportOnce)
+      if (error.kind === 'context') reportCompile(error, subject, known, reportOnce, context.env)
+  for (const error of errors)
+    if (!inside(error, broken)) reportCompile(error, subject, known, reportOnce, context.env)
   if (!template || broken.length + unclosed.length > 0) return refs
   const rendering = { subject, template, tree, refs, ...context }
   if (subject.phase === 'request' || subject.phase === 'prompt')
@@ -161,11 +163,19 @@ function checkRaw({ place }: Subject, at: Span, report: TemplateReporter) {
   })
 }
 
-function reportCompile(error: TemplateError, { place }: Subject, known: Known, report: TemplateReporter) {
+function reportCompile(
+  error: TemplateError,
+  { place }: Subject,
+  known: Known,
+  report: TemplateReporter,
+  env: Env,
+) {
   const { kind, message } = error
   const at = { start: error.start, end: error.end }
   const hint = error.hint && capital(error.hint)
-  if (kind === 'env') report({ code: 'env-unset', at, message, hint })
+  if (kind === 'env' && error.variable !== undefined && isWithheld(env, error.variable))
+    report({ at, ...withheld(error.variable) })
+  else if (kind === 'env') report({ code: 'env-unset', at, message, hint })
   else if (kind === 'context' && place === 'url') {
     // An undeclared argument is a mistake of its own; a misspelt `.Config` is the only one.
     if (!known(error, 'template-argument', 'template-raw'))

@@ -13,6 +13,7 @@ import { type Finding, finding } from '../../findings/index.ts'
 import { type Json, type JsonObject, parse, setOwn } from '../../json/index.ts'
 import type { Env, Source } from '../model.ts'
 import { ANY, type Shape } from '../schemas.ts'
+import { isWithheld, withheld } from '../tenant-env.ts'
 import type { Parsed } from './document.ts'
 import { replaceEnv } from './env.ts'
 import { placeInScalar } from './scalar-trace.ts'
@@ -225,7 +226,10 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
   const replaced = replaceEnv(source, reading.env)
   for (const { kind, name, from, to } of replaced.problems) {
     const range = placeInScalar(reading, node, from, to)
-    if (kind === 'unset') {
+    if (kind === 'unset' && isWithheld(reading.env, name)) {
+      const { code, message, hint } = withheld(name)
+      report(reading, node, code, message, { range, hint })
+    } else if (kind === 'unset') {
       report(reading, node, 'env-unset', `the environment variable ${name} is not set`, {
         range,
         hint: `Set it, or give a default: \`\${${name}:default}\``,

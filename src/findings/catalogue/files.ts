@@ -108,6 +108,13 @@ export const ENV = {
     wrong: 'name: ${SERVICE_NAME}',
     right: 'name: ${SERVICE_NAME:user}',
   },
+  'env-withheld': {
+    severity: 'error',
+    title: 'An environment variable that the tenant may not read',
+    cause:
+      'Configurations of a tenant read only the environment variables that `env` of the tenant in the settings names. The finding says nothing of whether the variable is set.',
+    fix: 'Use a variable of the tenant, or add the name to `env` of the tenant in the settings.',
+  },
   'env-syntax': {
     severity: 'warning',
     title: 'Text that looks like an environment variable',

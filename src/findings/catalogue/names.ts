@@ -68,6 +68,34 @@ export const NAMES = {
       'tenant: green # of the settings: {name: green, prefix: /green}\nrouters:\n  - {server: user, prefix: /user}',
     right: 'tenant: green\nrouters:\n  - {server: user, prefix: /green/user}',
   },
+  'tenant-variable': {
+    severity: 'error',
+    title: 'A tenant that an environment variable decides',
+    cause:
+      'Where the settings list `tenants`, the tenant decides what a configuration may read and do, so that it must be the same in every environment.',
+    fix: 'Write the name of the tenant out.',
+  },
+  'tenant-process': {
+    severity: 'error',
+    title: 'A process that the tenant may not start',
+    cause:
+      'MCP servers over stdio run as the gateway’s user. Configurations of a tenant may start them only where the settings say `stdio: true`, with one of `commands`, and without variables that decide what code a process runs, such as `PATH`.',
+    fix: 'Use a server over HTTP, or allow the command in the settings.',
+  },
+  'tenant-notifier': {
+    severity: 'error',
+    title: 'A notifier that the tenant may not have',
+    cause:
+      'A `notifier` makes the gateway connect to a host, or send a signal to a process, that the configuration names. Configurations of a tenant may have one only where the settings say `notifier: true`.',
+    fix: 'Remove the notifier: that of the settings is used.',
+  },
+  'tenant-limits': {
+    severity: 'error',
+    title: 'A limit above that of the tenant',
+    cause:
+      'Servers and tools of a tenant’s configuration may set limits up to those of the tenant in the settings, or else of the settings.',
+    fix: 'Write a smaller value, or raise `limits` of the tenant.',
+  },
   'prefix-form': {
     severity: 'error',
     title: 'A prefix of the wrong form',

@@ -1,0 +1,93 @@
+import type { Limits, TenantSettings } from '../config/index.ts'
+import { DEFAULT_TENANT } from '../config/model.ts'
+import type { Path, Reporter } from '../findings/index.ts'
+import { quote, quoteAll, sizeText, timeText } from '../text/index.ts'
+import type { Check, Context } from './check.ts'
+
+/** Variables by which a process runs other code than its command: the loader's, a shell's, an interpreter's. */
+const CODE_VARIABLES =
+  /^(?:PATH|ENV|BASH_ENV|SHELLOPTS|IFS|LD_.*|DYLD_.*|GCONV_PATH|NODE_.*|NPM_.*|PYTHON.*|PERL5?.*|RUBY.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GIT_.*)$/i
+
+/** The tenant of a configuration, where the settings say what its authors may do. */
+function ownerOf({ configuration, doubtful, options }: Context): TenantSettings | undefined {
+  const { tenant } = configuration
+  if (tenant === DEFAULT_TENANT || doubtful(['tenant'])) return undefined
+  return options.tenants?.find(({ name }) => name === tenant)
+}
+
+/** What the author of a tenant's configuration may not do. */
+export const AUTHOR_CHECKS: readonly Check[] = [
+  {
+    codes: ['tenant-process'],
+    on: 'mcpServer',
+    check({ type, command = '', env }, report, context) {
+      const owner = ownerOf(context)
+      if (!owner || type !== 'stdio') return
+      const { name, stdio, commands } = owner
+      const refuse = (path: Path, message: string, hint: string) =>
+        report({ code: 'tenant-process', path, message, hint })
+      if (!stdio)
+        return refuse(
+          ['type'],
+          `the tenant ${quote(name)} may not start processes`,
+          'Use a server over HTTP, or set `stdio` and `commands` of the tenant in the settings',
+        )
+      if (!commands.includes(command))
+        refuse(
+          ['command'],
+          `the tenant ${quote(name)} may not run ${quote(command)}`,
+          commands.length
+            ? `Its \`commands\`: ${quoteAll(commands)}`
+            : 'Its `commands` in the settings are empty',
+        )
+      for (const variable of Object.keys(env))
+        if (CODE_VARIABLES.test(variable))
+          refuse(
+            ['env', variable],
+            `the tenant ${quote(name)} may not set ${variable}, which decides what code a process runs`,
+            'Remove it, or have the command of the settings set it',
+          )
+    },
+  },
+  {
+    codes: ['tenant-notifier'],
+    on: 'configuration',
+    check({ notifier }, report, context) {
+      const owner = ownerOf(context)
+      if (!owner || owner.notifier || !notifier) return
+      report({
+        code: 'tenant-notifier',
+        path: ['notifier'],
+        message: `the tenant ${quote(owner.name)} may not have notifiers`,
+        hint: 'Remove it: the notifier of the settings is used. Or set `notifier: true` of the tenant in the settings',
+      })
+    },
+  },
+  ...(['tool', 'server', 'mcpServer'] as const).map(
+    (on): Check => ({
+      codes: ['tenant-limits'],
+      on,
+      check({ limits }: { limits?: Partial<Limits> }, report: Reporter, context: Context) {
+        const owner = ownerOf(context)
+        const { limits: ofProcess } = context.options
+        if (owner && ofProcess && limits) checkLimitsOf(limits, { ...ofProcess, ...owner.limits }, report)
+      },
+    }),
+  ),
+]
+
+const LIMITS = ['connectTimeout', 'timeout', 'maxResponseSize', 'maxRequestSize'] as const
+
+function checkLimitsOf(limits: Partial<Limits>, most: Limits, report: Reporter) {
+  for (const key of LIMITS) {
+    const value = limits[key]
+    if (value === undefined || value <= most[key]) continue
+    const text = /timeout$/i.test(key) ? timeText(most[key]) : sizeText(most[key])
+    report({
+      code: 'tenant-limits',
+      path: ['limits', key],
+      message: `\`${key}\` is larger than the ${text} that the settings allow to the tenant`,
+      hint: 'Lower it, or raise `limits` of the tenant in the settings',
+    })
+  }
+}

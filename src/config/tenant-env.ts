@@ -1,0 +1,43 @@
+import { DEFAULT_TENANT, type Env, type TenantSettings } from './model.ts'
+
+/** Patterns of the variables that an environment was narrowed to. */
+const narrowed = new WeakMap<Env, readonly string[]>()
+/** The same environment for the same tenant: what was read with it is known by its identity. */
+const known = new WeakMap<Env, Map<string, Env>>()
+
+/**
+ * What the files of a tenant may read of an environment: only variables that the settings name for it. All of it for
+ * `default`, and where the settings have no tenants.
+ */
+export function envOfTenant(env: Env, tenant: string, tenants: readonly TenantSettings[] | undefined): Env {
+  if (!tenants || tenant === DEFAULT_TENANT) return env
+  const patterns = tenants.find(({ name }) => name === tenant)?.env ?? []
+  const key = JSON.stringify(patterns)
+  const made = known.get(env) ?? new Map<string, Env>()
+  known.set(env, made)
+  const before = made.get(key)
+  if (before) return before
+  const own: Env = Object.fromEntries(Object.entries(env).filter(([name]) => matches(name, patterns)))
+  narrowed.set(own, patterns)
+  made.set(key, own)
+  return own
+}
+
+/** Whether the settings withhold a variable from whoever reads this environment, be it set or not. */
+export function isWithheld(env: Env, name: string): boolean {
+  const patterns = narrowed.get(env)
+  return patterns !== undefined && !matches(name, patterns)
+}
+
+function matches(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
+}
+
+/** What is said of a variable that is withheld, in place of what is said of one that is not set. */
+export function withheld(name: string): { code: 'env-withheld'; message: string; hint: string } {
+  return {
+    code: 'env-withheld',
+    message: `the tenant may not read the environment variable ${name}`,
+    hint: `Use another variable, or add ${name} to \`env\` of the tenant in the settings`,
+  }
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { readSettings } from '../../src/checks/index.ts'
+import { createGateway } from '../../src/server/gateway.ts'
+import { silentLog } from '../../src/telemetry/silent.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+import { body, open, post, rpc } from '../support/wire.ts'
+
+const ENV = { GREEN_TOKEN: 'green-secret', BLUE_TOKEN: 'blue-secret', PLANTGW_ADMIN_TOKEN: 'admin-secret' }
+
+interface World {
+  settings?: object
+  env?: Record<string, string>
+}
+
+/** Settings with the tenant `green`, which may do so much. */
+const green = (may: object = {}, more: object = {}) => ({
+  tenants: [{ name: 'green', prefix: '/green', ...may }],
+  ...more,
+})
+
+/** What is said against a configuration of the tenant, by code, with the message and hint. */
+async function told(t: TestContext, text: string, { settings = green(), env = ENV }: World = {}) {
+  const made = await load(t, { 'green.yaml': text }, settings, env)
+  await made.gateway?.close()
+  return made.findings.map(({ code, message }) => [code, message])
+}
+
+async function load(
+  t: TestContext,
+  files: Record<string, string>,
+  settings: object,
+  env: Record<string, string>,
+  skipInvalid = false,
+) {
+  const folder = temporaryFolder(t)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const read = readSettings({ file: 'plantgw.yaml', text: JSON.stringify(settings) }, {})
+  assert.deepEqual(read.findings, [])
+  const made = await createGateway({
+    paths: [folder],
+    settings: read.settings!,
+    env,
+    log: silentLog,
+    version: '1',
+    skipInvalid,
+  })
+  return { ...made, folder }
+}
+
+const configuration = (more = '', tenant = 'tenant: green') => `name: x
+${tenant}
+routers: [{server: x, prefix: /green/x}]
+servers: [{name: x}]
+tools: [{name: get, method: GET, endpoint: "https://api.example.com/"}]
+${more}
+`
+const tool = (endpoint: string, more = '') =>
+  configuration().replace(/^tools.*$/m, `tools: [{name: get, method: GET, endpoint: '${endpoint}'${more}}]`)
+const proxied = (server: string) => `name: x
+tenant: green
+routers: [{server: m, prefix: /green/m}]
+mcpServers: [{name: m, ${server}}]
+`
+const withheld = (name: string) => [
+  'env-withheld',
+  `the tenant may not read the environment variable ${name}`,
+]
+
+describe('environment variables', () => {
+  test('are none for a tenant, and the finding does not tell whether they are set', async (t) => {
+    for (const name of ['BLUE_TOKEN', 'PLANTGW_ADMIN_TOKEN', 'GREEN_TOKEN', 'NOT_SET', 'PATH']) {
+      const places = [
+        tool(`https://api.example.com/\${${name}}`),
+        tool(`https://api.example.com/{{env "${name}"}}`),
+        tool('https://api.example.com/', `, headers: {X-A: '{{env "${name}"}}'}`),
+        configuration(`x-mine: "\${${name}}"`),
+        proxied(`type: sse, url: "https://mcp.example.com/\${${name}}"`),
+        proxied(`type: sse, url: 'https://mcp.example.com/', headers: {X-A: '{{env "${name}"}}'}`),
+      ]
+      for (const text of places) assert.deepEqual(await told(t, text), [withheld(name)], text)
+    }
+  })
+
+  test('are those that the settings name, others of them are not set', async (t) => {
+    const settings = green({ env: ['GREEN_*', 'SHARED'] })
+    const two = (name: string) => tool(`https://api.example.com/\${${name}}/{{env "${name}"}}`)
+    assert.deepEqual(await told(t, two('GREEN_TOKEN'), { settings }), [])
+    for (const name of ['GREEN', 'SHARED_TOO', 'green_token', 'BLUE_TOKEN'])
+      assert.deepEqual(await told(t, two(name), { settings }), [withheld(name), withheld(name)])
+    for (const name of ['GREEN_OTHER', 'SHARED']) {
+      const codes = (await told(t, two(name), { settings })).map(([code]) => code)
+      assert.deepEqual(codes, ['env-unset', 'env-unset'])
+    }
+  })
+
+  test('give their defaults, also by a name that is made up in a template', async (t) => {
+    const text = tool('https://api.example.com/${BLUE_TOKEN:plain}/{{env "BLUE_TOKEN" "other"}}')
+    assert.deepEqual(await told(t, text), [])
+    const settings = green({ outbound: { allowHosts: ['127.0.0.1'] } })
+    const dynamic = tool('http://127.0.0.1:1/{{env (printf "BLUE_%s" "TOKEN")}}')
+    const { gateway, findings } = await load(t, { 'green.yaml': dynamic }, settings, ENV, true)
+    t.after(() => gateway!.close())
+    assert.ok(!JSON.stringify(findings).includes('blue-secret'))
+    const message = rpc('tools/call', { name: 'get', arguments: {} })
+    const answer = await body(
+      post(gateway!.app, '/green/x/mcp', message, await open(gateway!.app, '/green/x')),
+    )
+    assert.ok(!JSON.stringify(answer).includes('blue-secret'), JSON.stringify(answer))
+  })
+
+  test('do not decide whose a configuration is', async (t) => {
+    const decides = ['tenant-variable', 'an environment variable decides the tenant']
+    for (const line of [
+      'tenant: ${T:green}',
+      'tenant: "\\u0024{T:green}"',
+      'x-t: &t ${T:green}\ntenant: *t',
+    ]) {
+      const env = { ...ENV, T: 'default' }
+      const text = configuration('x-mine: "${BLUE_TOKEN}"', line)
+      const codes = (await told(t, text, { env })).map(([code]) => code)
+      // With the default of the variable it is green's, which may read neither of the two.
+      assert.deepEqual(codes, ['env-withheld'], line)
+    }
+    const text = configuration('', 'tenant: ${T:default}').replace('/green/x', '/x')
+    assert.deepEqual(await told(t, text, { env: { T: 'green' } }), [
+      decides,
+      ['tenant-prefix', 'the prefix `/x` is not below `/green`, the prefix of the tenant `green`'],
+    ])
+    const settings = green({ env: ['T'] })
+    const own = configuration('', 'tenant: ${T:green}')
+    assert.ok(
+      (await told(t, own, { settings, env: { T: 'default' } })).some(([code]) => code === 'tenant-variable'),
+    )
+  })
+
+  test('are all there for the default tenant, and without tenants in the settings', async (t) => {
+    const text = tool('https://api.example.com/${BLUE_TOKEN}/{{env "PLANTGW_ADMIN_TOKEN"}}')
+    assert.deepEqual(await told(t, text, { settings: {} }), [])
+    const own = text.replace('tenant: green', 'tenant: default').replace('/green/x', '/x')
+    assert.deepEqual(await told(t, own), [])
+  })
+})
+
+describe('processes', () => {
+  const may = green({ stdio: true, commands: ['/usr/bin/tools', 'tools'] })
+
+  test('are started for no tenant, unless the settings name the command', async (t) => {
+    const shell = proxied('type: stdio, command: sh, args: [-c, id]')
+    assert.deepEqual(await told(t, shell), [['tenant-process', 'the tenant `green` may not start processes']])
+    for (const command of ['sh', '/usr/bin/../bin/tools', './tools', 'Tools', '/bin/tools'])
+      assert.deepEqual(await told(t, proxied(`type: stdio, command: ${command}`), { settings: may }), [
+        ['tenant-process', `the tenant \`green\` may not run \`${command}\``],
+      ])
+    for (const command of ['tools', '/usr/bin/tools'])
+      assert.deepEqual(await told(t, proxied(`type: stdio, command: ${command}`), { settings: may }), [])
+  })
+
+  test('run no other code by their environment', async (t) => {
+    for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'BASH_ENV', 'PYTHONPATH', 'PERL5LIB']) {
+      const text = proxied(`type: stdio, command: tools, env: {${name}: /tmp/x}`)
+      assert.deepEqual(await told(t, text, { settings: may }), [
+        [
+          'tenant-process',
+          `the tenant \`green\` may not set ${name}, which decides what code a process runs`,
+        ],
+      ])
+    }
+    const plain = proxied('type: stdio, command: tools, env: {TOKEN: a}')
+    assert.deepEqual(await told(t, plain, { settings: may }), [])
+  })
+})
+
+test('notifiers are for the settings, unless they allow them', async (t) => {
+  const text = configuration('notifier: {type: signal, signal: {signal: SIGHUP, pid: /tmp/a.pid}}')
+  assert.deepEqual(await told(t, text), [['tenant-notifier', 'the tenant `green` may not have notifiers']])
+  assert.deepEqual(await told(t, text, { settings: green({ notifier: true }) }), [])
+})
+
+test('limits are at most those of the tenant, else of the settings', async (t) => {
+  const text = (timeout: string) =>
+    configuration()
+      .replace('{name: x}', `{name: x, limits: {timeout: ${timeout}}}`)
+      .replace('.com/"}', `.com/", limits: {timeout: ${timeout}, maxResponseSize: 1MiB}}`)
+  const larger = (most: string) => [
+    'tenant-limits',
+    `\`timeout\` is larger than the ${most} that the settings allow to the tenant`,
+  ]
+  assert.deepEqual(await told(t, text('30s')), [])
+  assert.deepEqual(await told(t, text('31s')), [larger('30 s'), larger('30 s')])
+  const settings = green({ limits: { timeout: '5s' } })
+  assert.deepEqual(await told(t, text('5s'), { settings }), [])
+  assert.deepEqual(await told(t, text('6s'), { settings }), [larger('5 s'), larger('5 s')])
+})
+
+test('a tenant that goes too far at a reload keeps its last good version, and the others go on', async (t) => {
+  const blue = configuration('', '').replace('name: x', 'name: b').replace('/green/x', '/b')
+  const { gateway, folder } = await load(t, { 'green.yaml': configuration(), 'b.yaml': blue }, green(), ENV)
+  t.after(() => gateway!.close())
+  writeFileSync(join(folder, 'green.yaml'), tool('https://api.example.com/${BLUE_TOKEN}'))
+  const { refused, findings } = await gateway!.reload()
+  assert.deepEqual([refused, findings.map(({ code }) => code)], [['x'], ['env-withheld']])
+  assert.deepEqual([...gateway!.table().routes.keys()].sort(), ['/b', '/green/x'])
+  assert.ok(!JSON.stringify(findings).includes('blue-secret'))
+})
+
+test('validate --settings finds it, without the value', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'configs'))
+  writeFileSync(join(folder, 'configs/green.yaml'), tool('https://api.example.com/${BLUE_TOKEN}'))
+  writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify(green()))
+  const args = ['validate', join(folder, 'configs'), '--settings', join(folder, 'plantgw.yaml')]
+  const { code, stdout, stderr } = await run(t, args, { env: ENV })
+  const output = stdout + stderr
+  assert.equal(code, 1)
+  assert.match(output, /error: the tenant may not read the environment variable BLUE_TOKEN \[env-withheld\]/)
+  assert.match(output, /hint: Use another variable, or add BLUE_TOKEN to `env` of the tenant in the settings/)
+  assert.ok(!output.includes('blue-secret'))
+})
