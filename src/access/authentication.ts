@@ -1,3 +1,4 @@
+import type { FailedLogins } from './failed-logins.ts'
 import { networkOf } from './quota.ts'
 import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
 
@@ -28,15 +29,24 @@ export function attackerOf({ prefix, address, reason }: RefusedCredentials): str
   return JSON.stringify([prefix, reason, networkOf(address ?? '')])
 }
 
-/** Identifies the caller, on routes that require it. */
-export function authenticationStep(onRefused: OnRefusedCredentials = () => {}): Step {
+/**
+ * Identifies the caller, on routes that require it.
+ * @param logins bounds wrong credentials; absent: there may be any number of them
+ */
+export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: FailedLogins): Step {
   function admit(request: StepRequest, result: Identity | Denial): Refusal | undefined {
-    if (!('status' in result)) {
-      request.caller = result.caller
-      request.callerName = result.callerName
-      request.identity = result
-      return undefined
+    if ('status' in result) {
+      const denial = isGuess(request, result) ? logins?.failed(request.address) : undefined
+      return refuse(request, denial ?? result)
     }
+    const denial = request.forwarded ? undefined : logins?.succeeded(request.address, result.caller)
+    if (denial) return refuse(request, denial)
+    request.caller = result.caller
+    request.callerName = result.callerName
+    request.identity = result
+    return undefined
+  }
+  function refuse(request: StepRequest, result: Denial): Refusal {
     // A replica that asks for a sign of life has no credentials.
     const { route, headers, address, forwarded } = request
     const { reason, message } = result
@@ -49,10 +59,21 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}): 
     run(request) {
       const { authenticate } = request.route
       if (!authenticate || request.open) return undefined
+      const denial =
+        logins && !request.forwarded && request.headers.authorization !== undefined
+          ? logins.refuse(request.address)
+          : undefined
+      if (denial) return refuse(request, denial)
       const result = authenticate(request)
       return result instanceof Promise
         ? result.then((awaited) => admit(request, awaited))
         : admit(request, result)
     },
   }
+}
+
+/** Whether somebody may be trying credentials: those that have expired were good once. */
+function isGuess({ headers, forwarded }: StepRequest, { reason }: Denial): boolean {
+  const unknown = reason === undefined || reason === 'unknown'
+  return unknown && headers.authorization !== undefined && !forwarded
 }

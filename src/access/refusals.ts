@@ -7,6 +7,7 @@ export type LimitName =
   | 'maxSessionsPerCaller'
   | 'maxCallsPerPrefix'
   | 'maxCallsPerCaller'
+  | 'maxFailedLogins'
   | 'maxQueued'
   | 'maxBuffered'
   | 'writeTimeout'

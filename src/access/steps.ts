@@ -1,6 +1,7 @@
 import type { CorsPolicy } from './cors.ts'
 import type { Identity } from './identity.ts'
 import type { Authorize } from './permissions.ts'
+import type { Meter, RateLimits } from './rate.ts'
 import type { Stay } from './stay.ts'
 
 export type { Claims, Identity } from './identity.ts'
@@ -44,7 +45,7 @@ export interface StepRequest extends Arrival {
   readonly path: string
   /** Path and query. */
   target(): string
-  /** IP address of the other end of the connection. */
+  /** IP address of the client: of the other end of the connection, or what a trusted proxy says. */
   readonly address: string | undefined
   readonly route: RoutePolicy
   /** Methods that the endpoint has, for `Allow`. */
@@ -65,6 +66,8 @@ export interface StepRequest extends Arrival {
   forwarded: boolean
   /** Set by `limits`. */
   stay: Stay
+  /** Set by `rate`, where the route has rates: counts the requests that it holds. */
+  meter: Meter | undefined
   /** Runs `listener` when the response is out or the client is gone; the result takes that back. */
   onEnd(listener: () => void): () => void
 }
@@ -78,6 +81,8 @@ export interface RoutePolicy {
   readonly authenticate?: Authenticate
   /** Absent: every caller may use everything. */
   readonly authorize?: Authorize
+  /** Absent: any number of requests may come in a time. */
+  readonly rate?: RateLimits
   /** Bytes of a request's body at most. */
   readonly maxRequestSize: number
 }
@@ -93,8 +98,11 @@ export interface Denial extends Refusal {
   reason?: DenialReason
 }
 
-/** `missing`: there were none. `scope`: they are good, but not for this. `unavailable`: they could not be judged. */
-export type DenialReason = 'missing' | 'unknown' | 'expired' | 'scope' | 'unavailable'
+/**
+ * `missing`: there were none. `scope`: they are good, but not for this. `unavailable`: they could not be judged.
+ * `limited`: too many wrong ones came from the address.
+ */
+export type DenialReason = 'missing' | 'unknown' | 'expired' | 'scope' | 'unavailable' | 'limited'
 
 /** Runs the steps in order until one has a response. Without a step that waits there is no promise. */
 export function runSteps<Request>(

@@ -1,4 +1,5 @@
 import { createCors } from '../access/cors.ts'
+import type { Rates } from '../access/rate.ts'
 import { lintTemplates } from '../checks/templates/index.ts'
 import {
   type Configuration,
@@ -56,6 +57,8 @@ export interface AssembleContext {
   publicUrl?: string
   /** Authorization servers that are known; absent where nothing is served. */
   issuers?: KnownIssuers
+  /** Counts requests; absent where nothing is served. */
+  rates?: Rates
   /** Makes what proxies MCP servers; absent where configurations are only looked at. */
   createProxy?: typeof createProxy
   /** Proxies that are served now, by key, to be kept. */
@@ -103,6 +106,7 @@ function prepare(
       (own && answeringTools(own, configuration, auth.authenticate !== undefined, context))
     if (!answering) return []
     const prefix = router.prefix === '/' ? '' : router.prefix
+    const rate = context.rates?.of({ prefix: router.prefix, tenant, rate: router.rate })
     const route: Route = {
       ...answering,
       prefix,
@@ -112,6 +116,7 @@ function prepare(
       account: { tenant, prefix: router.prefix, log: context.log, onCall: context.onCall },
       ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
       ...auth,
+      ...(rate && { rate }),
     }
     return [route]
   })

@@ -10,7 +10,7 @@ import {
   type SettingsFlags,
   type Source,
 } from '../config/index.ts'
-import type { Notifier, OutboundSettings } from '../config/model.ts'
+import type { Notifier, OutboundSettings, RedisSettings } from '../config/model.ts'
 import { limited } from '../config/read.ts'
 import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
@@ -19,6 +19,7 @@ import { quote, quoteAll } from '../text/index.ts'
 import {
   checkDuration,
   checkLimits,
+  checkRates,
   checkTokens,
   MAX_DURATION,
   reportIdle,
@@ -49,6 +50,8 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
         hint: 'Write it like `10.0.0.7` or `10.0.0.0/8`',
       })
   checkOutbound(settings.outbound, ['outbound'], report)
+  checkRates(settings.rate, ['rate'], report)
+  if (settings.redis) checkAddresses(settings.redis, ['redis'], report)
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
   if (given.admin?.listen !== undefined) checkAdminListen(given.admin, settings, report)
   if (given.plants) checkPlants(given.plants, report)
@@ -273,12 +276,19 @@ export function checkNotifier(notifier: Notifier, path: Path, report: Reporter) 
       message: '`target_url` is neither an http or https URL nor a Unix socket',
       hint: 'Write for example `http://localhost:5235/_reload` or `unix:/run/plantgw/admin.sock`',
     })
-  if (type !== 'redis' || !redis) return
-  const addresses = parseAddresses(redis.addr)
+  if (type === 'redis' && redis) checkAddresses(redis, [...path, 'redis'], report)
+}
+
+function checkAddresses(
+  { addr, cluster_type }: Pick<RedisSettings, 'addr' | 'cluster_type'>,
+  path: Path,
+  report: Reporter,
+) {
+  const addresses = parseAddresses(addr)
   const invalid = (message: string, hint: string) =>
-    report({ code: 'invalid-value', path: [...path, 'redis', 'addr'], message, hint })
-  if (!addresses) invalid(`${quote(redis.addr)} is not \`host:port\``, 'Write for example `localhost:6379`')
-  else if (redis.cluster_type === 'single' && addresses.length > 1)
+    report({ code: 'invalid-value', path: [...path, 'addr'], message, hint })
+  if (!addresses) invalid(`${quote(addr)} is not \`host:port\``, 'Write for example `localhost:6379`')
+  else if (cluster_type === 'single' && addresses.length > 1)
     invalid('a single server has one address', 'Name one, or change `cluster_type`')
 }
 

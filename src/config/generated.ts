@@ -39,6 +39,8 @@ export interface Router {
   auth?: Auth
   /** What each caller may use of the router. */
   authorize?: Authorize
+  /** How many requests the router takes, in addition to `rate` of the settings. */
+  rate?: Rate[]
 }
 
 /** The web pages of other origins that may use the router. */
@@ -124,6 +126,20 @@ export interface AuthorizeRule {
   claims?: Record<string, string[]>
   /** Names of callers as the log shows them: `caller` of a token, or the claim that `auth.caller` names. */
   callers?: string[]
+}
+
+/** How many requests may come in a time. */
+export interface Rate {
+  /** What is counted apart. */
+  per: 'caller' | 'address' | 'session' | 'tenant'
+  /** The names of the tools whose calls are counted, as clients see them; `*` stands for any characters. */
+  tools?: string[]
+  /** How many requests may come in one `window`. */
+  limit: number
+  /** The time in which `limit` requests may come: `1s`, `1m`, `1h`; a plain number is seconds. Milliseconds. */
+  window: number
+  /** How many requests may come at once after a pause. */
+  burst?: number
 }
 
 /** A set of tools that are HTTP calls. */
@@ -408,7 +424,7 @@ export interface Settings {
   allowedHosts: string[]
   /** Origins that the gateway accepts in addition to those of each router's `cors`. */
   allowedOrigins: string[]
-  /** Addresses and networks of reverse proxies whose `X-Forwarded-Prefix` the gateway believes. */
+  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` the gateway believes. */
   trustedProxies: string[]
   /** The addresses that the gateway connects to for tools, MCP servers over HTTP and authorization servers, judged at each connection and each redirect. */
   outbound: Outbound
@@ -424,6 +440,10 @@ export interface Settings {
   notifier?: Notifier
   /** For several gateways behind a load balancer that sends each request to any of them. */
   cluster?: Cluster
+  /** A Redis server in which replicas count together what `rate` limits. */
+  redis?: Redis
+  /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
+  rate: Rate[]
 }
 
 /** The log on standard error. */
@@ -458,6 +478,8 @@ export interface ProcessLimits {
   maxCallsPerPrefix: number
   /** Maximum number of calls under way of one caller at one prefix; without `auth`, of one address at all prefixes. Default `1000`. */
   maxCallsPerCaller: number
+  /** Maximum number of wrong credentials from one address (IPv6: one /64) within a minute. Default `30`. */
+  maxFailedLogins: number
   /** Maximum size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
   maxQueued: number
   /** Maximum size of all waiting data in the process: requests, responses and queues. Bytes. */
@@ -610,6 +632,22 @@ export interface Cluster {
   advertise: string
 }
 
+/** A Redis server in which replicas count together what `rate` limits. */
+export interface Redis {
+  /** Topology: one server, or servers behind sentinels. Default `single`. */
+  cluster_type: 'single' | 'sentinel'
+  /** Address as `host:port`; for `sentinel` the addresses of the sentinels, separated by commas. */
+  addr: string
+  /** For `sentinel`: the name of the master in the sentinels. Default `mymaster`. */
+  master_name: string
+  /** User of the server (Redis ACL). */
+  username?: string
+  /** Password of that user. */
+  password?: string
+  /** Whether the connection is encrypted; this machine must trust the certificate of the server. Default `false`. */
+  tls: boolean
+}
+
 /** What the settings come to when they say nothing of `limits`. */
 export const DEFAULT_LIMITS: ProcessLimits = {
   connectTimeout: 5000,
@@ -623,6 +661,7 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   maxSessionsPerCaller: 10000,
   maxCallsPerPrefix: 4000,
   maxCallsPerCaller: 1000,
+  maxFailedLogins: 30,
   maxQueued: 16777216,
   headersTimeout: 10000,
   requestTimeout: 60000,

@@ -31,6 +31,8 @@ export type {
   Outbound as OutboundSettings,
   Prompt,
   Proxy,
+  Rate as RateRule,
+  Redis as RedisServer,
   RedisNotifier as RedisSettings,
   Router,
   Server,

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
+import type { Meter } from '../access/rate.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Identity } from '../access/steps.ts'
@@ -30,7 +31,7 @@ export interface Exchange {
   readonly identity?: Identity | undefined
   /** What the caller may use; absent: everything. */
   readonly permissions?: Permissions | undefined
-  /** IP address of the other end of the connection, where there is one. */
+  /** IP address of the client, where there is one. */
   readonly address?: string | undefined
   /** Bytes of a body that are read at the most. */
   readonly maxBody: number
@@ -43,6 +44,8 @@ export interface Exchange {
   body(): Promise<Body>
   /** What the request holds of the gateway. */
   readonly stay: Stay
+  /** Counts its messages, where the route has rates. */
+  readonly meter?: Meter | undefined
   /** For whom something may be kept until the next request where no caller is known. */
   readonly peer: Peer
   /** Absent where the gateway is one process. */

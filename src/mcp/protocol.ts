@@ -45,6 +45,8 @@ export const INVALID_REQUEST = -32600
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
+/** Of servers' own (JSON-RPC 2.0, 5.1): too many requests came. */
+export const RATE_LIMITED = -32000
 export const HEADER_MISMATCH = -32020
 export const UNSUPPORTED_PROTOCOL_VERSION = -32022
 
@@ -68,6 +70,8 @@ export type Message =
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
   | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }
+  /** A request that may not go on: what is answered in its place. */
+  | { kind: 'refused'; id: RequestId; error: RpcError }
 
 export type Request = Extract<Message, { kind: 'request' }>
 export type Notification = Extract<Message, { kind: 'notification' }>
@@ -84,7 +88,7 @@ function isHugeId(value: unknown): boolean {
 }
 
 /** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
-export function readMessage(raw: Json): Message {
+export function readMessage(raw: Json): Exclude<Message, { kind: 'refused' }> {
   if (!isObject(raw)) return invalid(null, 'a message is a JSON object')
   const { method, params } = raw
   const id = plain(raw.id as Json)
@@ -116,8 +120,8 @@ export function readMessage(raw: Json): Message {
   return { kind: 'request', id: answerTo, method, params: params ?? {}, raw }
 }
 
-function invalid(id: RequestId | null, reason: string, code = INVALID_REQUEST): Message {
-  return { kind: 'invalid', id, code, reason }
+function invalid(id: RequestId | null, reason: string, code = INVALID_REQUEST) {
+  return { kind: 'invalid', id, code, reason } as const
 }
 
 /** The text of a response with a result that is JSON text already. */

@@ -11,6 +11,7 @@ import {
   protocolKeys,
   readMessage,
 } from './protocol.ts'
+import { metered } from './refused.ts'
 import { claimsRevision } from './stateless.ts'
 
 /** The messages of one POST; more or less than one only in a batch. */
@@ -29,8 +30,18 @@ const MAX_KEPT = 64 * 1024
 /** Characters of a body from which reading it takes a noticeable time. */
 const LARGE = 256 * 1024
 
-/** Reads a POST's body as JSON-RPC; one place for what every transport refuses. */
-export async function receive(exchange: Exchange): Promise<Received> {
+/**
+ * Reads a POST's body as JSON-RPC; one place for what every transport refuses.
+ * @param onStream whether the client reads answers on a stream of its own
+ */
+export async function receive(exchange: Exchange, onStream = false): Promise<Received> {
+  const { meter } = exchange
+  const read = await readMessages(exchange)
+  const received = meter ? await metered(exchange, read, meter, onStream) : read
+  return 'refused' in received ? received : begin(exchange, received)
+}
+
+async function readMessages(exchange: Exchange): Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
     refused: rpcError(exchange, status, { code, message }),
   })
@@ -82,7 +93,7 @@ export async function receive(exchange: Exchange): Promise<Received> {
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  return begin(exchange, { messages, batch, text: body.text })
+  return { messages, batch, text: body.text }
 }
 
 /** Counts the requests as under way, if there is room for them. */

@@ -20,6 +20,7 @@ import {
   type SessionRevision,
 } from './protocol.ts'
 import type { Messages } from './receive.ts'
+import { refusedBatch } from './refused.ts'
 import { EventLog, type ResumableStream } from './resumption.ts'
 import { BatchReply, type EventStream, PostReply, type Reply, type Resumable, StreamReply } from './stream.ts'
 
@@ -134,11 +135,13 @@ export class Session implements Resumable {
     const to = this.recipient(messages)
     const [only] = messages.messages
     if (to.passThrough) {
+      const refused = messages.batch && refusedBatch(exchange, messages)
+      if (refused) return refused
       const counts = !messages.batch && only?.kind === 'request'
       const call = counts ? new Accounted(only, exchange, this.revision, account) : undefined
       return to.passThrough.post(exchange, messages, call)
     }
-    if (!messages.batch && only && only.kind !== 'request' && only.kind !== 'invalid') {
+    if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
       this.notify(only, messages.text)
       return accepted(exchange)
     }
@@ -160,7 +163,7 @@ export class Session implements Resumable {
     account: Accounting,
     to: BackendSession,
   ): boolean {
-    const owed = messages.filter(({ kind }) => kind === 'request' || kind === 'invalid').length
+    const owed = messages.filter(({ kind }) => kind !== 'notification' && kind !== 'response').length
     const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
     for (const message of messages) {
       // What was judged is what is sent.
@@ -169,6 +172,7 @@ export class Session implements Resumable {
         this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
       else if (message.kind === 'invalid')
         reply.answer(errorText(message.id, { code: INVALID_REQUEST, message: message.reason }))
+      else if (message.kind === 'refused') reply.answer(errorText(message.id, message.error))
       else this.notify(message, own)
     }
     return owed > 0

@@ -27,6 +27,7 @@ import {
   type Request,
 } from './protocol.ts'
 import { type Messages, receive } from './receive.ts'
+import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, locate, passCancellation, unknownSession } from './replicas.ts'
 import type { Session } from './session.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
@@ -61,7 +62,7 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
   if (!batch) {
     if (only.kind === 'invalid')
       return rpcError(exchange, 400, { code: INVALID_REQUEST, message: only.reason }, only.id)
-    if (only.kind !== 'response') {
+    if (only.kind === 'request' || only.kind === 'notification') {
       const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))
         return only.kind === 'request'
@@ -231,6 +232,8 @@ function withSession(
     if (!met) return next(session)
     return met.then(() => (session.isEnded ? unknownSession(exchange, id) : next(session)))
   }
+  const refused = received && refusedBatch(exchange, received)
+  if (refused) return refused
   return located.elsewhere(received?.text, id).then((answer) => answer ?? unknownSession(exchange, id))
 }
 
@@ -282,9 +285,13 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
   const [stream] = session?.streams ?? []
   const isOpen = session?.sse && stream && session.served.admits?.(exchange) !== false
   if (!isOpen && !(located && 'elsewhere' in located)) return refuse(404, ENDED)
-  const received = await receive(exchange)
+  const received = await receive(exchange, true)
   if ('refused' in received) return received.refused
-  if (located && 'elsewhere' in located) return (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
+  if (located && 'elsewhere' in located) {
+    // What is passed on is the text as it came.
+    const refused = refusedBatch(exchange, received)
+    return refused ?? (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
+  }
   if (!session || !stream) return refuse(404, ENDED)
   const { messages, batch, text } = received
   const [only] = messages

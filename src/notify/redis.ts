@@ -1,5 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis'
-import { parseAddresses, type RedisSettings } from '../config/index.ts'
+import { parseAddresses, type RedisServer, type RedisSettings } from '../config/index.ts'
 import { requirePackages } from '../durable/packages.ts'
 
 /** Milliseconds to connect, and for the answer to a command. */
@@ -12,7 +12,7 @@ export class BrokerError extends Error {
 }
 
 /** Such as `redis://localhost:6379`, without credentials. */
-export function brokerLabel({ addr, tls }: RedisSettings): string {
+export function brokerLabel({ addr, tls }: RedisServer | RedisSettings): string {
   return `${tls ? 'rediss' : 'redis'}://${addr.replaceAll(/\s/g, '')}`
 }
 
@@ -22,26 +22,19 @@ export function brokerLabel({ addr, tls }: RedisSettings): string {
  * @param attempt which of several addresses comes first
  * @throws BrokerError; Error when ioredis is not installed
  */
-export async function connectRedis(settings: RedisSettings, attempt = 0): Promise<Redis> {
+export async function connectRedis(settings: RedisServer | RedisSettings, attempt = 0): Promise<Redis> {
   requirePackages('redis')
   const { Redis } = await import('ioredis')
   const addresses = parseAddresses(settings.addr) ?? []
   const first = addresses[attempt % addresses.length]
   if (!first) throw new BrokerError(`${settings.addr} is not \`host:port\``)
-  const { username, password, tls } = settings
+  const { tls } = settings
   const options: RedisOptions = {
+    ...optionsOf(settings),
     lazyConnect: true,
-    connectionName: 'plantgw',
-    connectTimeout: CONNECT_TIMEOUT,
-    commandTimeout: COMMAND_TIMEOUT,
     retryStrategy: () => null,
-    // It asks by INFO, which users of ACLs may not be allowed.
-    enableReadyCheck: false,
-    disableClientInfo: true,
     enableOfflineQueue: true,
     autoResubscribe: false,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
     ...(tls && { tls: { servername: first.host } }),
   }
   const turn = attempt % addresses.length
@@ -70,7 +63,21 @@ export async function connectRedis(settings: RedisSettings, attempt = 0): Promis
   }
 }
 
-export function brokerError(settings: RedisSettings, error: Error): BrokerError {
+/** Of every connection. */
+function optionsOf({ username, password }: RedisServer | RedisSettings): RedisOptions {
+  return {
+    connectionName: 'plantgw',
+    connectTimeout: CONNECT_TIMEOUT,
+    commandTimeout: COMMAND_TIMEOUT,
+    // It asks by INFO, which users of ACLs may not be allowed.
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  }
+}
+
+export function brokerError(settings: RedisServer | RedisSettings, error: Error): BrokerError {
   if (error instanceof BrokerError) return error
   const cause = error instanceof AggregateError ? (error.errors[0] as Error) : error
   return new BrokerError(`${brokerLabel(settings)}: ${cause.message || error.name}`, { cause: error })

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { refusedCredentials } from '../access/authentication.ts'
 import { hostStep, originStep } from '../access/host.ts'
-import type { outerPrefixReader } from '../access/outer-prefix.ts'
 import { type Refusal, runSteps } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
@@ -9,7 +8,7 @@ import { type Hub, INVALID_REQUEST, nodePair } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
-import { HttpArrival, HttpExchange } from './exchange.ts'
+import { HttpArrival, HttpExchange, type Proxies } from './exchange.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
@@ -24,13 +23,13 @@ export interface AppParts extends StepParts {
   /** The plant store and the paths that are its own. */
   plants?: { app: Hono; owns: (path: string) => boolean }
   onForward?: OnForward
-  /** Reads `X-Forwarded-Prefix`; absent: nobody is believed. */
-  outerPrefix?: ReturnType<typeof outerPrefixReader>
+  /** Reads what proxies say; absent: none is believed. */
+  proxies?: Proxies
 }
 
 /** The gateway's HTTP face: path → route → steps → endpoint. */
 export function createApp(parts: AppParts): Hono {
-  const { table, hub, log, plants, ownPages, guard, cluster, outerPrefix } = parts
+  const { table, hub, log, plants, ownPages, guard, cluster, proxies } = parts
   const { onForward = () => {}, onRefusedCredentials = () => {} } = parts
   const app = new Hono()
   const [host, origin] = [hostStep(guard), originStep(guard)]
@@ -43,7 +42,7 @@ export function createApp(parts: AppParts): Hono {
     const found = plants?.owns(path) ? undefined : findEndpoint(table(), path)
     if (!found) return serveOther(c, path)
     const { route, endpoint } = found
-    const exchange = new HttpExchange(c, route, endpoint, replicas, outerPrefix)
+    const exchange = new HttpExchange(c, route, endpoint, replicas, proxies)
     const go = (refused: Refusal | Response | undefined) =>
       refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub)
     const refused = runSteps(steps, exchange)

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
+import type { Meter } from '../access/rate.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Arrival, Identity, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
@@ -36,6 +37,14 @@ export class HttpArrival implements Arrival {
   }
 }
 
+/** Reads what trusted proxies say of requests, with the address of the other end of the connection. */
+export interface Proxies {
+  /** The path below which they serve the gateway, from `X-Forwarded-Prefix`. */
+  prefix(header: string | undefined, address: string | undefined): string
+  /** The address of the client, from `X-Forwarded-For`. */
+  client(header: string | undefined, address: string | undefined): string | undefined
+}
+
 /** One request to an endpoint of a route, from the first step to the end of its response. */
 export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   readonly method: string
@@ -47,20 +56,21 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   identity: Identity | undefined = undefined
   forwarded = false
   stay!: Stay
+  meter: Meter | undefined = undefined
   private ends: (() => void)[] | undefined
   private others: Replicas | undefined
   private permitted: Permissions | undefined
 
   /**
    * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
-   * @param readPrefix reads `X-Forwarded-Prefix`; absent where nobody is believed
+   * @param proxies reads what proxies say; absent where none is believed
    */
   constructor(
     c: Context,
     readonly route: Route,
     private readonly endpoint: Endpoint,
     private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
-    private readonly readPrefix?: (header: string | undefined, address: string | undefined) => string,
+    private readonly proxies?: Proxies,
   ) {
     super(c)
     this.method = c.req.method
@@ -86,12 +96,16 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   get maxBody(): number {
     return this.route.maxRequestSize
   }
-  get address(): string | undefined {
+  private get otherEnd(): string | undefined {
     return nodePair(this.c).incoming?.socket?.remoteAddress
+  }
+  get address(): string | undefined {
+    const { otherEnd, proxies } = this
+    return proxies ? proxies.client(this.headers['x-forwarded-for'], otherEnd) : otherEnd
   }
   /** The path below which a proxy serves the gateway. */
   get outerPrefix(): string {
-    return this.readPrefix?.(this.headers['x-forwarded-prefix'], this.address) ?? ''
+    return this.proxies?.prefix(this.headers['x-forwarded-prefix'], this.otherEnd) ?? ''
   }
   get peer(): Peer {
     const socket = this.forwarded ? undefined : nodePair(this.c).incoming?.socket

@@ -1,25 +1,30 @@
 import type { Hono } from 'hono'
 import { createAdminAccess, type Overseer } from '../access/admin.ts'
+import { FailedLogins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Quota } from '../access/quota.ts'
+import { Rates } from '../access/rate.ts'
 import { refusals } from '../access/refusals.ts'
+import { redisBuckets } from '../access/shared-buckets.ts'
+import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.ts'
 import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
-import type { ListenAddress, ServerLimits } from '../config/index.ts'
+import type { ListenAddress, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { Hub } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { createApp } from './app.ts'
+import { type AppParts, createApp } from './app.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
 import { createOwnPages, type OwnPagesParts, probesOnly } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
+import { reportRefusedRates } from './refused-rates.ts'
 import { createReloads, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
 import { statusOf } from './status.ts'
@@ -62,11 +67,14 @@ export interface Gateway {
 export async function createGateway(
   options: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
-  const hub = new Hub(options.settings.limits)
+  const { settings, log } = options
+  const hub = new Hub(settings.limits)
+  const shared = settings.redis && redisBuckets(settings.redis, log)
   const live = new LiveTable(options, hub, {
     onCall: (call) => metrics.call(call),
     onStream: (record) => metrics.stream(record),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
+    rates: new Rates(settings.rate, shared),
   })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)
@@ -75,10 +83,16 @@ export async function createGateway(
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
     hub.close()
+    shared?.close()
     await live.close()
     return { ...loaded, gateway: undefined }
   }
-  return { ...loaded, gateway: await serve(options, live, hub, metrics, readiness) }
+  const gateway = await serve(options, live, hub, metrics, readiness)
+  const close = async () => {
+    await gateway.close()
+    shared?.close()
+  }
+  return { ...loaded, gateway: { ...gateway, close } }
 }
 
 async function serve(
@@ -110,11 +124,10 @@ async function serve(
   const guard = guardOf(settings.host)
   const onForeign = foreignSecrets(log, metrics)
   const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
-  const onRefusedCredentials = reportRefusedCredentials(log, metrics)
-  const access = createAdminAccess(admin, tenants)
+  const logins = loginsOf(settings, log, metrics)
   const pages = {
-    onRefusedCredentials,
-    access,
+    ...logins,
+    access: createAdminAccess(admin, tenants),
     reloads,
     diff: () => live.diff(),
     unready: readiness.unready,
@@ -131,8 +144,9 @@ async function serve(
     guard,
     log,
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,
-    outerPrefix: outerPrefixReader(settings.trustedProxies),
-    onRefusedCredentials,
+    ...proxiesOf(settings),
+    ...logins,
+    onRateRefused: reportRefusedRates(log, metrics),
     ...(cluster && { cluster, onForward: metrics.forwarded }),
     ...(plants &&
       settings.plants && { plants: { app: plants.app, owns: isPlantsPath(settings.plants.basePath) } }),
@@ -162,6 +176,14 @@ async function serve(
   }
 }
 
+/** What becomes of wrong credentials, on routes and on the gateway's own pages. */
+function loginsOf({ limits }: Settings, log: GatewayOptions['log'], metrics: Metrics) {
+  return {
+    logins: new FailedLogins(limits.maxFailedLogins),
+    onRefusedCredentials: reportRefusedCredentials(log, metrics),
+  }
+}
+
 function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits): Quota {
   return new Quota({
     prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
@@ -187,4 +209,10 @@ function appOfOwnPages(bind: ListenAddress, { hub, log, guardOf, pages }: OwnApp
     guard,
     ownPages: createOwnPages({ ...pages, bind, guard }),
   })
+}
+
+function proxiesOf({ trustedProxies }: Settings): Pick<AppParts, 'proxies'> {
+  if (!trustedProxies.length) return {}
+  const trusts = networkMatcher(trustedProxies)
+  return { proxies: { prefix: outerPrefixReader(trusts), client: clientAddressReader(trusts) } }
 }

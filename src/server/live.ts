@@ -26,7 +26,7 @@ export interface Connection {
   up: boolean
 }
 
-interface Hears extends Pick<AssembleContext, 'onCall' | 'onStream'> {
+interface Hears extends Pick<AssembleContext, 'onCall' | 'onStream' | 'rates'> {
   onOutboundRefusal: (refusal: OutboundRefusal) => void
 }
 
@@ -42,7 +42,7 @@ export class LiveTable {
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
-  private readonly hears: Pick<AssembleContext, 'onCall' | 'onStream'>
+  private readonly hears: Pick<AssembleContext, 'onCall' | 'onStream' | 'rates'>
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
   /** Proxies that were replaced, until their calls have ended. */

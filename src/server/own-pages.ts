@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
 import type { Difference, Reload } from '../build/types.ts'
@@ -29,6 +30,7 @@ export interface OwnPagesParts {
   metrics: Metrics
   status: (overseer: Overseer) => Status
   onRefusedCredentials: OnRefusedCredentials
+  logins: FailedLogins
 }
 
 /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
@@ -61,7 +63,7 @@ export function probesOnly(pages: OwnPages): OwnPages {
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
-  const { bind, access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials } = parts
+  const { bind, access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials, logins } = parts
   const isBoundHere = isLocal(bind)
   async function reload(c: Context): Promise<Response> {
     const asked = await nameOf(c)
@@ -123,6 +125,10 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
       rawHeaders: incoming?.rawHeaders,
       isLocal: isBoundHere && (bind.path !== undefined || isLoopback(remoteAddress ?? '')),
     })
+    const isLogin = headers.authorization !== undefined
+    const limited =
+      isLogin && (overseer ? logins.succeeded(remoteAddress, path) : logins.failed(remoteAddress))
+    if (limited) return c.json({ error: limited.status, message: limited.message }, 429, limited.headers)
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
     if (admitted) return answer(c, path, overseer)

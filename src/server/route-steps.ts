@@ -1,7 +1,9 @@
 import { authenticationStep, type OnRefusedCredentials } from '../access/authentication.ts'
 import { corsStep } from '../access/cors.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
 import type { Quota } from '../access/quota.ts'
+import { type RateRefusal, rateStep } from '../access/rate.ts'
 import { limitsStep } from '../access/stay.ts'
 import type { Step } from '../access/steps.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -15,18 +17,25 @@ export interface StepParts {
   cluster?: Cluster
   /** Is told of every request whose credentials were refused. */
   onRefusedCredentials?: OnRefusedCredentials
+  /** Absent: any number of wrong credentials may come. */
+  logins?: FailedLogins
+  /** Is told of every request beyond a rate. */
+  onRateRefused?: (refusal: RateRefusal) => void
 }
 
 /** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
-export function routeSteps({ guard, calls, cluster, onRefusedCredentials }: StepParts): readonly Step[] {
+export function routeSteps(parts: StepParts): readonly Step[] {
+  const { guard, calls, cluster, logins, onRefusedCredentials, onRateRefused } = parts
   return [
     hostStep(guard),
     originStep(guard),
     // Before authentication, as preflights carry no credentials.
     corsStep,
     ...(cluster ? [replicaStep(cluster)] : []),
-    authenticationStep(onRefusedCredentials),
+    authenticationStep(onRefusedCredentials, logins),
     // After authentication, as callers share what there is.
     limitsStep(calls),
+    // After the limits, which know whose share a request is.
+    rateStep(onRateRefused),
   ]
 }

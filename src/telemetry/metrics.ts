@@ -48,6 +48,8 @@ export interface Metrics {
   refusedCredentials(prefix: string, reason: string): void
   /** A connection that was not made, for its address. @param denied the class of the address */
   outboundRefused(tenant: string, denied: string): void
+  /** A request beyond a rate. @param per of the rule */
+  refusedRate(prefix: string, per: string): void
   /** A session id that was made with another secret of the cluster. */
   foreignSecret(): void
   /** All of it in the text format of Prometheus 0.0.4. */
@@ -111,6 +113,11 @@ export function createMetrics(
     'Connections that were not made because `outbound` denies their addresses',
     ['tenant', 'class'],
   )
+  const rates = counter(
+    'plantgw_rate_refused_total',
+    'Requests beyond a `rate`, by prefix and by what it counts apart',
+    ['prefix', 'per'],
+  )
   const foreign = counter(
     'plantgw_foreign_session_ids_total',
     'Session ids that were made with another `cluster.secret`',
@@ -131,6 +138,7 @@ export function createMetrics(
     forwarded: (prefix, outcome) => forwards.inc({ prefix, outcome }),
     refusedCredentials: (prefix, reason) => refused.inc({ prefix: prefix || '/', reason }),
     outboundRefused: (tenant, denied) => outbound.inc({ tenant, class: denied }),
+    refusedRate: (prefix, per) => rates.inc({ prefix: prefix || '/', per }),
     foreignSecret: () => foreign.inc(),
     async text() {
       const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])

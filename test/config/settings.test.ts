@@ -32,6 +32,7 @@ test('without a file there are the defaults', () => {
       maxSessionsPerCaller: 10_000,
       maxCallsPerPrefix: 4_000,
       maxCallsPerCaller: 1_000,
+      maxFailedLogins: 30,
       maxQueued: 16 * 2 ** 20,
       headersTimeout: 10_000,
       requestTimeout: 60_000,
@@ -42,6 +43,7 @@ test('without a file there are the defaults', () => {
     allowedOrigins: [],
     trustedProxies: [],
     outbound: { deny: ['own', 'metadata', 'linkLocal'], allowHosts: [], allowCidrs: [] },
+    rate: [],
   })
 })
 
@@ -111,6 +113,18 @@ describe('what is wrong is told', () => {
     ['reload_interval: 0', {}, {}, /out of range/],
     ['drain: {timeout: 0s}', {}, {}, /`timeout` is too small/],
     ['trustedProxies: [proxy.example.com]', {}, {}, /`proxy.example.com` is not an address or a network/],
+    ['rate: [{per: caller, limit: 60, window: 0s}]', {}, {}, /`window` is too small/],
+    ['rate: [{per: ip, limit: 60, window: 1m}]', {}, {}, /`per` must be one of .*; got "ip"/],
+    ['rate: [{per: caller, limit: 0, window: 1m}]', {}, {}, /`limit` must be /],
+    ['rate: [{per: caller, limit: 60}]', {}, {}, /missing-key: a rate requires `window`/],
+    [
+      'rate: [{per: caller, limit: 1, window: 1h, burst: 5000}]',
+      {},
+      {},
+      /`burst` is so large that it takes .* to fill it again/,
+    ],
+    ['redis: {addr: localhost}', {}, {}, /`localhost` is not `host:port`/],
+    ['redis: {addr: "a:1,b:2"}', {}, {}, /a single server has one address/],
     ['trustedProxies: [10.0.0.0/33]', {}, {}, /`10.0.0.0\/33` is not an address or a network/],
     ['outbound: {allowHosts: ["http://a.example"]}', {}, {}, /`http:\/\/a.example` is not a host/],
     ['outbound: {allowHosts: [10.0.0.0/8]}', {}, {}, /`10.0.0.0\/8` is not a host\n?/],

@@ -4,10 +4,11 @@ import { bearerAuthentication } from '../../src/access/bearer.ts'
 import { createCors } from '../../src/access/cors.ts'
 import { createHostGuard } from '../../src/access/host.ts'
 import type { Authorize } from '../../src/access/permissions.ts'
+import { Rates } from '../../src/access/rate.ts'
 import type { Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
-import type { Cors } from '../../src/config/model.ts'
+import type { Cors, RateRule } from '../../src/config/model.ts'
 import { Hub, type HubOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -35,6 +36,10 @@ export interface WireOptions {
   authorize?: Authorize
   documents?: ReadonlyMap<string, string>
   plants?: AppParts['plants']
+  /** Rules of `/one`. */
+  rate?: readonly RateRule[]
+  rates?: Rates
+  parts?: Partial<AppParts>
 }
 
 /** An app with two prefixes, `/one` and `/two`, whose service has tools that the wire's tests need. */
@@ -44,6 +49,11 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   const hub = new Hub(options.hub)
   const log = await createLog({ level: 'silent', format: 'json' })
   const backend = new ToolsBackend(testService(waiting, cancelled))
+  const { rates = new Rates() } = options
+  const ratesOf = (prefix: string) => {
+    const rate = rates.of({ prefix, tenant: 'default', ...(prefix === '/one' && { rate: options.rate }) })
+    return rate && { rate }
+  }
   const routes = ['/one', '/two'].map(
     (prefix): Route => ({
       prefix,
@@ -61,6 +71,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       }),
       ...(options.authenticate && { authenticate: options.authenticate }),
       ...(options.authorize && { authorize: options.authorize }),
+      ...ratesOf(prefix),
       ...(options.documents && { documents: options.documents }),
     }),
   )
@@ -82,7 +93,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     ...(publicUrl !== undefined && { publicUrl }),
   })
   return {
-    app: createApp({ table: () => table, hub, guard, log, ...(plants && { plants }) }),
+    app: createApp({ table: () => table, hub, guard, log, ...(plants && { plants }), ...options.parts }),
     hub,
     waiting,
     cancelled,

@@ -1,10 +1,11 @@
 import { asksForLogin, type Configuration, type Router, serverNames } from '../../config/index.ts'
-import type { Reporter } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
+import { type Reporter, suggest } from '../../findings/index.ts'
+import { quote, wildcards } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
 import { AUTHORIZE_CHECK } from './authorize.ts'
 import { checkCors } from './cors.ts'
+import { checkRates } from './value-rules.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
   AUTH_CHECK,
@@ -19,6 +20,12 @@ export const ROUTER_CHECKS: readonly Check[] = [
       checkCors(cors, login, report, context)
     },
   },
+  {
+    codes: ['invalid-value'],
+    on: 'router',
+    check: ({ rate = [] }, report) => checkRates(rate, ['rate'], report),
+  },
+  { codes: ['dangling-tool'], on: 'router', check: checkRatedTools },
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
 ]
 
@@ -41,6 +48,29 @@ function forwardsLogin(
           (allowedTools?.includes(tool.name) ?? true) && reads(tool.endpoint, tool.headers, tool.requestBody),
       ),
   )
+}
+
+/** Of HTTP tools the names are known. */
+function checkRatedTools(
+  { rate = [], server: name }: Router,
+  report: Reporter,
+  { configuration, doubtful }: Context,
+) {
+  const { servers, tools } = configuration
+  const server = servers.find((one) => one.name === name)
+  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return
+  const names = new Set(server.allowedTools ?? tools.map((tool) => tool.name))
+  for (const [i, { tools: patterns = [] }] of rate.entries())
+    for (const [j, pattern] of patterns.entries()) {
+      if ([...names].some(wildcards(pattern))) continue
+      report({
+        code: 'dangling-tool',
+        path: ['rate', i, 'tools', j],
+        message: `the server ${quote(server.name)} has no tool ${quote(pattern)}, so this limits nothing`,
+        ...suggest(pattern, names),
+        hint: 'Write the name of a tool, with `*` for any characters',
+      })
+    }
 }
 
 /** Tools are known as `server__tool`, so the names of servers must tell them apart. */

@@ -1,8 +1,8 @@
-import type { Limits } from '../../config/index.ts'
+import type { Limits, RateRule } from '../../config/index.ts'
 import { tokenDigest, tokenExpiry } from '../../config/tokens.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { urlFault } from '../../net/index.ts'
-import { quote } from '../../text/index.ts'
+import { quote, timeText } from '../../text/index.ts'
 
 /** The longest that a timer of Node can wait: nearly 25 days. */
 export const MAX_DURATION = 2 ** 31 - 1
@@ -33,6 +33,20 @@ export function checkLimits(limits: Partial<Limits> | undefined, path: Path, rep
     if (/timeout$/i.test(key)) checkDuration(value, [...path, key], report)
     else if (!(value >= 1 && value <= Number.MAX_SAFE_INTEGER))
       outOfRange(value, [...path, key], 'Write a size of at least 1', report)
+  }
+}
+
+/** Of settings and of routers. @param path of the list */
+export function checkRates(rates: readonly RateRule[], path: Path, report: Reporter) {
+  for (const [i, { limit, window, burst = limit }] of rates.entries()) {
+    checkDuration(window, [...path, i, 'window'], report)
+    if (window < 1 || (burst * window) / limit <= MAX_DURATION) continue
+    report({
+      code: 'invalid-value',
+      path: [...path, i, 'burst'],
+      message: `\`burst\` is so large that it takes ${timeText((burst * window) / limit)} to fill it again`,
+      hint: 'Write a number that is not much larger than `limit`',
+    })
   }
 }
 

@@ -89,7 +89,7 @@ async function ofClient(input: string): Promise<void> {
 }
 
 function judge(message: Message, written: Written): void {
-  if (message.kind === 'invalid') return
+  if (message.kind === 'invalid' || message.kind === 'refused') return
   holds(!isAmbiguous(written), 'a message was taken that another reader may read otherwise')
   const { id } = message.raw
   if (typeof id === 'string') holds(id.length <= MAX_ID, 'an id longer than 256 characters was taken')

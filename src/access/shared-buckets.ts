@@ -1,0 +1,118 @@
+import type { Redis } from 'ioredis'
+import type { RedisServer } from '../config/index.ts'
+import { requirePackages } from '../durable/packages.ts'
+import { retryPause } from '../net/index.ts'
+import { brokerError, brokerLabel, connectRedis } from '../notify/redis.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import type { SharedBuckets, Take } from './rate.ts'
+
+/** Milliseconds for the answer to a count: a request waits for it. */
+const ANSWER = 250
+/** Milliseconds between two attempts to connect, at most. */
+const LONGEST_PAUSE = 15_000
+const PREFIX = 'plantgw:rate:'
+
+/**
+ * `Buckets` in Redis, by the clock of the server. KEYS are the times at which the buckets are full again, in milliseconds;
+ * ARGV has `interval` and `burst` of each. Redis writes numbers with 14 digits unless it is told otherwise.
+ */
+const SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local full, waits, over = {}, {}, false
+for i, key in ipairs(KEYS) do
+  local interval, burst = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+  full[i] = math.max(now, tonumber(redis.call('GET', key) or '0')) + interval
+  local wait = full[i] - now - interval * burst
+  if wait > 0.001 then over = true else wait = 0 end
+  waits[i] = string.format('%.3f', wait)
+end
+if not over then
+  for i, key in ipairs(KEYS) do
+    redis.call('SET', key, string.format('%.3f', full[i]), 'PX', string.format('%.0f', full[i] - now + 1))
+  end
+end
+return waits`
+
+/** Counts that replicas share in Redis. It holds a connection: close it. */
+export interface RedisBuckets extends SharedBuckets {
+  close(): void
+}
+
+/**
+ * Connects, and connects again by itself; meanwhile nothing is known.
+ * @throws Error when ioredis is not installed
+ */
+export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
+  requirePackages('redis')
+  const line = { redis: brokerLabel(settings) }
+  let redis: Redis | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+  let isLost = false
+  let attempts = 0
+
+  function lose(own: Redis | undefined, error: Error): void {
+    own?.disconnect()
+    if (closed || (own && own !== redis)) return
+    redis = undefined
+    if (!isLost)
+      log.error(
+        { ...line, reason: brokerError(settings, error).message },
+        'rates are counted by this process alone: Redis does not answer; trying again',
+      )
+    isLost = true
+    timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
+    timer.unref()
+  }
+
+  function begin(): void {
+    connect().catch(unexpected('the Redis of rates'))
+  }
+
+  async function connect(): Promise<void> {
+    let own: Redis
+    try {
+      own = await connectRedis(settings, attempts)
+    } catch (error) {
+      return lose(undefined, error as Error)
+    }
+    if (closed) return own.disconnect()
+    redis = own
+    own.once('end', () => lose(own, new Error('the connection was closed')))
+    attempts = 0
+    log.info(line, 'rates are counted together with the other replicas')
+    isLost = false
+  }
+
+  async function take(takes: readonly Take[]): Promise<readonly number[] | undefined> {
+    const own = redis
+    if (!own) return undefined
+    const keys = takes.map(({ key }) => PREFIX + key)
+    const flows = takes.flatMap(({ interval, burst }) => [interval, burst])
+    let late: NodeJS.Timeout | undefined
+    try {
+      const silence = new Promise<never>((_, reject) => {
+        late = setTimeout(() => reject(new Error(`no answer within ${ANSWER} ms`)), ANSWER)
+      })
+      const waits = await Promise.race([own.eval(SCRIPT, keys.length, ...keys, ...flows), silence])
+      return (waits as string[]).map(Number)
+    } catch (error) {
+      lose(own, error as Error)
+      return undefined
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  begin()
+  return {
+    take,
+    close() {
+      closed = true
+      clearTimeout(timer)
+      redis?.disconnect()
+    },
+  }
+}

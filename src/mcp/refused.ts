@@ -1,0 +1,79 @@
+import { type Excess, type Meter, rateMessage } from '../access/rate.ts'
+import { stringify } from '../json/index.ts'
+import { type Exchange, json, rpcError } from './http.ts'
+import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
+
+/** What is read of a body, or what is answered to it. */
+type Read = { messages: Message[]; batch: boolean; text: string } | { refused: Response }
+
+/**
+ * Counts the requests of a body, or a body without any as one; those beyond a rate are refused: a single one by the status
+ * of the response, one of several, or of a client that reads answers on a stream, by an error in its place.
+ */
+export async function metered(
+  exchange: Exchange,
+  read: Read,
+  meter: Meter,
+  onStream: boolean,
+): Promise<Read> {
+  if ('refused' in read) return { refused: (await limited(exchange, meter)) ?? read.refused }
+  const requests = read.messages.filter((message): message is Request => message.kind === 'request')
+  if (!requests.length) {
+    const refused = await limited(exchange, meter)
+    return refused ? { refused } : read
+  }
+  const excesses = await meter(requests.map(toolOf))
+  const over = new Map<Message, Excess>()
+  for (const [i, excess] of excesses.entries()) if (excess) over.set(requests[i]!, excess)
+  if (!over.size) return read
+  const messages = read.messages.map((message): Message => {
+    const excess = over.get(message)
+    return excess && message.kind === 'request'
+      ? { kind: 'refused', id: message.id, error: errorOf(excess) }
+      : message
+  })
+  const passing = { ...read, messages }
+  if (onStream) return passing
+  const [only] = messages
+  if (!read.batch && only?.kind === 'refused') return { refused: tooMany(exchange, only.error, only.id) }
+  const refused = over.size === requests.length && refusedBatch(exchange, passing)
+  return refused ? { refused } : passing
+}
+
+/** The answer to what counts as one request and has no id. */
+async function limited(exchange: Exchange, meter: Meter): Promise<Response | undefined> {
+  const [excess] = await meter([undefined])
+  return excess && tooMany(exchange, errorOf(excess), null)
+}
+
+/** The answer to a batch that goes on whole or not at all, of which a request is refused; undefined: none is. */
+export function refusedBatch(
+  exchange: Exchange,
+  { messages }: { messages: readonly Message[] },
+): Response | undefined {
+  const refused = messages.find((message) => message.kind === 'refused')
+  if (!refused) return undefined
+  const answers = messages.flatMap((message) => {
+    if (message.kind !== 'refused' && message.kind !== 'request') return []
+    const { error } = message.kind === 'refused' ? message : refused
+    return { jsonrpc: '2.0', id: message.id, error }
+  })
+  return json(exchange, stringify(answers), 429, retryAfter(refused.error))
+}
+
+function tooMany(exchange: Exchange, error: RpcError, id: Request['id'] | null): Response {
+  return rpcError(exchange, 429, error, id, retryAfter(error))
+}
+
+function retryAfter({ data }: RpcError): Record<string, string> {
+  const seconds = (data as { retryAfter?: number } | undefined)?.retryAfter
+  return seconds === undefined ? {} : { 'retry-after': String(seconds) }
+}
+
+function errorOf(excess: Excess): RpcError {
+  return { code: RATE_LIMITED, message: rateMessage(excess), data: { retryAfter: excess.retryAfter } }
+}
+
+function toolOf({ method, params }: Request): string | undefined {
+  return method === 'tools/call' && typeof params.name === 'string' ? params.name : undefined
+}
