@@ -111,7 +111,19 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
     checkTokens(tokens, ['tenants', i, 'tokens'], report, seen)
     checkOutbound(tenants[i]!.outbound ?? {}, ['tenants', i, 'outbound'], report)
     checkProcesses(tenants[i]!, ['tenants', i], report)
+    checkVariables(tenants[i]!.env ?? [], ['tenants', i, 'env'], report)
   }
+}
+
+function checkVariables(patterns: readonly string[], path: Path, report: Reporter) {
+  for (const [i, pattern] of patterns.entries())
+    if (!/^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(pattern))
+      report({
+        code: 'invalid-value',
+        path: [...path, i],
+        message: `${quote(pattern)} is not the name of an environment variable`,
+        hint: 'Write a name such as `GREEN_TOKEN`, or the beginning of names with one `*` at its end: `GREEN_*`',
+      })
 }
 
 function checkProcesses({ stdio, commands = [] }: GivenSettings, path: Path, report: Reporter) {

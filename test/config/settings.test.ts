@@ -136,6 +136,13 @@ describe('what is wrong is told', () => {
       {},
       /`10.0.0.0\/33` is not an address or a network/,
     ],
+    [
+      'tenants: [{name: a, prefix: /a, env: ["A*B"]}]',
+      {},
+      {},
+      /`A\*B` is not the name of an environment variable/,
+    ],
+    ['tenants: [{name: a, prefix: /a, stdio: true}]', {}, {}, /`stdio: true` needs `commands`/],
     ['limits: {timeout: 0}', {}, {}, /`timeout` is too small/],
     ['plants: {tokens: [{token: "", caller: a}]}', {}, {}, /`token` is empty/],
     ['plants: {tokens: [{token: "${EMPTY}", caller: a}]}', { EMPTY: '' }, {}, /`token` is empty/],
