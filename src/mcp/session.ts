@@ -132,7 +132,7 @@ export class Session implements Resumable {
     form: AnswerForm,
     account: Accounting,
   ): Response | Promise<Response> {
-    const to = this.recipient(messages)
+    const to = this.recipient(messages, exchange)
     const [only] = messages.messages
     if (to.passThrough) {
       const refused = messages.batch && refusedBatch(exchange, messages)
@@ -152,7 +152,8 @@ export class Session implements Resumable {
   /** Takes messages of the SSE transport, which answers on the stream. */
   receive(exchange: Exchange, messages: Messages, account: Accounting): void {
     const [stream] = this.streams
-    if (stream) this.take(exchange, messages, new StreamReply(stream), account, this.recipient(messages))
+    if (stream)
+      this.take(exchange, messages, new StreamReply(stream), account, this.recipient(messages, exchange))
   }
 
   /** Hands messages to what serves the session; false when no answer is owed. */
@@ -190,13 +191,15 @@ export class Session implements Resumable {
   }
 
   /** What a POST is for: messages that are not requests may be owed to what served the session before a reload. */
-  private recipient({ messages }: Messages): BackendSession {
+  private recipient({ messages }: Messages, { permissions }: Exchange): BackendSession {
     const { former, served } = this
     if (!former) return served
     if (!former.busy() && !this.hasCalls(former)) {
       this.former = undefined
       return served
     }
+    // What passes bytes on judges no requests, which may be in one batch with what is owed to it.
+    if (permissions && messages.some(({ kind }) => kind === 'request')) return served
     const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
     return messages.some(isFormers) ? former : served
   }

@@ -8,7 +8,7 @@ import { signed, testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
 import { ACCEPT, type Loose, stateless } from '../support/wire.ts'
 import { batching } from '../upstream/batching.ts'
-import { CLIENTS, META, messages, modern, modernSend, open, send } from '../upstream/harness.ts'
+import { CLIENTS, META, messages, modern, modernSend, open, send, until } from '../upstream/harness.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const READER = { authorization: 'Bearer reader-token' }
@@ -361,6 +361,44 @@ describe('proxied servers', TIMEOUT, () => {
     assert.deepEqual(names((await client.request('tools/list')).result.tools), ['a'])
     assert.equal(await client.call('secret'), 'error: Unknown tool: secret')
   })
+
+  test(
+    'a batch is judged also where a part of it is owed to a server before the reload',
+    TIMEOUT,
+    async (t) => {
+      const server = await batching(t)
+      const configuration = (more: object) => ({
+        name: 'test',
+        routers: [{ server: 's1', prefix: '/p', ...more }],
+        mcpServers: [{ name: 's1', type: 'streamable-http', url: server.url }],
+      })
+      const { base, change } = await gatewayHere(t, configuration({}))
+      const client = await open(`${base}/p/mcp`, {}, {}, '2025-03-26')
+      const slow = client.request('tools/call', { name: 'b', arguments: { wait: true } })
+      await until(() => server.called.includes('b'))
+      await change(configuration({ authorize: { rules: [{ tools: ['a'] }] } }))
+      const call = (id: number, name: string) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name },
+      })
+      const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } }
+      const response = await fetch(`${base}/p/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: ACCEPT, ...client.headers },
+        body: JSON.stringify([cancelled, call(1, 'secret'), call(2, 'a')]),
+      })
+      const answers = ((await response.json()) as Loose[]).sort((one, other) => one.id - other.id)
+      assert.deepEqual(
+        answers.map(({ error, result }) => error?.message ?? result.content),
+        ['Unknown tool: secret', 'called a'],
+      )
+      server.release()
+      await slow
+      assert.deepEqual(server.called, ['b', 'a'])
+    },
+  )
 })
 
 describe('tokens of an authorization server', () => {

@@ -4,9 +4,16 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Loose } from '../support/wire.ts'
 
-/** A streamable HTTP server of 2025-03-26, which takes batches, with the tools `a`, `b` and `secret`. */
+/**
+ * A streamable HTTP server of 2025-03-26, which takes batches, with the tools `a`, `b` and `secret`. A call with the
+ * argument `wait` is answered once `release` was called.
+ */
 export async function batching(t: TestContext) {
   const called: string[] = []
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
   const answer = ({ id, method, params }: Loose): Loose[] => {
     if (id === undefined) return []
     if (method === 'tools/call') called.push(params.name)
@@ -28,6 +35,7 @@ export async function batching(t: TestContext) {
     if (request.method !== 'POST') return response.writeHead(405).end()
     const message: Loose = JSON.parse(text)
     const answers = [message].flat().flatMap(answer)
+    if (message.params?.arguments?.wait) await released
     if (!answers.length) return response.writeHead(202).end()
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 'one' }
     const body = Array.isArray(message) ? answers : answers[0]
@@ -38,5 +46,5 @@ export async function batching(t: TestContext) {
     server.closeAllConnections()
     server.close()
   })
-  return { called, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+  return { called, release, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
 }
