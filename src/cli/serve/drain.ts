@@ -16,9 +16,14 @@ export interface DrainLimits {
 const SILENCE = 500
 /** Milliseconds between two looks at the connections. */
 const SWEEP = 20
-/** Milliseconds without a new connection after which the listener closes, and for how long that is waited for. */
-const CALM = 20
-const LONGEST_CALM = 250
+/**
+ * Milliseconds without a new connection after which the listener closes, and for how long that is waited for: on a busy
+ * machine a client may take a while to connect for its next call.
+ */
+const CALM = 100
+const LONGEST_CALM = 500
+/** Milliseconds between two looks whether it is calm. */
+const LOOK = 20
 
 /**
  * Ends a server as Envoy drains: for a while everything is answered, each response with `Connection: close`, so that
@@ -81,7 +86,7 @@ async function calm(server: Server): Promise<void> {
   }
   server.on('connection', connected)
   for (let now = last; now - last < CALM && now < deadline; now = performance.now()) {
-    await pause(CALM)
+    await pause(LOOK)
     await turn()
   }
   server.off('connection', connected)
