@@ -5,7 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import type { ServerLimits } from '../config/model.ts'
 import { memory } from './memory.ts'
 import { bump, networkOf } from './quota.ts'
@@ -20,8 +22,14 @@ const SHORT_PATIENCE = 2_000
 /** Connections beyond a limit that still get a response. */
 const SURPLUS = 100
 
+/** A context of TLS, and whether clients must have certificates. */
+export type TlsServerOptions = Pick<
+  TlsOptions,
+  'cert' | 'key' | 'ca' | 'minVersion' | 'requestCert' | 'rejectUnauthorized'
+>
+
 export interface Guarded {
-  server: Server
+  server: Server | TlsServer
   /** Open connections, with the requests of each whose responses are not out. */
   connections: ReadonlyMap<Socket, ReadonlySet<IncomingMessage>>
 }
@@ -35,9 +43,14 @@ interface Progress {
 /**
  * An HTTP server whose connections are bounded: in number, in all and by address; in the time that they may take for
  * headers, for a whole request, and to take what they are sent; and in the number of headers.
+ * @param tls makes it one of TLS
  */
-export function guardedServer(listener: RequestListener, limits: ServerLimits): Guarded {
-  const { maxConnections, maxConnectionsPerAddress, headersTimeout, requestTimeout, writeTimeout } = limits
+export function guardedServer(
+  listener: RequestListener,
+  limits: ServerLimits,
+  tls?: TlsServerOptions,
+): Guarded {
+  const { maxConnections, maxConnectionsPerAddress, writeTimeout } = limits
   const connections = new Map<Socket, Set<IncomingMessage>>()
   const surplus = new WeakSet<Socket>()
   const addresses = new Map<string, number>()
@@ -49,14 +62,7 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
     connections.get(req.socket)?.delete(req)
   }
 
-  const options = {
-    headersTimeout: Math.min(headersTimeout, requestTimeout),
-    requestTimeout,
-    connectionsCheckingInterval: SWEEP,
-    // Longer than the idle time of common load balancers, so that they close first.
-    keepAliveTimeout: 75_000,
-  }
-  const server = createServer(options, (request, response) => {
+  const answer: RequestListener = (request, response) => {
     connections.get(request.socket)?.add(request)
     response.on('close', forget)
     const refuse = (status: number, message: string, headers = {}) => {
@@ -68,24 +74,31 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
     else if (request.rawHeaders.length > 2 * MAX_HEADERS)
       refuse(431, `The request has more than ${MAX_HEADERS} headers`)
     else listener(request, response)
-  })
-  // Without a count of its own Node would pass over headers beyond the first thousand, and others would not.
-  server.maxHeadersCount = 0
+  }
+  const server = newServer(answer, limits, tls)
 
-  server.on('connection', (socket) => {
+  let open = 0
+  server.on('connection', (socket: Socket) => {
     const address = networkOf(socket.remoteAddress ?? '')
-    connections.set(socket, new Set())
+    open++
     const ofAddress = bump(addresses, address, 1)
+    socket.once('close', () => {
+      open--
+      bump(addresses, address, -1)
+    })
+    const over = Math.max(open - maxConnections, ofAddress - maxConnectionsPerAddress)
+    if (over > 0) countRefusal(open > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
+    // Who does not get through the handshake cannot be answered.
+    if (over > (tls ? 0 : SURPLUS)) socket.destroy()
+    else if (over > 0) surplus.add(socket)
+  })
+  // Of TLS it is another socket, which is there once hands are shaken.
+  server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    connections.set(socket, new Set())
     socket.once('close', () => {
       connections.delete(socket)
       progress.delete(socket)
-      bump(addresses, address, -1)
     })
-    const over = Math.max(connections.size - maxConnections, ofAddress - maxConnectionsPerAddress)
-    if (over <= 0) return
-    countRefusal(connections.size > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
-    surplus.add(socket)
-    if (over > SURPLUS) socket.destroy()
   })
 
   function sweep(): void {
@@ -108,6 +121,26 @@ export function guardedServer(listener: RequestListener, limits: ServerLimits): 
   const sweeper = setInterval(sweep, Math.min(SWEEP, writeTimeout)).unref()
   server.once('close', () => clearInterval(sweeper))
   return { server, connections }
+}
+
+function newServer(
+  answer: RequestListener,
+  { headersTimeout, requestTimeout }: ServerLimits,
+  tls: TlsServerOptions | undefined,
+): Server | TlsServer {
+  const options = {
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: SWEEP,
+    // Longer than the idle time of common load balancers, so that they close first.
+    keepAliveTimeout: 75_000,
+  }
+  const server = tls
+    ? createTlsServer({ ...options, ...tls, handshakeTimeout: options.headersTimeout }, answer)
+    : createServer(options, answer)
+  // Without a count of its own Node would pass over headers beyond the first thousand, and others would not.
+  server.maxHeadersCount = 0
+  return server
 }
 
 /** Bytes that the operating system has taken of what was written; Node's own time-out reads the same counts. */

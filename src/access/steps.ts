@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { CorsPolicy } from './cors.ts'
 import type { Identity } from './identity.ts'
 import type { Authorize } from './permissions.ts'
@@ -47,6 +48,8 @@ export interface StepRequest extends Arrival {
   target(): string
   /** IP address of the client: of the other end of the connection, or what a trusted proxy says. */
   readonly address: string | undefined
+  /** The connection; absent where there is none. */
+  readonly socket: Socket | undefined
   readonly route: RoutePolicy
   /** Methods that the endpoint has, for `Allow`. */
   readonly allow: string

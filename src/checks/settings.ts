@@ -57,7 +57,10 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   if (given.plants) checkPlants(given.plants, report)
   if (given.storage) checkPolledStorage(given.storage, ['storage'], report)
   if (settings.notifier) checkNotifier(settings.notifier, ['notifier'], report)
-  if (given.cluster) checkCluster(given.cluster, settings.host, report)
+  if (given.cluster) {
+    checkCluster(given.cluster, settings.host, report)
+    checkClusterTls(given.cluster, settings, report)
+  }
   if (settings.reload_interval < 1000 || settings.reload_interval > MAX_DURATION)
     report({
       code: 'invalid-value',
@@ -333,6 +336,26 @@ function checkCluster(cluster: GivenSettings, host: string, report: Reporter) {
       message: `\`advertise\` ${fault}`,
       hint: 'Write scheme, address and port at which the other replicas reach this one, such as `http://10.0.0.7:5235`',
     })
+}
+
+function checkClusterTls({ advertise }: GivenSettings, { tls, port }: Settings, report: Reporter) {
+  const path = ['cluster', 'advertise']
+  if (tls?.clientCa !== undefined)
+    report({
+      code: 'invalid-value',
+      path: ['tls', 'clientCa'],
+      message:
+        'client certificates do not work with `cluster`: a replica cannot show that of a client to another one',
+      hint: 'Have a proxy in front check them, or use `auth`',
+    })
+  else if (tls && URL.canParse(advertise) && new URL(advertise).origin.startsWith('http:'))
+    if (Number(new URL(advertise).port || 80) === port)
+      report({
+        code: 'invalid-value',
+        path,
+        message: '`advertise` is an http URL of a listener that speaks TLS',
+        hint: 'Write `https`; the other replicas must trust the certificate (NODE_EXTRA_CA_CERTS)',
+      })
 }
 
 function advertiseFault(text: string, host: string): string | undefined {

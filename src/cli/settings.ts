@@ -48,13 +48,14 @@ export function namedSource(file: string | undefined, what: string): Source | un
 }
 
 /** Where a gateway with these settings has its own pages, seen from this machine: `http://127.0.0.1:5235`, `unix:/path`. */
-export function ownPagesOf({ host, port, admin }: Pick<Settings, 'host' | 'port' | 'admin'>): string {
-  const address = admin?.listen ?? { host, port }
-  return address.path === undefined ? originOf(address) : listenText(address)
+export function ownPagesOf({ admin, ...main }: Pick<Settings, 'host' | 'port' | 'tls' | 'admin'>): string {
+  const own = admin?.listen
+  if (!own) return originOf(main)
+  return own.path === undefined ? originOf(own) : listenText(own)
 }
 
 /** Where a gateway with these settings is reached from this machine, such as `http://127.0.0.1:5235`. */
-export function originOf({ host, port }: Pick<Settings, 'host' | 'port'>): string {
+export function originOf({ host, port, tls }: Pick<Settings, 'host' | 'port' | 'tls'>): string {
   const isAny = host === '0.0.0.0' || host === '::'
-  return `http://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
+  return `${tls ? 'https' : 'http'}://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
 }

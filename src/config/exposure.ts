@@ -3,14 +3,14 @@ import type { Configuration, Router, Settings, TenantSettings } from './model.ts
 import { asksForLogin } from './model.ts'
 
 /** What of the settings says who reaches the gateway. */
-export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated'>
+export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
 
 /**
  * The address at which a router that authenticates nobody would be open to other machines; undefined: no other machine
- * reaches it, or the settings allow it. A name counts as one that they reach unless it is `localhost`.
+ * reaches it, clients have certificates, or the settings allow it. A name counts as one that they reach unless it is `localhost`.
  */
-export function exposedAt({ host, allowUnauthenticated }: Listening): string | undefined {
-  return isLoopback(host) || allowUnauthenticated ? undefined : host
+export function exposedAt({ host, allowUnauthenticated, tls }: Listening): string | undefined {
+  return isLoopback(host) || allowUnauthenticated || tls?.clientCa !== undefined ? undefined : host
 }
 
 /** Whether everyone may use a router: neither its `auth` nor the tokens of its tenant are asked for. */

@@ -404,6 +404,8 @@ export interface Settings {
   host: string
   /** Whether the gateway serves routers that authenticate nobody while it listens beyond this machine: everyone who reaches its address can call their tools. Default `false`. */
   allowUnauthenticated: boolean
+  /** Has the main listener speak TLS, 1.2 at least. */
+  tls?: Tls
   /** URL at which clients reach the gateway, with the path below which a proxy serves it, if any. */
   publicUrl?: string
   /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */
@@ -444,6 +446,16 @@ export interface Settings {
   redis?: Redis
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
   rate: Rate[]
+}
+
+/** Has the main listener speak TLS, 1.2 at least. */
+export interface Tls {
+  /** The certificate, followed by those of the authorities between it and the root. */
+  cert: string
+  /** The private key, without a passphrase. */
+  key: string
+  /** Authorities of client certificates. */
+  clientCa?: string
 }
 
 /** The log on standard error. */

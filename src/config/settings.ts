@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Finding, toFinding } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { filled } from './build.ts'
-import type { Admin, Plants, Storage, Settings as Written } from './generated.ts'
+import type { Admin, Plants, Storage, Tls, Settings as Written } from './generated.ts'
 import { parseListen, socketPath } from './listen.ts'
 import type {
   Env,
@@ -125,7 +125,7 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   const path = (relative: string) => resolve(folder, relative)
   const logger = { ...given.logger, ...outer.logger }
   const written = filled('settings', { ...given, ...outer, logger }) as unknown as Written
-  const { plants, storage, cluster, publicUrl, admin, ...settings } = written
+  const { plants, storage, cluster, publicUrl, admin, tls, ...settings } = written
   const { signal, api } = settings.notifier ?? {}
   if (signal) signal.pid = path(signal.pid)
   const socket = api && socketPath(api.target_url)
@@ -135,6 +135,7 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   return {
     ...settings,
     ...(publicUrl !== undefined && { publicUrl: withoutSlash(publicUrl) }),
+    ...(tls && { tls: buildTls(tls, path) }),
     ...(admin && { admin: buildAdmin(admin, path) }),
     ...(plants && { plants: buildPlants(plants, path) }),
     ...(storage && { storage: buildStorage(storage, path) }),
@@ -152,6 +153,10 @@ function withoutSlash(url: string): string {
 
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url
+}
+
+function buildTls({ cert, key, clientCa }: Tls, path: (relative: string) => string): Tls {
+  return { cert: path(cert), key: path(key), ...(clientCa !== undefined && { clientCa: path(clientCa) }) }
 }
 
 function buildAdmin(

@@ -1,6 +1,7 @@
 import type { Locate, Notifier, Path, ReadConfiguration, Settings, StorageSettings } from '../config/index.ts'
 import { installCommand } from '../durable/packages.ts'
 import { type Finding, type FindingCode, finding } from '../findings/index.ts'
+import { readTls } from '../net/index.ts'
 import { pidFault } from '../notify/pidfile.ts'
 import { askRedis } from '../notify/redis.ts'
 
@@ -45,6 +46,11 @@ export function machineFindings(
   const fault = pid === undefined ? undefined : pidFault(pid)
   return [
     ...(placed && fault !== undefined ? [at(placed, 'pid-not-writable', ['pid'], fault, PID_HINT)] : []),
+    ...(placed?.settings.tls
+      ? readTls(placed.settings.tls).faults.map(({ member, message, hint }) =>
+          at(placed, 'tls-file', ['tls', member], message, hint),
+        )
+      : []),
     ...usedOf(placed, configurations).flatMap(({ place, path, use: { type } }) => {
       const command = missing(type)
       if (command === undefined) return []

@@ -15,4 +15,5 @@ export {
   guardsOfCommands,
 } from './guard.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
+export { type ReadTls, readTls, type TlsFault, type TlsFiles } from './tls-files.ts'
 export type * from './types.ts'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
 import { peerOf } from '../access/peer.ts'
@@ -102,6 +103,9 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   get address(): string | undefined {
     const { otherEnd, proxies } = this
     return proxies ? proxies.client(this.headers['x-forwarded-for'], otherEnd) : otherEnd
+  }
+  get socket(): Socket | undefined {
+    return nodePair(this.c).incoming?.socket
   }
   /** The path below which a proxy serves the gateway. */
   get outerPrefix(): string {

@@ -106,8 +106,7 @@ async function serve(
   const { limits, admin, tenants } = settings
   const plants = settings.plants && (await openPlants(settings.plants, log))
   if (plants) readiness.plantsAvailable = plants.available
-  memory.limit = limits.maxBuffered ?? defaultMaxBuffered()
-  memory.queueLimit = limits.maxQueued
+  limitMemory(limits)
   const reload = async (names?: ReadonlySet<string>) => {
     const result = await live.reload(names)
     if (!hasErrors(result.findings)) readiness.lastGood = Date.now()
@@ -147,6 +146,7 @@ async function serve(
     ...proxiesOf(settings),
     ...logins,
     onRateRefused: reportRefusedRates(log, metrics),
+    clientCertificates: settings.tls?.clientCa !== undefined,
     ...(cluster && { cluster, onForward: metrics.forwarded }),
     ...(plants &&
       settings.plants && { plants: { app: plants.app, owns: isPlantsPath(settings.plants.basePath) } }),
@@ -174,6 +174,11 @@ async function serve(
       await plants?.close()
     },
   }
+}
+
+function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLimits): void {
+  memory.limit = maxBuffered
+  memory.queueLimit = maxQueued
 }
 
 /** What becomes of wrong credentials, on routes and on the gateway's own pages. */

@@ -12,6 +12,8 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
+  /** Is called when a reload begins. */
+  onReload?: () => void
   /** Is called with every table that is swapped in. */
   onTable?: (table: Table) => void
   /** The connections through which changes come, for the metrics; default: none. */
@@ -72,6 +74,7 @@ export class LiveTable {
 
   /** Reads the configurations again and swaps the table; `names` may change, or everything. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
+    this.options.onReload?.()
     const before = this.table
     const result = await this.swap(names, false)
     if (this.table === before) return result

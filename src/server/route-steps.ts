@@ -1,4 +1,5 @@
 import { authenticationStep, type OnRefusedCredentials } from '../access/authentication.ts'
+import { clientCertificateStep } from '../access/client-certificate.ts'
 import { corsStep } from '../access/cors.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
@@ -15,6 +16,8 @@ export interface StepParts {
   calls?: Quota
   /** Absent where the gateway is one process. */
   cluster?: Cluster
+  /** Clients have certificates. */
+  clientCertificates?: boolean
   /** Is told of every request whose credentials were refused. */
   onRefusedCredentials?: OnRefusedCredentials
   /** Absent: any number of wrong credentials may come. */
@@ -25,13 +28,14 @@ export interface StepParts {
 
 /** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
 export function routeSteps(parts: StepParts): readonly Step[] {
-  const { guard, calls, cluster, logins, onRefusedCredentials, onRateRefused } = parts
+  const { guard, calls, cluster, clientCertificates, logins, onRefusedCredentials, onRateRefused } = parts
   return [
     hostStep(guard),
     originStep(guard),
     // Before authentication, as preflights carry no credentials.
     corsStep,
     ...(cluster ? [replicaStep(cluster)] : []),
+    ...(clientCertificates ? [clientCertificateStep] : []),
     authenticationStep(onRefusedCredentials, logins),
     // After authentication, as callers share what there is.
     limitsStep(calls),

@@ -47,6 +47,26 @@ test('without a file there are the defaults', () => {
   })
 })
 
+test('the files of tls are beside the settings, and replicas cannot show certificates of clients', () => {
+  const tls = 'tls: {cert: a.crt, key: /etc/a.key, clientCa: ca.crt}'
+  const { settings, findings } = read(tls)
+  assert.deepEqual(findings, [])
+  const files = { cert: resolve('etc/a.crt'), key: '/etc/a.key', clientCa: resolve('etc/ca.crt') }
+  assert.deepEqual(settings!.tls, files)
+  const secret = 'a-secret-of-32-characters-or-more'
+  const cluster = (advertise: string) =>
+    `host: 0.0.0.0\ncluster: {secret: ${secret}, advertise: "${advertise}"}\n`
+  assert.deepEqual(codes(read(cluster('https://10.0.0.7:5235') + tls)), [
+    'invalid-value: client certificates do not work with `cluster`: a replica cannot show that of a client to another one',
+  ])
+  const plain = 'tls: {cert: a.crt, key: a.key}'
+  assert.deepEqual(codes(read(cluster('http://10.0.0.7:5235') + plain)), [
+    'invalid-value: `advertise` is an http URL of a listener that speaks TLS',
+  ])
+  assert.deepEqual(codes(read(cluster('https://10.0.0.7:5235') + plain)), [])
+  assert.deepEqual(codes(read('tls: {cert: a.crt}')), ['missing-key: `tls` requires `key`'])
+})
+
 test('flags win over the environment, that over the file', () => {
   const file = 'port: 1\nhost: file\npid: file.pid\nlogger: {level: "${LEVEL:warn}", format: pretty}'
   const { settings } = read(

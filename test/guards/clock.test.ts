@@ -13,6 +13,7 @@ const OF_DAY = new Set([
   'src/cluster/tickets.ts',
   'src/endpoints/connect.ts',
   'src/mcp/replicas.ts',
+  'src/net/tls-files.ts',
   'src/plants/lowdb.ts',
   'src/server/gateway.ts',
   'src/server/status.ts',

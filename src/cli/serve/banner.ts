@@ -3,9 +3,9 @@ import type { Settings } from '../../config/index.ts'
 import { table } from '../output.ts'
 
 /** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */
-export function banner({ routes }: Table, { host, plants }: Settings, port: number): string {
+export function banner({ routes }: Table, { host, plants, tls }: Settings, port: number): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  const base = `http://${name}:${port}`
+  const base = `${tls ? 'https' : 'http'}://${name}:${port}`
   const lines = [`plantgw serves ${count(routes.size, 'prefix', 'prefixes')} on ${base}`, '']
   const servers: Record<string, object> = {}
   let open: string | undefined

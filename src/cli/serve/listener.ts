@@ -1,4 +1,5 @@
 import { lstatSync, rmSync } from 'node:fs'
+import { Server as TlsServer } from 'node:https'
 import { type AddressInfo, connect, type Server } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -6,6 +7,7 @@ import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
 import { isLoopback } from '../../net/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import type { ListenerTls } from './tls.ts'
 
 const ADVICE: Record<string, (address: { host: string; port: number }) => string> = {
   EADDRINUSE: ({ port, host }) =>
@@ -34,13 +36,24 @@ export async function listen(
   address: ListenAddress,
   limits: Settings['limits'],
   what: string,
+  tls?: ListenerTls,
 ): Promise<Guarded> {
   // For requests without a Host header, which would be refused; the steps see that there was none.
   const handle = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
-  const guarded = guardedServer((request, response) => {
-    Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
-  }, limits)
+  const guarded = guardedServer(
+    (request, response) => {
+      Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
+    },
+    limits,
+    tls && { ...tls.context, requestCert: tls.clientCertificates, rejectUnauthorized: true },
+  )
   const { server } = guarded
+  if (tls && server instanceof TlsServer) {
+    tls.onRenewal((context) => server.setSecureContext(context))
+    server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, { remoteAddress }) =>
+      tls.refused(remoteAddress, code),
+    )
+  }
   if (address.path !== undefined) await removeStale(address.path)
   return new Promise((resolve, reject) => {
     const failed = ({ code = '', message }: NodeJS.ErrnoException) => {

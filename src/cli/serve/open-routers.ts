@@ -20,6 +20,7 @@ export function refusal(open: readonly Finding[]): string {
     ...(rest > 0 ? [`  and ${rest} more`] : []),
     'Do one of these:',
     '  - add `auth` to these routers; `plantgw explain open-router` shows how',
+    '  - have clients show a certificate (mTLS): `tls: {cert, key, clientCa}` in the settings',
     '  - if everyone who reaches the address may call them: `allowUnauthenticated: true` in the settings, or --allow-unauthenticated',
     '  - if only this machine calls them: `host: 127.0.0.1`, or --host 127.0.0.1',
   ]

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
+import type { Guarded } from '../../access/connection-limits.ts'
 import type { Table } from '../../build/types.ts'
 import type { Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
@@ -23,6 +24,7 @@ import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
+import { openTls } from './tls.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
@@ -132,7 +134,11 @@ async function start({
     ...(watched ? [{ to: 'store' as const, label: store.label, up: watched.isUp() }] : []),
     ...(receivers?.connections() ?? []),
   ]
-  const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, onTable, connections }
+  const tls = settings.tls && !flags.printRoutes ? openTls(settings.tls, log) : undefined
+  if (tls) held.push(tls.close)
+  const onReload = () => tls?.refresh()
+  const hooks = { onTable, onReload, connections }
+  const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, ...hooks }
   if (flags.printRoutes) return { code: await printRoutes(options) }
   const watch = watched ?? (settings.watch ? await watchFiles(files, { env, log }) : undefined)
   if (watch) held.push(() => watch.close())
@@ -145,12 +151,8 @@ async function start({
   if (!gateway) return { code: open.length ? 2 : 1 }
   warnOfOpen(gateway.table(), settings, log)
   const { admin, host, limits } = settings
-  const { ownApp } = gateway
-  const pages = ownApp && admin?.listen && (await listen(ownApp, admin.listen, limits, 'admin.listen'))
-  if (pages) held.push(() => endListener(pages))
-  if (pages && admin?.listen?.path === undefined)
-    gateway.ownAddresses.add(pages.server.address() as AddressInfo)
-  const listening = await listen(gateway.app, settings, limits, '--host and --port')
+  const pages = await listenForPages(gateway, settings, held)
+  const listening = await listen(gateway.app, settings, limits, '--host and --port', tls)
   const address = listening.server.address() as AddressInfo
   gateway.ownAddresses.add(address)
   const { port } = address
@@ -186,6 +188,19 @@ async function start({
       await drain(listening, gateway, { grace, timeout })
     },
   }
+}
+
+/** What `admin.listen` names; undefined: the main listener has the gateway's own pages. */
+async function listenForPages(
+  { ownApp, ownAddresses }: Gateway,
+  { admin, limits }: Settings,
+  held: Held,
+): Promise<Guarded | undefined> {
+  if (!ownApp || !admin?.listen) return undefined
+  const pages = await listen(ownApp, admin.listen, limits, 'admin.listen')
+  held.push(() => endListener(pages))
+  if (admin.listen.path === undefined) ownAddresses.add(pages.server.address() as AddressInfo)
+  return pages
 }
 
 async function printRoutes(options: GatewayOptions): Promise<number> {

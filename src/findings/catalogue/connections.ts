@@ -9,6 +9,13 @@ export const PID = {
       'The folder of the `pid` file is not a folder, or this user may not write into it: `serve` would not start.',
     fix: 'Choose another path, such as one below `/run/plantgw`, or give the gateway’s user permission to write there.',
   },
+  'tls-file': {
+    severity: 'error',
+    title: 'A file of `tls` that cannot be used',
+    cause:
+      'The file is missing or is not PEM, the key does not belong to the certificate, or the time of a certificate is over: `serve` would not start, or clients would refuse the connection.',
+    fix: 'Correct the path, or renew the certificate.',
+  },
   'missing-package': {
     severity: 'error',
     title: 'A package that is not installed',

@@ -50,7 +50,7 @@ export const NAMES = {
     title: 'A router that everyone on other machines may call',
     cause:
       'The gateway listens beyond this machine, and the router has neither `auth` nor a tenant with `tokens`: whoever reaches the address could call its tools. The gateway does not serve it there.',
-    fix: 'Add `auth` to the router. If everyone who reaches the address may call its tools, write `allowUnauthenticated: true` into the settings. If only this machine needs it, listen on `127.0.0.1`.',
+    fix: 'Add `auth` to the router, or have clients show a certificate (`tls.clientCa` of the settings). If everyone who reaches the address may call its tools, write `allowUnauthenticated: true` into the settings. If only this machine needs it, listen on `127.0.0.1`.',
   },
   'unknown-tenant': {
     severity: 'error',

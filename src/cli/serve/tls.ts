@@ -1,0 +1,74 @@
+import type { SecureContextOptions } from 'node:tls'
+import { networkOf } from '../../access/quota.ts'
+import { readTls, type TlsFault, type TlsFiles } from '../../net/index.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { seldom } from '../../telemetry/seldom.ts'
+
+/** The certificate of the listener, as its files are. It holds a timer: close it. */
+export interface ListenerTls {
+  readonly context: SecureContextOptions
+  readonly clientCertificates: boolean
+  /** Reads the files again; what they hold now is for new connections. A bad file is in the log, and what was served stays. */
+  refresh(): void
+  /** Logs a connection that did not get through the handshake, such as one without a client certificate. */
+  refused(address: string | undefined, code: string | undefined): void
+  /** Is called with every new context. */
+  onRenewal(renew: (context: SecureContextOptions) => void): void
+  close(): void
+}
+
+/** Milliseconds between two looks at the files: tools that renew certificates tell nobody. */
+const LOOK = 30_000
+
+/** Milliseconds between two lines of the same. */
+const REPEAT = 60_000
+
+/** @throws Error where the files cannot be served */
+export function openTls(files: TlsFiles, log: Logger): ListenerTls {
+  const first = readTls(files)
+  if (!first.context) throw new Error(`tls: ${saidOf(first.faults)}`)
+  if (first.faults.length) log.warn({ reason: saidOf(first.faults) }, 'clients will refuse the certificate')
+  let served = first.context
+  let renew = (_: SecureContextOptions) => {}
+  let said = ''
+
+  function refresh(): void {
+    const { context, faults } = readTls(files)
+    const fault = saidOf(faults)
+    if (context && isSame(context, served)) {
+      said = ''
+    } else if (context && !fault) {
+      served = context
+      said = ''
+      renew(context)
+      log.info({ cert: files.cert }, 'the certificate was renewed')
+    } else if (fault !== said) {
+      said = fault
+      log.error({ reason: fault }, 'a file of `tls` is bad; the certificate that was served stays')
+    }
+  }
+  const say = seldom(REPEAT, (line: { address: string | undefined; code: string | undefined }, left) =>
+    log.info({ ...line, ...left }, 'no TLS connection: the handshake failed'),
+  )
+  const timer = setInterval(refresh, LOOK).unref()
+  return {
+    get context() {
+      return served
+    },
+    clientCertificates: files.clientCa !== undefined,
+    refresh,
+    onRenewal(then) {
+      renew = then
+    },
+    refused: (address, code) => say(JSON.stringify([networkOf(address ?? ''), code]), { address, code }),
+    close: () => clearInterval(timer),
+  }
+}
+
+function saidOf(faults: readonly TlsFault[]): string {
+  return faults.map(({ message }) => message).join('; ')
+}
+
+function isSame(one: SecureContextOptions, other: SecureContextOptions): boolean {
+  return one.cert === other.cert && one.key === other.key && one.ca === other.ca
+}
