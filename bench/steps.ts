@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import autocannon from 'autocannon'
+import { CompactSign, exportJWK, generateKeyPair } from 'jose'
+import { cpuSeconds, type Running, spread, start } from './process.ts'
+
+/**
+ * What the steps of a route cost: calls of one tool by 2026-07-28 clients at prefixes of one gateway that differ in one
+ * step each, and at one with all of them. Rounds take turns, ratios are within a round.
+ */
+const ROUNDS = Number(process.env.ROUNDS ?? 7)
+const SECONDS = Number(process.env.SECONDS ?? 3)
+const PORT = 42_200
+const ISSUER = `http://127.0.0.1:${PORT + 1}`
+const AUDIENCE = 'https://bench.example.com'
+
+const jwt = {
+  auth: { mode: 'jwt', issuers: [{ issuer: ISSUER, jwksUrl: `${ISSUER}/jwks` }], audience: AUDIENCE },
+}
+const bearer = {
+  auth: { mode: 'bearer', tokens: [{ token: 'b'.repeat(32), caller: 'bench', scopes: ['read'] }] },
+}
+const rules = {
+  authorize: { rules: [{ tools: ['list_*'] }, { tools: ['get_*', 'find_*'], scopes: ['read'] }] },
+}
+const rate = { rate: [{ per: 'caller', limit: 100_000_000, window: '1s' }] }
+
+/** What a router has besides, by the name of its prefix. */
+const ROUTERS: Record<string, object> = {
+  none: {},
+  bearer,
+  jwt,
+  'bearer + rules': { ...bearer, ...rules },
+  rate,
+  all: { ...jwt, ...rules, ...rate },
+}
+
+const pathOf = (name: string) => `/${name.replace(/\W+/g, '-')}`
+
+function configuration(): string {
+  const routers = Object.entries(ROUTERS).map(([name, parts]) => ({
+    server: 'bench',
+    prefix: pathOf(name),
+    ...parts,
+  }))
+  const tool = {
+    name: 'get_item',
+    description: 'Get an item',
+    method: 'GET',
+    endpoint: `http://127.0.0.1:${PORT}/items/{{.Args.id}}`,
+    args: [{ name: 'id', position: 'path', required: true, type: 'number', description: 'Which item' }],
+  }
+  return JSON.stringify({ name: 'bench', routers, servers: [{ name: 'bench' }], tools: [tool] })
+}
+
+/** Serves the keys of an issuer. @returns a token of it, and what ends it */
+async function issuer(): Promise<{ token: string; close: () => void }> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  const keys = JSON.stringify({
+    keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }],
+  })
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'application/json').end(keys),
+  ).listen(PORT + 1, '127.0.0.1')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { iss: ISSUER, sub: 'bench', aud: AUDIENCE, exp: now + 86_400, iat: now, scope: 'read' }
+  const token = await new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: 'ES256', kid: 'k', typ: 'at+jwt' })
+    .sign(privateKey)
+  return { token, close: () => server.close() }
+}
+
+const BODY = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: {
+    name: 'get_item',
+    arguments: { id: 42 },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+})
+
+async function round(pid: number, name: string, token: string, seconds: number): Promise<number> {
+  const before = cpuSeconds(pid)
+  const usesJwt = name === 'jwt' || name === 'all'
+  const result = await autocannon({
+    url: `http://127.0.0.1:${PORT + 2}${pathOf(name)}/mcp`,
+    method: 'POST',
+    connections: 16,
+    duration: seconds,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${usesJwt ? token : 'b'.repeat(32)}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'get_item',
+    },
+    body: BODY,
+  })
+  if (result.errors || result.non2xx)
+    throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} refused`)
+  return result['2xx'] / (cpuSeconds(pid) - before)
+}
+
+export async function stepsBench(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'plantgw-bench-'))
+  const running: Running[] = []
+  const { token, close } = await issuer()
+  try {
+    writeFileSync(join(folder, 'bench.yaml'), configuration())
+    running.push(await start(['--import', 'tsx', 'bench/servers/upstream.ts'], { PORT: String(PORT) }))
+    const serve = ['bin/plantgw.js', 'serve', join(folder, 'bench.yaml'), '--port', String(PORT + 2)]
+    const gateway = await start([...serve, '--log-format', 'json', '--log-level', 'warn'], {})
+    running.push(gateway)
+    const names = Object.keys(ROUTERS)
+    for (const name of names) await round(gateway.pid, name, token, 1)
+    const rounds: number[][] = []
+    for (let i = 0; i < ROUNDS; i++) {
+      const results: number[] = []
+      for (const name of names) results.push(await round(gateway.pid, name, token, SECONDS))
+      rounds.push(results)
+    }
+    return table(names, rounds)
+  } finally {
+    close()
+    await Promise.all(running.map((each) => each.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function table(names: readonly string[], rounds: readonly number[][]): string {
+  const rows = names.map((name, i) => {
+    const own = spread(rounds.map((results) => results[i]!)).replace(/\.\d\d/g, '')
+    return `| ${name} | ${own} | ${spread(rounds.map((results) => results[i]! / results[0]!))} |`
+  })
+  return [
+    `Steps of a route, ${ROUNDS} rounds of ${SECONDS} s, median (least…most):`,
+    '',
+    '| step | calls per CPU-second | to none, per CPU |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n')
+}
