@@ -18,6 +18,9 @@ export interface OutboundRefusal {
   host: string
 }
 
+/** Paths of the gateway itself that whoever reaches it may ask; the store of plants beside them is an API like any other. */
+const PROBES: ReadonlySet<string> = new Set(['/_health', '/_ready'])
+
 type Parts = Pick<Settings, 'outbound' | 'tenants' | 'plants'>
 
 /** What judges the connections of configurations, by their tenants. */
@@ -48,11 +51,13 @@ export class Outbound {
     const deny = [...new Set([...ALWAYS_DENIED, ...outbound.deny])]
     const named = make(deny)
     const decided = make(ALL_CLASSES, named)
-    if (!plants) return { named, decided }
-    // The store of plants is an API like any other.
     const guard = make(deny.filter((one) => one !== 'own'))
-    const owns = isPlantsPath(plants.basePath)
-    return { named, decided, ownPaths: { has: (path) => owns(path.replace(/\?.*$/s, '')), guard } }
+    const isPlants = plants ? isPlantsPath(plants.basePath) : () => false
+    const has = (target: string) => {
+      const path = target.replace(/\?.*$/s, '')
+      return PROBES.has(path) || isPlants(path)
+    }
+    return { named, decided, ownPaths: { has, guard } }
   }
 
   private ofTenant(tenant: string): Guards {

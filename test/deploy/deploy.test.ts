@@ -153,7 +153,9 @@ test('nginx of the compose file keeps the own pages inside, and either replica s
   assert.deepEqual([...answered].sort(), ports.map(String).sort())
 
   // A stream comes through as it is written.
-  const stream = await fetch(`${base}/hello/mcp`, { headers: { accept: 'text/event-stream', ...session } })
+  const stream = await fetch(`${base}/hello/mcp`, {
+    headers: { ...headers, accept: 'text/event-stream', ...session },
+  })
   assert.equal(stream.status, 200)
   await stream.body!.cancel()
 
@@ -162,7 +164,9 @@ test('nginx of the compose file keeps the own pages inside, and either replica s
   await gateways[0]!.ended
   for (let id = 100; id < 110; id++)
     assert.equal((await post({ id, method: 'tools/list', params: {} }, session)).status, 200)
-  const worker = await statelessWorker(`${base}/hello/mcp`).catch((error: Error) => error)
+  const worker = await statelessWorker(`${base}/hello/mcp`, { authorization: headers.authorization }).catch(
+    (error: Error) => error,
+  )
   assert.ok(!(worker instanceof Error), String(worker))
   await worker.close()
 })

@@ -54,7 +54,9 @@ test('the log names who calls and who was refused, and never a credential', asyn
     'warn /_status unknown 127.0.0.1',
     'warn /plants unknown 127.0.0.1',
   ])
-  const metrics = await (await fetch(`${url}/metrics`)).text()
+  const metrics = await (
+    await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer admin-token-0123456789' } })
+  ).text()
   for (const line of [
     'prefix="/tools",reason="unknown"} 5',
     'prefix="/tools",reason="missing"} 1',

@@ -12,7 +12,18 @@ test('the packed tarball, installed elsewhere, is a working plantgw with schemas
     readdirSync(installed)
       .filter((name) => name !== 'node_modules')
       .sort(),
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'examples', 'package.json', 'schemas'],
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'bin',
+      'dist',
+      'docs',
+      'examples',
+      'package.json',
+      'schemas',
+    ],
   )
   const elsewhere = temporaryFolder(t)
   const run = (...args: string[]) =>

@@ -40,9 +40,9 @@ export async function sessionWorker(url: string): Promise<Worker> {
 }
 
 /** Of 2026-07-28, by the 2.x SDK. */
-export async function statelessWorker(url: string): Promise<Worker> {
+export async function statelessWorker(url: string, headers = requestInit.headers): Promise<Worker> {
   const client = new ModernClient(info, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
-  await client.connect(new ModernHttp(new URL(url), { requestInit }))
+  await client.connect(new ModernHttp(new URL(url), { requestInit: { headers } }))
   return {
     work: async () => textOf(await client.callTool({ name: 'work', arguments: {} })),
     told: () => 0,
