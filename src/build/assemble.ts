@@ -151,7 +151,8 @@ async function classify(
       (!configuration || (old.pins ?? '') === context.pins.stamp(file, configuration))
     if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
-      const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, context)
+      const own = old?.resiliences ? { ...context, kept: old.resiliences } : context
+      const { prepared: fresh, findings: found } = await inspect({ ...read, configuration }, own)
       findings.push(...found)
       const isBroken = broken.has(file) || hasErrors(found)
       // Whether it is gone from its old place is not known.

@@ -25,13 +25,15 @@ import { giveWayToCalls } from '../text/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
 import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
-import type { createProxy, McpProxy } from '../upstream/index.ts'
+import type { CreateResilience, createProxy, McpProxy } from '../upstream/index.ts'
 import type { Outbound } from './outbound.ts'
 import type { PinLocks } from './pin-lock.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
-import type { Prepared, Route, Served } from './types.ts'
+import type { Kept, Prepared, Route, Served } from './types.ts'
 
 export interface PrepareContext extends AssembleContext {
+  /** Of the configuration that is replaced, by their keys. */
+  kept?: Prepared['resiliences']
   /** What `plantgw.lock` files pin. */
   pins: PinLocks
 }
@@ -59,6 +61,8 @@ export interface AssembleContext {
   issuers?: KnownIssuers
   /** Counts requests; absent where nothing is served. */
   rates?: Rates
+  /** Makes what retries and circuit breakers of a server need; absent where nothing is served. */
+  createResilience?: CreateResilience
   /** Makes what proxies MCP servers; absent where configurations are only looked at. */
   createProxy?: typeof createProxy
   /** Proxies that are served now, by key, to be kept. */
@@ -88,9 +92,13 @@ function prepare(
   }
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
+  const resiliences = new Map<string, Kept>()
   const compiled = new Map(
     configuration.servers.map((server) => {
-      const { tools, problems } = compileTools(configuration, server, context)
+      const kept = resilienceOf(configuration, server, context)
+      if (kept) resiliences.set(kept.key, kept)
+      const own = { ...context, resilience: kept?.resilience }
+      const { tools, problems } = compileTools(configuration, server, own)
       report(problems)
       return [server.name, { server, tools, prompts }] as const
     }),
@@ -132,6 +140,7 @@ function prepare(
     since,
     routes,
     claims,
+    ...(resiliences.size > 0 && { resiliences }),
     ...(notifier && { notifier }),
   }
   return { prepared, found: [...found.values()] }
@@ -151,6 +160,20 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
 }
 
 type OwnContext = ReturnType<typeof contextFor>
+
+/** That of a server which is served already is kept, with what it knows of its upstream. */
+function resilienceOf(
+  { name, tenant, tools }: Configuration,
+  server: Server,
+  { kept, createResilience }: OwnContext,
+): Kept | undefined {
+  const { retry, breaker, ...rest } = server
+  const retries = retry ?? tools.find((tool) => tool.retry)
+  if (!createResilience || !(retries || breaker)) return undefined
+  const key = JSON.stringify([name, tenant, rest, breaker ?? null])
+  const of = { tenant, server: server.name }
+  return kept?.get(key) ?? { key, ...of, resilience: createResilience(of, breaker) }
+}
 
 /** Prefixes that differ by case only are the same. */
 function claimsOf(name: string, routes: readonly Route[]): string[] {
@@ -255,6 +278,7 @@ const NOBODY: McpProxy = {
   adopt: nobody,
   alone: nobody,
   status: nobody,
+  breakers: nobody,
   start: async () => {},
   retire: async () => {},
   close: async () => {},

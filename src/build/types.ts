@@ -2,7 +2,9 @@ import type { RoutePolicy } from '../access/steps.ts'
 import type { Notifier, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { Accounting, Backend } from '../mcp/index.ts'
+import type { Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { UpstreamLabels } from '../telemetry/metrics.ts'
 import type { Lists } from '../tools/backend.ts'
 import type { McpProxy } from '../upstream/index.ts'
 import type { ConfigurationSource } from './source.ts'
@@ -25,6 +27,12 @@ export interface Served {
   proxy: McpProxy
   /** Names of the servers behind it. */
   servers: readonly string[]
+}
+
+/** What is known of an upstream of HTTP tools: the same key is the same upstream. */
+export interface Kept extends UpstreamLabels {
+  key: string
+  resilience: Resilience
 }
 
 /** One prefix and what answers there. */
@@ -61,6 +69,8 @@ export interface Prepared {
   routes: Route[]
   /** What only one configuration can have: its name and its endpoints. */
   claims: readonly string[]
+  /** Of its servers of HTTP tools, by key; absent: none has retries or a circuit breaker. */
+  resiliences?: ReadonlyMap<string, Kept>
   /** How its changes are announced. */
   notifier?: Notifier
 }

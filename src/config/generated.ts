@@ -156,6 +156,10 @@ export interface Server {
   config: Record<string, string>
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
+  /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
+  retry?: Retry
+  /** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
+  breaker?: Breaker
 }
 
 /** Time-outs and sizes. */
@@ -168,6 +172,20 @@ export interface Limits {
   maxResponseSize: number
   /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
+}
+
+/** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
+export interface Retry {
+  /** How often a request is sent at most, the first time included. Default `3`. */
+  attempts: number
+}
+
+/** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
+export interface Breaker {
+  /** How many requests in a row must fail before the origin is no longer called. Default `5`. */
+  failures: number
+  /** Time until one call is sent to try the origin again: `5s`, `1m`; a plain number is seconds. Milliseconds. Default `10s`. */
+  pause: number
 }
 
 /** One HTTP call, offered as an MCP tool. */
@@ -208,6 +226,8 @@ export interface Tool {
   redirectBody: boolean
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
+  /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
+  retry?: Retry
 }
 
 /** One argument of a tool. */
@@ -314,6 +334,8 @@ export interface McpServer {
   toolOverrides: Record<string, ToolOverride>
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
+  /** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
+  breaker?: Breaker
   /** When the gateway starts the server or connects to it: when the configuration is loaded, or at the first call. Default `onDemand`. */
   policy: 'onStart' | 'onDemand'
   /** Starts the server once when the configuration is loaded, so that it is installed before the first call, and ends it. Default `false`. */

@@ -5,7 +5,15 @@ export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export { isLocal, type ListenAddress, listenText, parseListen, socketPath } from './listen.ts'
 export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
-export { asksForLogin, DEFAULT_LIMITS, DEFAULT_TENANT, METHODS, oauthOf, serverNames } from './model.ts'
+export {
+  asksForLogin,
+  DEFAULT_LIMITS,
+  DEFAULT_TENANT,
+  isRepeatable,
+  METHODS,
+  oauthOf,
+  serverNames,
+} from './model.ts'
 export type { SchemaNode } from './schemas.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'

@@ -12,6 +12,7 @@ import type {
   ProcessLimits,
   Router,
   Settings as SettingsFile,
+  Tool,
 } from './generated.ts'
 import type { ListenAddress } from './listen.ts'
 
@@ -20,6 +21,7 @@ export type {
   Auth,
   Authorize,
   AuthorizeRule,
+  Breaker as BreakerSettings,
   Cluster as ClusterSettings,
   Configuration,
   Cors,
@@ -80,6 +82,17 @@ export const DEFAULT_TENANT = 'default'
 
 /** Methods that a tool may use, and a router's `cors` may allow. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** RFC 9110, 9.2.2 */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** Whether sending a request of a tool twice does no harm: the tool says so, or its method does and the tool does not object. */
+export function isRepeatable(method: string, { annotations = {} }: Pick<Tool, 'annotations'>): boolean {
+  const { readOnlyHint, idempotentHint } = annotations
+  return (
+    readOnlyHint === true || idempotentHint === true || (idempotentHint !== false && IDEMPOTENT.has(method))
+  )
+}
 
 /** Whether a router asks its callers for credentials. */
 export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {

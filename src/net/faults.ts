@@ -57,6 +57,8 @@ const CLAUSES = {
   /** The gateway does not connect to such an address; the code is its class. */
   outbound: (who, code) =>
     `${who} ${DENIED[code] ?? DENIED.reserved}, to which this gateway does not connect (outbound)`,
+  /** It failed too often. */
+  breaker: (who) => `${who} is not called for now`,
   'connect-timeout': (who) => `${who} did not accept a connection in time`,
   timeout: (who) => `${who} did not respond in time`,
   cancelled: () => 'the call was cancelled',

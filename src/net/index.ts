@@ -1,6 +1,7 @@
 /** HTTP as a client: connections, their faults, pauses between attempts, server-sent events. */
 export { type AddressClass, Networks, OwnAddresses } from './addresses.ts'
-export { Backoff, retryPause } from './backoff.ts'
+export { retryPause } from './backoff.ts'
+export { Breaker, type BreakerChange, type BreakerState } from './breaker.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'
 export { ENCODINGS } from './decode.ts'
@@ -14,6 +15,7 @@ export {
   type Guards,
   guardsOfCommands,
 } from './guard.ts'
+export { Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
 export { type ReadTls, readTls, type TlsFault, type TlsFiles } from './tls-files.ts'
 export type * from './types.ts'

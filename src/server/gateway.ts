@@ -28,6 +28,7 @@ import { reportRefusedRates } from './refused-rates.ts'
 import { createReloads, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
 import { statusOf } from './status.ts'
+import { resilienceFactory } from './upstream-faults.ts'
 
 export type GatewayOptions = LiveOptions
 
@@ -75,6 +76,7 @@ export async function createGateway(
     onStream: (record) => metrics.stream(record),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, shared),
+    createResilience: resilienceFactory(options.log, () => metrics),
   })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)

@@ -1,6 +1,7 @@
 import { memory } from '../access/memory.ts'
 import type { Hub } from '../mcp/index.ts'
-import type { GaugeDefinition } from '../telemetry/metrics.ts'
+import type { BreakerState } from '../net/index.ts'
+import type { GaugeDefinition, Sample } from '../telemetry/metrics.ts'
 import type { LiveOptions, LiveTable } from './live.ts'
 
 /** Whether the gateway does what it should. */
@@ -59,6 +60,25 @@ function readinessGauges({
   ]
 }
 
+const STATES = ['closed', 'half-open', 'open'] as const
+
+/** The worst breaker of each server; configurations of a tenant may have servers of the same name. */
+function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
+  const worst = new Map<string, Sample>()
+  const add = (tenant: string, server: string, state: BreakerState | undefined) => {
+    if (!state) return
+    const key = JSON.stringify([tenant, server])
+    const value = Math.max(STATES.indexOf(state), worst.get(key)?.value ?? 0)
+    worst.set(key, { labels: { tenant, server }, value })
+  }
+  for (const { resiliences } of prepared.values())
+    for (const { tenant, server, resilience } of resiliences?.values() ?? [])
+      add(tenant, server, resilience.state())
+  for (const { tenant, proxy } of routes.values())
+    for (const { server, state } of proxy?.proxy.breakers() ?? []) add(tenant, server, state)
+  return [...worst.values()]
+}
+
 /** The values of the moment that metrics show. */
 export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
   const { live, hub } = parts
@@ -68,6 +88,11 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     )
   return [
     ...readinessGauges(parts),
+    {
+      name: 'plantgw_upstream_breaker_state',
+      help: 'Circuit breaker of a server, the worst of its origins: 0 closed, 1 half-open, 2 open',
+      read: () => breakerStates(live),
+    },
     {
       name: 'plantgw_generation',
       help: 'Number of the table that is served; a reload that changes something counts it up',

@@ -28,7 +28,9 @@ export interface Connection {
   up: boolean
 }
 
-interface Hears extends Pick<AssembleContext, 'onCall' | 'onStream' | 'rates'> {
+type Heard = 'onCall' | 'onStream' | 'rates' | 'createResilience'
+
+interface Hears extends Pick<AssembleContext, Heard> {
   onOutboundRefusal: (refusal: OutboundRefusal) => void
 }
 
@@ -44,7 +46,7 @@ export class LiveTable {
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
-  private readonly hears: Pick<AssembleContext, 'onCall' | 'onStream' | 'rates'>
+  private readonly hears: Pick<AssembleContext, Heard>
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
   /** Proxies that were replaced, until their calls have ended. */

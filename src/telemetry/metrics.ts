@@ -22,6 +22,12 @@ export interface StreamRecord {
   outcome: 'lost' | 'regained'
 }
 
+/** A server of HTTP tools. */
+export interface UpstreamLabels {
+  tenant: string
+  server: string
+}
+
 /** What came of a reload: `refused` when a configuration was. */
 export type ReloadOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
 
@@ -40,6 +46,8 @@ export interface GaugeDefinition {
 export interface Metrics {
   call(record: CallRecord): void
   stream(record: StreamRecord): void
+  /** A request to an upstream that failed and may be repeated. @param outcome of `RetryOutcome` */
+  retry(of: UpstreamLabels, outcome: string): void
   reload(triggers: readonly string[], outcome: ReloadOutcome): void
   /** A request that was sent to the replica that holds its session. */
   forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
@@ -89,11 +97,7 @@ export function createMetrics(
     'tool',
     'outcome',
   ])
-  const streams = counter(
-    'plantgw_upstream_streams_total',
-    'Event streams of MCP servers that were lost, and that were regained',
-    ['tenant', 'prefix', 'outcome'],
-  )
+  const { streams, retries } = upstreamCounters(counter)
   const reloads = counter('plantgw_reloads_total', 'Reloads, by what asked for them and what came of them', [
     'trigger',
     'outcome',
@@ -131,6 +135,7 @@ export function createMetrics(
       durations.observe(tenant, prefix, known, outcome, ms / 1000)
       if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
     },
+    retry: (of, outcome) => retries.inc({ ...of, outcome }),
     stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),
     reload(triggers, outcome) {
       for (const trigger of triggers) reloads.inc({ trigger, outcome })
@@ -151,6 +156,20 @@ export function createMetrics(
 function countersOf(registers: Registry[]) {
   return <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name, help, labelNames, registers })
+}
+
+function upstreamCounters(counter: ReturnType<typeof countersOf>) {
+  const streams = counter(
+    'plantgw_upstream_streams_total',
+    'Event streams of MCP servers that were lost, and that were regained',
+    ['tenant', 'prefix', 'outcome'],
+  )
+  const retries = counter(
+    'plantgw_upstream_retries_total',
+    'Requests to upstreams that failed and were repeated, or could not be, by what came of it',
+    ['tenant', 'server', 'outcome'],
+  )
+  return { streams, retries }
 }
 
 /** Counters of what is counted without metrics. */
@@ -200,4 +219,4 @@ function metricsOfProcess(): Registry {
 }
 
 /** Labels that a gauge may have. */
-const LABELS = ['tenant', 'prefix', 'configuration', 'version', 'state', 'store', 'broker'] as const
+const LABELS = ['tenant', 'prefix', 'configuration', 'server', 'version', 'state', 'store', 'broker'] as const

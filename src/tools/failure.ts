@@ -9,6 +9,7 @@ const OUTCOMES = {
   request: 'refused',
   'too-large': 'refused',
   outbound: 'refused',
+  breaker: 'refused',
   timeout: 'timeout',
   cancelled: 'cancelled',
   connect: 'failed',

@@ -1,5 +1,13 @@
-import type { Limits, Tool } from '../config/model.ts'
-import type { FetchOptions, Guard, Guards, HttpAnswer, HttpClient } from '../net/index.ts'
+import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
+import {
+  type FetchOptions,
+  type Guard,
+  type Guards,
+  type HttpAnswer,
+  type HttpClient,
+  NetFault,
+  type Resilience,
+} from '../net/index.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError } from './failure.ts'
@@ -20,6 +28,10 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   guards?: Guards | undefined
   /** The origins that the author of the tool names; arguments decide any other. */
   authored?: ReadonlySet<string> | undefined
+  /** Absent: requests are sent once, whatever failed before. */
+  resilience?: Resilience | undefined
+  /** How often a request is sent at the most, if that does no harm. */
+  attempts: number
 }
 
 /**
@@ -30,7 +42,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
   const { http, limits, signal, hold } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy } = tool
-  const fetching: FetchOptions = {
+  const fetching: FetchOptions & { begin: number } = {
     timeout,
     begin: performance.now(),
     maxSize,
@@ -42,7 +54,9 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
   let request = first
   for (let hops = 0; ; hops++) {
     fetching.guard = guardOf(request, options)
-    const answer = await http.fetch(request, fetching)
+    const answer = await (options.resilience
+      ? resiliently(options.resilience, request, tool, fetching, options)
+      : http.fetch(request, fetching))
     if (!tool.followRedirects || !isRedirect(answer)) return answer
     if (hops === MAX_REDIRECTS)
       throw new CallError(
@@ -51,6 +65,30 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
       )
     request = redirected(request, answer, options)
   }
+}
+
+/** Sends one request of a call, again where that does no harm. @throws NetFault */
+async function resiliently(
+  resilience: Resilience,
+  request: UpstreamRequest,
+  tool: Tool,
+  fetching: FetchOptions & { begin: number },
+  { http, attempts }: SendOptions,
+): Promise<HttpAnswer> {
+  const { timeout, begin, signal } = fetching
+  const once = () =>
+    http.fetch(request, fetching).catch((error: unknown) => {
+      if (error instanceof NetFault) return error
+      throw error
+    })
+  const result = await resilience.run(once, {
+    origin: request.origin,
+    attempts: isRepeatable(request.method, tool) ? attempts : 1,
+    deadline: begin + timeout,
+    signal,
+  })
+  if (result instanceof NetFault) throw result
+  return result
 }
 
 function guardOf({ origin, path }: UpstreamRequest, { guards, authored }: SendOptions): Guard | undefined {

@@ -1,5 +1,5 @@
 import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
-import type { Guards, HttpAnswer, HttpClient } from '../net/index.ts'
+import type { Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
@@ -151,6 +151,8 @@ class HttpTool implements CompiledTool {
   private readonly limits: Limits
   private readonly http: HttpClient
   private readonly guards: Guards | undefined
+  private readonly resilience: Resilience | undefined
+  private readonly attempts: number
   private readonly readArgs: ReadArgs
   private readonly buildRoot
   /** The arguments that are put into requests, each with what its position does. */
@@ -170,6 +172,8 @@ class HttpTool implements CompiledTool {
     this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
     this.http = context.http
     this.guards = context.guards
+    this.resilience = context.resilience
+    this.attempts = (tool.retry ?? server.retry)?.attempts ?? 1
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate)
     this.buildRoot = lazy(() => rootBuilder(config, [url, body.template, ...answers, ...headers.templates]))
@@ -186,12 +190,13 @@ class HttpTool implements CompiledTool {
     let plan: Plan | undefined
     try {
       plan = await this.plan(given, call)
-      const { http, limits, guards } = this
+      const { http, limits, guards, resilience, attempts } = this
       const { authored } = this.parts
       const { mask } = plan
       const sendsBody = this.tool.redirectBody === true
       const { signal, hold } = call
-      const options = { http, limits, guards, authored, sendsBody, mask, signal, hold }
+      const sending = { http, limits, guards, authored, resilience, attempts }
+      const options = { ...sending, sendsBody, mask, signal, hold }
       return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
     } catch (error) {
       return this.failed(error, plan?.mask())

@@ -3,7 +3,7 @@ import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
 import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { CancelSignal, Guards, HttpAnswer, HttpClient, HttpRequest } from '../net/index.ts'
+import type { CancelSignal, Guards, HttpAnswer, HttpClient, HttpRequest, Resilience } from '../net/index.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 
@@ -98,6 +98,8 @@ export interface CompileContext {
   http: HttpClient
   /** What judges its connections. Absent: every address is good, or nothing is sent. */
   guards?: Guards | undefined
+  /** Of the server; absent: requests are sent once, whatever failed before. */
+  resilience?: Resilience | undefined
   /** Templates that the same run has compiled. */
   memo?: Memo
   /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */

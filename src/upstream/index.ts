@@ -1,6 +1,12 @@
 /** A message → a proxied MCP server over stdio, SSE or streamable HTTP; the bridges between protocol revisions. */
 
-export { createProxy, type McpProxy, type ProxyContext, type ProxyStatus } from './backend/proxy.ts'
+export {
+  type CreateResilience,
+  createProxy,
+  type McpProxy,
+  type ProxyContext,
+  type ProxyStatus,
+} from './backend/proxy.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
 export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'

@@ -1,6 +1,6 @@
-import type { Limits } from '../config/model.ts'
+import type { BreakerSettings, Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
-import { Backoff, ENCODINGS, type Guards } from '../net/index.ts'
+import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
@@ -24,6 +24,8 @@ export interface UpstreamContext {
   guards?: Guards | undefined
   /** Hears of each event stream that a server ends, and that is open again. */
   onStream?: (server: string, change: StreamChange) => void
+  /** Makes the circuit breaker of a server over HTTP. Absent: there is none. */
+  createResilience?: (server: string, breaker: BreakerSettings) => Resilience | undefined
   /** Is called once for each thing that a server declares otherwise than it was pinned. */
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
 }
@@ -37,8 +39,10 @@ export class Upstream {
   readonly filter: ToolFilter | undefined
   readonly view: ServerView
   readonly http: Http
+  readonly resilience: Resilience | undefined
   readonly limits: Limits
-  readonly backoff = new Backoff()
+  /** Of connections and sessions, by their values. */
+  readonly starts = new Breaker()
   readonly streams: StreamWatch
   /** Process ids of children, by their connections. */
   readonly #live = new Map<RpcClient, number | undefined>()
@@ -51,7 +55,7 @@ export class Upstream {
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
     readonly definition: Definition,
-    { env, limits, log, guards, onStream, onPinChange }: UpstreamContext,
+    { env, limits, log, guards, onStream, onPinChange, createResilience }: UpstreamContext,
     private readonly makeRoom: (sharer: string | undefined) => boolean,
   ) {
     const { server, secrets, pinned } = definition
@@ -68,12 +72,25 @@ export class Upstream {
     const masked = secrets.length > 0 && server.type === 'streamable-http'
     // Who writes the header into the configuration knows what the server can do.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
+    const { breaker, name } = server
+    if (breaker && server.type === 'streamable-http') this.resilience = createResilience?.(name, breaker)
     this.http = new Http({
       ...this.limits,
       guards,
+      resilience: this.resilience,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
       ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
     })
+  }
+
+  /** Remembers that the server could not be reached; a refusal of the gateway's own says nothing of it. */
+  startFailed(key: string, { kind, message }: Fault): void {
+    if (kind !== 'busy') this.starts.failed(key, message)
+  }
+
+  /** Why it is not called now, each reason once. */
+  faults(): string[] {
+    return [...this.starts.faults(), ...(this.resilience?.faults() ?? [])]
   }
 
   /** Live connections. */
@@ -100,7 +117,7 @@ export class Upstream {
       return probed
     }
     probed?.close()
-    const refusal = this.backoff.refusal(resolved.key)
+    const refusal = this.starts.refusal(resolved.key)
     if (refusal) return new Fault('unreachable', refusal)
     const { maxSessions } = this.definition.server
     if (this.#live.size >= maxSessions && !this.#dropProbed() && !this.makeRoom(sharer))
@@ -128,7 +145,7 @@ export class Upstream {
   prepare(resolved: Resolved): void {
     const { type, maxSessions } = this.definition.server
     if (type !== 'stdio' || this.#closed || this.#probed || this.#live.size >= maxSessions) return
-    if (!this.backoff.refusal(resolved.key)) this.keepProbed(this.#open(resolved), resolved.key)
+    if (!this.starts.refusal(resolved.key)) this.keepProbed(this.#open(resolved), resolved.key)
   }
 
   takeProbed(key: string): RpcClient | undefined {

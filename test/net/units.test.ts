@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../src/access/memory.ts'
-import { Backoff, eventParser, type ServerEvent, type StreamPosition } from '../../src/net/index.ts'
+import { Breaker, eventParser, type ServerEvent, type StreamPosition } from '../../src/net/index.ts'
 
 /** A text cut into pieces at any places. */
 const pieces = (text: string, cuts: number[]) => {
@@ -81,21 +81,63 @@ test('the position of a stream is that of its last event that has ended', () => 
 
 test('what fails to start is tried again after ever longer pauses, and at once when it has worked', () => {
   let now = 0
-  const backoff = new Backoff(() => now)
+  const starts = new Breaker(undefined, () => now)
   const pauses: number[] = []
   for (let i = 0; i < 10; i++) {
-    backoff.failed('a', 'It broke')
+    starts.failed('a', 'It broke')
     const start = now
-    while (backoff.refusal('a')) now += 250
+    while (starts.refusal('a')) now += 250
     pauses.push(now - start)
   }
   assert.deepEqual(pauses, [0, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000])
-  backoff.failed('a', 'It broke')
+  starts.failed('a', 'It broke')
   assert.match(
-    backoff.refusal('a') ?? '',
+    starts.refusal('a') ?? '',
     /^It broke. It failed 11 times in a row; the next attempt is in 30 s$/,
   )
-  assert.equal(backoff.refusal('b'), undefined)
-  backoff.worked('a')
-  assert.equal(backoff.refusal('a'), undefined)
+  assert.equal(starts.refusal('b'), undefined)
+  starts.worked('a')
+  assert.equal(starts.refusal('a'), undefined)
+})
+
+test('late failures of what began together open a breaker once, and only the attempt after its pause closes it', () => {
+  let now = 0
+  const changes: string[] = []
+  const rules = { failures: 3, pause: 1000, longest: 4000 }
+  const breaker = new Breaker(
+    rules,
+    () => now,
+    ({ key, state }) => void changes.push(`${key} ${state}`),
+  )
+  const begin = () => {
+    const permit = breaker.admit('a')
+    assert.ok(typeof permit === 'object', String(permit))
+    return permit
+  }
+  const together = Array.from({ length: 10 }, begin)
+  for (const permit of together.slice(0, 9)) permit.failed('It broke')
+  assert.equal(breaker.admit('a'), 'It broke. It failed 3 times in a row; the next attempt is in 1 s')
+  together[9]?.worked()
+  assert.equal(breaker.state(), 'open')
+  now += 1000
+  assert.equal(breaker.state(), 'half-open')
+  const probe = begin()
+  assert.equal(breaker.admit('a'), 'It broke. It failed 3 times in a row; the next attempt is under way')
+  probe.released()
+  begin().failed('It broke again')
+  assert.equal(breaker.admit('a'), 'It broke again. It failed 4 times in a row; the next attempt is in 2 s')
+  now += 2000
+  begin().worked()
+  assert.equal(breaker.state(), 'closed')
+  assert.deepEqual(changes, ['a open', 'a closed'])
+})
+
+test('a success between failures keeps a breaker closed', () => {
+  const breaker = new Breaker({ failures: 2, pause: 1000, longest: 1000 })
+  for (const way of ['failed', 'worked', 'failed', 'worked', 'failed'] as const) {
+    const permit = breaker.admit('a')
+    assert.ok(typeof permit === 'object')
+    permit[way]('It broke')
+  }
+  assert.equal(breaker.state(), 'closed')
 })

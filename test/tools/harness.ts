@@ -10,7 +10,7 @@ import {
   type Tool,
 } from '../../src/config/model.ts'
 import type { Json } from '../../src/json/index.ts'
-import { HttpClient } from '../../src/net/index.ts'
+import { HttpClient, type Resilience } from '../../src/net/index.ts'
 import { type CallContext, type CallOutcome, compileTools } from '../../src/tools/index.ts'
 
 /** What an upstream of a test received. */
@@ -99,6 +99,7 @@ export interface Setup {
   limits?: Partial<Limits>
   env?: Record<string, string>
   http?: HttpClient
+  resilience?: Resilience
 }
 
 const shared = new HttpClient()
@@ -117,7 +118,8 @@ export function compileAll(tools: Tool[], setup: Setup = {}) {
     mcpServers: [],
   }
   const limits = { ...DEFAULT_LIMITS, ...setup.limits }
-  return compileTools(configuration, server, { env: setup.env ?? {}, limits, http: setup.http ?? shared })
+  const { env = {}, http = shared, resilience } = setup
+  return compileTools(configuration, server, { env, limits, http, resilience })
 }
 
 /** Compiles one tool that must be sound; returns its call. */

@@ -2,6 +2,7 @@ import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { checkNotifier } from '../settings.ts'
 import { MCP_SERVER_CHECKS } from './mcp-servers.ts'
+import { RETRY_CHECKS } from './retries.ts'
 import { ROUTER_CHECKS } from './routers.ts'
 import { TOOL_CHECKS } from './tools.ts'
 import { checkLimits } from './value-rules.ts'
@@ -23,6 +24,7 @@ export const FIELD_CHECKS: readonly Check[] = [
         })
     },
   },
+  ...RETRY_CHECKS,
   ...TOOL_CHECKS,
   ...MCP_SERVER_CHECKS,
   {

@@ -8,10 +8,11 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
   {
     codes: ['invalid-value'],
     on: 'mcpServer',
-    check({ limits, startupTimeout, idleTimeout }, report) {
+    check({ limits, startupTimeout, idleTimeout, breaker }, report) {
       checkLimits(limits, ['limits'], report)
       checkDuration(startupTimeout, ['startupTimeout'], report)
       checkDuration(idleTimeout, ['idleTimeout'], report)
+      if (breaker) checkDuration(breaker.pause, ['breaker', 'pause'], report)
     },
   },
   { codes: ['key-without-effect'], on: 'mcpServer', check: checkIdleKeys },
@@ -27,7 +28,9 @@ function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: 
   if (doubtful([...path, 'type'])) return
   const idle = server.type === 'stdio' ? (['url', 'headers'] as const) : (['command', 'args', 'env'] as const)
   const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
-  reportIdle(given, `the MCP server ${quote(server.name)}`, server.type, [], report)
+  // Over SSE a server is called through one stream, which has pauses of its own.
+  const keys = server.breaker && server.type !== 'streamable-http' ? [...given, 'breaker'] : given
+  reportIdle(keys, `the MCP server ${quote(server.name)}`, server.type, [], report)
 }
 
 /** Two tools under one name; the server's other tools are known only when it runs. */

@@ -1,5 +1,5 @@
 import type { Ticket } from '../../cluster/index.ts'
-import type { Limits } from '../../config/model.ts'
+import type { BreakerSettings, Limits } from '../../config/model.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
   type Adopted,
@@ -14,9 +14,9 @@ import {
   type Session,
   type SessionRevision,
 } from '../../mcp/index.ts'
-import type { Guards } from '../../net/index.ts'
+import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import type { StreamRecord } from '../../telemetry/metrics.ts'
+import type { StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
 import { AggregateSession, AggregateStateless } from '../aggregate.ts'
 import { resumed, withStates } from '../bridge/pending-input.ts'
 import type { Definition, Resolved } from '../definition.ts'
@@ -27,6 +27,9 @@ import type { Upstream } from '../upstream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
 import { DRAIN, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
+
+/** Makes what retries and circuit breakers of a server need. */
+export type CreateResilience = (of: UpstreamLabels, breaker: BreakerSettings | undefined) => Resilience
 
 export interface ProxyContext {
   /** The gateway's environment, of which children see very little. */
@@ -46,6 +49,8 @@ export interface ProxyContext {
   named: boolean
   /** Whether rules say who may use what: every message is read then. Default false. */
   judged?: boolean
+  /** Makes circuit breakers. Absent: there are none. */
+  createResilience?: CreateResilience | undefined
 }
 
 /** What a proxy holds at the moment. */
@@ -69,6 +74,8 @@ export interface ProxyStatus {
 /** The backend of a router that names MCP servers. It holds processes and connections: close it. */
 export interface McpProxy extends Backend {
   status(): ProxyStatus
+  /** Of the servers that have one. */
+  breakers(): { server: string; state: BreakerState }[]
   /** Starts what `policy` and `preinstalled` say, and logs what does not start; calls that come meanwhile wait. */
   start(): Promise<void>
   /** Takes no new sessions; ends each when no call of it is under way, then closes. */
@@ -104,13 +111,19 @@ class ProxyBackend implements McpProxy {
     definitions: readonly Definition[],
     private readonly context: ProxyContext,
   ) {
-    const { named, prefix, version } = context
+    const { named, prefix, version, tenant, createResilience } = context
     const idle = Math.min(...definitions.map(({ server }) => server.idleTimeout))
     this.sessions = new Sessions(idle, (since) => {
       for (const member of this.members) member.sweep(since)
     })
     const occupants = () => this.sessions.occupants()
-    const own = { ...context, onStream: this.onStream, onPinChange: this.onPinChange }
+    const own = {
+      ...context,
+      onStream: this.onStream,
+      onPinChange: this.onPinChange,
+      createResilience: (server: string, breaker: BreakerSettings) =>
+        createResilience?.({ tenant, server }, breaker),
+    }
     this.members = definitions.map((definition) => new UpstreamServer(definition, own, occupants))
     this.only = named ? undefined : this.members[0]
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
@@ -195,7 +208,7 @@ class ProxyBackend implements McpProxy {
     const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
     const atLoad = members.map((member) => member.atLoad())
     const failed = atLoad.flatMap((fault) => (fault instanceof Fault ? fault.message : []))
-    const faults = [...new Set([...failed, ...members.flatMap(({ upstream }) => upstream.backoff.faults())])]
+    const faults = [...new Set([...failed, ...members.flatMap(({ upstream }) => upstream.faults())])]
     const open = connections + sessions.size > 0 ? 'connected' : 'idle'
     return {
       servers: members.map(({ upstream }) => upstream.name),
@@ -205,6 +218,13 @@ class ProxyBackend implements McpProxy {
       pids: members.flatMap(({ upstream }) => upstream.pids()),
       ...(faults.length && { faults }),
     }
+  }
+
+  breakers() {
+    return this.members.flatMap(({ upstream: { name: server, resilience } }) => {
+      const state = resilience?.state()
+      return state ? [{ server, state }] : []
+    })
   }
 
   async start(): Promise<void> {

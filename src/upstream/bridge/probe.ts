@@ -81,7 +81,7 @@ export class Probe {
       const misbehaved = answer.kind === 'lost' || answer.kind === 'invalid'
       if (misbehaved && params && !begun && (await this.#handshake(resolved, hello, deadline)))
         return 'session'
-      upstream.backoff.failed(resolved.key, answer.message)
+      upstream.startFailed(resolved.key, answer)
       return answer
     }
     const protocol = protocolOf(answer)

@@ -87,12 +87,12 @@ export class StatelessUpstream implements Stateless {
 
   /** Takes the child that was probed, for the callers with the same values. */
   adopt(client: RpcClient, { key }: Resolved): SharedChild {
-    const { name, backoff } = this.upstream
+    const { name, starts } = this.upstream
     const child: SharedChild = new SharedChild(client, key, name, {
       listChanged: this.#headers.forget,
       closed: ({ message }) => {
         this.#children.delete(child)
-        if (!child.proven) backoff.failed(key, message)
+        if (!child.proven) starts.failed(key, message)
       },
     })
     this.#children.add(child)
@@ -122,7 +122,7 @@ export class StatelessUpstream implements Stateless {
     const child = this.#childFor(resolved)
     if (child instanceof Fault) return child
     const answer = await child.request(call)
-    if (!(answer instanceof Fault)) this.upstream.backoff.worked(resolved.key)
+    if (!(answer instanceof Fault)) this.upstream.starts.worked(resolved.key)
     return answer
   }
 

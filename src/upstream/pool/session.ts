@@ -167,10 +167,10 @@ export class PooledSession {
     this.#client = client
     const result = client.handshake?.result ?? (await this.#initialize(client))
     if (result instanceof Fault) {
-      if (!this.#lost) upstream.backoff.failed(resolved.key, result.message)
+      if (!this.#lost) upstream.startFailed(resolved.key, result)
       return this.#end(result)
     }
-    upstream.backoff.worked(resolved.key)
+    upstream.starts.worked(resolved.key)
     client.notify('notifications/initialized')
     return result
   }

@@ -121,7 +121,7 @@ export class SessionLink implements Link {
 
   async #open({ id, params }: Request): Promise<Started> {
     const { upstream, resolved, sharer } = this.#options
-    const { backoff, definition } = upstream
+    const { starts, definition } = upstream
     const { message, lost, rejected, silent } = this.#events
     let ready = false
     const closed = (fault: Fault) => {
@@ -151,12 +151,12 @@ export class SessionLink implements Link {
     ready = true
     if (answer instanceof Fault) {
       if (this.#closed.aborted) return this.#ended()
-      backoff.failed(resolved.key, answer.message)
+      upstream.startFailed(resolved.key, answer)
       client.close()
       this.#client = undefined
       return answer
     }
-    backoff.worked(resolved.key)
+    starts.worked(resolved.key)
     if (isObject(answer.result)) this.#revision ??= answer.result.protocolVersion
     const raw = { ...answer, id }
     return { response: { kind: 'response', id, raw }, text: stringify(raw) }

@@ -9,6 +9,7 @@ import {
   HttpClient,
   NetFault,
   type NetFaultKind,
+  type Resilience,
   type ServerEvent,
   type StreamedAnswer,
   type StreamPosition,
@@ -32,6 +33,8 @@ export interface HttpOptions {
   headers?: Readonly<Record<string, string>>
   /** What judges connections. Absent: every address is good. */
   guards?: Guards | undefined
+  /** Judges requests that carry messages. Absent: all are sent. */
+  resilience?: Resilience | undefined
 }
 
 export interface HttpRequest {
@@ -75,7 +78,10 @@ export class Http {
 
   /** Sends one request: the way of every message to a server over HTTP. */
   send(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
-    const sent = this.#open(to, request, MAX_REDIRECTS)
+    const { resilience, timeout } = this.#options
+    // Streams have pauses of their own, and the end of a session is not waited for.
+    if (resilience && request.method === 'POST') return this.#resiliently(resilience, to, request)
+    const sent = this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(fault, timeout))
     if (request.method === 'DELETE') {
       this.#leaving.add(sent)
       const left = () => this.#leaving.delete(sent)
@@ -84,10 +90,27 @@ export class Http {
     return sent
   }
 
-  #open(to: Resolved, request: HttpRequest, redirects: number): Promise<HttpAnswer | Fault> {
+  async #resiliently(
+    resilience: Resilience,
+    to: Resolved,
+    request: HttpRequest,
+  ): Promise<HttpAnswer | Fault> {
+    const { origin } = to
+    const once = () => this.#open(to, request, MAX_REDIRECTS, (fault) => fault)
+    // Messages are not repeated: what they do is the server's own.
+    const result = await resilience.run(once, { origin, attempts: 1, deadline: 0, signal: request.signal })
+    return result instanceof NetFault ? faultOf(result, this.#options.timeout) : result
+  }
+
+  #open<Failed>(
+    to: Resolved,
+    request: HttpRequest,
+    redirects: number,
+    failed: (fault: NetFault) => Failed,
+  ): Promise<HttpAnswer | Failed> {
     const { origin, path, headers: own, decided } = to
     const { method, headers, body, signal, hold } = request
-    const { mask, maskText, timeout, headers: always, guards } = this.#options
+    const { mask, maskText, headers: always, guards } = this.#options
     const filter =
       mask && maskText
         ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
@@ -101,12 +124,12 @@ export class Http {
         ...(body !== undefined && { body }),
       },
       { signal, hold, filter, guard: decided ? guards?.decided : guards?.named },
-      (fault) => faultOf(fault, timeout),
+      failed,
       (answer) => {
         const next = redirects > 0 ? redirectPath(to, answer) : undefined
         if (next === undefined) return answer
         discard(answer)
-        return this.#open({ ...to, path: next }, request, redirects - 1)
+        return this.#open({ ...to, path: next }, request, redirects - 1, failed)
       },
     )
   }
@@ -142,6 +165,7 @@ const KINDS: Partial<Record<NetFaultKind, FaultKind>> = {
   timeout: 'timeout',
   cancelled: 'cancelled',
   'no-room': 'busy',
+  breaker: 'busy',
   closed: 'lost',
   ended: 'lost',
   protocol: 'invalid',

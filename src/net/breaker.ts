@@ -1,0 +1,129 @@
+import { FIRST_PAUSE, pauseOf } from './backoff.ts'
+
+/** Keys come from callers, so their number is bounded. */
+const MAX_KEYS = 1_000
+
+/** When a breaker opens, and for how long. */
+export interface BreakerRules {
+  /** Failures in a row after which nothing is tried for a while. */
+  failures: number
+  /** Milliseconds; twice as long after each further failure. */
+  pause: number
+  /** Milliseconds. */
+  longest: number
+}
+
+/** Of what is started: one failure may have been chance. */
+const OF_STARTS: BreakerRules = { failures: 2, pause: FIRST_PAUSE, longest: 30_000 }
+
+/** The first attempt after a pause may show that it works again: until then there is no other. */
+export type BreakerState = 'closed' | 'half-open' | 'open'
+
+export interface BreakerChange {
+  key: string
+  state: 'open' | 'closed'
+  /** Of the last failure; absent: it works. */
+  reason?: string
+}
+
+/** What failed the last time. */
+interface Circuit {
+  /** In a row. */
+  count: number
+  until: number
+  reason: string
+  /** The attempt after a pause. */
+  probe?: Permit | undefined
+}
+
+/** One attempt. Say once how it went. */
+export interface Permit {
+  worked(): void
+  /** @param reason a sentence without a full stop */
+  failed(reason: string): void
+  /** It shows nothing, as one that was cancelled. */
+  released(): void
+}
+
+/** Remembers by key what failed, so that it is not tried again and again without a pause. */
+export class Breaker {
+  private readonly circuits = new Map<string, Circuit>()
+
+  /** @param onChange hears of each key that opens, and that is closed again */
+  constructor(
+    private readonly rules: BreakerRules = OF_STARTS,
+    private readonly now: () => number = performance.now.bind(performance),
+    private readonly onChange: (change: BreakerChange) => void = () => {},
+  ) {}
+
+  /** Why it is not tried now, as a sentence without a full stop; undefined when it may be. */
+  refusal(key: string): string | undefined {
+    const circuit = this.circuits.get(key)
+    if (!circuit) return undefined
+    const left = circuit.until - this.now()
+    const told = `${circuit.reason}. It failed ${timesText(circuit.count)}`
+    if (left > 0) return `${told}; the next attempt is in ${Math.ceil(left / 1000)} s`
+    return circuit.probe && `${told}; the next attempt is under way`
+  }
+
+  /** Lets one attempt pass after each pause, and every one while all is well; or says why not, as `refusal`. */
+  admit(key: string): Permit | string {
+    const refusal = this.refusal(key)
+    if (refusal !== undefined) return refusal
+    const circuit = this.circuits.get(key)
+    const isOpen = circuit !== undefined && this.isOpen(circuit)
+    // What began before it opened says nothing of how it is after the pause.
+    const counts = () => {
+      const current = this.circuits.get(key)
+      return !current || !this.isOpen(current) || current.probe === permit
+    }
+    const permit: Permit = {
+      worked: () => counts() && this.worked(key),
+      failed: (reason) => counts() && this.failed(key, reason),
+      released: () => {
+        const current = this.circuits.get(key)
+        if (current?.probe === permit) current.probe = undefined
+      },
+    }
+    if (isOpen) circuit.probe = permit
+    return permit
+  }
+
+  /** @param reason a sentence without a full stop */
+  failed(key: string, reason: string): void {
+    const { failures, pause, longest } = this.rules
+    const count = (this.circuits.get(key)?.count ?? 0) + 1
+    this.circuits.delete(key)
+    const length = count < failures ? 0 : pauseOf(count - failures, pause, longest)
+    this.circuits.set(key, { count, reason, until: this.now() + length })
+    if (this.circuits.size > MAX_KEYS) this.circuits.delete(this.circuits.keys().next().value as string)
+    if (count === failures) this.onChange({ key, state: 'open', reason })
+  }
+
+  worked(key: string): void {
+    const circuit = this.circuits.get(key)
+    this.circuits.delete(key)
+    if (circuit && this.isOpen(circuit)) this.onChange({ key, state: 'closed' })
+  }
+
+  /** Why keys are not tried now, each reason once. */
+  faults(): string[] {
+    const current = [...this.circuits.values()].filter(({ until }) => until > this.now())
+    return [...new Set(current.map(({ reason }) => reason))]
+  }
+
+  /** The worst among all keys. */
+  state(): BreakerState {
+    const open = [...this.circuits.values()].filter((circuit) => this.isOpen(circuit))
+    if (open.some(({ until }) => until > this.now())) return 'open'
+    return open.length ? 'half-open' : 'closed'
+  }
+
+  private isOpen({ count }: Circuit): boolean {
+    return count >= this.rules.failures
+  }
+}
+
+function timesText(count: number): string {
+  return count === 1 ? 'once' : `${count} times in a row`
+}

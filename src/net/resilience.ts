@@ -1,0 +1,176 @@
+import { retryPause } from './backoff.ts'
+import { Breaker, type BreakerChange, type BreakerState, type Permit } from './breaker.ts'
+import type { CancelSignal } from './cancel.ts'
+import { NetFault, type NetFaultKind } from './faults.ts'
+import { RetryBudget } from './retry-budget.ts'
+import type { AnswerHeaders } from './types.ts'
+
+/** Milliseconds between two requests of one call, at the most, unless the upstream asks for more. */
+const LONGEST_PAUSE = 5_000
+/** Milliseconds that a breaker stays open, unless its `pause` is longer. */
+const LONGEST_OPEN = 30_000
+
+/** No answer came, and another request may get one. */
+const PASSING = new Set<NetFaultKind>([
+  'name',
+  'refused',
+  'unreachable',
+  'proxy',
+  'connect-timeout',
+  'closed',
+])
+/** The upstream, or what stands before it, says that it cannot answer now. */
+const PASSING_STATUS = new Set([429, 502, 503, 504])
+/** Nothing that the upstream did. */
+const OWN = new Set<NetFaultKind>(['cancelled', 'outbound', 'no-room', 'request', 'ended', 'breaker'])
+/** An answer came, which cannot be used. */
+const ANSWERED = new Set<NetFaultKind>(['headers', 'too-large', 'encoding'])
+
+/**
+ * What became of repeating a request: `ok` and `failed`: it was repeated; `budget` and `deadline`: it was not, as too many
+ * are repeated, or as the time of the call would be over.
+ */
+export type RetryOutcome = 'ok' | 'failed' | 'budget' | 'deadline'
+
+/** What makes the calls of one upstream resilient. */
+export interface ResilienceOptions {
+  /** Of the server, for people. */
+  name: string
+  /** Absent: every request is sent. Milliseconds. */
+  breaker?: { failures: number; pause: number } | undefined
+  onRetry?: (outcome: RetryOutcome) => void
+  /** Hears of each origin that is no longer called, and that is called again. */
+  onBreaker?: (change: BreakerChange) => void
+  /** Milliseconds. */
+  now?: () => number
+  /** Waits; ends early when the signal aborts. */
+  wait?: (milliseconds: number, signal: CancelSignal | undefined) => Promise<void>
+}
+
+/** The requests of one call. */
+export interface Attempts {
+  origin: string
+  /** The first one too. */
+  attempts: number
+  /** When the time of the call is over, of `performance.now()`. */
+  deadline: number
+  signal?: CancelSignal | undefined
+}
+
+interface Answered {
+  status: number
+  headers: AnswerHeaders
+}
+
+/** Circuit breakers of one upstream, one for each origin, and its budget of requests that are sent again. */
+export class Resilience {
+  private readonly breaker: Breaker | undefined
+  private readonly budget: RetryBudget
+  private readonly now: () => number
+  private readonly wait
+
+  constructor(private readonly options: ResilienceOptions) {
+    const { breaker, now = performance.now.bind(performance), wait = waitFor, onBreaker } = options
+    this.now = now
+    this.wait = wait
+    this.budget = new RetryBudget(now)
+    this.breaker =
+      breaker && new Breaker({ ...breaker, longest: Math.max(breaker.pause, LONGEST_OPEN) }, now, onBreaker)
+  }
+
+  /** Of the worst origin; undefined: there is no breaker. */
+  state(): BreakerState | undefined {
+    return this.breaker?.state()
+  }
+
+  /** Why origins are not called now, each reason once. */
+  faults(): string[] {
+    return this.breaker?.faults() ?? []
+  }
+
+  /**
+   * Sends a request, and again as long as it fails and may be repeated.
+   * @param send rejects for nothing that the upstream does
+   */
+  async run<A extends Answered>(
+    send: () => Promise<A | NetFault>,
+    { origin, attempts, deadline, signal }: Attempts,
+  ): Promise<A | NetFault> {
+    this.budget.call()
+    let last: A | NetFault | undefined
+    for (let count = 1; ; count++) {
+      const permit = this.breaker?.admit(origin)
+      if (typeof permit === 'string') return last ?? this.refused(origin, permit)
+      const result = await send().catch((error: unknown) => {
+        permit?.released()
+        throw error
+      })
+      tell(permit, origin, result)
+      last = result
+      if (signal?.aborted) return result
+      if (count > 1) this.options.onRetry?.(isGood(result) ? 'ok' : 'failed')
+      if (count >= attempts || !isPassing(result)) return result
+      const pause = Math.max(retryPause(count - 1, LONGEST_PAUSE), askedPause(result))
+      // Nothing is waited for that cannot be sent then.
+      if (this.now() + pause >= deadline) return this.given('deadline', result)
+      if (this.breaker?.refusal(origin) !== undefined) return result
+      if (!this.budget.take()) return this.given('budget', result)
+      await this.wait(pause, signal)
+      if (signal?.aborted) return NetFault.of('cancelled', origin)
+    }
+  }
+
+  private given<A>(outcome: RetryOutcome, result: A): A {
+    this.options.onRetry?.(outcome)
+    return result
+  }
+
+  private refused(origin: string, why: string): NetFault {
+    return new NetFault('breaker', origin, `the server ${this.options.name} is not called for now. ${why}`)
+  }
+}
+
+/** Whether the upstream has dealt with the request. */
+function isGood(result: Answered | NetFault): boolean {
+  return !(result instanceof NetFault) && result.status < 500 && !PASSING_STATUS.has(result.status)
+}
+
+/** Whether another request may get what this one did not. */
+function isPassing(result: Answered | NetFault): boolean {
+  if (!(result instanceof NetFault)) return PASSING_STATUS.has(result.status)
+  return PASSING.has(result.kind) && !result.answered
+}
+
+/** Tells the breaker how an attempt went. */
+function tell(permit: Permit | undefined, origin: string, result: Answered | NetFault): void {
+  if (!permit) return
+  if (!(result instanceof NetFault)) {
+    if (result.status >= 500) permit.failed(`${origin} answered ${result.status}`)
+    else permit.worked()
+  } else if (OWN.has(result.kind)) permit.released()
+  else if (ANSWERED.has(result.kind)) permit.worked()
+  else permit.failed(result.message)
+}
+
+/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: nobody knows. */
+function askedPause(result: Answered | NetFault): number {
+  if (result instanceof NetFault) return 0
+  const { 'retry-after': asked, date } = result.headers
+  if (asked === undefined) return 0
+  if (/^\d+$/.test(String(asked))) return Number(asked) * 1000
+  // By the clock of the upstream: ours may be another.
+  const pause = Date.parse(String(asked)) - Date.parse(String(date))
+  return Number.isNaN(pause) ? Number.POSITIVE_INFINITY : Math.max(0, pause)
+}
+
+function waitFor(milliseconds: number, signal: CancelSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal?.addEventListener('abort', end)
+  })
+}
