@@ -55,7 +55,7 @@ export async function fetchDocument(
 export async function discover(
   parts: Pick<IssuerParts, 'http' | 'guards'>,
   issuer: string,
-  member: 'jwks_uri' | 'introspection_endpoint',
+  member: 'jwks_uri' | 'introspection_endpoint' | 'token_endpoint',
 ): Promise<string> {
   let fault: unknown
   for (const url of metadataUrls(issuer))
@@ -85,6 +85,15 @@ function memberOf(text: string, url: string, issuer: string, member: string): st
   if (typeof value !== 'string' || urlFault(value))
     throw new UnusableDocument(`${url} has no ${member} that is an https URL`)
   return value
+}
+
+/** `Authorization` of a client (RFC 6749, 2.3.1). */
+export function basicLogin(clientId: string, clientSecret: string): string {
+  return `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')}`
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
 /** Undefined: the text is not a JSON object. */

@@ -1,7 +1,15 @@
 import { hash } from 'node:crypto'
 import type { Issuer } from '../config/index.ts'
 import { NetFault } from '../net/index.ts'
-import { ANSWER_TIMEOUT, addressOf, discover, guardFor, type IssuerParts, objectOf } from './discovery.ts'
+import {
+  ANSWER_TIMEOUT,
+  addressOf,
+  basicLogin,
+  discover,
+  guardFor,
+  type IssuerParts,
+  objectOf,
+} from './discovery.ts'
 import {
   denied,
   type Grant,
@@ -64,9 +72,8 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
 function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<Claims> {
   const { http, guards } = parts
   const { clientId = '', clientSecret = '' } = issuer
-  const login = Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')
   const headers = {
-    authorization: `Basic ${login}`,
+    authorization: basicLogin(clientId, clientSecret),
     'content-type': 'application/x-www-form-urlencoded',
     accept: 'application/json',
   }
@@ -87,11 +94,6 @@ function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<C
     found = issuer.introspectionUrl
     throw new Error(`the introspection endpoint responded with status ${answer.status} and no JSON object`)
   }
-}
-
-/** As names and passwords of clients are written (RFC 6749, 2.3.1). */
-function formEncoded(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
 function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, now: number): Verdict {

@@ -14,6 +14,7 @@ import {
   type TenantSettings,
 } from '../config/index.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
+import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { type Json, stringify } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
@@ -90,6 +91,8 @@ function prepare(
       found.set(key, { finding: made, ofTemplate: problem.ofTemplate ?? false })
     }
   }
+  const { issuers = new KnownIssuers(context) } = context
+  const credentialsOf = credentialsFor({ ...issuers.parts, guards: context.guards })
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
   const resiliences = new Map<string, Kept>()
@@ -97,20 +100,19 @@ function prepare(
     configuration.servers.map((server) => {
       const kept = resilienceOf(configuration, server, context)
       if (kept) resiliences.set(kept.key, kept)
-      const own = { ...context, resilience: kept?.resilience }
+      const own = { ...context, resilience: kept?.resilience, credentialsOf }
       const { tools, problems } = compileTools(configuration, server, own)
       report(problems)
       return [server.name, { server, tools, prompts }] as const
     }),
   )
   const { name, tenant, notifier } = configuration
-  const { issuers = new KnownIssuers(context) } = context
   const routes = configuration.routers.flatMap((router): Route[] => {
     const auth = routeAuth(configuration, router, { ...context, issuers })
     const names = serverNames(router)
     const own = compiled.get(names[0] as string)
     const answering =
-      answeringProxy(read, names, router, context, report) ??
+      answeringProxy(read, names, router, { ...context, credentialsOf }, report) ??
       (own && answeringTools(own, configuration, auth.authenticate !== undefined, context))
     if (!answering) return []
     const prefix = router.prefix === '/' ? '' : router.prefix
@@ -159,13 +161,13 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
   }
 }
 
-type OwnContext = ReturnType<typeof contextFor>
+type OwnContext = ReturnType<typeof contextFor> & { credentialsOf: CredentialsOf }
 
 /** That of a server which is served already is kept, with what it knows of its upstream. */
 function resilienceOf(
   { name, tenant, tools }: Configuration,
   server: Server,
-  { kept, createResilience }: OwnContext,
+  { kept, createResilience }: Omit<OwnContext, 'credentialsOf'>,
 ): Kept | undefined {
   const { retry, breaker, ...rest } = server
   const retries = retry ?? tools.find((tool) => tool.retry)
@@ -226,8 +228,10 @@ function answeringProxy(
     const i = mcpServers.findIndex((server) => server.name === name)
     if (i < 0) return []
     const path = ['mcpServers', i]
-    const { definition, problems } = compileDefinition(mcpServers[i]!, path, context.env)
-    const { pinned, problem } = context.pins.of(file, configuration, mcpServers[i]!)
+    const server = mcpServers[i]!
+    const credentials = context.credentialsOf(server)
+    const { definition, problems } = compileDefinition(server, path, context.env, credentials)
+    const { pinned, problem } = context.pins.of(file, configuration, server)
     const pin = problem ? [{ ...problem, path: [...path, 'pin'] }] : []
     return [{ definition: { ...definition, ...(pinned && { pinned }) }, problems: [...problems, ...pin] }]
   })

@@ -11,10 +11,12 @@ import {
   readLock,
 } from '../build/pin-lock.ts'
 import { DEFAULT_LIMITS, type McpServer, type ReadConfiguration } from '../config/index.ts'
+import { credentialsFor } from '../credentials/credential.ts'
 import { replaceFile } from '../durable/file.ts'
 import { readDeclared } from '../endpoints/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject, type Json, stringify } from '../json/index.ts'
+import { guardsOfCommands, HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { shorten } from '../text/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
@@ -129,17 +131,28 @@ function readable(path: string): PinLock {
   }
 }
 
+/** Whose token is exchanged; the authorization server judges it. */
+const SOMEBODY = { caller: '', subject: '', issuer: '', scopes: new Set<string>(), claims: {} }
+
 async function declaredBy(
   { server, index }: Target,
   { header: headers }: PinFlags,
   signal: AbortSignal,
 ): Promise<Declared | string> {
-  const { definition } = compileDefinition(server, ['mcpServers', index], process.env)
-  const resolved = definition.resolve({ headers, query: () => ({}) })
+  const http = new HttpClient()
+  const credentials = credentialsFor({ http, guards: guardsOfCommands(), log: silentLog })(server)
+  const { definition } = compileDefinition(server, ['mcpServers', index], process.env, credentials)
+  const identity = credentials?.perCaller && headers.authorization !== undefined ? SOMEBODY : undefined
+  const resolved = definition.resolve({ headers, query: () => ({}), identity })
   const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }
   const timeout = server.startupTimeout
   const either = AbortSignal.any([signal, AbortSignal.timeout(2 * timeout)])
-  const declared = await readDeclared(definition, resolved, options, { timeout, signal: either })
+  let declared: Awaited<ReturnType<typeof readDeclared>>
+  try {
+    declared = await readDeclared(definition, resolved, options, { timeout, signal: either })
+  } finally {
+    await http.drain()
+  }
   if (typeof declared === 'string') return declared
   const { instructions, tools, prompts } = declared
   // What the lock holds is what is compared with it.

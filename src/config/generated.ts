@@ -154,12 +154,42 @@ export interface Server {
   allowedTools?: string[]
   /** Values that templates read as `.Config`; each may be a template that reads `env`. */
   config: Record<string, string>
+  /** What requests to the server are sent with, so that it knows the gateway or the caller. */
+  credentials?: Credentials
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
   retry?: Retry
   /** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
   breaker?: Breaker
+}
+
+/** What requests to the server are sent with, so that it knows the gateway or the caller. */
+export interface Credentials {
+  /** `static`: `value` as the header `header`. */
+  type: 'static' | 'clientCredentials' | 'tokenExchange'
+  /** For `static`: name of the header. Default `Authorization`. */
+  header: string
+  /** For `static`: value of the header, as it is sent. */
+  value?: string
+  /** The authorization server, whose metadata says where its token endpoint is (RFC 8414, OpenID Connect Discovery). */
+  issuer?: string
+  /** URL of the token endpoint of the authorization server. */
+  tokenUrl?: string
+  /** Client identifier of the gateway at the authorization server. */
+  clientId?: string
+  /** Client secret of the gateway at the authorization server. */
+  clientSecret?: string
+  /** How `clientId` and `clientSecret` are sent (RFC 6749, 2.3.1). Default `basic`. */
+  clientAuthentication: 'basic' | 'post'
+  /** Scopes that the token is to have. */
+  scopes: string[]
+  /** URI of the server, or several, for which the token is to be good (RFC 8707). */
+  resource?: string | string[]
+  /** Name of the server at the authorization server, or several, for which the token is to be good (RFC 8693, 2.1). */
+  audience?: string | string[]
+  /** For `tokenExchange`: what the authorization server is told that the caller's token is. Default `access_token`. */
+  subjectTokenType: 'access_token' | 'jwt'
 }
 
 /** Time-outs and sizes. */
@@ -316,6 +346,8 @@ export interface McpServer {
   url?: string
   /** For `sse` and `streamable-http`: headers sent to the server; each value may be a template over `.Request`. */
   headers: Record<string, string>
+  /** What requests to the server are sent with, so that it knows the gateway or the caller. */
+  credentials?: Credentials
   /** Which client sessions share a connection or process. Default `session`. */
   isolation: 'session' | 'credential' | 'shared'
   /** Time for the server to start and answer the handshake: `10s`, `1m30s`; a plain number is seconds. Milliseconds. Default `30s`. */

@@ -25,6 +25,7 @@ export type {
   Cluster as ClusterSettings,
   Configuration,
   Cors,
+  Credentials,
   Issuer,
   Limits,
   LintConfiguration as LintConfig,

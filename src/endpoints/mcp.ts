@@ -224,13 +224,18 @@ async function diagnose(
   const { at } = hostOf(resolved.origin)
   if (run.signal.aborted)
     return { ...bad('', ''), ...silence(`${at} did not complete the MCP handshake`, run.timeout) }
-  const head = await ask(requestOf(server, resolved), run).catch(() => undefined)
+  const header = await resolved.credential?.header()
+  if (header instanceof Fault)
+    return bad(header.message, `Correct \`credentials\` of the MCP server \`${server.name}\``)
+  const sent = { ...resolved.headers, ...(header && { [header.name]: header.value }) }
+  const head = await ask(requestOf(server, { ...resolved, headers: sent }), run).catch(() => undefined)
   if (!head) return { ...bad(fault, 'See the log of the server'), transient: true }
   const { status, type, location } = head
   const said = `${at} answered ${status}`
   if (status === 401 || status === 403) {
     if (!varies) {
-      const hint = `Set them in \`headers\` of the MCP server \`${server.name}\``
+      const key = server.credentials ? 'credentials' : 'headers'
+      const hint = `Set them in \`${key}\` of the MCP server \`${server.name}\``
       return bad(`${said}: it requires other credentials`, hint, 'endpoint-credentials')
     }
     const hint = 'Nothing is wrong if callers send credentials; there were none to check with'

@@ -1,5 +1,6 @@
 import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
+import { credentialsFor } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { guardsOfCommands, HttpClient } from '../net/index.ts'
 import { type CompiledTool, compileTools } from '../tools/index.ts'
@@ -66,13 +67,15 @@ function skip(type: Target['type'], endpoint: string, user: User, detail: string
 }
 
 function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
-  const { timeout = DEFAULTS.timeout, env } = options
+  const { timeout = DEFAULTS.timeout, env, log } = options
   return read.configuration.mcpServers.flatMap((server, i): Target[] => {
     const { type, name } = server
     const path: Path = ['mcpServers', i, type === 'stdio' ? 'command' : 'url']
     if (read.doubtful(path)) return []
     const user = userOf(read, name, path)
-    const { definition, problems } = compileDefinition(server, ['mcpServers', i], env)
+    const http = new HttpClient()
+    const credentials = credentialsFor({ http, guards: guardsOfCommands(), log })(server)
+    const { definition, problems } = compileDefinition(server, ['mcpServers', i], env, credentials)
     if (problems.length > 0)
       return [skip(type, shownAddress(server), user, 'its definition has errors: run plantgw validate')]
     const resolved = definition.resolve({ headers: {}, query: () => ({}) })
@@ -84,8 +87,16 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
       return target(shownAddress(server), (run) => checkStdio(definition, resolved, options, run), limit)
     }
     if (!(resolved instanceof Fault))
-      return target(resolved.origin, (run) => checkHttp(definition, resolved, options, run))
-    const why = 'its address depends on the request of a caller'
+      return target(resolved.origin, async (run) => {
+        try {
+          await checkHttp(definition, resolved, options, run)
+        } finally {
+          await http.drain()
+        }
+      })
+    const why = definition.perCaller
+      ? 'it is called with a token of each caller'
+      : 'its address depends on the request of a caller'
     const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
     if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]
     return target(origin, (run) => checkReach(origin, why, run))
@@ -99,7 +110,7 @@ function shownAddress({ type, command = '', url = '' }: McpServer): string {
 
 /** The tools that `--call` names, each of which is called for good, once for the first server that offers it. */
 function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
-  const { call = [], env, limits, timeout = DEFAULTS.timeout } = options
+  const { call = [], env, limits, log, timeout = DEFAULTS.timeout } = options
   return reads.flatMap((read) =>
     toolUses(read).flatMap(({ tool, user, args, servers }): Target[] => {
       if (!call.includes(tool.name)) return []
@@ -114,6 +125,7 @@ function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Ta
             limits: { ...limits, timeout, connectTimeout: timeout },
             http,
             guards: guardsOfCommands(),
+            credentialsOf: credentialsFor({ http, guards: guardsOfCommands(), log }),
           }
           const made = compileTools(all, only, context).tools.get(tool.name)
           steps.push(

@@ -67,6 +67,7 @@ export async function probeOf(
     tool,
     ...target,
     ...(await trustedHeaders(tool, config, env)),
+    ...(server.credentials && { callerCredential: true }),
     fixed: isFixed(template) && !required,
   }
 }

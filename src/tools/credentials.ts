@@ -88,7 +88,7 @@ export function secretsOf(
 }
 
 /** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
-function partsOf(value: string): string[] {
+export function partsOf(value: string): string[] {
   const bare = value.replace(/^[\w-]+\s+/, '')
   if (!/^basic\s/i.test(value)) return [value, bare]
   const login = Buffer.from(bare, 'base64').toString()

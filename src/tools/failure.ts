@@ -1,3 +1,4 @@
+import type { Fault } from '../mcp/fault.ts'
 import { NetFault, type NetFaultKind, tooLargeText } from '../net/index.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import { timeText } from '../text/index.ts'
@@ -13,6 +14,8 @@ const OUTCOMES = {
   timeout: 'timeout',
   cancelled: 'cancelled',
   connect: 'failed',
+  /** There is no token for the server. */
+  credentials: 'failed',
   tls: 'failed',
   network: 'failed',
   redirect: 'failed',
@@ -87,6 +90,11 @@ function networkError(fault: NetFault, { timeout, maxResponseSize }: CallLimits)
   const doubt = fault.uncertain && (failure === 'network' || failure === 'timeout')
   const whole = `${text}.${doubt ? ' The request may or may not have been carried out.' : ''}`
   return new CallError(failure, whole, undefined, fault.status)
+}
+
+/** Why there is nothing to send to a server that wants to know who asks. */
+export function credentialError({ kind, message }: Fault): CallError {
+  return new CallError(kind === 'timeout' ? 'timeout' : 'credentials', `${message}.`)
 }
 
 /** Whatever ended a call; an error that nobody foresaw shows nothing of itself. */

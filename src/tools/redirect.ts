@@ -1,4 +1,6 @@
 import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
+import type { Credential, SentHeader } from '../credentials/credential.ts'
+import { Fault } from '../mcp/fault.ts'
 import {
   type FetchOptions,
   type Guard,
@@ -10,7 +12,7 @@ import {
 } from '../net/index.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
-import { CallError } from './failure.ts'
+import { CallError, credentialError } from './failure.ts'
 import type { Mask } from './mask.ts'
 import type { UpstreamRequest } from './types.ts'
 
@@ -32,6 +34,8 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   resilience?: Resilience | undefined
   /** How often a request is sent at the most, if that does no harm. */
   attempts: number
+  /** Gives a header of the first origin. */
+  credential?: Credential | undefined
 }
 
 /**
@@ -39,7 +43,7 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
-  const { http, limits, signal, hold } = options
+  const { http, limits, signal, hold, credential } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy } = tool
   const fetching: FetchOptions & { begin: number } = {
@@ -51,12 +55,22 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  let request = first
+  let sent = await credential?.header()
+  if (sent instanceof Fault) throw credentialError(sent)
+  let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {
     fetching.guard = guardOf(request, options)
-    const answer = await (options.resilience
-      ? resiliently(options.resilience, request, tool, fetching, options)
-      : http.fetch(request, fetching))
+    let answer = await sendOne(request, tool, fetching, options)
+    // With 401 nothing was done (RFC 9110, 15.5.2), so that this one request can be sent again.
+    if (answer.status === 401 && credential && sent && carries(request, sent)) {
+      const other = await credential.renew(sent)
+      if (other instanceof Fault) throw credentialError(other)
+      sent = undefined
+      if (other) {
+        request = withHeader(request, other)
+        answer = await sendOne(request, tool, fetching, options)
+      }
+    }
     if (!tool.followRedirects || !isRedirect(answer)) return answer
     if (hops === MAX_REDIRECTS)
       throw new CallError(
@@ -68,13 +82,13 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
 }
 
 /** Sends one request of a call, again where that does no harm. @throws NetFault */
-async function resiliently(
-  resilience: Resilience,
+async function sendOne(
   request: UpstreamRequest,
   tool: Tool,
   fetching: FetchOptions & { begin: number },
-  { http, attempts }: SendOptions,
+  { http, attempts, resilience }: SendOptions,
 ): Promise<HttpAnswer> {
+  if (!resilience) return http.fetch(request, fetching)
   const { timeout, begin, signal } = fetching
   const once = () =>
     http.fetch(request, fetching).catch((error: unknown) => {
@@ -89,6 +103,20 @@ async function resiliently(
   })
   if (result instanceof NetFault) throw result
   return result
+}
+
+/** Whether no redirect has taken the header off. */
+function carries({ headers }: UpstreamRequest, { name, value }: SentHeader): boolean {
+  return headers.some((text, i) => i % 2 === 1 && headers[i - 1] === name && text === value)
+}
+
+/** The request with the header in place of others of its name. */
+function withHeader(request: UpstreamRequest, { name, value }: SentHeader): UpstreamRequest {
+  const headers: string[] = []
+  for (let i = 0; i < request.headers.length; i += 2)
+    if (request.headers[i]!.toLowerCase() !== name) headers.push(request.headers[i]!, request.headers[i + 1]!)
+  headers.push(name, value)
+  return { ...request, headers }
 }
 
 function guardOf({ origin, path }: UpstreamRequest, { guards, authored }: SendOptions): Guard | undefined {

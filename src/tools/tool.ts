@@ -1,4 +1,6 @@
 import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
+import type { Credential, Credentials } from '../credentials/credential.ts'
+import { Fault } from '../mcp/fault.ts'
 import type { Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
@@ -6,11 +8,11 @@ import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody } from './body.ts'
-import { masked, maskKeeper, secretsOf, secretsOfTool } from './credentials.ts'
+import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credentials.ts'
 import { compileEndpoint, type Endpoint, namesOnly, shownUrl } from './endpoint.ts'
-import { asCallError } from './failure.ts'
+import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import type { Mask } from './mask.ts'
+import { type Mask, SHOWN } from './mask.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
 import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
@@ -147,6 +149,17 @@ interface Plan {
   mask: () => Mask | undefined
 }
 
+/** What a host gets that an argument decides, anybody may get. */
+const DECIDED =
+  'The server has credentials, which are not sent to a host that an argument decides: the endpoint of the tool must name it.'
+
+/** Name and value; what a token will be is not known before it is fetched. */
+function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
+  if (!credentials) return []
+  const { type, header, value = '' } = credentials
+  return type === 'static' ? [header, hidden ? SHOWN : value] : ['Authorization', 'Bearer <token>']
+}
+
 class HttpTool implements CompiledTool {
   private readonly limits: Limits
   private readonly http: HttpClient
@@ -160,6 +173,9 @@ class HttpTool implements CompiledTool {
   private readonly maskedUrl
   private readonly configured
   private readonly keepMask = maskKeeper()
+  private readonly credentials: Credentials | undefined
+  /** The header of `credentials` as it is shown where nothing is sent. */
+  private readonly shownHeader: string[]
 
   constructor(
     private readonly tool: Tool,
@@ -174,6 +190,8 @@ class HttpTool implements CompiledTool {
     this.guards = context.guards
     this.resilience = context.resilience
     this.attempts = (tool.retry ?? server.retry)?.attempts ?? 1
+    this.credentials = context.credentialsOf?.(server)
+    this.shownHeader = shownCredentials(server, context.secrets !== undefined)
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate)
     this.buildRoot = lazy(() => rootBuilder(config, [url, body.template, ...answers, ...headers.templates]))
@@ -189,13 +207,15 @@ class HttpTool implements CompiledTool {
   async call(given: unknown, call: CallContext): Promise<CallOutcome> {
     let plan: Plan | undefined
     try {
-      plan = await this.plan(given, call)
+      const credential = this.credentials?.of(call)
+      if (credential instanceof Fault) throw credentialError(credential)
+      plan = await this.plan(given, call, credential)
       const { http, limits, guards, resilience, attempts } = this
       const { authored } = this.parts
       const { mask } = plan
       const sendsBody = this.tool.redirectBody === true
       const { signal, hold } = call
-      const sending = { http, limits, guards, authored, resilience, attempts }
+      const sending = { http, limits, guards, authored, resilience, attempts, credential }
       const options = { ...sending, sendsBody, mask, signal, hold }
       return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
     } catch (error) {
@@ -205,7 +225,9 @@ class HttpTool implements CompiledTool {
 
   async request(given: unknown, call: CallContext): Promise<RequestPlan> {
     try {
-      return { request: (await this.plan(given, call)).request }
+      const { request } = await this.plan(given, call)
+      request.headers.push(...this.shownHeader)
+      return { request }
     } catch (error) {
       const { text, detail } = asCallError(error, this.limits)
       return { error: detail ?? text }
@@ -220,13 +242,14 @@ class HttpTool implements CompiledTool {
     }
   }
 
-  private async plan(given: unknown, call: CallContext): Promise<Plan> {
+  private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
     // A batch may hold thousands of calls.
     await giveWay()
     const args = this.readArgs(given)
     await giveWay()
     const root = this.buildRoot()(args, call)
     const { origin, path } = await this.parts.endpoint(root)
+    if (credential && !this.parts.authored?.has(origin)) throw new CallError('credentials', DECIDED)
     const draft = new RequestDraft(this.limits.maxRequestSize)
     await this.parts.headers.write(draft, root)
     await giveWay()
@@ -242,7 +265,12 @@ class HttpTool implements CompiledTool {
     await giveWay()
     const url = async () => shownUrl(origin, this.maskedUrl(), root)
     const sent = { method: request.method, url, root }
-    const mask = lazy(() => this.keepMask(secretsOf(request, args, this.configured())))
+    const secrets = (sent: readonly string[]) =>
+      secretsOf(request, args, [...this.configured(), ...sent.flatMap(partsOf)])
+    // Tokens may be renewed while the call is under way.
+    const mask = credential
+      ? () => this.keepMask(secrets(credential.sent()))
+      : lazy(() => this.keepMask(secrets([])))
     return { request, sent, mask }
   }
 

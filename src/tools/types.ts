@@ -1,6 +1,7 @@
 import type { Identity } from '../access/identity.ts'
 import type { Hold } from '../access/memory.ts'
 import type { Limits } from '../config/model.ts'
+import type { CredentialsOf } from '../credentials/credential.ts'
 import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { CancelSignal, Guards, HttpAnswer, HttpClient, HttpRequest, Resilience } from '../net/index.ts'
@@ -100,6 +101,8 @@ export interface CompileContext {
   guards?: Guards | undefined
   /** Of the server; absent: requests are sent once, whatever failed before. */
   resilience?: Resilience | undefined
+  /** What requests of servers are sent with. Absent: nothing is sent. */
+  credentialsOf?: CredentialsOf
   /** Templates that the same run has compiled. */
   memo?: Memo
   /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */

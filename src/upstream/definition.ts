@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Identity } from '../access/identity.ts'
 import type { McpServer } from '../config/model.ts'
+import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
@@ -38,13 +39,17 @@ export interface Resolved {
   key: string
   /** The caller's request decides the host. */
   decided?: true
+  /** Gives the header that `credentials` add to each request. */
+  credential?: Credential
 }
 
 /** A compiled `mcpServers` entry. */
 export interface Definition {
   server: McpServer
-  /** Whether a template reads the request. */
+  /** Whether a template reads the request, or each caller has other credentials. */
   varies: boolean
+  /** Whether each caller has other credentials, which follow the newest token of the caller. */
+  perCaller: boolean
   /** Whether the caller's `Authorization` is sent on, so that a refusal concerns the caller. */
   forwardsAuthorization: boolean
   /** What the configuration itself gives to the server and nobody else may hear, from its `env`, `url` and `headers`. */
@@ -62,11 +67,12 @@ interface Named {
   template: Template
 }
 
-/** Compiles the templates of an MCP server. Never throws. */
+/** Compiles the templates of an MCP server. Never throws. @param credentials what its `credentials` say */
 export function compileDefinition(
   server: McpServer,
   path: Path,
   env: Readonly<Record<string, string | undefined>>,
+  credentials?: Credentials,
 ): { definition: Definition; problems: Problem[] } {
   const problems: Problem[] = []
   const compile = templateCompiler(env, problems)
@@ -86,8 +92,10 @@ export function compileDefinition(
   const url = stdio ? undefined : one(server.url ?? '', [...path, 'url'], 'url')
   const templates = [...variables, ...headers].map(({ template }) => template)
   if (url) templates.push(url)
-  const varies = templates.some(({ references }) => references.length > 0)
-  problems.push(...problemsOf(server, path, { varies, url, headers }))
+  const reading = templates.some(({ references }) => references.length > 0)
+  const perCaller = credentials?.perCaller ?? false
+  const varies = reading || perCaller
+  problems.push(...problemsOf(server, path, { reading, perCaller, url, headers }))
   const build = rootBuilder({}, templates)
   const ofCaller = templates.some((template) => reads(template, 'Caller'))
   const authored = url && lazy(() => authoredOrigins(url))
@@ -100,12 +108,21 @@ export function compileDefinition(
       const target = url ? readUrl(renderOne(url, root, 'url') ?? '') : { origin: '', path: '' }
       if ('fault' in target)
         return new Fault('refused', `The URL of the server ${server.name} ${target.fault}`)
+      const decided = authored && !authored().has(target.origin)
+      const credential = credentials?.of(facts)
+      if (credential instanceof Fault) return credential
+      if (credential && decided)
+        return new Fault(
+          'refused',
+          `The server ${server.name} has credentials, which are not sent to a host that the request decides`,
+        )
       const key = createHash('sha256')
         // What is made for one caller is used by nobody else, also where it comes to the same.
         .update(JSON.stringify([values, target, sent, ...(ofCaller ? [facts.identity?.caller ?? null] : [])]))
+        .update(credential?.key ?? '')
         .digest('base64url')
       const resolved: Resolved = { env: values, ...target, headers: sent, key }
-      return authored && !authored().has(target.origin) ? { ...resolved, decided: true } : resolved
+      return { ...resolved, ...(decided && { decided }), ...(credential && { credential }) }
     } catch (error) {
       if (error instanceof TemplateFault)
         return new Fault('refused', `The server ${server.name}: ${error.message}`)
@@ -117,6 +134,7 @@ export function compileDefinition(
   const definition: Definition = {
     server,
     varies,
+    perCaller,
     secrets: secretsIn(server, { variables, headers, url }, env),
     forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
     resolve: constant ? () => constant : resolve,
@@ -128,16 +146,24 @@ export function compileDefinition(
 function problemsOf(
   server: McpServer,
   path: Path,
-  { varies, url, headers }: { varies: boolean; url: Template | undefined; headers: readonly Named[] },
+  {
+    reading,
+    perCaller,
+    url,
+    headers,
+  }: { reading: boolean; perCaller: boolean; url: Template | undefined; headers: readonly Named[] },
 ): Problem[] {
   const problems: Problem[] = []
+  const varies = reading || perCaller
+  const why = reading ? 'a template of it reads the request' : 'each caller has a token of its own'
+  const or = reading ? 'take the request out of `env`, `url` and `headers`' : 'use other `credentials`'
   if (varies && server.isolation === 'shared')
     problems.push({
       path: [...path, 'isolation'],
       code: 'upstream-shared',
       severity: 'error',
-      message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but a template of it reads the request`,
-      hint: 'Write `isolation: credential`, or take the request out of `env`, `url` and `headers`',
+      message: `the MCP server ${JSON.stringify(server.name)} is shared by all callers, but ${why}`,
+      hint: `Write \`isolation: credential\`, or ${or}`,
     })
   for (const key of ['policy', 'preinstalled'] as const)
     if (varies && (server[key] === 'onStart' || server[key] === true))
@@ -145,8 +171,8 @@ function problemsOf(
         path: [...path, key],
         code: 'upstream-start',
         severity: 'warning',
-        message: `the MCP server ${JSON.stringify(server.name)} cannot be started before a request, as a template of it reads the request`,
-        hint: `Remove \`${key}\`, or take the request out of \`env\`, \`url\` and \`headers\``,
+        message: `the MCP server ${JSON.stringify(server.name)} cannot be started before a request, as ${why}`,
+        hint: `Remove \`${key}\`, or ${or}`,
       })
   if (!varies && url) {
     const read = readUrl(url.constant ?? '')

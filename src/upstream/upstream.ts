@@ -2,6 +2,7 @@ import type { BreakerSettings, Limits } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { partsOf } from '../tools/credentials.ts'
 import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { type PinChange, Pins } from './pins.ts'
@@ -9,7 +10,7 @@ import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
 import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
-import { Http } from './transport/http.ts'
+import { type AnswerMasks, Http } from './transport/http.ts'
 import { SseChannel, StreamableChannel } from './transport/http-channels.ts'
 import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
 import { StdioChannel } from './transport/stdio.ts'
@@ -69,7 +70,8 @@ export class Upstream {
     const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
     // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
-    const masked = secrets.length > 0 && server.type === 'streamable-http'
+    const masked =
+      server.type === 'streamable-http' && (secrets.length > 0 || server.credentials !== undefined)
     // Who writes the header into the configuration knows what the server can do.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     const { breaker, name } = server
@@ -79,7 +81,7 @@ export class Upstream {
       guards,
       resilience: this.resilience,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
-      ...(masked && { mask: streamMaskOf(secrets), maskText: mask }),
+      ...(masked && { masks: masksOf(secrets) }),
     })
   }
 
@@ -200,7 +202,31 @@ export class Upstream {
     const { type } = definition.server
     if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
     const options = { http, streams: this.streams, ...this.#options }
+    const { credential } = resolved
+    if (credential) {
+      const masks = masksOf(definition.secrets)
+      options.mask = (text, json) => masks(credential.sent())?.text(text, json) ?? text
+    }
     if (type === 'sse') return new SseChannel(definition, resolved, events, options)
     return new StreamableChannel(definition, resolved, events, options)
+  }
+}
+
+/** Characters; what is shorter stands in too many other words. */
+const SHORTEST = 6
+
+/** @returns what takes the secrets of a configuration, and those that a credential has sent, out of answers */
+function masksOf(secrets: readonly string[]): (sent: readonly string[]) => AnswerMasks | undefined {
+  /** By lists of what was sent, which are others when they change. */
+  const made = new WeakMap<readonly string[], AnswerMasks | undefined>()
+  const make = (sent: readonly string[]) => {
+    const all = [
+      ...new Set([...secrets, ...sent.flatMap(partsOf).filter(({ length }) => length >= SHORTEST)]),
+    ]
+    return all.length > 0 ? { stream: streamMaskOf(all), text: maskOf(all) } : undefined
+  }
+  return (sent) => {
+    if (!made.has(sent)) made.set(sent, make(sent))
+    return made.get(sent)
   }
 }

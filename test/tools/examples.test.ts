@@ -4,8 +4,10 @@ import type { Server as HttpServer } from 'node:http'
 import { after, test } from 'node:test'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
+import { credentialsFor } from '../../src/credentials/credential.ts'
 import type { Json } from '../../src/json/index.ts'
 import { HttpClient } from '../../src/net/index.ts'
+import { silentLog } from '../../src/telemetry/silent.ts'
 import { compilePrompts, compileTools } from '../../src/tools/index.ts'
 import { json, listen, text, upstream } from './harness.ts'
 
@@ -23,7 +25,8 @@ function example(name: string, env: Record<string, string>) {
     findings.map(({ message }) => message),
     [],
   )
-  const context = { env, limits: DEFAULT_LIMITS, http }
+  const credentialsOf = credentialsFor({ http, guards: undefined, log: silentLog })
+  const context = { env, limits: DEFAULT_LIMITS, http, credentialsOf }
   const { tools, problems } = compileTools(configuration!, configuration!.servers[0]!, context)
   assert.deepEqual(problems, [])
   const call = (tool: string, args: Json = {}, headers: Record<string, string> = {}) =>

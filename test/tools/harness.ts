@@ -9,6 +9,7 @@ import {
   type Server,
   type Tool,
 } from '../../src/config/model.ts'
+import type { CredentialsOf } from '../../src/credentials/credential.ts'
 import type { Json } from '../../src/json/index.ts'
 import { HttpClient, type Resilience } from '../../src/net/index.ts'
 import { type CallContext, type CallOutcome, compileTools } from '../../src/tools/index.ts'
@@ -100,6 +101,7 @@ export interface Setup {
   env?: Record<string, string>
   http?: HttpClient
   resilience?: Resilience
+  credentialsOf?: CredentialsOf
 }
 
 const shared = new HttpClient()
@@ -118,8 +120,9 @@ export function compileAll(tools: Tool[], setup: Setup = {}) {
     mcpServers: [],
   }
   const limits = { ...DEFAULT_LIMITS, ...setup.limits }
-  const { env = {}, http = shared, resilience } = setup
-  return compileTools(configuration, server, { env, limits, http, resilience })
+  const { env = {}, http = shared, resilience, credentialsOf } = setup
+  const context = { env, limits, http, resilience, ...(credentialsOf && { credentialsOf }) }
+  return compileTools(configuration, server, context)
 }
 
 /** Compiles one tool that must be sound; returns its call. */

@@ -30,7 +30,7 @@ export function checkPassthrough(refs: readonly Ref[], report: TemplateReporter)
         code: 'token-passthrough',
         at: ref,
         message: 'the token with which callers log in to the gateway must not be sent on',
-        hint: 'Send a credential of the upstream, `.Caller.subject` for the name of the caller, or another header of the caller, such as `{{index .Request.Headers "X-Upstream-Authorization"}}`',
+        hint: 'Write `credentials` for the server, which may exchange the token for one of the upstream, or send `.Caller.subject` for the name of the caller, or another header of the caller, such as `{{index .Request.Headers "X-Upstream-Authorization"}}`',
       })
   }
 }

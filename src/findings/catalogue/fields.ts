@@ -77,6 +77,17 @@ export const FIELDS = {
     right:
       'routers:\n  - server: user\n    prefix: /user\n    auth:\n      mode: bearer\n      tokens:\n        - {token: "${AGENT_TOKEN}", caller: ci}\n    authorize:\n      rules:\n        - {tools: ["*"], callers: [ci]}',
   },
+  'exchange-without-login': {
+    severity: 'error',
+    title: 'A token exchange where callers have no token',
+    cause:
+      'With `type: tokenExchange` the token with which a caller has logged in is exchanged for one of the server. At this router callers do not log in with tokens of an authorization server, so that there is nothing to exchange.',
+    fix: 'Give the router `auth` with `mode: jwt` or `mode: introspection`, or the server `credentials` with `type: clientCredentials` or `type: static`.',
+    wrong:
+      'routers:\n  - {server: shop, prefix: /shop}\nservers:\n  - name: shop\n    credentials: {type: tokenExchange, issuer: https://auth.example.com, clientId: plantgw, clientSecret: "${SECRET}"}',
+    right:
+      'routers:\n  - server: shop\n    prefix: /shop\n    auth: {mode: jwt, issuers: [{issuer: https://auth.example.com}]}\nservers:\n  - name: shop\n    credentials: {type: tokenExchange, issuer: https://auth.example.com, clientId: plantgw, clientSecret: "${SECRET}"}',
+  },
   'rule-without-effect': {
     severity: 'warning',
     title: 'A rule that allows nobody anything',

@@ -74,7 +74,7 @@ export const TEMPLATES = {
     title: 'The token of the gateway is sent to an upstream',
     cause:
       'The router authenticates its callers: `Authorization` of their requests is a token for the gateway. An upstream that got it could use it at the gateway. MCP forbids to pass it on, and templates do not see it there.',
-    fix: 'Send a credential of the upstream from `env` or `config`. `.Caller` tells who calls. A credential of the caller for the upstream comes in another header, such as `X-Upstream-Authorization`.',
+    fix: 'Write `credentials` for the server: with `type: tokenExchange` the token is exchanged for one of the upstream, the other types send a credential of the gateway. `.Caller` tells who calls. A credential of the caller for the upstream comes in another header, such as `X-Upstream-Authorization`.',
   },
   'template-function': {
     severity: 'error',

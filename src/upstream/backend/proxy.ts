@@ -132,6 +132,7 @@ class ProxyBackend implements McpProxy {
       backend: this,
       sessions: this.sessions,
       varies: definitions.some(({ varies }) => varies),
+      perCaller: definitions.some(({ perCaller }) => perCaller),
       isRetired: () => this.retired,
       keyOf: (exchange) => {
         const resolved = this.resolve(exchange)

@@ -40,6 +40,8 @@ export interface SessionContext {
   readonly sessions: Sessions
   /** Whether a template of a server reads the request. */
   readonly varies: boolean
+  /** Whether each caller has credentials of its own for one of the servers. */
+  readonly perCaller: boolean
   /** Whether a reload has replaced the backend. */
   isRetired(): boolean
   /** What the templates of the servers come to for a caller, as a digest. */
@@ -85,8 +87,10 @@ export abstract class ProxySession implements BackendSession {
 
   /** A client that is known by a credential may have another one by now. */
   admits(exchange: Exchange): boolean {
-    const { varies, keyOf } = this.context
-    return !varies || this.session.caller !== undefined || keyOf(exchange) === this.key
+    const { varies, perCaller, keyOf } = this.context
+    // Where tokens are exchanged, each request brings the newest one of its caller.
+    if (!varies || (this.session.caller !== undefined && !perCaller)) return true
+    return keyOf(exchange) === this.key
   }
 
   /** Whether a call of the client is under way, or the session is in use beyond its calls. */

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
+import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response } from '../../mcp/index.ts'
 import {
@@ -25,16 +26,21 @@ export interface HttpOptions {
   connectTimeout: number
   /** Milliseconds until an answer begins, and of silence in one that is no event stream. */
   timeout: number
-  /** Makes what takes the server's secrets out of an answer. */
-  mask?: () => StreamMask
-  /** The same for the values of headers. */
-  maskText?: Mask
+  /** What takes the server's secrets out of an answer. @param sent what a credential of the request has sent */
+  masks?: (sent: readonly string[]) => AnswerMasks | undefined
   /** Sent with each request that has no such header. */
   headers?: Readonly<Record<string, string>>
   /** What judges connections. Absent: every address is good. */
   guards?: Guards | undefined
   /** Judges requests that carry messages. Absent: all are sent. */
   resilience?: Resilience | undefined
+}
+
+export interface AnswerMasks {
+  /** Makes one for each answer. */
+  stream: () => StreamMask
+  /** For the values of headers. */
+  text: Mask
 }
 
 export interface HttpRequest {
@@ -78,16 +84,35 @@ export class Http {
 
   /** Sends one request: the way of every message to a server over HTTP. */
   send(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
-    const { resilience, timeout } = this.#options
-    // Streams have pauses of their own, and the end of a session is not waited for.
-    if (resilience && request.method === 'POST') return this.#resiliently(resilience, to, request)
-    const sent = this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(fault, timeout))
+    const { credential } = to
+    const sent = credential ? this.#login(to, request, credential) : this.#once(to, request)
     if (request.method === 'DELETE') {
       this.#leaving.add(sent)
       const left = () => this.#leaving.delete(sent)
       sent.then(left, left)
     }
     return sent
+  }
+
+  /** Sends one request, unless its origin is not called at the moment. */
+  #once(to: Resolved, request: HttpRequest): Promise<HttpAnswer | Fault> {
+    const { resilience, timeout } = this.#options
+    // Streams have pauses of their own, and the end of a session is not waited for.
+    if (resilience && request.method === 'POST') return this.#resiliently(resilience, to, request)
+    return this.#open(to, request, MAX_REDIRECTS, (fault) => faultOf(fault, timeout))
+  }
+
+  /** Sends a request with the credential of the server, and once more with another one where it was refused for that. */
+  async #login(to: Resolved, request: HttpRequest, credential: Credential): Promise<HttpAnswer | Fault> {
+    const header = await credential.header()
+    if (header instanceof Fault) return header
+    const answer = await this.#once(withHeader(to, header), request)
+    // With 401 nothing was done (RFC 9110, 15.5.2).
+    if (answer instanceof Fault || answer.status !== 401) return answer
+    const other = await credential.renew(header)
+    if (other === undefined) return answer
+    discard(answer)
+    return other instanceof Fault ? other : this.#once(withHeader(to, other), request)
   }
 
   async #resiliently(
@@ -108,13 +133,14 @@ export class Http {
     redirects: number,
     failed: (fault: NetFault) => Failed,
   ): Promise<HttpAnswer | Failed> {
-    const { origin, path, headers: own, decided } = to
+    const { origin, path, headers: own, decided, credential } = to
     const { method, headers, body, signal, hold } = request
-    const { mask, maskText, headers: always, guards } = this.#options
-    const filter =
-      mask && maskText
-        ? { ...mask(), headers: (given: HttpAnswer['headers']) => maskedHeaders(given, maskText) }
-        : undefined
+    const { masks, headers: always, guards } = this.#options
+    const mask = masks?.(credential?.sent() ?? NOTHING)
+    const filter = mask && {
+      ...mask.stream(),
+      headers: (given: HttpAnswer['headers']) => maskedHeaders(given, mask.text),
+    }
     return this.#client.open(
       {
         origin,
@@ -140,6 +166,12 @@ export class Http {
     if (this.#leaving.size) await Promise.race([Promise.all(this.#leaving), late])
     await this.#client.close()
   }
+}
+
+const NOTHING: readonly string[] = []
+
+function withHeader(to: Resolved, { name, value }: SentHeader): Resolved {
+  return { ...to, headers: { ...to.headers, [name]: value } }
 }
 
 /** All headers, of equal names the last: a loop, as spreading objects of many shapes takes 3 µs of each call. */

@@ -1,0 +1,134 @@
+import type { IssuerParts } from '../access/discovery.ts'
+import { Fault } from '../mcp/fault.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+
+/** A header of a request to a server. */
+export interface SentHeader {
+  /** In lower case. */
+  readonly name: string
+  readonly value: string
+}
+
+export interface FetchedToken {
+  token: string
+  /** Milliseconds. */
+  lifetime: number
+}
+
+/** Asks for a token. @param subject the token of the caller that it is exchanged for. Never rejects for what a server does */
+export type AskToken = (subject: string | undefined) => Promise<FetchedToken | Fault>
+
+interface Entry {
+  /** The newest token of the caller. */
+  subject: string | undefined
+  held?: { header: SentHeader; staleAt: number; endsAt: number } | undefined
+  asking?: Promise<SentHeader | Fault> | undefined
+  failed?: { fault: Fault; until: number; subject: string | undefined } | undefined
+  /** When a token was last fetched because a server refused the one before. */
+  renewed?: number
+  /** The newest first. */
+  sent: readonly string[]
+}
+
+/** Callers of one server whose tokens are kept: with their own tokens at most 24 MiB. */
+const MAX_ENTRIES = 1_000
+/** Requests to the token endpoint under way at one time, of one server. */
+const MAX_ASKED = 100
+/** The part of its lifetime after which a token is fetched anew, while calls still use it. */
+const STALE = 0.8
+/** The part of its lifetime after which it is not used: it has to arrive before it expires. */
+const USABLE = 0.95
+/** Milliseconds for which a failure is the answer to all who ask. */
+const FAILURE_TTL = 2_000
+/** Milliseconds within which a second refusal fetches no other token: the server refuses all of them. */
+const RENEWAL_PAUSE = 10_000
+
+/** The tokens of one server, by caller: each fetched once for all that wait for it. */
+export class TokenCache {
+  /** The longest unused first. */
+  private readonly entries = new Map<string, Entry>()
+  private asked = 0
+
+  constructor(
+    private readonly server: string,
+    private readonly ask: AskToken,
+    private readonly parts: Pick<IssuerParts, 'log' | 'steady'>,
+  ) {}
+
+  /** Takes the newest token of a caller. */
+  update(key: string, subject: string | undefined): void {
+    this.entry(key, subject).subject = subject
+  }
+
+  sent(key: string): readonly string[] {
+    return this.entries.get(key)?.sent ?? []
+  }
+
+  /** @param subject is used where the caller is not known any more */
+  header(key: string, subject: string | undefined): SentHeader | Fault | Promise<SentHeader | Fault> {
+    const entry = this.entry(key, subject)
+    const { held, failed } = entry
+    const now = this.parts.steady()
+    const fault = failed && now < failed.until && failed.subject === entry.subject ? failed.fault : undefined
+    if (!held || now >= held.endsAt) return entry.asking ?? fault ?? this.fetch(entry)
+    if (now >= held.staleAt && !fault && !entry.asking)
+      this.fetch(entry).catch(unexpected('fetching a token for a server'))
+    return held.header
+  }
+
+  async renew(key: string, subject: string | undefined, refused: SentHeader) {
+    const entry = this.entry(key, subject)
+    const { held } = entry
+    // Another call was refused too, and has seen to it.
+    if (held && held.header.value !== refused.value) return held.header
+    if (held) {
+      const now = this.parts.steady()
+      if (entry.renewed !== undefined && now - entry.renewed < RENEWAL_PAUSE) return undefined
+      entry.renewed = now
+      entry.held = undefined
+    }
+    const header = await this.header(key, subject)
+    // A server that gives the same token again would be asked for nothing.
+    return header instanceof Fault || header.value !== refused.value ? header : undefined
+  }
+
+  private entry(key: string, subject: string | undefined): Entry {
+    const known = this.entries.get(key)
+    const entry: Entry = known ?? { subject, sent: [] }
+    if (known) this.entries.delete(key)
+    this.entries.set(key, entry)
+    if (this.entries.size > MAX_ENTRIES) this.entries.delete(this.entries.keys().next().value as string)
+    return entry
+  }
+
+  private fetch(entry: Entry): Promise<SentHeader | Fault> {
+    if (this.asked >= MAX_ASKED)
+      return Promise.resolve(
+        new Fault('busy', `Too many tokens for the server ${this.server} are being fetched at the moment`),
+      )
+    this.asked++
+    entry.asking = this.settle(entry).finally(() => {
+      this.asked--
+      entry.asking = undefined
+    })
+    return entry.asking
+  }
+
+  private async settle(entry: Entry): Promise<SentHeader | Fault> {
+    const { log, steady } = this.parts
+    const { subject } = entry
+    const begin = steady()
+    const fetched = await this.ask(subject)
+    if (fetched instanceof Fault) {
+      log.warn({ server: this.server, reason: fetched.message }, 'no token for a server could be fetched')
+      entry.failed = { fault: fetched, until: steady() + FAILURE_TTL, subject }
+      return fetched
+    }
+    const { token, lifetime } = fetched
+    const header = { name: 'authorization', value: `Bearer ${token}` }
+    entry.held = { header, staleAt: begin + lifetime * STALE, endsAt: begin + lifetime * USABLE }
+    entry.failed = undefined
+    if (entry.sent[0] !== header.value) entry.sent = [header.value, ...entry.sent.slice(0, 1)]
+    return header
+  }
+}
