@@ -17,6 +17,7 @@ import { envOfTenant } from '../config/tenant-env.ts'
 import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import { type Json, stringify } from '../json/index.ts'
+import type { Witness } from '../mcp/index.ts'
 import { visible } from '../mcp/visible.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -26,7 +27,7 @@ import { giveWayToCalls } from '../text/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
 import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
-import type { CreateResilience, createProxy, McpProxy } from '../upstream/index.ts'
+import type { CreateResilience, createProxy, McpProxy, PinRecord } from '../upstream/index.ts'
 import type { Outbound } from './outbound.ts'
 import type { PinLocks } from './pin-lock.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
@@ -54,6 +55,10 @@ export interface AssembleContext {
   onCall?: (call: CallRecord) => void
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
+  /** Writes the audit log; absent: there is none. */
+  witness?: Witness
+  /** Is called for every change of what an MCP server declares since it was pinned. */
+  onPinChange?: (change: PinRecord) => void
   /** Whose credentials open their routers. */
   tenants?: readonly TenantSettings[]
   /** Of the settings. */
@@ -123,7 +128,13 @@ function prepare(
       ssePrefix: router.ssePrefix ?? prefix,
       configuration: name,
       tenant,
-      account: { tenant, prefix: router.prefix, log: context.log, onCall: context.onCall },
+      account: {
+        tenant,
+        prefix: router.prefix,
+        log: context.log,
+        onCall: context.onCall,
+        witness: context.witness,
+      },
       ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
       ...auth,
       ...(rate && { rate }),

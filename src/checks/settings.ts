@@ -16,6 +16,7 @@ import { type GivenSettings, readSettingsFile } from '../config/settings.ts'
 import { hasErrors, type Path, type Reporter, reporter } from '../findings/index.ts'
 import { isLoopback } from '../net/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
+import { checkAudit } from './audit-settings.ts'
 import {
   checkDuration,
   checkLimits,
@@ -51,6 +52,7 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
       })
   checkOutbound(settings.outbound, ['outbound'], report)
   checkRates(settings.rate, ['rate'], report)
+  if (settings.audit) checkAudit(settings.audit, report)
   if (settings.redis) checkAddresses(settings.redis, ['redis'], report)
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
   if (given.admin?.listen !== undefined) checkAdminListen(given.admin, settings, report)

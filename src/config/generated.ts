@@ -498,6 +498,8 @@ export interface Settings {
   cluster?: Cluster
   /** A Redis server in which replicas count together what `rate` limits. */
   redis?: Redis
+  /** The audit log: one line of JSON for each call, refusal, failed login, session, reload and change. */
+  audit?: Audit
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
   rate: Rate[]
 }
@@ -712,6 +714,20 @@ export interface Redis {
   password?: string
   /** Whether the connection is encrypted; this machine must trust the certificate of the server. Default `false`. */
   tls: boolean
+}
+
+/** The audit log: one line of JSON for each call, refusal, failed login, session, reload and change. */
+export interface Audit {
+  /** Where the lines are written. */
+  to: 'file' | 'stdout' | 'stderr'
+  /** For `file`: the file, relative to the settings file; its folder must exist. */
+  path?: string
+  /** What the line of a call contains of the arguments of a tool or prompt: nothing, their names, their HMAC-SHA256, or their values. Default `none`. */
+  args: 'none' | 'names' | 'hash' | 'full'
+  /** For `args: hash`: the key of the HMAC, of at least 32 characters. */
+  secret?: string
+  /** What the gateway does while the log cannot be written: it serves (`open`), and drops and counts lines beyond 8 MiB; or it refuses all requests to routers with 503 (`closed`). Default `open`. */
+  fail: 'open' | 'closed'
 }
 
 /** What the settings come to when they say nothing of `limits`. */

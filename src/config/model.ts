@@ -18,6 +18,7 @@ import type { ListenAddress } from './listen.ts'
 
 export type {
   Arg,
+  Audit as AuditSettings,
   Auth,
   Authorize,
   AuthorizeRule,

@@ -132,6 +132,8 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   if (socket) api.target_url = `unix:${path(socket)}`
   // Paths of flags and variables are relative to the working folder.
   if (settings.pid !== undefined && outer.pid === undefined) settings.pid = path(settings.pid)
+  const { audit } = settings
+  if (audit?.path !== undefined) audit.path = path(audit.path)
   return {
     ...settings,
     ...(publicUrl !== undefined && { publicUrl: withoutSlash(publicUrl) }),

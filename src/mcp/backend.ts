@@ -79,8 +79,8 @@ export interface Opened {
  * they are, which costs a fifth of reading and writing messages.
  */
 export interface PassThrough {
-  /** @param call the request to account for, where there is one; it is recorded by whoever passes it */
-  post(exchange: Exchange, messages: Messages, call: Accounted | undefined): Promise<Response>
+  /** @param call accounts for the requests, where there are any; it is recorded by whoever passes them */
+  post(exchange: Exchange, messages: Messages, call: Pick<Accounted, 'record'> | undefined): Promise<Response>
   get(exchange: Exchange): Promise<Response>
 }
 

@@ -23,6 +23,15 @@ export interface Accounting {
   readonly log: Logger
   /** Receives every request that is over. */
   readonly onCall?: ((record: CallRecord) => void) | undefined
+  /** Writes the audit log; absent: there is none. */
+  readonly witness?: Witness | undefined
+}
+
+/** Is told what clients did. */
+export interface Witness {
+  call(call: Accounted, end: CallEnd, ms: number): void
+  /** A client has a session; what is returned tells that it ended. */
+  session(id: string, account: Accounting, exchange: Exchange): () => void
 }
 
 /** How a call ended. */
@@ -36,6 +45,8 @@ export interface CallEnd {
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
   tool?: string
+  /** Why `authorize` refused it: no rule allows it, or one that does wants scopes. */
+  denied?: 'rule' | 'scope'
 }
 
 /** Characters of a name that are logged: clients choose it. */
@@ -53,15 +64,18 @@ export class Accounted {
     readonly request: Request,
     readonly exchange: Exchange,
     readonly revision: Revision,
-    private readonly account: Accounting,
+    readonly account: Accounting,
+    /** The session it is part of. */
+    readonly sessionId?: string,
   ) {}
 
   record(end: CallEnd): void {
-    const { tenant, prefix, log, onCall } = this.account
+    const { tenant, prefix, log, onCall, witness } = this.account
     const { method, params } = this.request
-    const { outcome, tool, ...why } = end
+    const { outcome, tool, denied: _, ...why } = end
     const ms = performance.now() - this.started
     onCall?.({ tenant, prefix, method, ms, outcome, ...(tool !== undefined && { tool }) })
+    witness?.call(this, end, ms)
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
     // Most lines are not printed, and need not be made.
@@ -108,8 +122,9 @@ export class Call extends Accounted implements CancelSignal {
     revision: Revision,
     protected readonly reply: Reply,
     account: Accounting,
+    sessionId?: string,
   ) {
-    super(request, exchange, revision, account)
+    super(request, exchange, revision, account, sessionId)
   }
 
   /** Sends a message before the answer, where the client takes it. */

@@ -12,7 +12,7 @@ export type {
   PassThrough,
   StatelessServer,
 } from './backend.ts'
-export { Accounted, type Accounting, Call, type CallEnd, InFlight } from './call.ts'
+export { Accounted, type Accounting, Call, type CallEnd, InFlight, type Witness } from './call.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   carries,

@@ -70,7 +70,7 @@ export function refuses(call: Call): boolean {
     const message = `The token does not have all scopes that ${request.method} ${shorten(name, 80)} needs: ${scopes}`
     call.error(
       { code: INVALID_REQUEST, message },
-      { outcome: 'refused', failure: message },
+      { outcome: 'refused', failure: message, denied: 'scope' },
       403,
       lacking.headers,
     )
@@ -78,6 +78,7 @@ export function refuses(call: Call): boolean {
     call.error(unknown(denied, isSessionRevision(revision)), {
       outcome: 'refused',
       failure: `no rule of authorize allows the caller to use ${shorten(name, 80)}`,
+      denied: 'rule',
     })
   return true
 }

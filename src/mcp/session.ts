@@ -77,6 +77,7 @@ export class Session implements Resumable {
   private asked: Map<RequestId, { from: BackendSession; call: SessionCall | undefined }> | undefined
   /** Nothing may begin in it any more. */
   isEnded = false
+  private onClosed: (() => void) | undefined
   private waiting: Waiting | undefined
   private kept: EventLog | undefined
 
@@ -118,6 +119,11 @@ export class Session implements Resumable {
     return this.calls.size > 0 || this.served?.busy() === true || this.former?.busy() === true
   }
 
+  /** Its client has it. */
+  opened(exchange: Exchange): void {
+    if (!this.isEnded) this.onClosed = this.account.witness?.session(this.id, this.account, exchange)
+  }
+
   /** Changes what serves the session; calls under way end where they began. */
   serveBy(served: BackendSession): void {
     const before = this.served as BackendSession | undefined
@@ -137,9 +143,12 @@ export class Session implements Resumable {
     if (to.passThrough) {
       const refused = messages.batch && refusedBatch(exchange, messages)
       if (refused) return refused
-      const counts = !messages.batch && only?.kind === 'request'
-      const call = counts ? new Accounted(only, exchange, this.revision, account) : undefined
-      return to.passThrough.post(exchange, messages, call)
+      const accounted = (request: Request) =>
+        new Accounted(request, exchange, this.revision, account, this.id)
+      if (!messages.batch)
+        return to.passThrough.post(exchange, messages, only?.kind === 'request' ? accounted(only) : undefined)
+      const requests = messages.messages.filter((message) => message.kind === 'request')
+      return to.passThrough.post(exchange, messages, together(requests.map(accounted)))
     }
     if (!messages.batch && only && (only.kind === 'notification' || only.kind === 'response')) {
       this.notify(only, messages.text)
@@ -364,6 +373,16 @@ export class Session implements Resumable {
     this.kept?.close()
     this.former?.close(forGood)
     this.served?.close(forGood)
+    this.onClosed?.()
+  }
+}
+
+/** Of a batch that is passed on whole: how its answer ends is known, not how each of its requests did. */
+function together(calls: readonly Accounted[]): Pick<Accounted, 'record'> {
+  return {
+    record(end) {
+      for (const call of calls) call.record(end)
+    },
   }
 }
 
@@ -384,7 +403,7 @@ export class SessionCall extends Call {
     private readonly session: Session,
     readonly served: BackendSession,
   ) {
-    super(exchange, request, text, session.revision, reply, account)
+    super(exchange, request, text, session.revision, reply, account, session.id)
     this.token = progressTokenOf(metaOf(request.params)) ?? NONE
     this.release = exchange.stay.extend()
   }

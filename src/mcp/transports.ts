@@ -112,6 +112,7 @@ async function open(
     hub.endSession(session)
     return json(exchange, opened.text, opened.status, opened.headers)
   }
+  session.opened(exchange)
   const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
   return reply(exchange, opened.text, form, headers)
 }
@@ -269,6 +270,7 @@ export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: st
   })
   stream.write(`event: endpoint\ndata: ${messagePath}?sessionId=${idOf(exchange, session, undefined)}\n\n`)
   session.open(stream)
+  session.opened(exchange)
   hub.keep(stream)
   return eventStream(exchange, stream.body)
 }

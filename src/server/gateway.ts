@@ -12,20 +12,21 @@ import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.t
 import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
-import type { ListenAddress, ServerLimits, Settings } from '../config/index.ts'
+import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { Hub } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { type AppParts, createApp } from './app.ts'
+import { type Audit, openAudit } from './audit.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
 import { createOwnPages, type OwnPagesParts, probesOnly } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
 import { reportRefusedRates } from './refused-rates.ts'
-import { createReloads, type Reloads } from './reloads.ts'
+import { createReloads, type OnReload, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
 import { statusOf } from './status.ts'
 import { resilienceFactory } from './upstream-faults.ts'
@@ -71,50 +72,64 @@ export async function createGateway(
   const { settings, log } = options
   const hub = new Hub(settings.limits)
   const shared = settings.redis && redisBuckets(settings.redis, log)
+  const audit: Audit | undefined =
+    settings.audit &&
+    (await openAudit(settings.audit, {
+      log,
+      onDropped: () => metrics.auditDropped(),
+      tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
+    }))
   const live = new LiveTable(options, hub, {
     onCall: (call) => metrics.call(call),
     onStream: (record) => metrics.stream(record),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, shared),
     createResilience: resilienceFactory(options.log, () => metrics),
+    ...(audit && { witness: audit.witness, onPinChange: audit.onPinChange }),
   })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)
-  const onRefusal = reportOutboundRefusal(options.log, metrics)
+  const onRefusal = both(reportOutboundRefusal(log, metrics), audit?.onOutboundRefusal)
   const loaded = await live.load()
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
     hub.close()
     shared?.close()
     await live.close()
+    await audit?.close()
     return { ...loaded, gateway: undefined }
   }
-  const gateway = await serve(options, live, hub, metrics, readiness)
+  audit?.onStart(loaded)
+  const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
   const close = async () => {
     await gateway.close()
     shared?.close()
+    // What is closed has lines yet.
+    await audit?.close()
   }
   return { ...loaded, gateway: { ...gateway, close } }
+}
+
+/** Who is told what happens. */
+interface Told {
+  metrics: Metrics
+  audit: Audit | undefined
 }
 
 async function serve(
   { settings, log, version }: GatewayOptions,
   live: LiveTable,
   hub: Hub,
-  metrics: Metrics,
+  told: Told,
   readiness: Readiness,
 ): Promise<Gateway> {
+  const { metrics, audit } = told
   const startedAt = new Date().toISOString()
   const { limits, admin, tenants } = settings
   const plants = settings.plants && (await openPlants(settings.plants, log))
   if (plants) readiness.plantsAvailable = plants.available
   limitMemory(limits)
-  const reload = async (names?: ReadonlySet<string>) => {
-    const result = await live.reload(names)
-    if (!hasErrors(result.findings)) readiness.lastGood = Date.now()
-    return result
-  }
-  const reloads = createReloads(reload, log, metrics.reload)
+  const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
   let draining = false
   readiness.unready = () => {
     if (draining) return 'the gateway is shutting down'
@@ -125,7 +140,7 @@ async function serve(
   const guard = guardOf(settings.host)
   const onForeign = foreignSecrets(log, metrics)
   const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
-  const logins = loginsOf(settings, log, metrics)
+  const logins = loginsOf(settings, log, told)
   const pages = {
     ...logins,
     access: createAdminAccess(admin, tenants),
@@ -147,11 +162,11 @@ async function serve(
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,
     ...proxiesOf(settings),
     ...logins,
-    onRateRefused: reportRefusedRates(log, metrics),
+    audit: audit?.step,
+    onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
     clientCertificates: settings.tls?.clientCa !== undefined,
     ...(cluster && { cluster, onForward: metrics.forwarded }),
-    ...(plants &&
-      settings.plants && { plants: { app: plants.app, owns: isPlantsPath(settings.plants.basePath) } }),
+    ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
   return {
     app,
@@ -184,10 +199,37 @@ function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLi
 }
 
 /** What becomes of wrong credentials, on routes and on the gateway's own pages. */
-function loginsOf({ limits }: Settings, log: GatewayOptions['log'], metrics: Metrics) {
+function loginsOf({ limits }: Settings, log: GatewayOptions['log'], { metrics, audit }: Told) {
   return {
     logins: new FailedLogins(limits.maxFailedLogins),
-    onRefusedCredentials: reportRefusedCredentials(log, metrics),
+    onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
+  }
+}
+
+function reloader(live: LiveTable, readiness: Readiness) {
+  return async (names?: ReadonlySet<string>): Promise<Reload> => {
+    const result = await live.reload(names)
+    if (!hasErrors(result.findings)) readiness.lastGood = Date.now()
+    return result
+  }
+}
+
+function appOfPlants(app: Hono, { basePath }: PlantSettings): NonNullable<AppParts['plants']> {
+  return { app, owns: isPlantsPath(basePath) }
+}
+
+function toldOf({ metrics, audit }: Told): OnReload {
+  return (triggers, outcome, made) => {
+    metrics.reload(triggers, outcome)
+    audit?.onReload(triggers, outcome, made)
+  }
+}
+
+function both<Event>(first: (event: Event) => void, second?: (event: Event) => void): (event: Event) => void {
+  if (!second) return first
+  return (event) => {
+    first(event)
+    second(event)
   }
 }
 

@@ -28,9 +28,12 @@ export interface Connection {
   up: boolean
 }
 
-type Heard = 'onCall' | 'onStream' | 'rates' | 'createResilience'
+type Heard = Pick<
+  AssembleContext,
+  'onCall' | 'onStream' | 'onPinChange' | 'witness' | 'rates' | 'createResilience'
+>
 
-interface Hears extends Pick<AssembleContext, Heard> {
+interface Hears extends Heard {
   onOutboundRefusal: (refusal: OutboundRefusal) => void
 }
 
@@ -46,7 +49,7 @@ export class LiveTable {
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
-  private readonly hears: Pick<AssembleContext, Heard>
+  private readonly hears: Heard
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
   /** Proxies that were replaced, until their calls have ended. */

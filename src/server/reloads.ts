@@ -41,6 +41,9 @@ export interface Reloads {
 /** Reloads that are remembered. */
 const REMEMBERED = 20
 
+/** @param made absent when it failed as a whole */
+export type OnReload = (triggers: readonly string[], outcome: ReloadOutcome, made?: PastReload) => void
+
 interface Waiting {
   triggers: Set<string>
   /** Undefined: all. */
@@ -56,7 +59,7 @@ interface Waiting {
 export function createReloads(
   reload: (names?: ReadonlySet<string>) => Promise<Reload>,
   log: Logger,
-  onReload: (triggers: readonly string[], outcome: ReloadOutcome) => void = () => {},
+  onReload: OnReload = () => {},
 ): Reloads {
   const past: PastReload[] = []
   let last: Promise<unknown> = Promise.resolve()
@@ -77,7 +80,7 @@ export function createReloads(
       past.unshift(made)
       past.length = Math.min(past.length, REMEMBERED)
       report(made, log)
-      onReload(triggers, outcomeOf(made))
+      onReload(triggers, outcomeOf(made), made)
       return result
     } catch (err) {
       log.error({ err, trigger: triggers.join() }, 'reload failed; keeping the current configuration')

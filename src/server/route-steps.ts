@@ -22,18 +22,22 @@ export interface StepParts {
   onRefusedCredentials?: OnRefusedCredentials
   /** Absent: any number of wrong credentials may come. */
   logins?: FailedLogins
+  /** Refuses requests that could not be written down; absent: none has to be. */
+  audit?: Step | undefined
   /** Is told of every request beyond a rate. */
   onRateRefused?: (refusal: RateRefusal) => void
 }
 
 /** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
 export function routeSteps(parts: StepParts): readonly Step[] {
-  const { guard, calls, cluster, clientCertificates, logins, onRefusedCredentials, onRateRefused } = parts
+  const { guard, calls, cluster, clientCertificates, logins, audit } = parts
+  const { onRefusedCredentials, onRateRefused } = parts
   return [
     hostStep(guard),
     originStep(guard),
     // Before authentication, as preflights carry no credentials.
     corsStep,
+    ...(audit ? [audit] : []),
     ...(cluster ? [replicaStep(cluster)] : []),
     ...(clientCertificates ? [clientCertificateStep] : []),
     authenticationStep(onRefusedCredentials, logins),

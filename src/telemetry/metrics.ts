@@ -58,6 +58,8 @@ export interface Metrics {
   outboundRefused(tenant: string, denied: string): void
   /** A request beyond a rate. @param per of the rule */
   refusedRate(prefix: string, per: string): void
+  /** A line of the audit log for which there was no room. */
+  auditDropped(): void
   /** A session id that was made with another secret of the cluster. */
   foreignSecret(): void
   /** All of it in the text format of Prometheus 0.0.4. */
@@ -122,11 +124,7 @@ export function createMetrics(
     'Requests beyond a `rate`, by prefix and by what it counts apart',
     ['prefix', 'per'],
   )
-  const foreign = counter(
-    'plantgw_foreign_session_ids_total',
-    'Session ids that were made with another `cluster.secret`',
-    [],
-  )
+  const { foreign, dropped } = unlabelled(counter)
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
   return {
@@ -144,12 +142,28 @@ export function createMetrics(
     refusedCredentials: (prefix, reason) => refused.inc({ prefix: prefix || '/', reason }),
     outboundRefused: (tenant, denied) => outbound.inc({ tenant, class: denied }),
     refusedRate: (prefix, per) => rates.inc({ prefix: prefix || '/', per }),
+    auditDropped: () => dropped.inc(),
     foreignSecret: () => foreign.inc(),
     async text() {
       const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])
       return parts.join('\n')
     },
     contentType: registry.contentType,
+  }
+}
+
+function unlabelled(counter: ReturnType<typeof countersOf>) {
+  return {
+    foreign: counter(
+      'plantgw_foreign_session_ids_total',
+      'Session ids that were made with another `cluster.secret`',
+      [],
+    ),
+    dropped: counter(
+      'plantgw_audit_dropped_total',
+      'Lines of the audit log that were dropped, as it could not be written',
+      [],
+    ),
   }
 }
 

@@ -43,7 +43,7 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
-  const { http, limits, signal, hold, credential } = options
+  const { limits, signal, hold, credential } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy } = tool
   const fetching: FetchOptions & { begin: number } = {

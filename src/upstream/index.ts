@@ -4,6 +4,7 @@ export {
   type CreateResilience,
   createProxy,
   type McpProxy,
+  type PinRecord,
   type ProxyContext,
   type ProxyStatus,
 } from './backend/proxy.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { canonicalText } from '../json/canonical.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import { isObject } from '../mcp/index.ts'
 
 /** What a server declares that models read, as it was when it was pinned. Each is the digest of `digestOf`. */
@@ -21,17 +22,7 @@ export interface PinChange {
 
 /** SHA-256 of a value's canonical JSON (RFC 8785), in hexadecimal. */
 export function digestOf(value: Json): string {
-  return createHash('sha256')
-    .update(canonical(JSON.parse(stringify(value))))
-    .digest('hex')
-}
-
-/** RFC 8785: members by the UTF-16 code units of their names, numbers as ECMAScript writes them. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`
+  return createHash('sha256').update(canonicalText(value)).digest('hex')
 }
 
 /** Changes that are reported once each; a server that changes for ever is reported so often. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { readSettings } from '../../src/checks/index.ts'
 import { parseDuration, parseSize } from '../../src/config/index.ts'
@@ -65,6 +67,24 @@ test('the files of tls are beside the settings, and replicas cannot show certifi
   ])
   assert.deepEqual(codes(read(cluster('https://10.0.0.7:5235') + plain)), [])
   assert.deepEqual(codes(read('tls: {cert: a.crt}')), ['missing-key: `tls` requires `key`'])
+})
+
+test('the audit log is beside the settings, and keys of it without effect are told', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plantgw-settings-'))
+  const text = 'audit: {to: file, path: a.jsonl}'
+  const { settings } = readSettings({ file: join(folder, 'plantgw.yaml'), text }, {})
+  rmSync(folder, { recursive: true })
+  assert.deepEqual(settings!.audit, {
+    to: 'file',
+    path: join(folder, 'a.jsonl'),
+    args: 'none',
+    fail: 'open',
+  })
+  const idle = read('audit: {to: stdout, path: a.jsonl, secret: "a secret of thirty-two characters"}')
+  assert.deepEqual(codes(idle), [
+    'key-without-effect: `path` has no effect with `to: stdout`',
+    'key-without-effect: `secret` has no effect with `args: none`',
+  ])
 })
 
 test('flags win over the environment, that over the file', () => {
@@ -143,6 +163,13 @@ describe('what is wrong is told', () => {
       {},
       /`burst` is so large that it takes .* to fill it again/,
     ],
+    ['audit: {to: file}', {}, {}, /missing-key: `to: file` needs `path`/],
+    ['audit: {path: /tmp/a}', {}, {}, /missing-key: `audit` requires `to`/],
+    ['audit: {to: disk}', {}, {}, /`to` must be one of `file`, `stdout`, `stderr`; got "disk"/],
+    ['audit: {to: file, path: /nowhere/a}', {}, {}, /invalid-value: the folder `\/nowhere` does not exist/],
+    ['audit: {to: file, path: /tmp}', {}, {}, /invalid-value: `\/tmp` is not a file/],
+    ['audit: {to: file, path: /dev/null}', {}, {}, /invalid-value: `\/dev\/null` is not a file/],
+    ['audit: {to: stdout, args: hash, secret: short}', {}, {}, /`secret` has fewer than 32 characters/],
     ['redis: {addr: localhost}', {}, {}, /`localhost` is not `host:port`/],
     ['redis: {addr: "a:1,b:2"}', {}, {}, /a single server has one address/],
     ['trustedProxies: [10.0.0.0/33]', {}, {}, /`10.0.0.0\/33` is not an address or a network/],

@@ -22,6 +22,8 @@ export interface Sent {
 
 export interface Served extends Running {
   port: number
+  /** Of the configurations. */
+  folder: string
   /** One request as it is written here; a client that went away, or was cut off, has status 0. */
   send(sent: Sent): Promise<Answer>
   /** A JSON-RPC message as any text. */
@@ -34,12 +36,13 @@ export interface Served extends Running {
 export async function served(
   t: TestContext,
   configurations: readonly Loose[],
-  { env = {}, settings }: { env?: Record<string, string>; settings?: object } = {},
+  { env = {}, settings, lock }: { env?: Record<string, string>; settings?: object; lock?: object } = {},
 ): Promise<Served> {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'configs'))
   for (const each of configurations)
     writeFileSync(join(folder, 'configs', `${each.name}.yaml`), JSON.stringify(each))
+  if (lock) writeFileSync(join(folder, 'configs', 'plantgw.lock'), JSON.stringify(lock))
   if (settings) writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify(settings))
   const port = await freePort()
   const args = ['serve', join(folder, 'configs'), '--port', String(port), '--log-format', 'json']
@@ -79,6 +82,7 @@ export async function served(
   return {
     ...running,
     port,
+    folder: join(folder, 'configs'),
     send,
     post,
     async open(prefix, revision = '2025-11-25') {

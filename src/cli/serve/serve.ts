@@ -175,7 +175,9 @@ async function start({
   receivers = own
   held.push(() => own.close())
   own.follow(gateway.table())
-  process.stdout.write(banner(gateway.table(), settings, port))
+  // What reads the audit log expects nothing else.
+  const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
+  out.write(banner(gateway.table(), settings, port))
   return {
     async end(signal) {
       reloads.stop()

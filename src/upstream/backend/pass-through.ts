@@ -154,7 +154,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   request(): undefined {}
   notify(): void {}
 
-  async post(exchange: Exchange, messages: Messages, call: Accounted | undefined): Promise<Response> {
+  async post(
+    exchange: Exchange,
+    messages: Messages,
+    call: Pick<Accounted, 'record'> | undefined,
+  ): Promise<Response> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
     const id = only.kind === 'request' ? only.id : null
@@ -253,7 +257,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     message: Message,
     text: string,
     body: string,
-    call: Accounted | undefined,
+    call: Pick<Accounted, 'record'> | undefined,
   ): Promise<Response> {
     const { upstream } = this.options
     const { name } = upstream

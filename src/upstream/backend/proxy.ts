@@ -31,6 +31,15 @@ import { type Stateless, StatelessRequest } from './stateless.ts'
 /** Makes what retries and circuit breakers of a server need. */
 export type CreateResilience = (of: UpstreamLabels, breaker: BreakerSettings | undefined) => Resilience
 
+/** Something that a server declares otherwise than it was pinned. */
+export interface PinRecord extends PinChange {
+  tenant: string
+  prefix: string
+  server: string
+  /** Whether it is hidden. */
+  blocked: boolean
+}
+
 export interface ProxyContext {
   /** The gateway's environment, of which children see very little. */
   env: Readonly<Record<string, string | undefined>>
@@ -45,6 +54,8 @@ export interface ProxyContext {
   version: string
   /** Is called for every event stream of a server that is lost or regained. */
   onStream?: ((record: StreamRecord) => void) | undefined
+  /** Is called for everything that differs from what was pinned. */
+  onPinChange?: ((record: PinRecord) => void) | undefined
   /** Whether names of tools and prompts tell their server, as with a list of servers. */
   named: boolean
   /** Whether rules say who may use what: every message is read then. Default false. */
@@ -385,7 +396,8 @@ class ProxyBackend implements McpProxy {
     { kind, name, change }: PinChange,
     blocked: boolean,
   ): void => {
-    const { log, tenant, prefix } = this.context
+    const { log, tenant, prefix, onPinChange } = this.context
+    onPinChange?.({ tenant, prefix, server, kind, name, change, blocked })
     log.warn(
       { tenant, prefix, server, kind, ...(name && { name: name.slice(0, 200) }), change },
       blocked

@@ -1,0 +1,53 @@
+import type { DeniedClass } from '../net/index.ts'
+import type { ReloadOutcome } from '../telemetry/metrics.ts'
+import type { Outcome } from '../telemetry/outcome.ts'
+import type { PinRecord } from '../upstream/index.ts'
+import type { AuditedArguments } from './audited-arguments.ts'
+
+/** What the audit log has lines for; docs/audit.md says when. Each line has `time` (ISO 8601, UTC) besides. */
+export type AuditEvent =
+  | ({ event: 'call' } & CallFacts)
+  | ({ event: 'denial'; reason: 'rule' | 'scope' } & CallFacts)
+  | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
+  | ({ event: 'session-opened'; requestId: string } & SessionFacts)
+  | ({ event: 'session-closed'; ms: number } & SessionFacts)
+  | { event: 'reload'; outcome: ReloadOutcome; triggers: readonly string[]; ms?: number; refused?: string[] }
+  | { event: 'change'; generation: number; added: string[]; changed: string[]; removed: string[] }
+  | ({ event: 'rate-refused'; per: string; caller?: string; leftOut?: number } & Visitor)
+  | { event: 'outbound-refused'; tenant: string; class: DeniedClass; host: string }
+  | ({ event: 'pin-change' } & PinRecord)
+  | { event: 'lines-dropped'; lines: number }
+
+interface Visitor {
+  /** Absent for the gateway's own pages. */
+  tenant?: string
+  /** Or a path of the gateway's own. */
+  prefix: string
+  /** Of the client. */
+  address?: string
+}
+
+interface Client {
+  tenant: string
+  prefix: string
+  /** By name, where callers are known. */
+  caller?: string
+  /** Of the client. */
+  address?: string
+}
+
+interface SessionFacts extends Client {
+  /** Tells sessions apart; not the id, with which its holder could go on with the session. */
+  session: string
+}
+
+interface CallFacts extends Client, AuditedArguments {
+  outcome: Outcome
+  /** Of MCP. */
+  method: string
+  /** Of the tool or prompt, or the URI of the resource without its query. */
+  name?: string
+  session?: string
+  requestId: string
+  ms: number
+}

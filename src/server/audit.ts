@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto'
+import { attackerOf, type RefusedCredentials } from '../access/authentication.ts'
+import type { RateRefusal } from '../access/rate.ts'
+import { RETRY_AFTER } from '../access/refusals.ts'
+import type { Step } from '../access/steps.ts'
+import type { OutboundRefusal } from '../build/outbound.ts'
+import type { Reload } from '../build/types.ts'
+import type { AuditSettings } from '../config/index.ts'
+import { isObject, stringify } from '../json/index.ts'
+import type { Accounting, Exchange, Request, Witness } from '../mcp/index.ts'
+import { AuditLog } from '../telemetry/audit-log.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { seldom } from '../telemetry/seldom.ts'
+import { shorten } from '../text/index.ts'
+import type { PinRecord } from '../upstream/index.ts'
+import type { AuditEvent } from './audit-events.ts'
+import { argumentsTeller } from './audited-arguments.ts'
+import type { OnReload } from './reloads.ts'
+
+/** What the audit log hears. It holds a file: close it. */
+export interface Audit {
+  readonly witness: Witness
+  /** With `fail: closed`: refuses requests while there is no room for their lines. */
+  readonly step: Step | undefined
+  onRefusedCredentials(refused: RefusedCredentials): void
+  onRateRefused(refusal: RateRefusal): void
+  onOutboundRefusal(refusal: OutboundRefusal): void
+  onPinChange(record: PinRecord): void
+  onReload: OnReload
+  /** What is served from the start. */
+  onStart(loaded: Reload): void
+  close(): Promise<void>
+}
+
+interface AuditParts {
+  log: Logger
+  onDropped: () => void
+  tenantOf: (prefix: string) => string | undefined
+}
+
+/** Milliseconds between two lines about one client that a limit holds back. */
+const EVERY = 60_000
+/** Characters of what clients and servers choose. */
+const MAX_TEXT = 200
+
+/** Opens the audit log; one that cannot be written is reported, and tried again. */
+export async function openAudit(settings: AuditSettings, parts: AuditParts): Promise<Audit> {
+  const { to, path, fail } = settings
+  const { log, onDropped, tenantOf } = parts
+  const droppedLine = (lines: number) => lineOf({ event: 'lines-dropped', lines })
+  const file = new AuditLog({ to, ...(path !== undefined && { path }), log, onDropped, droppedLine })
+  await file.open()
+  const write = (event: AuditEvent) => file.write(lineOf(event))
+  const visitorOf = ({ prefix, address }: Pick<RateRefusal, 'prefix' | 'address'>) => {
+    const tenant = tenantOf(prefix)
+    return {
+      ...(tenant !== undefined && { tenant }),
+      prefix: prefix || '/',
+      ...(address !== undefined && { address }),
+    }
+  }
+  // A limit would be none on the disk if each request beyond it were a line.
+  const sayLimited = seldom(EVERY, (refused: RefusedCredentials, left) =>
+    write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason, ...left }),
+  )
+  const sayRate = seldom(EVERY, ({ per, caller, ...refusal }: RateRefusal, left) =>
+    write({
+      event: 'rate-refused',
+      ...visitorOf(refusal),
+      ...(caller !== undefined && { caller }),
+      per,
+      ...left,
+    }),
+  )
+  return {
+    witness: createWitness(settings, write),
+    step: fail === 'closed' ? auditStep(file) : undefined,
+    onRefusedCredentials(refused) {
+      // Clients look for the way to credentials by a request without any.
+      if (refused.reason === 'missing') return
+      if (refused.reason === 'limited') sayLimited(attackerOf(refused), refused)
+      else write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason })
+    },
+    onRateRefused(refusal) {
+      const { prefix, per, caller, address } = refusal
+      sayRate(JSON.stringify([prefix, per, caller ?? address]), refusal)
+    },
+    onOutboundRefusal: (refusal) => write({ event: 'outbound-refused', ...refusal }),
+    onPinChange: (record) => write({ event: 'pin-change', ...record, name: shorten(record.name, MAX_TEXT) }),
+    onReload(triggers, outcome, made) {
+      if (!made) return write({ event: 'reload', outcome, triggers })
+      const { ms, refused } = made
+      write({ event: 'reload', outcome, triggers, ms, refused })
+      writeChange(made, write)
+    },
+    onStart: (loaded) => writeChange(loaded, write),
+    close: () => file.close(),
+  }
+}
+
+function lineOf(event: AuditEvent): string {
+  return stringify({ time: new Date().toISOString(), ...event })
+}
+
+type Change = Pick<Reload, 'generation' | 'added' | 'changed' | 'removed'>
+
+function writeChange({ generation, added, changed, removed }: Change, write: (event: AuditEvent) => void) {
+  if (added.length + changed.length + removed.length)
+    write({ event: 'change', generation, added, changed, removed })
+}
+
+function auditStep(file: AuditLog): Step {
+  return {
+    name: 'audit',
+    run: () =>
+      file.isStuck
+        ? {
+            status: 503,
+            message:
+              'The gateway cannot write its audit log, and takes no requests until it can (audit.fail: closed): try again later',
+            headers: { 'retry-after': RETRY_AFTER },
+          }
+        : undefined,
+  }
+}
+
+function createWitness(settings: AuditSettings, write: (event: AuditEvent) => void): Witness {
+  const tell = argumentsTeller(settings)
+  return {
+    call(call, { outcome, denied }, ms) {
+      const { request, account, exchange, sessionId } = call
+      const { method, params } = request
+      const name = nameOf(request)
+      const facts = {
+        outcome,
+        ...clientOf(account, exchange),
+        method: shorten(method, MAX_TEXT),
+        ...(name !== undefined && { name: shorten(name, MAX_TEXT) }),
+        ...(sessionId !== undefined && { session: sessionName(sessionId) }),
+        requestId: exchange.requestId,
+        ms: tenths(ms),
+        ...(tell && WITH_ARGUMENTS.has(method) && isObject(params.arguments) && tell(params.arguments)),
+      }
+      write(denied ? { event: 'denial', reason: denied, ...facts } : { event: 'call', ...facts })
+    },
+    session(id, account, exchange) {
+      const facts = { ...clientOf(account, exchange), session: sessionName(id) }
+      const since = performance.now()
+      write({ event: 'session-opened', ...facts, requestId: exchange.requestId })
+      return () => write({ event: 'session-closed', ...facts, ms: tenths(performance.now() - since) })
+    },
+  }
+}
+
+const WITH_ARGUMENTS = new Set(['tools/call', 'prompts/get'])
+
+function clientOf({ tenant, prefix }: Accounting, exchange: Exchange) {
+  const { caller, callerName = caller, address } = exchange
+  return {
+    tenant,
+    prefix,
+    ...(callerName !== undefined && { caller: callerName }),
+    ...(address !== undefined && { address }),
+  }
+}
+
+/** What a request is about. The query of a URI holds arguments, and what stands before `@` credentials. */
+function nameOf({ method, params }: Request): string | undefined {
+  const about = method === 'completion/complete' && isObject(params.ref) ? params.ref : params
+  if (typeof about.uri === 'string') return about.uri.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
+  return typeof about.name === 'string' ? about.name : undefined
+}
+
+function sessionName(id: string): string {
+  return hash('sha256', id, 'hex').slice(0, 16)
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
