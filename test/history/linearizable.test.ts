@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linearization, type Model, type Operation } from './linearizable.ts'
+import { type StoreOperation, storeModel } from './model.ts'
 
 /** A register: a write answers with nothing, a read with the value, a swap with whether it found what it expected. */
 type Input = { write: number } | { read: true } | { swap: [from: number, to: number] }
@@ -96,4 +97,30 @@ test('many writes without an answer are decided by what was seen', () => {
   const seen = (values: number[]) => ' '.repeat(9) + values.map((value) => `[r:${value}]`).join(' ')
   assert.equal(linearization(history(...lost, seen([3, 11, 5, 12, 1])), REGISTER).linearizable, true)
   assert.equal(linearization(history(...lost, seen([3, 11, 5, 12, 3])), REGISTER).linearizable, false)
+})
+
+test('a revision of contents comes back with them', () => {
+  const change = (text: string | null, expect: string | null, revision?: string) => ({
+    kind: 'change' as const,
+    by: 'm',
+    changes: [{ name: 'a', text, expect }],
+    revision,
+    command: false,
+  })
+  const applied = (version: string) => ({ kind: 'applied' as const, versions: { a: version } })
+  const steps: [StoreOperation['input'], StoreOperation['output']][] = [
+    [{ kind: 'all' }, { kind: 'all', versions: {}, texts: {}, revision: 'r' }],
+    [change('1', null), applied('v1')],
+    [change(null, 'v1'), applied('v1')],
+    [change('2', null, 'r'), applied('v2')],
+  ]
+  const operations = steps.map(([input, output], i) => ({
+    input,
+    output,
+    called: 2 * i,
+    answered: 2 * i + 1,
+  }))
+  const hash = (text: string) => `v${text}`
+  assert.ok(linearization(operations, storeModel({ hash, keep: 1 })).linearizable)
+  assert.ok(!linearization(operations, storeModel({ keep: 9 })).linearizable)
 })

@@ -12,6 +12,8 @@ export interface Version {
 export interface State {
   versions: { readonly [name: string]: readonly Version[] }
   revision: string | undefined
+  /** Revisions that were told, by what was there then. */
+  told?: { readonly [contents: string]: string }
 }
 
 export interface Change {
@@ -80,8 +82,11 @@ const currentOf = ({ versions }: State, name: string): Version | undefined => {
 type Given = Extract<Input, { kind: 'change' }>
 
 function change(state: State, input: Given, output: Output | undefined, traits: Traits): State | undefined {
-  const moved = input.revision !== undefined && input.revision !== state.revision
-  if (output?.kind === 'moved') return moved ? state : undefined
+  const mayHaveMoved = input.revision !== undefined && input.revision !== state.revision
+  if (output?.kind === 'moved') return mayHaveMoved ? state : undefined
+  // What was added and deleted again leaves the other files of a folder as they were.
+  const isBack = state.revision === undefined && state.told?.[contentsOf(state)] === input.revision
+  const moved = mayHaveMoved && !(traits.hash && isBack)
   const found = (name: string) => currentOf(state, name)?.version ?? null
   const refused = input.changes.filter(({ name, expect }) => expect !== undefined && expect !== found(name))
   const absent = input.changes.some(({ name, text }) => text === null && found(name) === null)
@@ -112,6 +117,7 @@ function write(state: State, { name, text }: Change, by: string, { hash, keep }:
   const version = hash ? hash(text ?? '') : String(Number(before.at(-1)?.version ?? 0) + 1)
   const after = [...before, { version, text, by: hash ? '' : by }].slice(-keep)
   return {
+    ...state,
     versions: { ...state.versions, [name]: hash ? after.filter(hasText) : after },
     revision: undefined,
   }
@@ -177,5 +183,13 @@ function readAll(state: State, output: Extract<Output, { kind: 'all' }>): State 
     if (output.versions[name] !== version || (output.texts && output.texts[name] !== text)) return undefined
   if (output.revision === undefined) return state
   if (state.revision !== undefined && state.revision !== output.revision) return undefined
-  return { ...state, revision: output.revision }
+  const told = { ...state.told, [contentsOf(state)]: output.revision }
+  return { ...state, revision: output.revision, told }
+}
+
+/** The current versions, as one text. */
+function contentsOf(state: State): string {
+  const current = Object.keys(state.versions).sort()
+  const versions = current.map((name) => [name, currentOf(state, name)?.version])
+  return JSON.stringify(versions.filter(([, version]) => version !== undefined))
 }
