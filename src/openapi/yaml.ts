@@ -1,5 +1,7 @@
 import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
 import { secretsIn } from '../checks/practice/leaked-secrets.ts'
+import type { Json } from '../json/index.ts'
+import { visible } from '../mcp/visible.ts'
 import type { WrittenTool } from './tool.ts'
 
 export interface Written {
@@ -21,10 +23,9 @@ const LINE = 96
 export function configurationYaml(written: Written): string {
   const { name, prefix, description, config, tools, head, comments } = written
   const servers = [{ name, description, config: Object.fromEntries(config) }]
-  const doc = new Document(
-    { name, routers: [{ server: name, prefix }], servers, tools },
-    { aliasDuplicateObjects: false },
-  )
+  // What nobody sees in a description would be a finding, and is shown to no client.
+  const shown = visible({ name, routers: [{ server: name, prefix }], servers, tools } as unknown as Json)
+  const doc = new Document(shown, { aliasDuplicateObjects: false })
   visit(doc, {
     Map(_, node) {
       if (isShort(node)) node.flow = true

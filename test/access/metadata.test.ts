@@ -148,7 +148,10 @@ test('the examples of the page on authentication are sound', () => {
   assert.deepEqual(findings, [])
   const publicUrl = read.map((one) => one.settings?.publicUrl).find((url) => url !== undefined)
   const modes = configurations.map((text) => {
-    const read = readConfiguration({ file: 'a.yaml', text }, { AGENT_TOKEN: 'x', INTROSPECTION_SECRET: 'x' })
+    const read = readConfiguration(
+      { file: 'a.yaml', text },
+      { AGENT_TOKEN: 'x', INTROSPECTION_SECRET: 'x', API_TOKEN: 'x' },
+    )
     assert.deepEqual([...read.findings, ...checkTogether([read], { publicUrl: publicUrl! })], [])
     return read.configuration!.routers[0]!.auth!.mode
   })

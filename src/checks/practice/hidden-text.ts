@@ -23,5 +23,9 @@ function look(value: unknown, path: Path, report: Reporter): void {
       })
   } else if (typeof value === 'object' && value !== null)
     for (const [key, member] of Object.entries(value))
-      look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
+      if (typeof member === 'object' || PROSE.has(key))
+        look(member, [...path, Array.isArray(value) ? Number(key) : key], report)
 }
+
+/** Keys of what models read and nobody sends back. */
+const PROSE: ReadonlySet<string> = new Set(['title', 'description'])
