@@ -1,4 +1,4 @@
-import { type Guards, type HttpClient, urlFault } from '../net/index.ts'
+import { type Guards, type HttpAnswer, type HttpClient, NetFault, urlFault } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /** What asking authorization servers takes. */
@@ -14,21 +14,23 @@ export interface IssuerParts {
 }
 
 /** Milliseconds for one answer of an authorization server. */
-export const ANSWER_TIMEOUT = 5_000
+const ANSWER_TIMEOUT = 5_000
 /** Bytes of a document of an authorization server. */
 const MAX_DOCUMENT = 256 * 1024
+/** Bytes of an answer to a form. */
+const MAX_ANSWER = 64 * 1024
 
 /** Why a document of an authorization server cannot be used. */
 class UnusableDocument extends Error {}
 
 /** Origin and path, as the HTTP client wants them. */
-export function addressOf(url: string): { origin: string; path: string } {
+function addressOf(url: string): { origin: string; path: string } {
   const { origin, pathname, search } = new URL(url)
   return { origin, path: pathname + search }
 }
 
 /** What judges a URL: the configuration names the origins of `named`, a document that of any other. */
-export function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
+function guardFor(guards: Guards | undefined, url: string, named: readonly (string | undefined)[]) {
   const { origin } = new URL(url)
   const isNamed = named.some((one) => one !== undefined && new URL(one).origin === origin)
   return isNamed ? guards?.named : guards?.decided
@@ -67,6 +69,50 @@ export async function discover(
       fault = error
     }
   throw fault
+}
+
+/** An endpoint of an authorization server that takes forms. */
+export class FormEndpoint {
+  private url: string | undefined
+
+  /** @param where `url`: absent: the metadata of `issuer` have it, as `member`. `login`: the `Authorization`, if any */
+  constructor(
+    private readonly parts: Pick<IssuerParts, 'http' | 'guards'>,
+    private readonly where: {
+      issuer: string
+      url: string | undefined
+      member: 'introspection_endpoint' | 'token_endpoint'
+      login?: string | undefined
+    },
+  ) {
+    this.url = where.url
+  }
+
+  /** @throws Error that says why there is no answer */
+  async post(form: URLSearchParams): Promise<{ answer: HttpAnswer; origin: string }> {
+    const { http, guards } = this.parts
+    const { issuer, url, member, login } = this.where
+    this.url ??= await discover(this.parts, issuer, member)
+    const headers = {
+      ...(login !== undefined && { authorization: login }),
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    }
+    const request = { method: 'POST', ...addressOf(this.url), headers, body: form.toString() }
+    const guard = guardFor(guards, this.url, [issuer || undefined, url])
+    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
+    // A connection that was kept alive may have been closed; to ask twice does no harm.
+    const answer = await send().catch((error) => {
+      if (error instanceof NetFault && error.kind === 'closed') return send()
+      throw error
+    })
+    return { answer, origin: request.origin }
+  }
+
+  /** Looks at the metadata again: the endpoint may be at another address by now. */
+  forget(): void {
+    this.url = this.where.url
+  }
 }
 
 function metadataUrls(issuer: string): string[] {

@@ -1,15 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Issuer } from '../config/index.ts'
-import { NetFault } from '../net/index.ts'
-import {
-  ANSWER_TIMEOUT,
-  addressOf,
-  basicLogin,
-  discover,
-  guardFor,
-  type IssuerParts,
-  objectOf,
-} from './discovery.ts'
+import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from './discovery.ts'
 import {
   denied,
   type Grant,
@@ -30,8 +21,6 @@ export interface IntrospectionRules extends GrantRules {
 
 /** Questions under way at one time; beyond that tokens cannot be judged. */
 const MAX_ASKED = 100
-/** Bytes of an answer. */
-const MAX_ANSWER = 64 * 1024
 
 /** Judges tokens by asking the authorization server (RFC 7662). */
 export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, parts: IssuerParts): Judge {
@@ -70,28 +59,15 @@ export function introspectionJudge(issuer: Issuer, rules: IntrospectionRules, pa
 
 /** @returns asks about one token; it throws an Error that says why there is no answer */
 function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<Claims> {
-  const { http, guards } = parts
-  const { clientId = '', clientSecret = '' } = issuer
-  const headers = {
-    authorization: basicLogin(clientId, clientSecret),
-    'content-type': 'application/x-www-form-urlencoded',
-    accept: 'application/json',
-  }
-  let found = issuer.introspectionUrl
+  const { clientId = '', clientSecret = '', introspectionUrl: url } = issuer
+  const login = basicLogin(clientId, clientSecret)
+  const member = 'introspection_endpoint'
+  const endpoint = new FormEndpoint(parts, { issuer: issuer.issuer, url, member, login })
   return async (token) => {
-    found ??= await discover(parts, issuer.issuer, 'introspection_endpoint')
-    const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
-    const request = { method: 'POST', ...addressOf(found), headers, body }
-    const guard = guardFor(guards, found, [issuer.issuer, issuer.introspectionUrl])
-    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
-    // A connection that was kept alive may have been closed; to ask twice does no harm.
-    const answer = await send().catch((error) => {
-      if (error instanceof NetFault && error.kind === 'closed') return send()
-      throw error
-    })
+    const { answer } = await endpoint.post(new URLSearchParams({ token, token_type_hint: 'access_token' }))
     const claims = answer.status === 200 ? objectOf(answer.body.toString()) : undefined
     if (claims) return claims
-    found = issuer.introspectionUrl
+    endpoint.forget()
     throw new Error(`the introspection endpoint responded with status ${answer.status} and no JSON object`)
   }
 }

@@ -1,19 +1,9 @@
-import {
-  ANSWER_TIMEOUT,
-  addressOf,
-  basicLogin,
-  discover,
-  guardFor,
-  type IssuerParts,
-  objectOf,
-} from '../access/discovery.ts'
+import { basicLogin, FormEndpoint, type IssuerParts, objectOf } from '../access/discovery.ts'
 import type { Credentials as CredentialSettings } from '../config/model.ts'
 import { Fault, type FaultKind } from '../mcp/fault.ts'
 import { type HttpAnswer, NetFault } from '../net/index.ts'
 import type { AskToken, FetchedToken } from './token-cache.ts'
 
-/** Bytes of an answer. */
-const MAX_ANSWER = 64 * 1024
 /** Characters: what is longer is not found again in answers, to be masked there. */
 const MAX_TOKEN = 8_000
 /** Seconds, where an answer does not say how long its token lives (RFC 6749, 5.1). */
@@ -51,45 +41,22 @@ export function tokenAsker(
   settings: CredentialSettings,
   parts: Pick<IssuerParts, 'http' | 'guards'>,
 ): AskToken {
-  const { http, guards } = parts
-  const { issuer = '', tokenUrl } = settings
-  const named = [issuer, tokenUrl].filter((url) => url !== undefined && url !== '')
-  const headers = headersOf(settings)
-  let found = tokenUrl
-
-  async function ask(subject: string | undefined): Promise<FetchedToken> {
-    found ??= await discover(parts, issuer, 'token_endpoint')
-    const request = { method: 'POST', ...addressOf(found), headers, body: bodyOf(settings, subject) }
-    const guard = guardFor(guards, found, named)
-    const send = () => http.fetch(request, { timeout: ANSWER_TIMEOUT, maxSize: MAX_ANSWER, guard })
-    // A connection that was kept alive may have been closed; to ask twice does no harm.
-    const answer = await send().catch((error) => {
-      if (error instanceof NetFault && error.kind === 'closed') return send()
-      throw error
-    })
-    return tokenOf(answer, request.origin)
-  }
+  const { issuer = '', tokenUrl: url, clientAuthentication, clientId = '', clientSecret = '' } = settings
+  const login = clientAuthentication === 'basic' ? basicLogin(clientId, clientSecret) : undefined
+  const endpoint = new FormEndpoint(parts, { issuer, url, member: 'token_endpoint', login })
 
   return async (subject) => {
     try {
-      return await ask(subject)
+      const { answer, origin } = await endpoint.post(formOf(settings, subject))
+      return tokenOf(answer, origin)
     } catch (error) {
-      // It may be at another address by now.
-      found = tokenUrl
+      endpoint.forget()
       return faultOf(server, error)
     }
   }
 }
 
-function headersOf({ clientAuthentication, clientId = '', clientSecret = '' }: CredentialSettings) {
-  return {
-    'content-type': 'application/x-www-form-urlencoded',
-    accept: 'application/json',
-    ...(clientAuthentication === 'basic' && { authorization: basicLogin(clientId, clientSecret) }),
-  }
-}
-
-function bodyOf(settings: CredentialSettings, subject: string | undefined): string {
+function formOf(settings: CredentialSettings, subject: string | undefined): URLSearchParams {
   const { clientAuthentication, clientId = '', clientSecret = '', scopes } = settings
   const form = new URLSearchParams()
   if (subject === undefined) form.set('grant_type', 'client_credentials')
@@ -106,7 +73,7 @@ function bodyOf(settings: CredentialSettings, subject: string | undefined): stri
     form.set('client_id', clientId)
     form.set('client_secret', clientSecret)
   }
-  return form.toString()
+  return form
 }
 
 /** @throws TokenFault */
