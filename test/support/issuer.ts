@@ -1,13 +1,12 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose'
+import { type Restartable, restartable } from './restartable.ts'
 
 type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey']
 
 /** An authorization server that publishes keys and answers introspection, over a real socket. */
-export interface TestIssuer {
+export interface TestIssuer extends Omit<Restartable, 'origin'> {
   issuer: string
   /** What `/jwks` serves; a text is served as it is. */
   keys: JWK[] | string
@@ -23,19 +22,11 @@ export interface TestIssuer {
   introspected: { authorization: string | undefined; body: string } | undefined
   /** Makes a key and publishes it. */
   addKey(kid: string | undefined, alg?: string): Promise<Key>
-  stop(): Promise<void>
-  start(): Promise<void>
 }
 
 export async function testIssuer(t: Pick<TestContext, 'after'>, path = ''): Promise<TestIssuer> {
   const asked = new Map<string, number>()
-  const server = createServer((request, response) => {
-    respond(request, response).catch((error) => response.destroy(error as Error))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const origin = `http://127.0.0.1:${port}`
+  const { origin, stop, start } = await restartable(t, respond)
   const made: TestIssuer = {
     issuer: origin + path,
     keys: [],
@@ -50,22 +41,13 @@ export async function testIssuer(t: Pick<TestContext, 'after'>, path = ''): Prom
       made.keys = [...(typeof made.keys === 'string' ? [] : made.keys), jwk]
       return pair.privateKey
     },
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-    async start() {
-      server.listen(port, '127.0.0.1')
-      await once(server, 'listening')
-    },
+    stop,
+    start,
   }
 
-  async function respond(request: IncomingMessage, response: ServerResponse) {
+  function respond(request: IncomingMessage, response: ServerResponse, body: string) {
     const { url = '' } = request
     asked.set(url, made.asked(url) + 1)
-    let body = ''
-    for await (const chunk of request.setEncoding('utf8')) body += chunk
     const status = made.broken.get(url)
     if (status !== undefined) return response.writeHead(status, { location: '/jwks' }).end()
     const json = (value: unknown) => response.end(typeof value === 'string' ? value : JSON.stringify(value))
@@ -79,10 +61,6 @@ export async function testIssuer(t: Pick<TestContext, 'after'>, path = ''): Prom
     return response.writeHead(404).end()
   }
 
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return made
 }
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
+import { type Restartable, restartable } from './restartable.ts'
 
 export interface TokenRequest {
   url: string
@@ -10,8 +9,7 @@ export interface TokenRequest {
 }
 
 /** The token endpoint of an authorization server, over a real socket. */
-export interface TokenServer {
-  origin: string
+export interface TokenServer extends Restartable {
   url: string
   /** What the metadata name. */
   endpoint: string
@@ -24,8 +22,6 @@ export interface TokenServer {
   respond: ((response: ServerResponse, request: TokenRequest) => void) | undefined
   /** Resolves with the next request, before it is answered. */
   next(): Promise<void>
-  stop(): Promise<void>
-  start(): Promise<void>
 }
 
 export const CLIENT = { clientId: 'gate way', clientSecret: 's:cret/ü' }
@@ -34,13 +30,7 @@ const LOGIN = `Basic ${Buffer.from('gate+way:s%3Acret%2F%C3%BC').toString('base6
 export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenServer> {
   let count = 0
   let heard = () => {}
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error) => response.destroy(error as Error))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const origin = `http://127.0.0.1:${port}`
+  const { origin, stop, start } = await restartable(t, answer)
   const made: TokenServer = {
     origin,
     url: `${origin}/token`,
@@ -53,20 +43,11 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
       new Promise((resolve) => {
         heard = resolve
       }),
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-    async start() {
-      server.listen(port, '127.0.0.1')
-      await once(server, 'listening')
-    },
+    stop,
+    start,
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse) {
-    let body = ''
-    for await (const chunk of request.setEncoding('utf8')) body += chunk
+  function answer(request: IncomingMessage, response: ServerResponse, body: string) {
     const { url = '', headers } = request
     const form = new URLSearchParams(body)
     const asked = { url, authorization: headers.authorization, form }
@@ -90,10 +71,6 @@ export async function tokenServer(t: Pick<TestContext, 'after'>): Promise<TokenS
     })
   }
 
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return made
 }
 
