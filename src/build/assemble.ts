@@ -4,7 +4,7 @@ import { type Finding, finding, hasErrors, sortFindings } from '../findings/inde
 import { templateMemo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { PinLocks } from './pin-lock.ts'
-import { type AssembleContext, inspect, type PrepareContext } from './prepare.ts'
+import { type AssembleContext, inspect, type PrepareContext, stampOf } from './prepare.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
@@ -148,7 +148,7 @@ async function classify(
     const isUnchanged =
       old?.text === text &&
       old.file === file &&
-      (!configuration || (old.pins ?? '') === context.pins.stamp(file, configuration))
+      (!configuration || (old.stamp ?? '') === stampOf(file, configuration, context))
     if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
       const own = old?.resiliences ? { ...context, kept: old.resiliences } : context

@@ -25,6 +25,7 @@ import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
+import { connectionOf, connectionStamp } from '../tools/connection.ts'
 import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, createProxy, McpProxy, PinRecord } from '../upstream/index.ts'
@@ -102,10 +103,12 @@ function prepare(
   report(problems)
   const resiliences = new Map<string, Kept>()
   const compiled = new Map(
-    configuration.servers.map((server) => {
+    configuration.servers.map((server, i) => {
       const kept = resilienceOf(configuration, server, context)
       if (kept) resiliences.set(kept.key, kept)
-      const own = { ...context, resilience: kept?.resilience, credentialsOf }
+      const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
+      report(ofTls)
+      const own = { ...context, connection, resilience: kept?.resilience, credentialsOf }
       const { tools, problems } = compileTools(configuration, server, own)
       report(problems)
       return [server.name, { server, tools, prompts }] as const
@@ -143,13 +146,13 @@ function prepare(
   })
   const since = new Date().toISOString()
   const claims = claimsOf(name, routes)
-  const pins = context.pins.stamp(file, configuration)
+  const stamp = stampOf(file, configuration, given)
   const prepared = {
     name,
     tenant,
     file,
     text,
-    ...(pins && { pins }),
+    ...(stamp && { stamp }),
     since,
     routes,
     claims,
@@ -157,6 +160,25 @@ function prepare(
     ...(notifier && { notifier }),
   }
   return { prepared, found: [...found.values()] }
+}
+
+/**
+ * Differs once other files that a configuration is made of do: what was pinned of its MCP servers, and certificates;
+ * empty where it has none.
+ */
+export function stampOf(
+  file: string,
+  configuration: Configuration,
+  { pins, tenants }: Pick<PrepareContext, 'pins' | 'tenants'>,
+): string {
+  const { servers, mcpServers, tenant } = configuration
+  const certificates = connectionStamp([...servers, ...mcpServers], readsFiles(tenant, tenants))
+  return [pins.stamp(file, configuration), certificates].filter(Boolean).join('\n')
+}
+
+/** Whether the author of a tenant's configurations may have files read as the gateway's user. */
+function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefined): boolean {
+  return tenant === DEFAULT_TENANT || !tenants
 }
 
 /** What a configuration of its tenant may read, connect to and take. */
@@ -167,6 +189,7 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
     guards: given.outbound?.guardsOf(tenant),
+    readsFiles: readsFiles(tenant, given.tenants),
     /** Of which processes get what finds programs. */
     processEnv: given.env,
   }
@@ -241,10 +264,13 @@ function answeringProxy(
     const path = ['mcpServers', i]
     const server = mcpServers[i]!
     const credentials = context.credentialsOf(server)
-    const { definition, problems } = compileDefinition(server, path, context.env, credentials)
+    const { connection, problems: ofTls } = connectionOf(server, path, context.readsFiles)
+    const { definition, problems } = compileDefinition(server, path, context.env, credentials, connection)
     const { pinned, problem } = context.pins.of(file, configuration, server)
     const pin = problem ? [{ ...problem, path: [...path, 'pin'] }] : []
-    return [{ definition: { ...definition, ...(pinned && { pinned }) }, problems: [...problems, ...pin] }]
+    return [
+      { definition: { ...definition, ...(pinned && { pinned }) }, problems: [...ofTls, ...problems, ...pin] },
+    ]
   })
   if (!compiled.length) return undefined
   report(compiled.flatMap((each) => each.problems))
@@ -261,6 +287,7 @@ function answeringProxy(
     servers,
     context.limits,
     context.pins.stamp(file, configuration),
+    definitions.map(({ connection }) => connection?.tls?.key),
     definitions.map(({ varies, resolve }) => (varies ? '' : resolve({ headers: {}, query: () => ({}) }))),
   ])
   const served = context.proxies.get(key) ?? {

@@ -62,8 +62,8 @@ export interface Prepared {
   file: string
   /** The text it was made from: the same text is the same configuration. */
   text: string
-  /** What was pinned of its MCP servers, as `PinLocks.stamp`; absent: nothing is compared. */
-  pins?: string
+  /** Of what it was made beside its text, as `stampOf`; absent: of nothing. */
+  stamp?: string
   /** When it was made: ISO 8601, UTC. */
   since: string
   routes: Route[]

@@ -1,8 +1,10 @@
-import type { Limits, TenantSettings } from '../config/index.ts'
+import type { Limits, ServerTls, TenantSettings } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
 import type { Path, Reporter } from '../findings/index.ts'
+import { isPem } from '../net/tls-files.ts'
 import { quote, quoteAll, sizeText, timeText } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
+import { PEM_MEMBERS } from './fields/server-connections.ts'
 
 /** Variables by which a process runs other code than its command: the loader's, a shell's, an interpreter's. */
 const CODE_VARIABLES =
@@ -63,6 +65,24 @@ export const AUTHOR_CHECKS: readonly Check[] = [
       })
     },
   },
+  ...(['server', 'mcpServer'] as const).map(
+    (on): Check => ({
+      codes: ['tenant-file'],
+      on,
+      check({ tls = {} }: { tls?: ServerTls }, report: Reporter, context: Context) {
+        const owner = ownerOf(context)
+        if (!owner) return
+        for (const member of PEM_MEMBERS)
+          if (!isPem(tls[member] ?? '-----BEGIN '))
+            report({
+              code: 'tenant-file',
+              path: ['tls', member],
+              message: `the tenant ${quote(owner.name)} may not have files of the gateway read`,
+              hint: `Give \`${member}\` as PEM text in a variable that \`env\` of the tenant in the settings names`,
+            })
+      },
+    }),
+  ),
   ...(['tool', 'server', 'mcpServer'] as const).map(
     (on): Check => ({
       codes: ['tenant-limits'],

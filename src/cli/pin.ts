@@ -19,6 +19,7 @@ import { isObject, type Json, stringify } from '../json/index.ts'
 import { guardsOfCommands, HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
 import { shorten } from '../text/index.ts'
+import { connectionOf } from '../tools/connection.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import { printable } from './call/tools.ts'
 import { addHeader, untilInterrupted } from './options.ts'
@@ -141,7 +142,11 @@ async function declaredBy(
 ): Promise<Declared | string> {
   const http = new HttpClient()
   const credentials = credentialsFor({ http, guards: guardsOfCommands(), log: silentLog })(server)
-  const { definition } = compileDefinition(server, ['mcpServers', index], process.env, credentials)
+  const path = ['mcpServers', index]
+  const { connection, problems } = connectionOf(server, path, true)
+  const fault = problems.find(({ severity }) => severity === 'error')
+  if (fault) return fault.message
+  const { definition } = compileDefinition(server, path, process.env, credentials, connection)
   const identity = credentials?.perCaller && headers.authorization !== undefined ? SOMEBODY : undefined
   const resolved = definition.resolve({ headers, query: () => ({}), identity })
   const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }

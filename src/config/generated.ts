@@ -156,6 +156,10 @@ export interface Server {
   config: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
+  /** How TLS is spoken with the server. */
+  tls?: ServerTls
+  /** The proxy through which a server is asked, with a tunnel also for http. */
+  proxy?: Proxy
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
@@ -190,6 +194,32 @@ export interface Credentials {
   audience?: string | string[]
   /** For `tokenExchange`: what the authorization server is told that the caller's token is. Default `access_token`. */
   subjectTokenType: 'access_token' | 'jwt'
+}
+
+/** How TLS is spoken with the server. */
+export interface ServerTls {
+  /** Authorities of which the certificate of the server must be; no others are trusted then. */
+  ca?: string
+  /** The certificate that the server is shown, followed by those of the authorities between it and the root. */
+  cert?: string
+  /** The private key of `cert`, without a passphrase. */
+  key?: string
+  /** Host name that is asked for (SNI), and for which the certificate of the server must be. */
+  serverName?: string
+}
+
+/** The proxy through which a server is asked, with a tunnel also for http. */
+export interface Proxy {
+  /** Protocol of the proxy. */
+  type: 'http' | 'https' | 'socks5'
+  /** Host name or address of the proxy. */
+  host: string
+  /** Port of the proxy. */
+  port: number
+  /** User at the proxy. */
+  username?: string
+  /** Password of that user. */
+  password?: string
 }
 
 /** Time-outs and sizes. */
@@ -248,7 +278,7 @@ export interface Tool {
   annotations?: JsonObject
   /** `_meta` of the tool in `tools/list`. */
   meta?: JsonObject
-  /** The proxy through which the upstream of a tool is reached. */
+  /** The proxy through which a server is asked, with a tunnel also for http. */
   proxy?: Proxy
   /** Follows up to 5 redirects; credentials are not sent to another origin. Default `false`. */
   followRedirects: boolean
@@ -280,16 +310,6 @@ export interface Arg {
   items?: JsonObject
   /** For `object`: the schemas of its properties, by name. */
   properties?: Record<string, JsonObject>
-}
-
-/** The proxy through which the upstream of a tool is reached. */
-export interface Proxy {
-  /** Protocol of the proxy. */
-  type: 'http' | 'https' | 'socks5'
-  /** Host name or address of the proxy. */
-  host: string
-  /** Port of the proxy. */
-  port: number
 }
 
 /** A prompt that clients can offer to people. */
@@ -348,6 +368,10 @@ export interface McpServer {
   headers: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
+  /** How TLS is spoken with the server. */
+  tls?: ServerTls
+  /** The proxy through which a server is asked, with a tunnel also for http. */
+  proxy?: Proxy
   /** Which client sessions share a connection or process. Default `session`. */
   isolation: 'session' | 'credential' | 'shared'
   /** Time for the server to start and answer the handshake: `10s`, `1m30s`; a plain number is seconds. Milliseconds. Default `30s`. */

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
-import { HttpClient, type HttpRequest, NetFault, type ProxyAddress } from '../net/index.ts'
+import { type ClientTls, type Connection, HttpClient, type HttpRequest, NetFault } from '../net/index.ts'
 import { connectionFault, type StepFault, silence } from './faults.ts'
 import { failed, type Run, type Step } from './types.ts'
 
@@ -28,18 +28,18 @@ export function hostOf(origin: string): Host {
 }
 
 /**
- * Looks up the name, connects and, for https, looks at the certificate; adds a step for each. Nothing is sent.
+ * Looks up the name, connects and, for https, looks at the certificate; adds a step for each. Nothing is sent. Of a proxy
+ * only the connection is looked at.
  * @returns whether every step is good
  */
-export async function reach(origin: string, run: Run): Promise<boolean> {
+export async function reach(origin: string, run: Run, { proxy, tls }: Connection = {}): Promise<boolean> {
+  if (proxy) {
+    const { host, port } = proxy
+    return dial({ host, port, secure: false, at: `the proxy ${host}:${port}` }, run, 'proxy')
+  }
   const host = hostOf(origin)
   if (!(await lookUp(host, run))) return false
-  return dial(host, run, 'connection', host.secure ? (socket) => secure(socket, host, run) : undefined)
-}
-
-/** The same of a proxy, of which only the connection is looked at. */
-export function reachProxy({ host, port }: ProxyAddress, run: Run): Promise<boolean> {
-  return dial({ host, port, secure: false, at: `the proxy ${host}:${port}` }, run, 'proxy')
+  return dial(host, run, 'connection', host.secure ? (socket) => secure(socket, host, run, tls) : undefined)
 }
 
 /** Adds the step of a failure. @param late what did not happen in time, as a clause */
@@ -95,10 +95,20 @@ async function dial(
   }
 }
 
-async function secure(socket: Socket, { host, at }: Host, run: Run): Promise<boolean> {
+async function secure(
+  socket: Socket,
+  { host, at }: Host,
+  run: Run,
+  tls: ClientTls | undefined,
+): Promise<boolean> {
   // The certificate is judged below, so that its dates can be shown; nothing is sent over this connection.
   const options = { socket, host, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
-  const secured = tlsConnect({ ...options, ...(!isIP(host) && { servername: host }) })
+  const servername = tls?.serverName ?? (isIP(host) ? undefined : host)
+  const secured = tlsConnect({
+    ...options,
+    ...(servername !== undefined && { servername }),
+    ...(tls && { secureContext: tls.context }),
+  })
   secured.on('error', () => {})
   const refuse = (fault: () => StepFault) => {
     secured.destroy()
@@ -148,11 +158,11 @@ export interface HttpHead {
 export async function ask(
   request: HttpRequest,
   { timeout, signal }: Run,
-  proxy?: ProxyAddress,
+  connection?: Connection,
 ): Promise<HttpHead> {
   const http = new HttpClient({ connectTimeout: timeout })
   try {
-    const answer = await http.open(request, { signal, proxy }, (fault) => fault)
+    const answer = await http.open(request, { ...connection, signal }, (fault) => fault)
     if (answer instanceof NetFault) throw answer
     answer.body.on('error', () => {})
     const [type = '', location] = ['content-type', 'location'].map((name) =>

@@ -5,7 +5,7 @@ import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { Cancellation, Fault, METHOD_NOT_FOUND, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
-import type { HttpRequest } from '../net/index.ts'
+import type { Connection, HttpRequest } from '../net/index.ts'
 import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
 import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
@@ -39,14 +39,20 @@ export async function checkHttp(
   options: CheckEndpointsOptions,
   run: Run,
 ): Promise<void> {
-  if (!(await reach(resolved.origin, run))) return
+  if (!(await reach(resolved.origin, run, definition.connection))) return
   const fault = await greet(definition, resolved, options, run)
   if (fault !== undefined) run.steps.push(await diagnose(definition, resolved, fault, run))
 }
 
 /** Name, connection and TLS of an origin of which no more is known before a call. */
-export async function checkReach(origin: string, why: string, run: Run): Promise<void> {
-  if (await reach(origin, run)) run.steps.push({ name: 'handshake', status: 'skipped', detail: why })
+export async function checkReach(
+  origin: string,
+  why: string,
+  run: Run,
+  connection?: Connection,
+): Promise<void> {
+  if (await reach(origin, run, connection))
+    run.steps.push({ name: 'handshake', status: 'skipped', detail: why })
 }
 
 /**
@@ -214,7 +220,7 @@ const DISCOVER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discove
 
 /** Finds out why a server over HTTP did not complete the handshake: sends one more request, and looks at the head of the response. */
 async function diagnose(
-  { server, varies }: Definition,
+  { server, varies, connection }: Definition,
   resolved: Resolved,
   fault: string,
   run: Run,
@@ -228,7 +234,9 @@ async function diagnose(
   if (header instanceof Fault)
     return bad(header.message, `Correct \`credentials\` of the MCP server \`${server.name}\``)
   const sent = { ...resolved.headers, ...(header && { [header.name]: header.value }) }
-  const head = await ask(requestOf(server, { ...resolved, headers: sent }), run).catch(() => undefined)
+  const head = await ask(requestOf(server, { ...resolved, headers: sent }), run, connection).catch(
+    () => undefined,
+  )
   if (!head) return { ...bad(fault, 'See the log of the server'), transient: true }
   const { status, type, location } = head
   const said = `${at} answered ${status}`

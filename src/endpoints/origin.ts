@@ -1,4 +1,4 @@
-import { ask, hostOf, reach, reachProxy } from './connect.ts'
+import { ask, hostOf, reach } from './connect.ts'
 import { connectionFault, silence } from './faults.ts'
 import type { ToolProbe } from './tools.ts'
 import { failed, type Run, type Step } from './types.ts'
@@ -28,9 +28,9 @@ function isSafe(method: string): boolean {
  * proxy neither the name nor the certificate of the origin can be checked from here.
  */
 export async function checkOrigin(probe: ToolProbe, run: Run): Promise<void> {
-  const { origin, tool } = probe
-  const { proxy } = tool
-  if (!(await (proxy ? reachProxy(proxy, run) : reach(origin, run)))) return
+  const { origin, connection } = probe
+  const { proxy } = connection
+  if (!(await reach(origin, run, connection))) return
   const at = proxy ? origin : hostOf(origin).at
   try {
     run.steps.push(judge(await askSafely(probe, run), probe, at))
@@ -43,9 +43,12 @@ export async function checkOrigin(probe: ToolProbe, run: Run): Promise<void> {
 }
 
 /** HEAD for what is read, OPTIONS for what would be changed; GET only where HEAD gives no plain answer. */
-async function askSafely({ tool, origin, path, headers }: ToolProbe, run: Run): Promise<Answered> {
+async function askSafely(
+  { tool, origin, path, headers, connection }: ToolProbe,
+  run: Run,
+): Promise<Answered> {
   const send = async (method: string): Promise<Answered> => {
-    const { status } = await ask({ method, origin, path, headers }, run, tool.proxy)
+    const { status } = await ask({ method, origin, path, headers }, run, connection)
     return { method, status }
   }
   if (!isSafe(tool.method)) return send('OPTIONS')

@@ -2,7 +2,8 @@ import { sampleArgs } from '../checks/samples.ts'
 import type { McpServer, Path } from '../config/index.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
-import { guardsOfCommands, HttpClient } from '../net/index.ts'
+import { type Connection, guardsOfCommands, HttpClient } from '../net/index.ts'
+import { connectionOf } from '../tools/connection.ts'
 import { type CompiledTool, compileTools } from '../tools/index.ts'
 import { compileDefinition } from '../upstream/index.ts'
 import { checkHttp, checkReach, checkStdio } from './mcp.ts'
@@ -43,7 +44,7 @@ async function originTargets(reads: readonly Read[], options: CheckEndpointsOpti
         skipped.push(skip('http', tool.endpoint, user, probe))
         continue
       }
-      const key = JSON.stringify([probe.origin, tool.proxy])
+      const key = JSON.stringify([probe.origin, probe.connection.proxy, probe.connection.tls?.key])
       const group = groups.get(key) ?? { probes: [], users: [] }
       group.probes.push(probe)
       if (!group.users.some((one) => one.file === user.file && one.name === user.name)) group.users.push(user)
@@ -51,11 +52,15 @@ async function originTargets(reads: readonly Read[], options: CheckEndpointsOpti
     }
   const origins = [...groups.values()].map(({ probes, users }): Target => {
     const probe = chooseProbe(probes)
-    const { origin, tool } = probe
-    const by = tool.proxy ? ` by the proxy ${tool.proxy.host}:${tool.proxy.port}` : ''
+    const { origin, connection } = probe
+    const by = proxyText(connection)
     return { type: 'http', endpoint: origin + by, users, timeout, run: (run) => checkOrigin(probe, run) }
   })
   return [...origins, ...skipped]
+}
+
+function proxyText({ proxy }: Connection): string {
+  return proxy ? ` by the proxy ${proxy.host}:${proxy.port}` : ''
 }
 
 /** A target of which nothing is asked, with the reason. */
@@ -75,8 +80,10 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
     const user = userOf(read, name, path)
     const http = new HttpClient()
     const credentials = credentialsFor({ http, guards: guardsOfCommands(), log })(server)
-    const { definition, problems } = compileDefinition(server, ['mcpServers', i], env, credentials)
-    if (problems.length > 0)
+    const at = ['mcpServers', i]
+    const { connection, problems: ofTls } = connectionOf(server, at, true)
+    const { definition, problems } = compileDefinition(server, at, env, credentials, connection)
+    if ([...ofTls, ...problems].some(({ severity }) => severity === 'error'))
       return [skip(type, shownAddress(server), user, 'its definition has errors: run plantgw validate')]
     const resolved = definition.resolve({ headers: {}, query: () => ({}) })
     const target = (endpoint: string, run: Target['run'], limit = timeout): Target[] => [
@@ -87,7 +94,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
       return target(shownAddress(server), (run) => checkStdio(definition, resolved, options, run), limit)
     }
     if (!(resolved instanceof Fault))
-      return target(resolved.origin, async (run) => {
+      return target(resolved.origin + proxyText(connection), async (run) => {
         try {
           await checkHttp(definition, resolved, options, run)
         } finally {
@@ -99,7 +106,7 @@ function mcpTargets(read: Read, options: CheckEndpointsOptions): Target[] {
       : 'its address depends on the request of a caller'
     const origin = /^https?:\/\/[^/?#{]+(?=[/?#])/i.exec(server.url ?? '')?.[0]
     if (origin === undefined || !URL.canParse(origin)) return [skip(type, shownAddress(server), user, why)]
-    return target(origin, (run) => checkReach(origin, why, run))
+    return target(origin + proxyText(connection), (run) => checkReach(origin, why, run, connection))
   })
 }
 
@@ -125,6 +132,7 @@ function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Ta
             limits: { ...limits, timeout, connectTimeout: timeout },
             http,
             guards: guardsOfCommands(),
+            connection: connectionOf(only, [], true).connection,
             credentialsOf: credentialsFor({ http, guards: guardsOfCommands(), log }),
           }
           const made = compileTools(all, only, context).tools.get(tool.name)

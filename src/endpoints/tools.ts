@@ -1,8 +1,10 @@
 import { FLAVOURS, type Flavour, sampleArgs, sampleRequest } from '../checks/samples.ts'
 import { type Args, toolSubjects } from '../checks/subjects.ts'
 import type { Env, Server, Tool } from '../config/index.ts'
+import type { Connection } from '../net/index.ts'
 import { RenderError } from '../template/index.ts'
 import { isSecretHeader } from '../text/index.ts'
+import { connectionOf } from '../tools/connection.ts'
 import { compileEndpoint } from '../tools/endpoint.ts'
 import { CallError } from '../tools/failure.ts'
 import { compileHeaders } from '../tools/headers.ts'
@@ -21,6 +23,8 @@ export interface ToolProbe {
   credential: boolean
   /** Whether calls bring a credential of their own. */
   callerCredential: boolean
+  /** How calls are sent to it. */
+  connection: Connection
   /** Whether every call goes to this very path. */
   fixed: boolean
 }
@@ -68,8 +72,15 @@ export async function probeOf(
     ...target,
     ...(await trustedHeaders(tool, config, env)),
     ...(server.credentials && { callerCredential: true }),
+    connection: connectionTo(tool, server),
     fixed: isFixed(template) && !required,
   }
+}
+
+/** Of certificates that cannot be used `plantgw validate` reports. */
+function connectionTo(tool: Tool, server: Server): Connection {
+  const { connection } = connectionOf(server, [], true)
+  return { ...connection, proxy: tool.proxy ?? connection.proxy }
 }
 
 async function firstThatRenders<T>(render: (flavour: Flavour) => T | Promise<T>): Promise<T | string> {

@@ -6,6 +6,7 @@ import { timeText } from '../text/index.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
 import { guardedConnector, guardedLookup, judgeBehindProxy, judgeLiteral } from './guard.ts'
+import type { ClientTls } from './tls-files.ts'
 import type {
   AnswerHeaders,
   FetchOptions,
@@ -125,8 +126,8 @@ export class HttpClient {
   }
 
   private poolOf(origin: string, route: Route): Dispatcher {
-    const { connectTimeout = this.options.connectTimeout, proxy, guard } = route
-    const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy ? ` ${proxyUrl(proxy)}` : ''}`
+    const { connectTimeout = this.options.connectTimeout, proxy, tls, guard } = route
+    const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy || tls ? keyOf(route) : ''}`
     const known = this.pools.get(key)
     if (known && this.pools.size === 1) return known
     const pool = known ?? this.connect(origin, connectTimeout, route)
@@ -146,16 +147,33 @@ export class HttpClient {
     this.draining.add(closed)
   }
 
-  private connect(origin: string, timeout: number, { proxy, guard }: Route): Dispatcher {
+  private connect(origin: string, timeout: number, { proxy, tls, guard }: Route): Dispatcher {
     const { buildConnector, Pool } = undici()
     const { maxSockets, headersTimeout, socketPath } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
-    if (proxy) return proxied(origin, options, { timeout, proxy, guard })
+    if (proxy) return proxied(origin, options, { timeout, proxy, tls, guard })
     if (socketPath) return new Pool(origin, { ...options, connect: { timeout, socketPath } })
-    const connect = guard ? guardedConnector(buildConnector, origin, timeout, guard) : { timeout }
+    const build = (how: buildConnector.BuildOptions) =>
+      named(buildConnector({ timeout, ...secured(tls), ...how } as buildConnector.BuildOptions), tls)
+    const connect = guard ? guardedConnector(build, origin, guard) : build({})
     return new Pool(origin, { ...options, connect })
   }
+}
+
+/** Of a way that is not the plain one: no two identities share a connection. */
+function keyOf({ proxy, tls }: Route): string {
+  return ` ${JSON.stringify([proxy ? [proxyUrl(proxy), proxy.username, proxy.password] : null, tls?.key])}`
+}
+
+function secured(tls: ClientTls | undefined): object {
+  return tls ? { secureContext: tls.context, ...(tls.serverName && { servername: tls.serverName }) } : {}
+}
+
+/** Asks for the name of the configuration, whatever the `Host` of a request is. */
+function named(connect: buildConnector.connector, tls: ClientTls | undefined): buildConnector.connector {
+  const servername = tls?.serverName
+  return servername === undefined ? connect : (how, callback) => connect({ ...how, servername }, callback)
 }
 
 /** One request over connections of its own, as `HttpClient.fetch`. @throws NetFault */
@@ -184,30 +202,48 @@ interface ProxiedRoute extends Route {
 }
 
 /** @throws NetFault */
-function proxied(origin: string, options: Pool.Options, { timeout, proxy, guard }: ProxiedRoute): Dispatcher {
+function proxied(
+  origin: string,
+  options: Pool.Options,
+  { timeout, proxy, tls, guard }: ProxiedRoute,
+): Dispatcher {
   const { buildConnector, ProxyAgent, Socks5ProxyAgent } = undici()
   const uri = proxyUrl(proxy)
   if (guard) {
     judgeLiteral(guard.forProxies, uri)
     judgeLiteral(guard, origin)
   }
-  const tls = { timeout, ...(guard && { lookup: guardedLookup(guard.forProxies, uri) }) }
+  const { username, password = '' } = proxy
+  const toProxy = { timeout, ...(guard && { lookup: guardedLookup(guard.forProxies, uri) }) }
   const judge = () => (guard ? judgeBehindProxy(guard, origin) : undefined)
   if (proxy.type !== 'socks5')
     return new ProxyAgent({
       ...options,
       uri,
-      proxyTls: tls,
-      clientFactory: tunnelsTo(judge),
+      proxyTls: toProxy,
+      ...(tls && { requestTls: { timeout, ...secured(tls) } }),
+      ...(username !== undefined && { token: basicLogin(username, password) }),
+      clientFactory: tunnelsTo(origin, judge),
     } as ProxyAgent.Options)
-  const dial = buildConnector(tls as buildConnector.BuildOptions)
+  const dial = buildConnector(toProxy as buildConnector.BuildOptions)
   const connect: buildConnector.connector = (how, callback) => {
     Promise.resolve(judge()).then(
       () => dial(how, callback),
       (fault: NetFault) => callback(fault, null),
     )
   }
-  return new Socks5ProxyAgent(uri, { ...options, connect })
+  const login = username === undefined ? {} : { username, password }
+  return new Socks5ProxyAgent(uri, {
+    ...options,
+    connect,
+    ...login,
+    ...(tls && { requestTls: secured(tls) }),
+  })
+}
+
+/** RFC 7617. */
+function basicLogin(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
 /**
@@ -215,7 +251,7 @@ function proxied(origin: string, options: Pool.Options, { timeout, proxy, guard 
  * it would ask again at once, a thousand times a second, until the time of the call is over.
  * @param judge rejects where the host may not be reached
  */
-function tunnelsTo(judge: () => Promise<void> | undefined) {
+function tunnelsTo(origin: string, judge: () => Promise<void> | undefined) {
   return (proxy: URL, options: object): Dispatcher => {
     const { Pool } = undici()
     const pool = new Pool(proxy, options)
@@ -225,12 +261,12 @@ function tunnelsTo(judge: () => Promise<void> | undefined) {
     return Object.assign(pool, {
       connect: async (how: Dispatcher.ConnectOptions) => {
         await judge()
-        try {
-          return await connect(how)
-        } catch (error) {
-          if (errorCode(error) !== 'UND_ERR_SOCKET') throw error
-          throw NetFault.of('proxy', how.origin ? String(how.origin) : 'the host')
-        }
+        const data = await connect(how).catch((error: unknown) => {
+          throw errorCode(error) === 'UND_ERR_SOCKET' ? NetFault.of('proxy', origin) : error
+        })
+        if (data.statusCode === 200) return data
+        data.socket.on('error', () => {}).destroy()
+        throw NetFault.of('proxy', origin, `status ${data.statusCode}`)
       },
     }) as Dispatcher
   }

@@ -105,13 +105,12 @@ function targetOf(origin: string): { host: string; port: number } {
 
 /** A `connect` of undici that judges every address before it is connected to; names are resolved once. */
 export function guardedConnector(
-  build: typeof buildConnector,
+  build: (how: buildConnector.BuildOptions) => buildConnector.connector,
   origin: string,
-  timeout: number,
   guard: Guard,
 ): buildConnector.connector {
   const { host, port } = targetOf(origin)
-  const connect = build({ timeout, lookup: guardedLookup(guard, origin) } as buildConnector.BuildOptions)
+  const connect = build({ lookup: guardedLookup(guard, origin) } as buildConnector.BuildOptions)
   if (!isIP(host)) return connect
   return (options, callback) => {
     const denied = guard.judge(host, host, port)

@@ -17,5 +17,14 @@ export {
 } from './guard.ts'
 export { Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
-export { type ReadTls, readTls, type TlsFault, type TlsFiles } from './tls-files.ts'
+export {
+  type ClientTls,
+  type ClientTlsSettings,
+  isPem,
+  type ReadTls,
+  readClientTls,
+  readTls,
+  type TlsFault,
+  type TlsFiles,
+} from './tls-files.ts'
 export type * from './types.ts'

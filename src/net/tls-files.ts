@@ -1,6 +1,6 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 
 /** Paths of PEM files. */
 export interface TlsFiles {
@@ -11,13 +11,13 @@ export interface TlsFiles {
   clientCa?: string
 }
 
-/** What is wrong with a file. */
-export interface TlsFault {
-  member: keyof TlsFiles
+/** What is wrong with a file, or with PEM text that stands in place of one. */
+export interface TlsFault<Member extends string = keyof TlsFiles> {
+  member: Member
   /** A sentence without a full stop that names the file; never a part of a key. */
   message: string
   hint: string
-  /** Only its time is over or has not come: it can be served, and clients refuse it. */
+  /** Only its time is over or has not come: it can be served, and the other side refuses it. */
   isOfTime?: boolean
 }
 
@@ -34,81 +34,158 @@ const WHY: Record<string, string> = { ENOENT: 'no such file', EACCES: 'this user
 
 /** Reads and checks the files of a TLS listener. Never throws. */
 export function readTls(files: TlsFiles, now: number = Date.now()): ReadTls {
-  const faults: TlsFault[] = []
-  const report = (member: keyof TlsFiles, message: string, hint: string, isOfTime = false) =>
-    void faults.push({ member, message, hint, ...(isOfTime && { isOfTime }) })
+  const { faults, ...made } = readPems({ ...files, ca: files.clientCa }, 'clientCa', now)
+  const context = made.context && { ...made.context, minVersion: 'TLSv1.2' as const }
+  return { context, faults: faults as TlsFault[] }
+}
 
-  function read(member: keyof TlsFiles): string | undefined {
-    const path = files[member]
-    if (path === undefined) return undefined
+/** Of a server that is called: each PEM text, or the absolute path of a PEM file. */
+export interface ClientTlsSettings {
+  /** Authorities that the server's certificate must be of; absent: those that Node.js trusts. */
+  ca?: string
+  cert?: string
+  key?: string
+  /** Name that is asked for, and that the server's certificate must be for; absent: the host of the URL. */
+  serverName?: string
+}
+
+/** With what a server is connected to over TLS. */
+export interface ClientTls {
+  /** The same for the same identity and authorities, and tells nothing of them: connections are shared by it. */
+  key: string
+  context: SecureContext
+  serverName?: string | undefined
+  /** Whether the server is shown a certificate. */
+  isIdentity: boolean
+  /** What is left of it for other origins, to which a redirect leads: no certificate is shown there. */
+  elsewhere?: ClientTls | undefined
+}
+
+/** Whether a value of `tls` is PEM text, rather than the path of a file. */
+export function isPem(text: string): boolean {
+  return text.trimStart().startsWith('-----BEGIN ')
+}
+
+/** Reads and checks what a server is connected to with. Never throws. */
+export function readClientTls(
+  given: ClientTlsSettings,
+  now: number = Date.now(),
+): { tls: ClientTls | undefined; faults: TlsFault<'ca' | 'cert' | 'key'>[] } {
+  const { context, faults } = readPems(given, 'ca', now)
+  return {
+    tls: context && clientTls(context, given.serverName),
+    faults: faults as TlsFault<'ca' | 'cert' | 'key'>[],
+  }
+}
+
+function clientTls(pems: Pems, serverName: string | undefined): ClientTls {
+  const { ca, cert, key } = pems
+  const isIdentity = cert !== undefined
+  const made: ClientTls = {
+    key: createHash('sha256')
+      .update(JSON.stringify([ca, cert, key, serverName]))
+      .digest('base64url'),
+    context: createSecureContext(pems),
+    serverName,
+    isIdentity,
+  }
+  if (ca !== undefined) made.elsewhere = isIdentity || serverName ? clientTls({ ca }, undefined) : made
+  return made
+}
+
+/** PEM texts. */
+interface Pems {
+  cert?: string
+  key?: string
+  ca?: string
+}
+
+/** @param ca the member in which the authorities are given */
+function readPems(
+  given: Readonly<Record<keyof Pems, string | undefined>> | Pems,
+  caMember: 'ca' | 'clientCa',
+  now: number,
+): { context: Pems | undefined; faults: TlsFault<'ca' | 'clientCa' | 'cert' | 'key'>[] } {
+  const faults: TlsFault<'ca' | 'clientCa' | 'cert' | 'key'>[] = []
+  const memberOf = (pem: keyof Pems) => (pem === 'ca' ? caMember : pem)
+  const report = (pem: keyof Pems, message: string, hint: string, isOfTime = false) =>
+    void faults.push({ member: memberOf(pem), message, hint, ...(isOfTime && { isOfTime }) })
+  /** The file, else the member: PEM text is not shown. */
+  const nameOf = (pem: keyof Pems) => (isPem(given[pem] ?? '') ? `\`${memberOf(pem)}\`` : given[pem])
+
+  function read(pem: keyof Pems): string | undefined {
+    const path = given[pem]
+    if (path === undefined || isPem(path)) return path
     try {
       if (statSync(path).size <= MAX_FILE) return readFileSync(path, 'utf8')
-      report(member, `${path} has more than 1 MiB`, 'Name a PEM file')
+      report(pem, `${path} has more than 1 MiB`, 'Name a PEM file')
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
-      report(
-        member,
-        `cannot read ${path}: ${WHY[code] ?? message}`,
-        'Correct the path, or the rights of the file',
-      )
+      const hint = 'Correct the path, or the rights of the file'
+      report(pem, `cannot read ${path}: ${WHY[code] ?? message}`, hint)
     }
     return undefined
   }
 
-  function certificates(member: 'cert' | 'clientCa', text: string): X509Certificate[] | undefined {
+  function certificates(pem: 'cert' | 'ca', text: string | undefined): X509Certificate[] {
+    if (text === undefined) return []
     try {
-      const found = [...text.matchAll(CERTIFICATE)].map(([pem]) => new X509Certificate(pem))
+      const found = [...text.matchAll(CERTIFICATE)].map(([one]) => new X509Certificate(one))
       if (found.length > 0) return found
     } catch {
-      // Told below.
+      // Reported below.
     }
-    report(
-      member,
-      `${files[member]} holds no certificate in PEM form`,
-      'It begins with `-----BEGIN CERTIFICATE-----`',
-    )
-    return undefined
+    const hint = 'It begins with `-----BEGIN CERTIFICATE-----`'
+    report(pem, `${nameOf(pem)} holds no certificate in PEM form`, hint)
+    return []
   }
 
-  function checkTime(member: 'cert' | 'clientCa', { validFrom, validTo }: X509Certificate): void {
-    const path = files[member]
+  function checkTime(pem: 'cert' | 'ca', { validFrom, validTo }: X509Certificate): void {
+    const name = nameOf(pem)
     if (Date.parse(validTo) < now)
-      report(member, `the certificate of ${path} expired on ${validTo}`, 'Renew it', true)
+      report(pem, `the certificate of ${name} expired on ${validTo}`, 'Renew it', true)
     else if (Date.parse(validFrom) > now)
-      report(member, `the certificate of ${path} is not valid before ${validFrom}`, 'Check the clock', true)
+      report(pem, `the certificate of ${name} is not valid before ${validFrom}`, 'Check the clock', true)
   }
 
-  const [cert, key, ca] = [read('cert'), read('key'), read('clientCa')]
-  const [leaf] = (cert !== undefined && certificates('cert', cert)) || []
-  const authorities = ca === undefined ? [] : certificates('clientCa', ca)
+  const [cert, key, ca] = [read('cert'), read('key'), read('ca')]
+  const [leaf] = certificates('cert', cert)
+  const authorities = certificates('ca', ca)
   const own = key === undefined ? undefined : privateKey(key)
   if (key !== undefined && !own)
     report(
       'key',
-      `${files.key} holds no private key in PEM form without a passphrase`,
+      `${nameOf('key')} holds no private key in PEM form without a passphrase`,
       'Write the key as PKCS #8, such as by `openssl pkey`',
     )
   if (leaf && own && !leaf.checkPrivateKey(own))
     report(
       'key',
-      `${files.key} is not the key of the certificate ${files.cert}`,
-      'Name the key that belongs to it; the certificate of the server comes first in its file',
+      `${nameOf('key')} is not the key of the certificate ${nameOf('cert')}`,
+      'Name the key that belongs to it; the certificate of the owner comes first in its file',
     )
   if (leaf) checkTime('cert', leaf)
-  for (const authority of authorities ?? []) checkTime('clientCa', authority)
-  if (cert === undefined || key === undefined || faults.some(({ isOfTime }) => !isOfTime))
-    return { context: undefined, faults }
-  const context = { cert, key, ...(ca !== undefined && { ca }), minVersion: 'TLSv1.2' as const }
+  for (const authority of authorities) checkTime('ca', authority)
+  if (faults.some(({ isOfTime }) => !isOfTime)) return { context: undefined, faults }
+  const context = {
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(ca !== undefined && { ca }),
+  }
+  const fault = contextFault(context)
+  if (fault === undefined) return { context, faults }
+  const pem = cert === undefined ? 'ca' : 'cert'
+  report(pem, `${nameOf(pem)} cannot be used: ${fault}`, 'Make a new certificate and key')
+  return { context: undefined, faults }
+}
+
+/** What OpenSSL says against certificates and a key; undefined: nothing. */
+function contextFault(pems: Pems): string | undefined {
   try {
-    createSecureContext(context)
-    return { context, faults }
+    createSecureContext(pems)
+    return undefined
   } catch (error) {
-    report(
-      'cert',
-      `${files.cert} cannot be used: ${(error as Error).message}`,
-      'Make a new certificate and key',
-    )
-    return { context: undefined, faults }
+    return (error as Error).message
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { CancelSignal } from './cancel.ts'
 import type { Guard } from './guard.ts'
+import type { ClientTls } from './tls-files.ts'
 
 /** Counts bytes that are held against a limit; of `access/memory`. */
 export interface ByteHold {
@@ -46,13 +47,22 @@ export interface ProxyAddress {
   type: 'http' | 'https' | 'socks5'
   host: string
   port: number
+  /** With a password, what the proxy is logged in to with. */
+  username?: string | undefined
+  password?: string | undefined
+}
+
+/** How the author of a configuration wants a server to be connected to. */
+export interface Connection {
+  proxy?: ProxyAddress | undefined
+  /** With what TLS is spoken with the server, whatever is between. Absent: with what Node.js trusts, and no certificate. */
+  tls?: ClientTls | undefined
 }
 
 /** Where the connection of a request comes from. */
-export interface Route {
+export interface Route extends Connection {
   /** Milliseconds. Default: the client's. */
   connectTimeout?: number | undefined
-  proxy?: ProxyAddress | undefined
   /** Judges the addresses that are connected to. Absent: all are good. */
   guard?: Guard | undefined
 }

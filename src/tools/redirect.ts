@@ -2,6 +2,7 @@ import { isRepeatable, type Limits, type Tool } from '../config/model.ts'
 import type { Credential, SentHeader } from '../credentials/credential.ts'
 import { Fault } from '../mcp/fault.ts'
 import {
+  type Connection,
   type FetchOptions,
   type Guard,
   type Guards,
@@ -28,6 +29,8 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   limits: Limits
   /** Absent: every address is good. */
   guards?: Guards | undefined
+  /** How the origin of the call is connected to; others are reached by the same proxy. */
+  connection?: Connection | undefined
   /** The origins that the author of the tool names; arguments decide any other. */
   authored?: ReadonlySet<string> | undefined
   /** Absent: requests are sent once, whatever failed before. */
@@ -43,9 +46,9 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
  * @throws CallError, NetFault
  */
 export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
-  const { limits, signal, hold, credential } = options
+  const { limits, signal, hold, connection = {}, credential } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
-  const { proxy } = tool
+  const { proxy, tls } = connection
   const fetching: FetchOptions & { begin: number } = {
     timeout,
     begin: performance.now(),
@@ -60,6 +63,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
   let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {
     fetching.guard = guardOf(request, options)
+    fetching.tls = request.origin === first.origin ? tls : tls?.elsewhere
     let answer = await sendOne(request, tool, fetching, options)
     // With 401 nothing was done (RFC 9110, 15.5.2), so that this one request can be sent again.
     if (answer.status === 401 && credential && sent && carries(request, sent)) {

@@ -1,7 +1,7 @@
 import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/fault.ts'
-import type { Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
+import type { Connection, Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
@@ -164,6 +164,7 @@ class HttpTool implements CompiledTool {
   private readonly limits: Limits
   private readonly http: HttpClient
   private readonly guards: Guards | undefined
+  private readonly connection: Connection
   private readonly resilience: Resilience | undefined
   private readonly attempts: number
   private readonly readArgs: ReadArgs
@@ -188,6 +189,8 @@ class HttpTool implements CompiledTool {
     this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
     this.http = context.http
     this.guards = context.guards
+    const { proxy = context.connection?.proxy } = tool
+    this.connection = { ...context.connection, proxy }
     this.resilience = context.resilience
     this.attempts = (tool.retry ?? server.retry)?.attempts ?? 1
     this.credentials = context.credentialsOf?.(server)
@@ -210,12 +213,12 @@ class HttpTool implements CompiledTool {
       const credential = this.credentials?.of(call)
       if (credential instanceof Fault) throw credentialError(credential)
       plan = await this.plan(given, call, credential)
-      const { http, limits, guards, resilience, attempts } = this
+      const { http, limits, guards, connection, resilience, attempts } = this
       const { authored } = this.parts
       const { mask } = plan
       const sendsBody = this.tool.redirectBody === true
       const { signal, hold } = call
-      const sending = { http, limits, guards, authored, resilience, attempts, credential }
+      const sending = { http, limits, guards, connection, authored, resilience, attempts, credential }
       const options = { ...sending, sendsBody, mask, signal, hold }
       return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
     } catch (error) {
@@ -249,7 +252,8 @@ class HttpTool implements CompiledTool {
     await giveWay()
     const root = this.buildRoot()(args, call)
     const { origin, path } = await this.parts.endpoint(root)
-    if (credential && !this.parts.authored?.has(origin)) throw new CallError('credentials', DECIDED)
+    const isKnown = credential !== undefined || this.connection.tls?.isIdentity
+    if (isKnown && !this.parts.authored?.has(origin)) throw new CallError('credentials', DECIDED)
     const draft = new RequestDraft(this.limits.maxRequestSize)
     await this.parts.headers.write(draft, root)
     await giveWay()

@@ -4,7 +4,15 @@ import type { Limits } from '../config/model.ts'
 import type { CredentialsOf } from '../credentials/credential.ts'
 import type { Report, Severity } from '../findings/finding.ts'
 import type { Json, JsonObject } from '../json/index.ts'
-import type { CancelSignal, Guards, HttpAnswer, HttpClient, HttpRequest, Resilience } from '../net/index.ts'
+import type {
+  CancelSignal,
+  Connection,
+  Guards,
+  HttpAnswer,
+  HttpClient,
+  HttpRequest,
+  Resilience,
+} from '../net/index.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 
@@ -99,6 +107,8 @@ export interface CompileContext {
   http: HttpClient
   /** What judges its connections. Absent: every address is good, or nothing is sent. */
   guards?: Guards | undefined
+  /** Of the server. */
+  connection?: Connection | undefined
   /** Of the server; absent: requests are sent once, whatever failed before. */
   resilience?: Resilience | undefined
   /** What requests of servers are sent with. Absent: nothing is sent. */

@@ -4,6 +4,7 @@ import type { McpServer } from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/index.ts'
 import { Cancellation } from '../net/cancel.ts'
+import type { Connection } from '../net/index.ts'
 import { type Place, type Reference, RenderError, type Template } from '../template/index.ts'
 import { quoteAll } from '../text/index.ts'
 import { headerPlace, lazy, wireText } from '../tools/argument-text.ts'
@@ -56,6 +57,8 @@ export interface Definition {
   secrets: readonly string[]
   /** What its declarations are compared with; absent: with nothing. */
   pinned?: Pinned
+  /** How it is connected to over HTTP. */
+  connection?: Connection | undefined
   /** Never throws. */
   resolve(facts: RequestFacts): Resolved | Fault
 }
@@ -67,12 +70,17 @@ interface Named {
   template: Template
 }
 
-/** Compiles the templates of an MCP server. Never throws. @param credentials what its `credentials` say */
+/**
+ * Compiles the templates of an MCP server. Never throws.
+ * @param credentials what its `credentials` say
+ * @param connection what its `tls` and `proxy` say
+ */
 export function compileDefinition(
   server: McpServer,
   path: Path,
   env: Readonly<Record<string, string | undefined>>,
   credentials?: Credentials,
+  connection?: Connection,
 ): { definition: Definition; problems: Problem[] } {
   const problems: Problem[] = []
   const compile = templateCompiler(env, problems)
@@ -111,7 +119,7 @@ export function compileDefinition(
       const decided = authored && !authored().has(target.origin)
       const credential = credentials?.of(facts)
       if (credential instanceof Fault) return credential
-      if (credential && decided)
+      if ((credential || connection?.tls?.isIdentity) && decided)
         return new Fault(
           'refused',
           `The server ${server.name} has credentials, which are not sent to a host that the request decides`,
@@ -136,6 +144,7 @@ export function compileDefinition(
     varies,
     perCaller,
     secrets: secretsIn(server, { variables, headers, url }, env),
+    connection,
     forwardsAuthorization: templates.some(({ references }) => references.some(namesAuthorization)),
     resolve: constant ? () => constant : resolve,
   }

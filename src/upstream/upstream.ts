@@ -78,6 +78,7 @@ export class Upstream {
     if (breaker && server.type === 'streamable-http') this.resilience = createResilience?.(name, breaker)
     this.http = new Http({
       ...this.limits,
+      connection: definition.connection,
       guards,
       resilience: this.resilience,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),

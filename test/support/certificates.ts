@@ -57,6 +57,57 @@ export function selfSigned(folder: string, name: string, days: number): Certific
   return { key: read('key.pem'), cert: read('cert.pem'), file: join(cwd, 'cert.pem') }
 }
 
+export interface Authority {
+  /** PEM. */
+  cert: string
+  /** Path of `cert`. */
+  file: string
+  /** A certificate of this subject, for one host name or address. */
+  issue(name: string, host?: string): Certificate
+}
+
+/** An authority of certificates, in a folder of its own. */
+export function authority(folder: string, name: string): Authority {
+  const cwd = join(folder, name)
+  mkdirSync(cwd)
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd, stdio: 'pipe' })
+  const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const read = (file: string) => readFileSync(join(cwd, file), 'utf8')
+  openssl(
+    ...[
+      'req',
+      '-x509',
+      ...fresh,
+      '-days',
+      '10',
+      '-keyout',
+      'ca.key',
+      '-out',
+      'ca.crt',
+      '-subj',
+      `/CN=${name}`,
+    ],
+  )
+  return {
+    cert: read('ca.crt'),
+    file: join(cwd, 'ca.crt'),
+    issue(subject, host = 'DNS:localhost') {
+      const [key, csr, crt] = ['key', 'csr', 'crt'].map((end) => `${subject}.${end}`) as [
+        string,
+        string,
+        string,
+      ]
+      openssl('req', '-new', ...fresh, '-keyout', key, '-out', csr, '-subj', `/CN=${subject}`)
+      writeFileSync(join(cwd, 'ext.cnf'), `subjectAltName = ${host}\n`)
+      openssl(
+        ...['x509', '-req', '-in', csr, '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '5'],
+        ...['-extfile', 'ext.cnf', '-out', crt],
+      )
+      return { key: read(key), cert: read(crt), file: join(cwd, crt) }
+    },
+  }
+}
+
 /** As openssl writes dates: `20260131120000Z`. */
 function when(days: number): string {
   const iso = new Date(Date.now() + days * DAY).toISOString()

@@ -4,6 +4,7 @@ import { checkNotifier } from '../settings.ts'
 import { MCP_SERVER_CHECKS } from './mcp-servers.ts'
 import { RETRY_CHECKS } from './retries.ts'
 import { ROUTER_CHECKS } from './routers.ts'
+import { CONNECTION_CHECKS } from './server-connections.ts'
 import { CREDENTIALS_CHECKS } from './server-credentials.ts'
 import { TOOL_CHECKS } from './tools.ts'
 import { checkLimits } from './value-rules.ts'
@@ -27,6 +28,7 @@ export const FIELD_CHECKS: readonly Check[] = [
   },
   ...RETRY_CHECKS,
   ...CREDENTIALS_CHECKS,
+  ...CONNECTION_CHECKS,
   ...TOOL_CHECKS,
   ...MCP_SERVER_CHECKS,
   {

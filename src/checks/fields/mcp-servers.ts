@@ -26,7 +26,10 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
 
 function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   if (doubtful([...path, 'type'])) return
-  const idle = server.type === 'stdio' ? (['url', 'headers'] as const) : (['command', 'args', 'env'] as const)
+  const idle =
+    server.type === 'stdio'
+      ? (['url', 'headers', 'tls', 'proxy'] as const)
+      : (['command', 'args', 'env'] as const)
   const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
   // Over SSE a server is called through one stream, which has pauses of its own.
   const keys = server.breaker && server.type !== 'streamable-http' ? [...given, 'breaker'] : given

@@ -13,7 +13,7 @@ export const PID = {
     severity: 'error',
     title: 'A file of `tls` that cannot be used',
     cause:
-      'The file is missing or is not PEM, the key does not belong to the certificate, or the time of a certificate is over: `serve` would not start, or clients would refuse the connection.',
+      'The file is missing or is not PEM, the key does not belong to the certificate, or the time of a certificate is over: `serve` would not start, or the other side would refuse the connection. This concerns `tls` of the settings and of servers in configurations; of a server an expired certificate is a warning.',
     fix: 'Correct the path, or renew the certificate.',
   },
   'missing-package': {

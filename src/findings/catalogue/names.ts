@@ -89,6 +89,13 @@ export const NAMES = {
       'A `notifier` makes the gateway connect to a host, or send a signal to a process, that the configuration names. Configurations of a tenant may have one only where the settings say `notifier: true`.',
     fix: 'Remove the notifier: that of the settings is used.',
   },
+  'tenant-file': {
+    severity: 'error',
+    title: 'A file that the tenant may not have read',
+    cause:
+      'The gateway reads files as its own user, so that a path in `tls` could use the key of another tenant. Configurations of a tenant give certificates and keys as PEM text, from variables that the settings let them read.',
+    fix: 'Put the PEM text into a variable that `env` of the tenant names.',
+  },
   'tenant-limits': {
     severity: 'error',
     title: 'A limit above that of the tenant',

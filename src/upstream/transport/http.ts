@@ -5,6 +5,7 @@ import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response } from '../../mcp/index.ts'
 import {
+  type Connection,
   eventParser,
   type Guards,
   HttpClient,
@@ -30,6 +31,7 @@ export interface HttpOptions {
   masks?: (sent: readonly string[]) => AnswerMasks | undefined
   /** Sent with each request that has no such header. */
   headers?: Readonly<Record<string, string>>
+  connection?: Connection | undefined
   /** What judges connections. Absent: every address is good. */
   guards?: Guards | undefined
   /** Judges requests that carry messages. Absent: all are sent. */
@@ -135,7 +137,7 @@ export class Http {
   ): Promise<HttpAnswer | Failed> {
     const { origin, path, headers: own, decided, credential } = to
     const { method, headers, body, signal, hold } = request
-    const { masks, headers: always, guards } = this.#options
+    const { masks, headers: always, guards, connection } = this.#options
     const mask = masks?.(credential?.sent() ?? NOTHING)
     const filter = mask && {
       ...mask.stream(),
@@ -149,7 +151,7 @@ export class Http {
         headers: joined(always, headers, own),
         ...(body !== undefined && { body }),
       },
-      { signal, hold, filter, guard: decided ? guards?.decided : guards?.named },
+      { ...connection, signal, hold, filter, guard: decided ? guards?.decided : guards?.named },
       failed,
       (answer) => {
         const next = redirects > 0 ? redirectPath(to, answer) : undefined
