@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { AuditSettings } from '../config/index.ts'
 import { canonicalText } from '../json/canonical.ts'
-import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
-import { isSecretName, shorten } from '../text/index.ts'
+import { type Json, type JsonObject, stringify } from '../json/index.ts'
+import { masked } from '../json/masked.ts'
+import { shorten } from '../text/index.ts'
 
 /** What a line tells of the arguments of a call. */
 export interface AuditedArguments {
@@ -20,7 +21,6 @@ export interface AuditedArguments {
 const MAX_VALUES = 16 * 1024
 const MAX_NAMES = 64
 const MAX_NAME = 100
-const MASK = '***'
 
 /** @returns gives what a line tells of arguments; undefined: nothing is told */
 export function argumentsTeller({
@@ -46,14 +46,4 @@ function valuesOf(given: JsonObject): AuditedArguments {
   const values = masked(given)
   const argumentsSize = Buffer.byteLength(stringify(values))
   return argumentsSize > MAX_VALUES ? { ...namesOf(given), argumentsSize } : { arguments: values }
-}
-
-/** Messages are not deeper than JSON may be. */
-function masked(value: Json): Json {
-  if (Array.isArray(value)) return value.map(masked)
-  if (!isObject(value)) return value
-  const copy: JsonObject = {}
-  for (const [name, member] of Object.entries(value))
-    setOwn(copy, name, isSecretName(name) ? MASK : masked(member))
-  return copy
 }
