@@ -84,10 +84,18 @@ export interface RoutePolicy {
   readonly authenticate?: Authenticate
   /** Absent: every caller may use everything. */
   readonly authorize?: Authorize
+  /** Absent: nobody has to approve a call. */
+  readonly approval?: Approval
   /** Absent: any number of requests may come in a time. */
   readonly rate?: RateLimits
   /** Bytes of a request's body at most. */
   readonly maxRequestSize: number
+}
+
+/** That a person has to approve calls of tools that may destroy something. */
+export interface Approval {
+  /** What serves the route, for the person. */
+  readonly server: string
 }
 
 /** Who sent a request, by its credentials. */

@@ -141,6 +141,7 @@ function prepare(
       ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
       ...auth,
       ...(rate && { rate }),
+      ...(router.approval === 'elicitation' && { approval: { server: names.join(', ') } }),
     }
     return [route]
   })
@@ -284,6 +285,7 @@ function answeringProxy(
     prefix,
     typeof router.server,
     router.authorize !== undefined,
+    router.approval,
     servers,
     context.limits,
     context.pins.stamp(file, configuration),
@@ -300,7 +302,7 @@ function answeringProxy(
         prefix,
         tenant,
         named: typeof router.server !== 'string',
-        judged: router.authorize !== undefined,
+        judged: router.authorize !== undefined || router.approval !== 'none',
       }) ?? NOBODY,
   }
   const { maxRequestSize = context.limits.maxRequestSize } =

@@ -21,6 +21,8 @@ export interface Ticket {
   readonly key?: string
   /** With `upstream`: the server's own session id, if it gave one. */
   readonly upstream?: string
+  /** Whether the client can ask a person. */
+  readonly elicits?: boolean
 }
 
 /** A call that waits for its client's input. */
@@ -51,17 +53,17 @@ export function createTickets(options: SealOptions, owner: string, now: () => nu
   const sessions = createSeal(options, 'session id')
   const states = createSeal(options, 'request state')
   return {
-    issue({ kind, id, revision, key, upstream }, bound) {
+    issue({ kind, id, revision, key, upstream, elicits }, bound) {
       const opened = Math.floor(now() / 1000)
       return sessions.close(
-        JSON.stringify([kind, id, owner, opened, revision, key, upstream, PROCESS]),
+        JSON.stringify([kind, id, owner, opened, revision, key, upstream, PROCESS, elicits]),
         textOf(bound),
       )
     },
     read(token, bound) {
       const text = sessions.open(token, textOf(bound))
       if (text === undefined) return undefined
-      const [kind, id, owner, opened, revision, key, upstream, process] = JSON.parse(text)
+      const [kind, id, owner, opened, revision, key, upstream, process, elicits] = JSON.parse(text)
       // An absent field of an array is null in JSON.
       return {
         kind,
@@ -72,6 +74,7 @@ export function createTickets(options: SealOptions, owner: string, now: () => nu
         revision,
         ...(key && { key }),
         ...(upstream && { upstream }),
+        ...(elicits && { elicits }),
       }
     },
     seal: (state, bound) => states.close(JSON.stringify([owner, state]), textOf(bound)),

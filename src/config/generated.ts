@@ -39,6 +39,8 @@ export interface Router {
   auth?: Auth
   /** What each caller may use of the router. */
   authorize?: Authorize
+  /** Whether a person has to approve the calls of tools that may destroy something: those without `readOnlyHint: true` and without `destructiveHint: false` in their `annotations`. Default `none`. */
+  approval: 'none' | 'elicitation'
   /** How many requests the router takes, in addition to `rate` of the settings. */
   rate?: Rate[]
 }

@@ -2,6 +2,7 @@ import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
+import type { ApprovalOutcome } from './approval.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
 import { permitted } from './permit.ts'
@@ -45,8 +46,8 @@ export interface CallEnd {
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
   tool?: string
-  /** Why `authorize` refused it: no rule allows it, or one that does wants scopes. */
-  denied?: 'rule' | 'scope'
+  /** Why it was refused: no rule of `authorize` allows it, one that does wants scopes, or nobody approved it. */
+  denied?: 'rule' | 'scope' | 'approval'
 }
 
 /** Characters of a name that are logged: clients choose it. */
@@ -59,6 +60,8 @@ const OK: CallEnd = { outcome: 'ok' }
  */
 export class Accounted {
   private readonly started = performance.now()
+  /** What came of asking a person for approval; undefined: nobody was to be asked. */
+  approval: ApprovalOutcome | undefined
 
   constructor(
     readonly request: Request,
@@ -74,7 +77,8 @@ export class Accounted {
     const { method, params } = this.request
     const { outcome, tool, denied: _, ...why } = end
     const ms = performance.now() - this.started
-    onCall?.({ tenant, prefix, method, ms, outcome, ...(tool !== undefined && { tool }) })
+    const asked = this.approval !== undefined && { approval: this.approval }
+    onCall?.({ tenant, prefix, method, ms, outcome, ...(tool !== undefined && { tool }), ...asked })
     witness?.call(this, end, ms)
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
@@ -92,6 +96,7 @@ export class Accounted {
       ms: Math.round(ms * 10) / 10,
       requestId,
       ...(outcome !== 'ok' && { outcome }),
+      ...asked,
       ...why,
     }
     const what = isTool ? 'tool call' : 'request'

@@ -6,7 +6,7 @@ import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
-import type { Identity } from '../access/steps.ts'
+import type { Approval, Identity } from '../access/steps.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Replicas } from './replicas.ts'
@@ -31,6 +31,8 @@ export interface Exchange {
   readonly identity?: Identity | undefined
   /** What the caller may use; absent: everything. */
   readonly permissions?: Permissions | undefined
+  /** Whose calls a person has to approve; absent: nobody has to. */
+  readonly approval?: Approval | undefined
   /** IP address of the client, where there is one. */
   readonly address?: string | undefined
   /** Bytes of a body that are read at the most. */

@@ -8,6 +8,7 @@ import { type Accounting, InFlight } from './call.ts'
 import type { Fault } from './fault.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
+import { Approvals } from './stateless-approval.ts'
 
 /** A `subscriptions/listen` stream of a stateless client. */
 export interface Listener {
@@ -40,6 +41,8 @@ export interface HubOptions
   givesWay?: number
   /** Milliseconds between keep-alive comments. Default 15,000. */
   keepAlive?: number
+  /** Milliseconds that a person has to approve a call. Default 300,000. */
+  answerTime?: number
 }
 
 /** Milliseconds between two looks for slow calls. */
@@ -50,6 +53,9 @@ export class Hub {
   private readonly idleTimeout: number
   private readonly givesWay: number
   private readonly maxSessions: number
+  private readonly answerTime: number | undefined
+  /** Calls that stand alone and wait for a person. */
+  readonly approvals: Approvals
   private readonly quota: Quota
   /** In the order of their last use. */
   private readonly sessions = new Map<string, Session>()
@@ -65,7 +71,9 @@ export class Hub {
   generation = 0
 
   constructor(options: HubOptions = {}) {
-    const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000 } = options
+    const { idleTimeout = 3_600_000, givesWay = 60_000, keepAlive = 15_000, answerTime } = options
+    this.answerTime = answerTime
+    this.approvals = new Approvals(answerTime)
     const { maxSessions, maxSessionsPerPrefix, maxSessionsPerCaller } = {
       ...DEFAULT_LIMITS,
       ...options,
@@ -215,6 +223,7 @@ export class Hub {
 
   close(): void {
     for (const timer of this.timers) clearInterval(timer)
+    this.approvals.close()
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const session of [...this.sessions.values()]) this.endSession(session)
     for (const stream of this.streams.keys()) stream.close?.()
@@ -255,7 +264,7 @@ export class Hub {
     if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
     const limit = this.quota.take(prefix, sharer)
     if (limit) return limit
-    const session: Session = new Session(facts, account, () => this.endSession(session))
+    const session: Session = new Session(facts, account, () => this.endSession(session), this.answerTime)
     this.sessions.set(session.id, session)
     const share = this.shares.get(shareOf(session)) ?? new Map()
     this.shares.set(shareOf(session), share.set(session.id, session))

@@ -1,6 +1,7 @@
 /** The wire: bytes from a client → messages of a known revision → a backend → bytes. */
 
 export { Cancellation, type CancelSignal } from '../net/index.ts'
+export type { ApprovalOutcome } from './approval.ts'
 export type {
   Adopted,
   Alone,
@@ -13,6 +14,7 @@ export type {
   StatelessServer,
 } from './backend.ts'
 export { Accounted, type Accounting, Call, type CallEnd, InFlight, type Witness } from './call.ts'
+export { declares, missingCapability } from './client-capabilities.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   carries,
@@ -32,10 +34,12 @@ export {
 } from './http.ts'
 export { Hub, type HubOptions, type Kept } from './hub.ts'
 export { checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
+export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 export * from './protocol.ts'
+export { MAX_QUESTIONS } from './questions.ts'
 export type { Messages } from './receive.ts'
 export { type Replicas, unknownSession } from './replicas.ts'
-export { MAX_QUESTIONS, type Session, textOf } from './session.ts'
+export { type Session, textOf } from './session.ts'
 export { mismatch, statusOfError } from './stateless.ts'
 export { serveMcp, serveMessage, serveSse } from './transports.ts'
 export { visible } from './visible.ts'

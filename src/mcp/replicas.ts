@@ -4,8 +4,10 @@ import { type Exchange, rpcError } from './http.ts'
 import {
   INVALID_REQUEST,
   isSessionRevision,
+  type Message,
   type Notification,
   type RequestId,
+  type Response as RpcResponse,
   requestIdOf,
 } from './protocol.ts'
 import type { Session } from './session.ts'
@@ -43,10 +45,11 @@ const LIFE = 7 * 24 * 3600
  */
 export function idOf(
   { replicas }: Exchange,
-  { id, revision }: Session,
+  { id, revision, elicits }: Session,
   carried: ReturnType<BackendSession['ticket']>,
 ): string {
-  return replicas ? replicas.issue({ ...(carried ?? { kind: 'held' }), id, revision }) : id
+  const ticket = { ...(carried ?? { kind: 'held' }), id, revision, ...(elicits && { elicits }) }
+  return replicas ? replicas.issue(ticket) : id
 }
 
 /** The session that a client names; the replica that has it; undefined when there is none for this client. */
@@ -95,12 +98,39 @@ function resume(
   const served = session && backend.resume(session, exchange, ticket)
   if (session && !served && !local) hub.endSession(session)
   if (!session || !served) return undefined
+  session.elicits = ticket.elicits === true
   session.serveBy(served)
   return session
 }
 
+/** Takes a message of a client to the replica that it is for: what answers no request and is not known here. */
+export function passOn(
+  exchange: Exchange,
+  session: Session,
+  message: Message,
+  body: string,
+): Promise<void> | undefined {
+  if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+    return passCancellation(exchange, session, message, body)
+  return message.kind === 'response' ? passAnswer(exchange, session, message, body) : undefined
+}
+
+/** Takes an answer to the replica that has asked, which its id names. */
+function passAnswer(
+  { replicas }: Exchange,
+  session: Session,
+  { id }: RpcResponse,
+  body: string,
+): Promise<void> | undefined {
+  if (!replicas || replicas.isPassed || typeof id !== 'string' || session.hasAsked(id)) return undefined
+  const { owner } = replicas.unseal(id) ?? {}
+  return owner === undefined || replicas.isOwn(owner)
+    ? undefined
+    : replicas.forward(owner, body).then(() => undefined)
+}
+
 /** Takes a cancellation to the other replicas, if the call is not under way here. */
-export async function passCancellation(
+async function passCancellation(
   exchange: Exchange,
   { owner, calls, served }: Session,
   cancelled: Notification,

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { type Hold, memory } from '../access/memory.ts'
-import { stringify } from '../json/index.ts'
+import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
 import { Accounted, type Accounting, Call, InFlight } from './call.ts'
 import { Fault } from './fault.ts'
 import { type AnswerForm, accepted, type Exchange } from './http.ts'
+import { forgetTools } from './listed-tools.ts'
+import { ANSWER_TIME } from './pending-input.ts'
 import { refuses } from './permit.ts'
 import {
   errorText,
@@ -13,15 +17,18 @@ import {
   type ListKind,
   type Message,
   metaOf,
+  notificationText,
   progressTokenOf,
   type Request,
   type RequestId,
   requestIdOf,
   type SessionRevision,
 } from './protocol.ts'
+import { MAX_QUESTIONS } from './questions.ts'
 import type { Messages } from './receive.ts'
 import { refusedBatch } from './refused.ts'
 import { EventLog, type ResumableStream } from './resumption.ts'
+import { isApproved } from './session-approval.ts'
 import { BatchReply, type EventStream, PostReply, type Reply, type Resumable, StreamReply } from './stream.ts'
 
 /** What is known of a session before anything serves it. */
@@ -40,8 +47,6 @@ export interface SessionFacts {
   readonly sse: boolean
 }
 
-/** Requests of a server that wait for the client's answer, in one session or one call. */
-export const MAX_QUESTIONS = 64
 /** A progress token that no message carries. */
 const NONE = Symbol('none')
 const ENDED = new Fault('cancelled', 'The session has ended')
@@ -73,8 +78,10 @@ export class Session implements Resumable {
   former: BackendSession | undefined
   /** The change of what serves it, while it is under way. */
   changing: Promise<BackendSession | Fault | undefined> | undefined
-  /** Requests of servers that the client has not answered. */
-  private asked: Map<RequestId, { from: BackendSession; call: SessionCall | undefined }> | undefined
+  /** Requests that the client has not answered. */
+  private asked: Map<RequestId, Asked> | undefined
+  /** Whether its client can ask a person by a form. */
+  elicits = false
   /** Nothing may begin in it any more. */
   isEnded = false
   private onClosed: (() => void) | undefined
@@ -86,6 +93,8 @@ export class Session implements Resumable {
     { id, prefix, caller, sharer, owner, sse, revision }: SessionFacts,
     private readonly account: Accounting,
     readonly end: () => void,
+    /** Milliseconds that a person has to answer. */
+    private readonly answerTime = ANSWER_TIME,
   ) {
     this.id = id
     this.prefix = prefix
@@ -177,7 +186,7 @@ export class Session implements Resumable {
     const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
     for (const message of messages) {
       // What was judged is what is sent.
-      const own = batch || exchange.permissions ? textOf(message) : text
+      const own = batch || isJudged(exchange) ? textOf(message) : text
       if (message.kind === 'request')
         this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
       else if (message.kind === 'invalid')
@@ -195,12 +204,73 @@ export class Session implements Resumable {
       return
     }
     this.calls.set(id, call)
+    if (refuses(call)) return
+    if (mayNeedApproval(call)) this.handOnApproved(call).catch(failing(call))
+    else this.handOn(call)
+  }
+
+  private async handOnApproved(call: SessionCall): Promise<void> {
+    if (await isApproved(this, call)) this.handOn(call)
+  }
+
+  private handOn(call: SessionCall): void {
     call.start()
-    if (!refuses(call)) hand(call, call.served)
+    hand(call, call.served)
+  }
+
+  /**
+   * Asks the client something for a call: its response, or undefined when the call is over before.
+   * Other replicas know from the id who has asked.
+   */
+  ask(
+    call: SessionCall,
+    method: string,
+    params: JsonObject,
+  ): Promise<JsonObject | 'timeout' | 'busy' | undefined> {
+    this.asked ??= new Map()
+    if (this.asked.size >= MAX_QUESTIONS) return Promise.resolve('busy')
+    const { asked } = this
+    const name = `plantgw-${randomUUID()}`
+    const id = call.exchange.replicas?.seal(name) ?? name
+    return new Promise((resolve) => {
+      const settle = (answer: JsonObject | 'timeout' | undefined) => {
+        clearTimeout(timer)
+        asked.delete(id)
+        resolve(answer)
+        if (isObject(answer) || this.isEnded) return
+        const reason = answer === 'timeout' ? 'Nobody answered in time' : 'The call is over'
+        const text = notificationText('notifications/cancelled', { requestId: id, reason })
+        if (call.canStream()) call.message(text)
+        else this.streams.at(-1)?.send(text)
+      }
+      const timer = setTimeout(settle, this.answerTime, 'timeout')
+      asked.set(id, { from: call.served, call, settle })
+      const text = stringify({ jsonrpc: '2.0', id, method, params })
+      if (call.canStream()) call.message(text)
+      else this.send(text, false)
+    })
+  }
+
+  /** Whether the client was asked something under this id here. */
+  hasAsked(id: RequestId): boolean {
+    return this.asked?.has(id) === true
+  }
+
+  /** The response to a request of the gateway's own, as the client of a call would see it. */
+  inquire(call: SessionCall, method: string, params: JsonObject): Promise<JsonObject | Fault> {
+    const id = `plantgw-${randomUUID()}`
+    const raw = { jsonrpc: '2.0', id, method, params }
+    const request: Request = { kind: 'request', id, method, params, raw }
+    const reply = new OwnReply()
+    const account = silent(this.account)
+    const own = new SessionCall(call.exchange, request, stringify(raw), reply, account, this, call.served)
+    this.calls.set(id, own)
+    this.handOn(own)
+    return reply.response
   }
 
   /** What a POST is for: messages that are not requests may be owed to what served the session before a reload. */
-  private recipient({ messages }: Messages, { permissions }: Exchange): BackendSession {
+  private recipient({ messages }: Messages, exchange: Exchange): BackendSession {
     const { former, served } = this
     if (!former) return served
     if (!former.busy() && !this.hasCalls(former)) {
@@ -208,7 +278,7 @@ export class Session implements Resumable {
       return served
     }
     // What passes bytes on judges no requests, which may be in one batch with what is owed to it.
-    if (permissions && messages.some(({ kind }) => kind === 'request')) return served
+    if (isJudged(exchange) && messages.some(({ kind }) => kind === 'request')) return served
     const isFormers = (message: Message) => message.kind !== 'request' && this.addressee(message) === former
     return messages.some(isFormers) ? former : served
   }
@@ -235,9 +305,20 @@ export class Session implements Resumable {
   /** Takes a notification or response of the client. */
   private notify(message: Message, text: string): void {
     const to = this.addressee(message)
-    if (message.kind === 'response' && message.id !== null) this.asked?.delete(message.id)
-    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-      this.calls.get(requestIdOf(message))?.cancel()
+    if (message.kind === 'response' && message.id !== null) {
+      const question = this.asked?.get(message.id)
+      this.asked?.delete(message.id)
+      if (question?.settle) {
+        question.settle(message.raw)
+        return
+      }
+    }
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const call = this.calls.get(requestIdOf(message))
+      call?.cancel()
+      // Nobody but the gateway knows of it.
+      if (call && !call.isStarted) return
+    }
     to.notify(message, text)
   }
 
@@ -253,6 +334,8 @@ export class Session implements Resumable {
 
   /** Takes a request or notification of a server. */
   deliver(message: Message, text: string, from: BackendSession): void {
+    if (message.kind === 'notification' && message.method === 'notifications/tools/list_changed')
+      forgetTools(from, this.id)
     const call = this.callOf(message, from)
     if (message.kind === 'request') {
       this.asked ??= new Map()
@@ -316,7 +399,7 @@ export class Session implements Resumable {
 
   /** Which call a message of a server belongs to. */
   private callOf(message: Message, from: BackendSession): SessionCall | undefined {
-    const calls = this.calls.values().filter(({ served }) => served === from)
+    const calls = this.calls.values().filter(({ served, isStarted }) => served === from && isStarted)
     if (message.kind === 'notification') {
       if (message.method === 'notifications/progress') {
         const progressToken = progressTokenOf(message.params)
@@ -331,15 +414,25 @@ export class Session implements Resumable {
 
   /** Whether a client that can be reached is asked something for a call: it is not the server that is silent then. */
   isAsked(call: SessionCall): boolean {
-    const reachable = call.canStream() || this.streams.length > 0
-    return reachable && [...(this.asked?.values() ?? [])].some((question) => question.call === call)
+    return (
+      this.isReachable(call) && [...(this.asked?.values() ?? [])].some((question) => question.call === call)
+    )
+  }
+
+  /** Whether a message for a call reaches the client at once. */
+  isReachable(call: SessionCall): boolean {
+    return call.canStream() || this.streams.length > 0
   }
 
   /** A call is over. */
   settled(call: SessionCall): void {
     if (this.calls.get(call.request.id) === call) this.calls.delete(call.request.id)
     if (this.asked?.size)
-      for (const [id, question] of this.asked) if (question.call === call) this.asked.delete(id)
+      for (const [id, question] of this.asked)
+        if (question.call === call) {
+          this.asked.delete(id)
+          question.settle?.(undefined)
+        }
     call.served.onSettled?.()
   }
 
@@ -353,7 +446,8 @@ export class Session implements Resumable {
 
   /** A server has lost its state, and with it what it has asked: ends its calls, these or all. */
   lose(from: BackendSession, fault: Fault, ids?: Iterable<RequestId>): void {
-    for (const [id, question] of this.asked ?? []) if (question.from === from) this.asked?.delete(id)
+    for (const [id, { from: who, settle }] of this.asked ?? [])
+      if (who === from && !settle) this.asked?.delete(id)
     this.fail(from, fault, ids)
   }
 
@@ -377,6 +471,19 @@ export class Session implements Resumable {
   }
 }
 
+/** A request that the client has not answered. */
+interface Asked {
+  from: BackendSession
+  call: SessionCall | undefined
+  /** Takes the response, where it is for the gateway; undefined: there will be none. */
+  settle?(response: JsonObject | undefined): void
+}
+
+/** Whether requests are judged one by one: what was judged is what is sent. */
+function isJudged({ permissions, approval }: Exchange): boolean {
+  return permissions !== undefined || approval !== undefined
+}
+
 /** Of a batch that is passed on whole: how its answer ends is known, not how each of its requests did. */
 function together(calls: readonly Accounted[]): Pick<Accounted, 'record'> {
   return {
@@ -392,6 +499,8 @@ export class SessionCall extends Call {
   private readonly release: () => void
   private timer: NodeJS.Timeout | undefined
   private isSlow = false
+  /** Whether the server has it. */
+  isStarted = false
   private onEnded: (() => void) | undefined
 
   constructor(
@@ -411,6 +520,7 @@ export class SessionCall extends Call {
   /** Begins to wait for the answer. */
   start(): void {
     const { timeout } = this.served
+    this.isStarted = true
     if (timeout !== undefined) this.timer = setTimeout(() => this.expire(), timeout)
   }
 
@@ -482,14 +592,17 @@ export class SessionCall extends Call {
 
 /** Hands a call to what answers it; what is thrown is a bug, and tells the client nothing of it. */
 export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
-  const failed = (error: unknown) =>
-    unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))(error)
   try {
     const handled = to.request(call)
-    if (handled) handled.catch(failed)
+    if (handled) handled.catch(failing(call))
   } catch (error) {
-    failed(error)
+    failing(call)(error)
   }
+}
+
+/** Ends a call by a bug. */
+export function failing(call: Call): (error: unknown) => void {
+  return unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))
 }
 
 /** The JSON text of a message of a batch. */

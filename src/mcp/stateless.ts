@@ -1,4 +1,5 @@
 import { isObject } from '../json/index.ts'
+import { mayNeedApproval } from './approval.ts'
 import type { Endpoint } from './backend.ts'
 import { Call, type CallEnd } from './call.ts'
 import { Fault } from './fault.ts'
@@ -28,7 +29,8 @@ import {
   STATELESS_REVISIONS,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
-import { hand } from './session.ts'
+import { failing, hand } from './session.ts'
+import { isApprovedAlone, keepsApproval, resumeApproval } from './stateless-approval.ts'
 import { PostReply } from './stream.ts'
 
 /** Revision 2026-07-28: each request stands alone. */
@@ -54,13 +56,16 @@ export function claimsRevision(params: unknown): boolean {
 /** Answers a request that claims a stateless revision, or whose version header does. */
 export async function answerAlone(
   exchange: Exchange,
-  request: Request,
+  given: Request,
   text: string,
   endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<Response> {
-  const { id, method, params } = request
   const { generation } = endpoint.hub
+  const resumed = exchange.approval && (await resumeApproval(exchange, given, text, endpoint))
+  if (resumed instanceof Response) return resumed
+  const { request, answer } = resumed ?? { request: given }
+  const { id, method, params } = request
   const found = endpoint.backend.alone(exchange, request, text, endpoint)
   // A promise costs each call a turn, so what is known is not awaited.
   const server = found instanceof Promise ? await found : found
@@ -87,13 +92,18 @@ export async function answerAlone(
       return reply.response
     }
   }
-  hand(call, server)
+  if (!mayNeedApproval(call)) hand(call, server)
+  else
+    isApprovedAlone(call, endpoint, answer)
+      .then((may) => may && hand(call, server))
+      .catch(failing(call))
   return reply.response
 }
 
 /** A request that stands alone. The client cancels it by going away (2026-07-28, Cancellation). */
 class StatelessCall extends Call implements Kept, Listener {
   private readonly hub: Hub
+  private readonly endpoint: Endpoint
   readonly prefix: string
   /** Of a subscription, which hears of reloads and ends with the gateway. */
   kinds: ReadonlySet<ListKind> | undefined
@@ -109,11 +119,17 @@ class StatelessCall extends Call implements Kept, Listener {
     const { hub, prefix, account } = endpoint
     super(exchange, request, text, STATELESS_REVISIONS[0], reply, account)
     this.hub = hub
+    this.endpoint = endpoint
     this.prefix = prefix
     // A subscription has no end of its own.
     if (request.method === 'subscriptions/listen') exchange.stay.uncount()
     reply.watch(() => this.cancel())
     hub.keep(this)
+  }
+
+  override answer(text: string, end?: CallEnd, status?: number, headers?: Record<string, string>): void {
+    const isKept = this.approval === 'accepted' && !this.over
+    super.answer(isKept ? keepsApproval(this, this.endpoint, text) : text, end, status, headers)
   }
 
   override error(

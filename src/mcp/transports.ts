@@ -1,5 +1,8 @@
+import { isObject } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { ELICITATION } from './approval.ts'
 import type { Endpoint } from './backend.ts'
+import { declares } from './client-capabilities.ts'
 import { Fault } from './fault.ts'
 import {
   type AnswerForm,
@@ -28,7 +31,7 @@ import {
 } from './protocol.ts'
 import { type Messages, receive } from './receive.ts'
 import { refusedBatch } from './refused.ts'
-import { endElsewhere, idOf, locate, passCancellation, unknownSession } from './replicas.ts'
+import { endElsewhere, idOf, locate, passOn, unknownSession } from './replicas.ts'
 import type { Session } from './session.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream } from './stream.ts'
@@ -80,8 +83,7 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
         const message = `Protocol revision ${session.revision} has no batches`
         return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
       }
-      const cancels = only.kind === 'notification' && only.method === 'notifications/cancelled'
-      const passed = cancels && exchange.replicas && passCancellation(exchange, session, only, text)
+      const passed = exchange.replicas && passOn(exchange, session, only, text)
       const answered = session.post(exchange, received, form, endpoint.account)
       return passed ? passed.then(() => answered) : answered
     },
@@ -108,6 +110,7 @@ async function open(
   session.served = served
   const opened = await served.initialize(session, request, text, exchange)
   session.served = opened.served ?? served
+  session.elicits = elicits(request)
   if (!opened.ok) {
     hub.endSession(session)
     return json(exchange, opened.text, opened.status, opened.headers)
@@ -115,6 +118,11 @@ async function open(
   session.opened(exchange)
   const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
   return reply(exchange, opened.text, form, headers)
+}
+
+/** Whether the client that opens a session can ask a person by a form. */
+function elicits({ params: { capabilities } }: Request): boolean {
+  return isObject(capabilities) && declares(capabilities, ELICITATION)
 }
 
 /** Opens a session's GET stream, to which goes what answers no request. */
@@ -305,6 +313,7 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     Promise.resolve(session.served.initialize(session, only, text, exchange))
       .then((opened) => {
         session.served = opened.served ?? session.served
+        session.elicits = elicits(only)
         stream.send(opened.text)
       })
       .catch(unexpected('initialize', () => stream.close()))

@@ -1,3 +1,4 @@
+import type { ApprovalOutcome } from '../mcp/index.ts'
 import type { DeniedClass } from '../net/index.ts'
 import type { ReloadOutcome } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
@@ -7,7 +8,7 @@ import type { AuditedArguments } from './audited-arguments.ts'
 /** What the audit log has lines for; docs/audit.md says when. Each line has `time` (ISO 8601, UTC) besides. */
 export type AuditEvent =
   | ({ event: 'call' } & CallFacts)
-  | ({ event: 'denial'; reason: 'rule' | 'scope' } & CallFacts)
+  | ({ event: 'denial'; reason: 'rule' | 'scope' | 'approval' } & CallFacts)
   | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
   | ({ event: 'session-opened'; requestId: string } & SessionFacts)
   | ({ event: 'session-closed'; ms: number } & SessionFacts)
@@ -48,6 +49,8 @@ interface CallFacts extends Client, AuditedArguments {
   /** Of the tool or prompt, or the URI of the resource without its query. */
   name?: string
   session?: string
+  /** What came of asking a person. */
+  approval?: ApprovalOutcome
   requestId: string
   ms: number
 }

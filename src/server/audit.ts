@@ -128,7 +128,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
   const tell = argumentsTeller(settings)
   return {
     call(call, { outcome, denied }, ms) {
-      const { request, account, exchange, sessionId } = call
+      const { request, account, exchange, sessionId, approval } = call
       const { method, params } = request
       const name = nameOf(request)
       const facts = {
@@ -139,6 +139,7 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
         ...(sessionId !== undefined && { session: sessionName(sessionId) }),
         requestId: exchange.requestId,
         ms: tenths(ms),
+        ...(approval !== undefined && { approval }),
         ...(tell && WITH_ARGUMENTS.has(method) && isObject(params.arguments) && tell(params.arguments)),
       }
       write(denied ? { event: 'denial', reason: denied, ...facts } : { event: 'call', ...facts })

@@ -6,7 +6,7 @@ import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
 import type { Peer, Stay } from '../access/stay.ts'
-import type { Arrival, Identity, StepRequest } from '../access/steps.ts'
+import type { Approval, Arrival, Identity, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
 import {
   type Exchange,
@@ -93,6 +93,9 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     const { authorize } = this.route
     if (authorize) this.permitted ??= authorize(this)
     return this.permitted
+  }
+  get approval(): Approval | undefined {
+    return this.route.approval
   }
   get maxBody(): number {
     return this.route.maxRequestSize

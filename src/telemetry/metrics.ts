@@ -13,6 +13,8 @@ export interface CallRecord {
   tool?: string
   ms: number
   outcome: Outcome
+  /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
+  approval?: string
 }
 
 /** An event stream of an MCP server that ended, or is open again. */
@@ -99,6 +101,11 @@ export function createMetrics(
     'tool',
     'outcome',
   ])
+  const approvals = counter(
+    'plantgw_approvals_total',
+    'Calls for which a person was to be asked, by what came of it',
+    ['tenant', 'prefix', 'outcome'],
+  )
   const { streams, retries } = upstreamCounters(counter)
   const reloads = counter('plantgw_reloads_total', 'Reloads, by what asked for them and what came of them', [
     'trigger',
@@ -128,10 +135,11 @@ export function createMetrics(
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
   return {
-    call({ tenant, prefix, method, tool, ms, outcome }) {
+    call({ tenant, prefix, method, tool, ms, outcome, approval }) {
       const known = METHODS.has(method) ? method : 'other'
       durations.observe(tenant, prefix, known, outcome, ms / 1000)
       if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
+      if (approval !== undefined) approvals.inc({ tenant, prefix, outcome: approval })
     },
     retry: (of, outcome) => retries.inc({ ...of, outcome }),
     stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),

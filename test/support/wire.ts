@@ -5,7 +5,7 @@ import { createCors } from '../../src/access/cors.ts'
 import { createHostGuard } from '../../src/access/host.ts'
 import type { Authorize } from '../../src/access/permissions.ts'
 import { Rates } from '../../src/access/rate.ts'
-import type { Authenticate } from '../../src/access/steps.ts'
+import type { Approval, Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
 import type { Route } from '../../src/build/types.ts'
 import type { Cors, RateRule } from '../../src/config/model.ts'
@@ -34,6 +34,8 @@ export interface WireOptions {
   token?: string
   authenticate?: Authenticate
   authorize?: Authorize
+  /** A person has to approve calls; of the tools only `wait` is in the list then. */
+  approval?: Approval
   documents?: ReadonlyMap<string, string>
   plants?: AppParts['plants']
   /** Rules of `/one`. */
@@ -48,7 +50,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   const cancelled: string[] = []
   const hub = new Hub(options.hub)
   const log = await createLog({ level: 'silent', format: 'json' })
-  const backend = new ToolsBackend(testService(waiting, cancelled))
+  const backend = new ToolsBackend(testService(waiting, cancelled, options.approval ? ['wait'] : []))
   const { rates = new Rates() } = options
   const ratesOf = (prefix: string) => {
     const rate = rates.of({ prefix, tenant: 'default', ...(prefix === '/one' && { rate: options.rate }) })
@@ -71,6 +73,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       }),
       ...(options.authenticate && { authenticate: options.authenticate }),
       ...(options.authorize && { authorize: options.authorize }),
+      ...(options.approval && { approval: options.approval }),
       ...ratesOf(prefix),
       ...(options.documents && { documents: options.documents }),
     }),
@@ -100,7 +103,11 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   }
 }
 
-function testService(waiting: Map<string, () => void>, cancelled: string[]): Service {
+function testService(
+  waiting: Map<string, () => void>,
+  cancelled: string[],
+  listed: readonly string[],
+): Service {
   const call: Method = (params, signal) => {
     const name = String(params.name)
     if (name === 'fail') throw new Error('a bug')
@@ -120,7 +127,7 @@ function testService(waiting: Map<string, () => void>, cancelled: string[]): Ser
     instructions: 'Be kind.',
     capabilities: { tools: { listChanged: true } },
     methods: new Map<string, Method>([
-      ['tools/list', () => ({ result: '{"tools":[]}' })],
+      ['tools/list', () => ({ result: JSON.stringify({ tools: listed.map((name) => ({ name })) }) })],
       ['tools/call', call],
     ]),
     paramHeaders: (tool) => (tool === 'region' ? [{ path: ['region'], header: 'mcp-param-region' }] : []),
@@ -144,8 +151,14 @@ export function rpc(method: string, params?: object, id: unknown = 1) {
 }
 
 /** Opens a session and returns the header that names it. */
-export async function open(app: Hono, prefix = '/one', protocolVersion = '2025-11-25', headers = {}) {
-  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+export async function open(
+  app: Hono,
+  prefix = '/one',
+  protocolVersion = '2025-11-25',
+  headers = {},
+  capabilities = {},
+) {
+  const params = { protocolVersion, capabilities, clientInfo: { name: 'test', version: '1' } }
   const response = await post(app, `${prefix}/mcp`, rpc('initialize', params), headers)
   return { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
-import { Fault } from '../../src/mcp/index.ts'
+import { Fault, PendingInput } from '../../src/mcp/index.ts'
 import { canonical } from '../../src/mcp/protocol.ts'
 import { Aggregate } from '../../src/upstream/aggregate.ts'
-import { PendingInput } from '../../src/upstream/bridge/pending-input.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
+import { boundTo } from '../../src/upstream/bridge/waiting-states.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
 import { ServerView } from '../../src/upstream/server-view.ts'
 import { oneLine } from '../../src/upstream/transport/channel.ts'
@@ -90,7 +90,7 @@ test('header values are ASCII and can be read back', () => {
 test('a parked call is taken once, and expires', () => {
   const resolved = { env: {}, origin: '', path: '', headers: {}, key: 'k' }
   const call = (params: object, caller?: string) =>
-    ({ message: { method: 'tools/call', params }, caller, resolved }) as never
+    boundTo({ message: { method: 'tools/call', params }, caller, resolved } as never)
   const pending = new PendingInput<string>()
   let expired = 0
   const handle = pending.add('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), () => expired++)

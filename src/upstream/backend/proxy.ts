@@ -18,7 +18,7 @@ import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
 import { AggregateSession, AggregateStateless } from '../aggregate.ts'
-import { resumed, withStates } from '../bridge/pending-input.ts'
+import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import type { PinChange } from '../pins.ts'
 import { UpstreamServer } from '../pool/server.ts'
@@ -58,7 +58,7 @@ export interface ProxyContext {
   onPinChange?: ((record: PinRecord) => void) | undefined
   /** Whether names of tools and prompts tell their server, as with a list of servers. */
   named: boolean
-  /** Whether rules say who may use what: every message is read then. Default false. */
+  /** Whether calls are judged one by one, by rules or a person: every message is read then. Default false. */
   judged?: boolean
   /** Makes circuit breakers. Absent: there are none. */
   createResilience?: CreateResilience | undefined

@@ -1,6 +1,6 @@
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, parseVerbatim, stringify } from '../../json/index.ts'
-import { Fault, isObject, METHOD_NOT_FOUND, type RpcError } from '../../mcp/index.ts'
+import { declares, Fault, isObject, MAX_QUESTIONS, METHOD_NOT_FOUND } from '../../mcp/index.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -9,7 +9,7 @@ import {
   omit,
   PROTOCOL_VERSION,
 } from '../../mcp/protocol.ts'
-import { MAX_QUESTIONS, Waiting } from '../../mcp/session.ts'
+import { Waiting } from '../../mcp/session.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { isWanted } from '../backend/session-state.ts'
 import type { StatelessCall } from '../backend/stateless.ts'
@@ -25,8 +25,6 @@ const NEEDS: Record<string, string> = {
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
 }
-/** `MissingRequiredClientCapabilityError`. */
-const MISSING_CAPABILITY = -32021
 /** Faults of calls that the server was told to forget. */
 const UNANSWERED = new Set(['cancelled', 'timeout'])
 const TIMED_OUT = { code: -32000, message: 'The client did not answer in time' }
@@ -176,23 +174,6 @@ function capabilityFor({ method, params }: ServerRequest): readonly string[] | u
   if (needs === 'elicitation') return [needs, params.mode === 'url' ? 'url' : 'form']
   if (needs === 'sampling' && params.tools !== undefined) return [needs, 'tools']
   return needs === undefined ? undefined : [needs]
-}
-
-function declares(capabilities: JsonObject, [whole, part]: readonly string[]): boolean {
-  const declared = capabilities[whole as string]
-  if (!isObject(declared)) return false
-  // Forms are what there was before there were parts (Elicitation, Capabilities).
-  return part === undefined || isObject(declared[part]) || (part === 'form' && !Object.keys(declared).length)
-}
-
-/** The error for a client that cannot answer. @param path of the capability */
-export function missingCapability(path: readonly string[]): RpcError {
-  const requiredCapabilities = path.reduceRight<JsonObject>((inner, key) => ({ [key]: inner }), {})
-  return {
-    code: MISSING_CAPABILITY,
-    message: `The server asks for the client capability ${path.join('.')}`,
-    data: { requiredCapabilities },
-  }
 }
 
 /** Parameters without what only 2026-07-28 has. */

@@ -5,8 +5,11 @@ import {
   INVALID_PARAMS,
   isObject,
   METHOD_NOT_FOUND,
+  missingCapability,
+  PendingInput,
   REVISIONS,
   type RpcError,
+  UNKNOWN_STATE,
 } from '../../mcp/index.ts'
 import { createParamHeaders } from '../../mcp/mirror.ts'
 import { LOG_LEVEL, metaOf, omit, SERVER_INFO } from '../../mcp/protocol.ts'
@@ -18,9 +21,9 @@ import { helloOf } from '../pool/session.ts'
 import { faultOfName, SESSION_NAME } from '../pool/session-name.ts'
 import { GIVES_WAY } from '../pool/turn.ts'
 import type { Upstream } from '../upstream.ts'
-import { ASKING, BridgedCall, missingCapability, useOf } from './bridged-call.ts'
+import { ASKING, BridgedCall, useOf } from './bridged-call.ts'
 import { listenInSession } from './listen.ts'
-import { PendingInput, UNKNOWN_STATE } from './pending-input.ts'
+import { boundTo } from './waiting-states.ts'
 
 const CACHEABLE = new Set([
   'server/discover',
@@ -153,7 +156,7 @@ export class ToSession implements Stateless {
   }
 
   #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
-    const requestState = this.#pendingInput.add(bridged, call, () => bridged.giveUp())
+    const requestState = this.#pendingInput.add(bridged, boundTo(call), () => bridged.giveUp())
     bridged.session.turns.park(bridged, () => this.#pendingInput.expire(requestState))
     const inputRequests = Object.fromEntries(
       [...bridged.questions].map(([key, { method, params, raw }]) => {
@@ -167,7 +170,7 @@ export class ToSession implements Stateless {
 
   async #resume(call: StatelessCall, handle: string): Sent {
     const { message } = call
-    const bridged = this.#pendingInput.take(handle, call)
+    const bridged = this.#pendingInput.take(handle, boundTo(call))
     if (!bridged) return errorOf(message.id, UNKNOWN_STATE)
     return bridged.session.use((ready) => this.#goOn(call, bridged, ready))
   }

@@ -1,6 +1,5 @@
 import { createTickets } from '../../../src/cluster/tickets.ts'
-import type { StatelessCall } from '../../../src/upstream/backend/stateless.ts'
-import { PendingInput } from '../../../src/upstream/bridge/pending-input.ts'
+import { PendingInput } from '../../../src/mcp/index.ts'
 import { open, post, rpc, wire } from '../../support/wire.ts'
 import { holds, type Target } from '../target.ts'
 
@@ -33,12 +32,8 @@ export const ids: Target = {
     const issued = tickets.issue({ ...ticket, key: 'k', upstream: 'u' }, BOUND)
     const sealed = tickets.seal('waiting', BOUND)
     const pending = new PendingInput<string>()
-    const request = {
-      message: { kind: 'request', id: 1, method: 'tools/call', params: { name: 'x' }, raw: {} },
-      caller: 'me',
-      resolved: { key: 'k' },
-    } as unknown as StatelessCall
-    const handle = pending.add('parked', request, () => {})
+    const bound = 'the digest of a request'
+    const handle = pending.add('parked', bound, () => {})
     const { app, hub } = await wire()
     const session = { id: (await open(app))['mcp-session-id'] }
     const valid = new Set([issued, sealed, handle, session.id])
@@ -59,7 +54,7 @@ export const ids: Target = {
           'a session id opens at another prefix',
         )
         if (input !== handle)
-          holds(pending.take(input, request) === undefined, 'a handle that was not given takes a call')
+          holds(pending.take(input, bound) === undefined, 'a handle that was not given takes a call')
         const text = headerText(input)
         if (text !== undefined) await ofHeader(text)
         await ofQuery(input)

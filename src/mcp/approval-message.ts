@@ -1,0 +1,50 @@
+import { isObject, type Json, stringify } from '../json/index.ts'
+import { masked } from '../json/masked.ts'
+import { cut, shorten, withoutHidden } from '../text/index.ts'
+
+/** What a person is to approve. */
+export interface Question {
+  /** Of the router. */
+  server: string
+  tool: string
+  title: string | undefined
+  /** Of the call. */
+  given: Json | undefined
+}
+
+/** Arguments that are shown, and characters of each and of a name. */
+const MAX_ARGUMENTS = 40
+const MAX_VALUE = 400
+const MAX_NAME = 100
+
+const INTRODUCTION =
+  'An AI model wants to call a tool that may change or delete something. Approve this call?\n\n' +
+  'What is indented below was written by the model and the server.'
+
+/**
+ * The question, in plain text that is also Markdown. What others have written stands as JSON on indented lines: none of it
+ * can end its line, its quotation or the block, or be taken for markup.
+ */
+export function approvalMessage({ server, tool, title, given }: Question): string {
+  const values = isObject(given) ? Object.entries(masked(given) as object) : []
+  const lines = [
+    `server: ${shown(shorten(server, MAX_NAME))}`,
+    `tool: ${shown(shorten(tool, MAX_NAME))}`,
+    ...(title === undefined ? [] : [`title: ${shown(shorten(title, MAX_NAME))}`]),
+    ...values
+      .slice(0, MAX_ARGUMENTS)
+      .map(([name, value]) => `argument ${shown(shorten(name, MAX_NAME))}: ${cut(shown(value), MAX_VALUE)}`),
+  ]
+  const left = values.length - MAX_ARGUMENTS
+  const rest = left > 0 ? `\n\n${left} more arguments are not shown.` : ''
+  const none = values.length === 0 ? '\n\nThe call has no arguments.' : ''
+  return `${INTRODUCTION}\n\n${lines.map((line) => `    ${line}`).join('\n')}${rest}${none}`
+}
+
+/** JSON on one line, without hidden characters and what HTML or Markdown could take for its own. */
+function shown(value: Json): string {
+  return withoutHidden(stringify(value)).replace(
+    /[<>&`]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,137 @@
+import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { shorten } from '../text/index.ts'
+import { approvalMessage } from './approval-message.ts'
+import type { Accounting, Call } from './call.ts'
+import { Fault } from './fault.ts'
+import { type AskList, type ListedTool, listedTool } from './listed-tools.ts'
+import { fold, INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
+import type { Reply } from './stream.ts'
+
+/** Has a person approve the calls of tools that may destroy something, through the client that makes them. */
+
+/**
+ * What came of asking. `asked`: the client of 2026-07-28 was given the question, and calls again with the answer.
+ * `unavailable`: the client cannot ask anybody.
+ */
+export type ApprovalOutcome = 'asked' | 'accepted' | 'declined' | 'cancelled' | 'timeout' | 'unavailable'
+export type Unapproved = Exclude<ApprovalOutcome, 'asked' | 'accepted'>
+
+const CALL = 'tools/call'
+/** The request that asks a person, and the capability of clients that can. */
+export const ELICIT = 'elicitation/create'
+export const ELICITATION = ['elicitation', 'form'] as const
+
+/** Whether a request is looked at before it goes on. Costs nothing where the route wants no approval. */
+export function mayNeedApproval({ exchange, request }: Call): boolean {
+  return exchange.approval !== undefined && fold(request.method) === CALL
+}
+
+/** The tool for which a person is to be asked; `free`: nobody is; undefined: the call has been answered. */
+export async function toolToApprove(
+  call: Call,
+  of: object,
+  viewer: string,
+  ask: AskList,
+): Promise<ListedTool | 'free' | undefined> {
+  const { method, params } = call.request
+  const refused = (error: RpcError) => {
+    call.error(error)
+    return undefined
+  }
+  // A lenient server could take it for the method that is looked at.
+  if (method !== CALL) return refused({ code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+  const { name } = params
+  if (typeof name !== 'string')
+    return refused({ code: INVALID_PARAMS, message: 'params.name must be a string' })
+  const tool = await listedTool(name, of, viewer, ask)
+  if (call.over) return undefined
+  if (tool instanceof Fault) {
+    call.fail(tool)
+    return undefined
+  }
+  // Of what is in no list nobody knows what it does.
+  if (!tool) return refused({ code: INVALID_PARAMS, message: `Unknown tool: ${shorten(name, 80)}` })
+  return tool.destructive ? tool : 'free'
+}
+
+/** The parameters of the request that asks for a call. A form without fields: to accept it is to approve. */
+export function questionFor({ exchange, request }: Call, { title }: ListedTool): JsonObject {
+  const { name, arguments: given } = request.params
+  const server = exchange.approval?.server ?? ''
+  return {
+    message: approvalMessage({ server, tool: String(name), title, given }),
+    requestedSchema: { type: 'object', properties: {} },
+  }
+}
+
+/** What an answer to the question says. */
+export function outcomeOfAnswer(result: Json | undefined): 'accepted' | 'declined' | 'cancelled' {
+  const action = isObject(result) ? result.action : undefined
+  if (action === 'accept') return 'accepted'
+  return action === 'decline' ? 'declined' : 'cancelled'
+}
+
+const REASONS: Readonly<Record<Exclude<Unapproved, 'unavailable'>, string>> = {
+  declined: 'the person who was asked declined it. Do not repeat the call unless the user asks for it',
+  cancelled: 'the person who was asked gave no answer. Ask the user before you repeat the call',
+  timeout: 'nobody answered in time. Ask the user before you repeat the call',
+}
+
+/** Why a client cannot ask anybody, and what to do. */
+export const CANNOT_ASK =
+  'the client cannot ask anybody: use one that declares the capability `elicitation` (form), in revision 2025-06-18 or later'
+
+/** Answers a call that nobody approved by a result that the model can read. */
+export function refuseUnapproved(call: Call, outcome: Unapproved, why?: string): void {
+  const reason = why ?? (outcome === 'unavailable' ? CANNOT_ASK : REASONS[outcome])
+  const text = messageFor(call, reason)
+  const content = [{ type: 'text', text }]
+  const result = { content, isError: true }
+  call.approval = outcome
+  call.result(stringify(isSessionRevision(call.revision) ? result : { resultType: 'complete', ...result }), {
+    outcome: 'refused',
+    failure: text,
+    denied: 'approval',
+  })
+}
+
+export function messageFor({ request }: Call, reason: string): string {
+  const name = shorten(String(request.params.name), 80)
+  return `The call was not sent: a person has to approve calls of the tool ${name}, and ${reason}.`
+}
+
+/** Where requests of the gateway's own are accounted for: only the log hears of them. */
+export function silent({ tenant, prefix, log }: Accounting): Accounting {
+  return { tenant, prefix, log }
+}
+
+/** Takes the answer to a request of the gateway's own. */
+export class OwnReply implements Reply {
+  readonly response: Promise<JsonObject | Fault>
+  private resolve!: (response: JsonObject | Fault) => void
+
+  constructor() {
+    this.response = new Promise((resolve) => {
+      this.resolve = resolve
+    })
+  }
+
+  canStream(): boolean {
+    return false
+  }
+  canResume(): boolean {
+    return false
+  }
+  message(): void {}
+  answer(text: string): void {
+    const raw = parseVerbatim(text)
+    this.resolve(isObject(raw) ? raw : NO_ANSWER)
+  }
+  end(): void {
+    this.resolve(NO_ANSWER)
+  }
+  write(): void {}
+  prime(): void {}
+}
+
+const NO_ANSWER = new Fault('lost', 'The server gave no list of its tools')

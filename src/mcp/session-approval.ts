@@ -1,0 +1,47 @@
+import type { JsonObject } from '../json/index.ts'
+import {
+  ELICIT,
+  outcomeOfAnswer,
+  questionFor,
+  refuseUnapproved,
+  toolToApprove,
+  type Unapproved,
+} from './approval.ts'
+import type { ListedTool } from './listed-tools.ts'
+import { MAX_QUESTIONS } from './questions.ts'
+import type { Session, SessionCall } from './session.ts'
+
+/** Answers a call of a session that nobody approves; whether it may go on. */
+export async function isApproved(session: Session, call: SessionCall): Promise<boolean> {
+  const list = (params: JsonObject) => session.inquire(call, 'tools/list', params)
+  const tool = await toolToApprove(call, call.served, session.id, list)
+  if (!tool || tool === 'free') return tool === 'free'
+  const answer = await askFor(session, call, tool)
+  if (call.over) return false
+  if (answer !== 'accepted') {
+    refuseUnapproved(call, ...answer)
+    return false
+  }
+  call.approval = answer
+  return true
+}
+
+/** Asks the person at the client to approve a call. */
+async function askFor(
+  session: Session,
+  call: SessionCall,
+  tool: ListedTool,
+): Promise<'accepted' | [outcome: Unapproved, why?: string]> {
+  // Earlier revisions have no elicitation, whatever a client declares.
+  if (!session.elicits || session.revision < '2025-06-18') return ['unavailable']
+  if (!session.isReachable(call))
+    return ['unavailable', 'the client accepts no text/event-stream, on which it could be asked']
+  const answer = await session.ask(call, ELICIT, questionFor(call, tool))
+  if (answer === 'busy')
+    return ['unavailable', `${MAX_QUESTIONS} questions wait for the client already: answer those first`]
+  if (answer === 'timeout') return [answer]
+  if (answer && 'error' in answer)
+    return ['unavailable', 'the client answered the question with an error: use one that can ask']
+  const outcome = outcomeOfAnswer(answer?.result)
+  return outcome === 'accepted' ? outcome : [outcome]
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../json/index.ts'
+import {
+  digestOfRequest,
+  type Exchange,
+  errorText,
+  isObject,
+  json,
+  type Replicas,
+  type RequestId,
+  UNKNOWN_STATE,
+} from '../../mcp/index.ts'
+import type { Stateless, StatelessCall } from '../backend/stateless.ts'
+import type { Request } from '../rpc/link.ts'
+
+/** Caller, values of templates, method and parameters, as one digest (2026-07-28, Server Requirements). */
+export function boundTo({ message, caller, resolved }: StatelessCall): string {
+  return digestOfRequest(message, [caller ?? null, resolved.key])
+}
+
+/**
+ * Calls that wait for input wait in one replica, so `requestState` names it. Gives the request as the server is to
+ * have it, or the answer of the replica that has the call.
+ * @param text the request as it came
+ */
+export async function resumed(
+  exchange: Exchange,
+  replicas: Replicas,
+  request: Request,
+  text: string,
+): Promise<Request | Response> {
+  const { requestState } = request.params
+  if (requestState === undefined) return request
+  const waiting = replicas.unseal(String(requestState))
+  if (!waiting) return unknown(exchange, request.id)
+  const { owner, state } = waiting
+  if (!replicas.isOwn(owner))
+    return (await replicas.forward(owner, text, request.id)) ?? unknown(exchange, request.id)
+  const params = { ...request.params, requestState: state }
+  return { ...request, params, raw: { ...request.raw, params } }
+}
+
+function unknown(exchange: Exchange, id: RequestId): Response {
+  return json(exchange, errorText(id, UNKNOWN_STATE))
+}
+
+/** The same server, whose calls that wait are found again from every replica. */
+export function withStates(server: Stateless, replicas: Replicas): Stateless {
+  return {
+    versions: (resolved) => server.versions(resolved),
+    paramHeaders: (tool, call) => server.paramHeaders(tool, call),
+    async request(call) {
+      const raw = await server.request(call)
+      if (!raw || !('result' in raw) || !isObject(raw.result)) return raw
+      const { resultType, requestState } = raw.result
+      if (resultType !== 'input_required' || typeof requestState !== 'string') return raw
+      const result: JsonObject = { ...raw.result, requestState: replicas.seal(requestState) }
+      return { ...raw, result }
+    },
+  }
+}
