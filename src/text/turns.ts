@@ -9,7 +9,11 @@ const TURN = 15
 /** When the work of this turn was first asked about. */
 let began: number | undefined
 
+/** Milliseconds that this turn took, without the work of those who waited for it. */
+let took = 0
+
 function forget(): void {
+  if (began !== undefined) took = performance.now() - began
   began = undefined
 }
 
@@ -25,17 +29,35 @@ export function turnIsOver(): boolean {
 }
 
 const waiting: (() => void)[] = []
+/** Milliseconds in which those who wait go on. */
+let share = TURN
 
-/** Resolves in a later turn, in which nobody else who waits here goes on: many at once hold no turn together. */
+/** Resolves in a later turn, in which those who wait here go on one after another until their share of it is over. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(goOn)
   })
 }
 
+/** As much as all others had: with less of it, calls would hardly go on while many new requests come. */
 function goOn(): void {
   forget()
-  waiting.shift()!()
+  share = Math.max(TURN, took)
+  took = 0
+  began = performance.now()
+  next()
+}
+
+function next(): void {
+  const isOver = performance.now() - began! >= share
+  const resolve = isOver ? undefined : waiting.shift()
+  if (resolve) {
+    resolve()
+    // Behind all promises, and so behind what it does now.
+    queueMicrotask(() => process.nextTick(next))
+    return
+  }
+  began = undefined
   if (waiting.length > 0) setImmediate(goOn)
 }
 
