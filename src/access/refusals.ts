@@ -8,6 +8,7 @@ export type LimitName =
   | 'maxCallsPerPrefix'
   | 'maxCallsPerCaller'
   | 'maxFailedLogins'
+  | 'maxEventLoopDelay'
   | 'maxQueued'
   | 'maxBuffered'
   | 'writeTimeout'

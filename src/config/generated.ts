@@ -574,6 +574,8 @@ export interface ProcessLimits {
   maxCallsPerCaller: number
   /** Maximum number of wrong credentials from one address (IPv6: one /64) within a minute. Default `30`. */
   maxFailedLogins: number
+  /** Time that one turn of the event loop may last, and so a request may wait before the gateway reads it: `250ms`, `2s`; a plain number is seconds. Milliseconds. Default `250ms`. */
+  maxEventLoopDelay: number
   /** Maximum size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
   maxQueued: number
   /** Maximum size of all waiting data in the process: requests, responses and queues. Bytes. */
@@ -770,6 +772,7 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   maxCallsPerPrefix: 4000,
   maxCallsPerCaller: 1000,
   maxFailedLogins: 30,
+  maxEventLoopDelay: 250,
   maxQueued: 16777216,
   headersTimeout: 10000,
   requestTimeout: 60000,

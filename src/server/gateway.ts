@@ -4,6 +4,7 @@ import { FailedLogins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
+import { Overload } from '../access/overload.ts'
 import { Quota } from '../access/quota.ts'
 import { Rates } from '../access/rate.ts'
 import { refusals } from '../access/refusals.ts'
@@ -157,6 +158,7 @@ async function serve(
     table: () => live.table,
     hub,
     calls: callQuota(limits),
+    overload: new Overload(limits.maxEventLoopDelay),
     guard,
     log,
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,

@@ -3,6 +3,7 @@ import { clientCertificateStep } from '../access/client-certificate.ts'
 import { corsStep } from '../access/cors.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
+import { type Overload, overloadStep } from '../access/overload.ts'
 import type { Quota } from '../access/quota.ts'
 import { type RateRefusal, rateStep } from '../access/rate.ts'
 import { limitsStep } from '../access/stay.ts'
@@ -14,6 +15,8 @@ export interface StepParts {
   guard: HostGuard
   /** Of calls under way; absent: they are not counted. */
   calls?: Quota
+  /** Refuses requests while there are too many; absent: it never does. */
+  overload?: Overload
   /** Absent where the gateway is one process. */
   cluster?: Cluster
   /** Clients have certificates. */
@@ -30,13 +33,14 @@ export interface StepParts {
 
 /** What a request to a route passes, in this order. A new step is a file in `access/` and a line here. */
 export function routeSteps(parts: StepParts): readonly Step[] {
-  const { guard, calls, cluster, clientCertificates, logins, audit } = parts
+  const { guard, calls, overload, cluster, clientCertificates, logins, audit } = parts
   const { onRefusedCredentials, onRateRefused } = parts
   return [
     hostStep(guard),
     originStep(guard),
     // Before authentication, as preflights carry no credentials.
     corsStep,
+    ...(overload ? [overloadStep(overload)] : []),
     ...(audit ? [audit] : []),
     ...(cluster ? [replicaStep(cluster)] : []),
     ...(clientCertificates ? [clientCertificateStep] : []),

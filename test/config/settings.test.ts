@@ -35,6 +35,7 @@ test('without a file there are the defaults', () => {
       maxCallsPerPrefix: 4_000,
       maxCallsPerCaller: 1_000,
       maxFailedLogins: 30,
+      maxEventLoopDelay: 250,
       maxQueued: 16 * 2 ** 20,
       headersTimeout: 10_000,
       requestTimeout: 60_000,

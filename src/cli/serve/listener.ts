@@ -64,7 +64,7 @@ export async function listen(
       reject(new Error(`${advice ?? message} (${what})`))
     }
     server.once('error', failed)
-    bind(server, address, () => {
+    bind(server, address, limits.maxConnections, () => {
       server.off('error', failed)
       const fault = misnamed(server, address)
       if (fault === undefined) return resolve(guarded)
@@ -74,12 +74,16 @@ export async function listen(
   })
 }
 
-function bind(server: Server, address: ListenAddress, then: () => void): void {
-  if (address.path === undefined) return void server.listen(address.port, address.host, then)
+/** @param backlog connections that wait to be accepted; the kernel resets those beyond, or has them wait for seconds */
+function bind(server: Server, address: ListenAddress, backlog: number, then: () => void): void {
+  if (address.path === undefined) {
+    const { port, host } = address
+    return void server.listen({ port, host, backlog }, then)
+  }
   // A socket is made with the rights that the mask leaves: those of the owner.
   const mask = process.umask(0o177)
   try {
-    server.listen(address.path, then)
+    server.listen({ path: address.path, backlog }, then)
   } finally {
     process.umask(mask)
   }
