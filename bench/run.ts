@@ -4,6 +4,7 @@ import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
 import { proxyBench } from './proxy.ts'
 import { reloadBench } from './reload.ts'
+import { soakBench } from './soak.ts'
 import { stepsBench } from './steps.ts'
 import { templateBench } from './template.ts'
 import { validateBench } from './validate.ts'
@@ -16,6 +17,7 @@ const benches: Record<string, () => Promise<string>> = {
   lint: lintBench,
   proxy: proxyBench,
   reload: reloadBench,
+  soak: soakBench,
   steps: stepsBench,
   template: templateBench,
   validate: validateBench,

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
-import { CompactSign, exportJWK, generateKeyPair } from 'jose'
+import { issuer } from './issuer.ts'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
 
 /**
@@ -13,12 +12,7 @@ import { cpuSeconds, type Running, spread, start } from './process.ts'
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const SECONDS = Number(process.env.SECONDS ?? 3)
 const PORT = 42_200
-const ISSUER = `http://127.0.0.1:${PORT + 1}`
-const AUDIENCE = 'https://bench.example.com'
 
-const jwt = {
-  auth: { mode: 'jwt', issuers: [{ issuer: ISSUER, jwksUrl: `${ISSUER}/jwks` }], audience: AUDIENCE },
-}
 const bearer = {
   auth: { mode: 'bearer', tokens: [{ token: 'b'.repeat(32), caller: 'bench', scopes: ['read'] }] },
 }
@@ -27,23 +21,23 @@ const rules = {
 }
 const rate = { rate: [{ per: 'caller', limit: 100_000_000, window: '1s' }] }
 
-/** What a router has besides, by the name of its prefix. */
-const ROUTERS: Record<string, object> = {
+/** What a router has besides, by the name of its prefix. @param auth by JSON Web Tokens */
+const routersOf = (auth: object): Record<string, object> => ({
   none: {},
   bearer,
-  jwt,
+  jwt: { auth },
   'bearer + rules': { ...bearer, ...rules },
   rate,
-  all: { ...jwt, ...rules, ...rate },
-}
+  all: { auth, ...rules, ...rate },
+})
 
 const pathOf = (name: string) => `/${name.replace(/\W+/g, '-')}`
 
-function configuration(): string {
-  const routers = Object.entries(ROUTERS).map(([name, parts]) => ({
+function configuration(parts: Record<string, object>): string {
+  const routers = Object.entries(parts).map(([name, more]) => ({
     server: 'bench',
     prefix: pathOf(name),
-    ...parts,
+    ...more,
   }))
   const tool = {
     name: 'get_item',
@@ -53,23 +47,6 @@ function configuration(): string {
     args: [{ name: 'id', position: 'path', required: true, type: 'number', description: 'Which item' }],
   }
   return JSON.stringify({ name: 'bench', routers, servers: [{ name: 'bench' }], tools: [tool] })
-}
-
-/** Serves the keys of an issuer. @returns a token of it, and what ends it */
-async function issuer(): Promise<{ token: string; close: () => void }> {
-  const { privateKey, publicKey } = await generateKeyPair('ES256')
-  const keys = JSON.stringify({
-    keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }],
-  })
-  const server = createServer((_, response) =>
-    response.setHeader('content-type', 'application/json').end(keys),
-  ).listen(PORT + 1, '127.0.0.1')
-  const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: ISSUER, sub: 'bench', aud: AUDIENCE, exp: now + 86_400, iat: now, scope: 'read' }
-  const token = await new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: 'ES256', kid: 'k', typ: 'at+jwt' })
-    .sign(privateKey)
-  return { token, close: () => server.close() }
 }
 
 const BODY = JSON.stringify({
@@ -112,14 +89,16 @@ async function round(pid: number, name: string, token: string, seconds: number):
 export async function stepsBench(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'plantgw-bench-'))
   const running: Running[] = []
-  const { token, close } = await issuer()
+  const issued = await issuer(PORT + 1)
+  const routers = routersOf(issued.auth)
   try {
-    writeFileSync(join(folder, 'bench.yaml'), configuration())
+    writeFileSync(join(folder, 'bench.yaml'), configuration(routers))
     running.push(await start(['--import', 'tsx', 'bench/servers/upstream.ts'], { PORT: String(PORT) }))
     const serve = ['bin/plantgw.js', 'serve', join(folder, 'bench.yaml'), '--port', String(PORT + 2)]
     const gateway = await start([...serve, '--log-format', 'json', '--log-level', 'warn'], {})
     running.push(gateway)
-    const names = Object.keys(ROUTERS)
+    const names = Object.keys(routers)
+    const token = await issued.token('bench')
     for (const name of names) await round(gateway.pid, name, token, 1)
     const rounds: number[][] = []
     for (let i = 0; i < ROUNDS; i++) {
@@ -129,7 +108,7 @@ export async function stepsBench(): Promise<string> {
     }
     return table(names, rounds)
   } finally {
-    close()
+    issued.close()
     await Promise.all(running.map((each) => each.stop()))
     rmSync(folder, { recursive: true, force: true })
   }
