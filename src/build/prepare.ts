@@ -21,7 +21,8 @@ import type { Witness } from '../mcp/index.ts'
 import { visible } from '../mcp/visible.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { CallRecord, StreamRecord } from '../telemetry/metrics.ts'
+import type { CallRecord, SessionRecord, StreamRecord } from '../telemetry/metrics.ts'
+import type { Tracer } from '../telemetry/trace.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { createToolsBackend } from '../tools/backend.ts'
@@ -54,10 +55,14 @@ export interface AssembleContext {
   memo?: Memo
   /** Is called after every call. */
   onCall?: (call: CallRecord) => void
+  /** Is called after every session of a client. */
+  onSession?: (session: SessionRecord) => void
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
   /** Writes the audit log; absent: there is none. */
   witness?: Witness
+  /** Records traces; absent: none are. */
+  tracer?: Tracer | undefined
   /** Is called for every change of what an MCP server declares since it was pinned. */
   onPinChange?: (change: PinRecord) => void
   /** Whose credentials open their routers. */
@@ -131,13 +136,7 @@ function prepare(
       ssePrefix: router.ssePrefix ?? prefix,
       configuration: name,
       tenant,
-      account: {
-        tenant,
-        prefix: router.prefix,
-        log: context.log,
-        onCall: context.onCall,
-        witness: context.witness,
-      },
+      account: { tenant, prefix: router.prefix, ...listenersOf(context) },
       ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
       ...auth,
       ...(rate && { rate }),
@@ -180,6 +179,11 @@ export function stampOf(
 /** Whether the author of a tenant's configurations may have files read as the gateway's user. */
 function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefined): boolean {
   return tenant === DEFAULT_TENANT || !tenants
+}
+
+/** Who is told of the calls of its routes. */
+function listenersOf({ log, onCall, onSession, witness, tracer }: AssembleContext) {
+  return { log, onCall, onSession, witness, tracer }
 }
 
 /** What a configuration of its tenant may read, connect to and take. */

@@ -53,6 +53,8 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
   checkOutbound(settings.outbound, ['outbound'], report)
   checkRates(settings.rate, ['rate'], report)
   if (settings.audit) checkAudit(settings.audit, report)
+  const endpoint = settings.telemetry?.otlp.endpoint
+  if (endpoint !== undefined) checkOtlpEndpoint(endpoint, report)
   if (settings.redis) checkAddresses(settings.redis, ['redis'], report)
   if (given.tenants) checkTenants(given.tenants, report, given.admin?.token)
   if (given.admin?.listen !== undefined) checkAdminListen(given.admin, settings, report)
@@ -75,6 +77,20 @@ export function readSettings(source: Source | undefined, env: Env, flags: Settin
     findings: limited(findings, place.file),
     locate: place.locate,
   }
+}
+
+/** Collectors in the same network speak http. It may hold credentials, so it is not shown. */
+function checkOtlpEndpoint(endpoint: string, report: Reporter) {
+  const { protocol, username, password, search, hash } = URL.canParse(endpoint)
+    ? new URL(endpoint)
+    : { protocol: '' }
+  if (/^https?:$/.test(protocol) && !username && !password && !search && !hash) return
+  report({
+    code: 'invalid-value',
+    path: ['telemetry', 'otlp', 'endpoint'],
+    message: '`endpoint` is not an http or https URL without credentials and query',
+    hint: 'Write the base URL of the collector, such as `http://localhost:4318`, and credentials into `headers`',
+  })
 }
 
 function checkPublicUrl(url: string, report: Reporter) {

@@ -526,6 +526,8 @@ export interface Settings {
   redis?: Redis
   /** The audit log: one line of JSON for each call, refusal, failed login, session, reload and change. */
   audit?: Audit
+  /** Traces and metrics by OpenTelemetry. */
+  telemetry?: Telemetry
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
   rate: Rate[]
 }
@@ -756,6 +758,28 @@ export interface Audit {
   secret?: string
   /** What the gateway does while the log cannot be written: it serves (`open`), and drops and counts lines beyond 8 MiB; or it refuses all requests to routers with 503 (`closed`). Default `open`. */
   fail: 'open' | 'closed'
+}
+
+/** Traces and metrics by OpenTelemetry. */
+export interface Telemetry {
+  /** Where spans and metrics are sent by the OpenTelemetry protocol (OTLP over HTTP). */
+  otlp: Otlp
+  /** The `service.name` of spans and metrics. */
+  serviceName?: string
+}
+
+/** Where spans and metrics are sent by the OpenTelemetry protocol (OTLP over HTTP). */
+export interface Otlp {
+  /** The base URL of a collector; spans go to `/v1/traces` and metrics to `/v1/metrics` below it. */
+  endpoint?: string
+  /** How they are encoded. */
+  protocol?: 'http/protobuf' | 'http/json'
+  /** Headers of each request, such as a credential; take its value from the environment. */
+  headers?: Record<string, string>
+  /** What is sent. */
+  signals: ('traces' | 'metrics')[]
+  /** The part of the traces that begin here which is recorded, from 0 to 1; a request with a trace context is recorded if its caller records it. */
+  sampling?: number
 }
 
 /** What the settings come to when they say nothing of `limits`. */

@@ -1,15 +1,24 @@
-/** Optional packages by what they are for: loaded only where a setting names it, and installed beside plantgw. */
+/** Optional packages, some with a range of versions, by what they are for: loaded only where a setting names it, and installed beside plantgw. */
 const PACKAGES = {
   postgres: ['pg', 'kysely'],
   mysql: ['mysql2', 'kysely'],
   redis: ['ioredis'],
+  'OTLP over http/protobuf': otlp('proto'),
+  'OTLP over http/json': otlp('http'),
 } as const
+
+/** Of the versions that go together, and run on each Node that plantgw runs on. */
+function otlp(encoding: string): readonly string[] {
+  const exporters = ['trace', 'metrics'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`)
+  const sdk = ['sdk-trace', 'sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`)
+  return [...sdk, ...exporters].map((name) => `@opentelemetry/${name}`)
+}
 
 export type PackageUse = keyof typeof PACKAGES
 
 /** `npm install …` with the packages that are missing for it; undefined when all are installed. */
 export function installCommand(what: PackageUse): string | undefined {
-  const missing = PACKAGES[what].filter((name) => !isInstalled(name))
+  const missing = (PACKAGES[what] as readonly string[]).filter((name) => !isInstalled(name))
   return missing.length > 0 ? `npm install ${missing.join(' ')}` : undefined
 }
 
@@ -22,7 +31,7 @@ export function requirePackages(what: PackageUse): void {
 
 function isInstalled(name: string): boolean {
   try {
-    import.meta.resolve(name)
+    import.meta.resolve(name.replace(/(?<=.)@.*/, ''))
     return true
   } catch {
     return false

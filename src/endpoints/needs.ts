@@ -51,13 +51,27 @@ export function machineFindings(
           at(placed, 'tls-file', ['tls', member], message, hint),
         )
       : []),
+    ...otlpFindings(placed),
     ...usedOf(placed, configurations).flatMap(({ place, path, use: { type } }) => {
       const command = missing(type)
-      if (command === undefined) return []
-      const message = `\`${type}\` needs packages that are not installed beside plantgw`
-      return [at(place, 'missing-package', [...path, 'type'], message, `Run \`${command}\``)]
+      return command === undefined ? [] : [missingPackage(place, [...path, 'type'], `\`${type}\``, command)]
     }),
   ]
+}
+
+function otlpFindings(placed: PlacedSettings | undefined): Finding[] {
+  const { otlp } = placed?.settings.telemetry ?? {}
+  if (!placed || !otlp) return []
+  const { protocol = 'http/protobuf' } = otlp
+  const command = installCommand(`OTLP over ${protocol}`)
+  return command === undefined
+    ? []
+    : [missingPackage(placed, ['telemetry', 'otlp'], `OTLP over ${protocol}`, command)]
+}
+
+function missingPackage(place: Place, path: Path, what: string, command: string): Finding {
+  const message = `${what} needs packages that are not installed beside plantgw`
+  return at(place, 'missing-package', path, message, `Run \`${command}\``)
 }
 
 /** The command that installs what is missing. */

@@ -1,7 +1,8 @@
 import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { CallRecord } from '../telemetry/metrics.ts'
-import type { Outcome } from '../telemetry/outcome.ts'
+import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
+import { errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
+import type { Attributes, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
@@ -15,6 +16,7 @@ import {
   type RpcError,
   resultText,
 } from './protocol.ts'
+import { serverSpan } from './spans.ts'
 import type { Reply } from './stream.ts'
 
 /** Where the calls of one prefix are logged and counted. */
@@ -24,8 +26,12 @@ export interface Accounting {
   readonly log: Logger
   /** Receives every request that is over. */
   readonly onCall?: ((record: CallRecord) => void) | undefined
+  /** Receives every session that is over. */
+  readonly onSession?: ((record: SessionRecord) => void) | undefined
   /** Writes the audit log; absent: there is none. */
   readonly witness?: Witness | undefined
+  /** Records traces; absent: none are. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** Is told what clients did. */
@@ -42,6 +48,8 @@ export interface CallEnd {
   failure?: string
   /** More for the author of a tool, for the log; never a value. */
   detail?: string
+  /** Of the JSON-RPC error that answered it. */
+  code?: number
   /** HTTP status of the upstream. */
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
@@ -54,6 +62,11 @@ export interface CallEnd {
 const MAX_NAME = 200
 const OK: CallEnd = { outcome: 'ok' }
 
+/** How a call ended that has no answer. */
+export function endOfFault(fault: Fault): CallEnd {
+  return { outcome: outcomeOf(fault), failure: fault.message, code: INTERNAL_ERROR }
+}
+
 /**
  * Counts and logs a request that is over: the one place for every backend. Tools are logged at `info`, other methods at
  * `debug`, calls without a result at `warn`, except those that the client cancelled.
@@ -62,24 +75,42 @@ export class Accounted {
   private readonly started = performance.now()
   /** What came of asking a person for approval; undefined: nobody was to be asked. */
   approval: ApprovalOutcome | undefined
+  readonly request: Request
 
   constructor(
-    readonly request: Request,
+    request: Request,
     readonly exchange: Exchange,
     readonly revision: Revision,
     readonly account: Accounting,
     /** The session it is part of. */
     readonly sessionId?: string,
-  ) {}
+  ) {
+    const { tracer } = account
+    this.request = tracer
+      ? { ...request, span: serverSpan(tracer, { request, exchange, revision, account, sessionId }) }
+      : request
+  }
 
   record(end: CallEnd): void {
     const { tenant, prefix, log, onCall, witness } = this.account
-    const { method, params } = this.request
-    const { outcome, tool, denied: _, ...why } = end
+    const { method, params, span } = this.request
+    const { outcome, tool, denied: _, code, ...why } = end
+    const { revision } = this
     const ms = performance.now() - this.started
     const asked = this.approval !== undefined && { approval: this.approval }
-    onCall?.({ tenant, prefix, method, ms, outcome, ...(tool !== undefined && { tool }), ...asked })
+    onCall?.({
+      tenant,
+      prefix,
+      method,
+      revision,
+      ms,
+      outcome,
+      ...(tool !== undefined && { tool }),
+      ...(code !== undefined && { code }),
+      ...asked,
+    })
     witness?.call(this, end, ms)
+    span?.end(...endOfSpan(end))
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
     // Most lines are not printed, and need not be made.
@@ -92,9 +123,10 @@ export class Accounted {
       // Who calls: by the name that a credential has in the configuration or says, never by the credential.
       ...(callerName !== undefined ? { caller: callerName } : { address }),
       ...(isTool ? { tool: name } : { method }),
-      revision: this.revision,
+      revision,
       ms: Math.round(ms * 10) / 10,
       requestId,
+      ...(span && { trace_id: span.traceId, span_id: span.spanId }),
       ...(outcome !== 'ok' && { outcome }),
       ...asked,
       ...why,
@@ -103,6 +135,18 @@ export class Accounted {
     if (outcome === 'ok') log[level](line, what)
     else log[level](line, outcome === 'cancelled' ? `${what} cancelled` : `${what} failed`)
   }
+}
+
+/** What a span says of its end: as little as the log. */
+export function endOfSpan(
+  end: CallEnd,
+): [attributes: Attributes, error?: { type: string; message?: string }] {
+  const code = statusCodeOf(end)
+  const type = errorTypeOf(end)
+  const attributes = code === undefined ? {} : { 'rpc.response.status_code': code }
+  return type === undefined
+    ? [attributes]
+    : [attributes, { type, ...(end.failure && { message: end.failure }) }]
 }
 
 function levelOf(outcome: Outcome, isTool: boolean): 'debug' | 'info' | 'warn' {
@@ -156,7 +200,7 @@ export class Call extends Accounted implements CancelSignal {
     status?: number,
     headers?: Record<string, string>,
   ): void {
-    this.answer(errorText(this.request.id, error), end, status, headers)
+    this.answer(errorText(this.request.id, error), { ...end, code: error.code }, status, headers)
   }
 
   /** Answers that there is no answer. */
@@ -164,7 +208,7 @@ export class Call extends Accounted implements CancelSignal {
     const { message, challenge } = fault
     const text = errorText(this.request.id, { code: INTERNAL_ERROR, message })
     const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
-    this.answer(text, { outcome: outcomeOf(fault), failure: message }, status, headers)
+    this.answer(text, endOfFault(fault), status, headers)
   }
 
   /** Ends with a fault, and tells the backend that nobody waits. */

@@ -13,7 +13,16 @@ export type {
   PassThrough,
   StatelessServer,
 } from './backend.ts'
-export { Accounted, type Accounting, Call, type CallEnd, InFlight, type Witness } from './call.ts'
+export {
+  Accounted,
+  type Accounting,
+  Call,
+  type CallEnd,
+  endOfFault,
+  endOfSpan,
+  InFlight,
+  type Witness,
+} from './call.ts'
 export { declares, missingCapability } from './client-capabilities.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
@@ -40,6 +49,7 @@ export { MAX_QUESTIONS } from './questions.ts'
 export type { Messages } from './receive.ts'
 export { type Replicas, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
+export { sessionName, shownUri, spanFacts, withTrace } from './spans.ts'
 export { mismatch, statusOfError } from './stateless.ts'
 export { serveMcp, serveMessage, serveSse } from './transports.ts'
 export { visible } from './visible.ts'

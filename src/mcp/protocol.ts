@@ -7,6 +7,7 @@ import {
   plain,
   stringify,
 } from '../json/index.ts'
+import type { Span } from '../telemetry/trace.ts'
 import { fold } from '../text/index.ts'
 
 /** Revisions with a handshake and, over HTTP, a session; newest first. */
@@ -66,7 +67,15 @@ export interface RpcError {
 }
 
 export type Message =
-  | { kind: 'request'; id: RequestId; method: string; params: JsonObject; raw: JsonObject }
+  | {
+      kind: 'request'
+      id: RequestId
+      method: string
+      params: JsonObject
+      raw: JsonObject
+      /** Of which it is part, where traces are recorded. */
+      span?: Span
+    }
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
   | { kind: 'invalid'; id: RequestId | null; code: number; reason: string }

@@ -85,6 +85,8 @@ export class Session implements Resumable {
   /** Nothing may begin in it any more. */
   isEnded = false
   private onClosed: (() => void) | undefined
+  /** When its client had it, of `performance.now()`; undefined: another replica has opened it, and counts it. */
+  private since: number | undefined
   private waiting: Waiting | undefined
   private kept: EventLog | undefined
 
@@ -130,7 +132,9 @@ export class Session implements Resumable {
 
   /** Its client has it. */
   opened(exchange: Exchange): void {
-    if (!this.isEnded) this.onClosed = this.account.witness?.session(this.id, this.account, exchange)
+    if (this.isEnded) return
+    this.since = performance.now()
+    this.onClosed = this.account.witness?.session(this.id, this.account, exchange)
   }
 
   /** Changes what serves the session; calls under way end where they began. */
@@ -468,6 +472,10 @@ export class Session implements Resumable {
     this.former?.close(forGood)
     this.served?.close(forGood)
     this.onClosed?.()
+    if (this.since === undefined) return
+    const { tenant, prefix, onSession } = this.account
+    onSession?.({ tenant, prefix, revision: this.revision, ms: performance.now() - this.since })
+    this.since = undefined
   }
 }
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { attackerOf, type RefusedCredentials } from '../access/authentication.ts'
 import type { RateRefusal } from '../access/rate.ts'
 import { RETRY_AFTER } from '../access/refusals.ts'
@@ -7,7 +6,14 @@ import type { OutboundRefusal } from '../build/outbound.ts'
 import type { Reload } from '../build/types.ts'
 import type { AuditSettings } from '../config/index.ts'
 import { isObject, stringify } from '../json/index.ts'
-import type { Accounting, Exchange, Request, Witness } from '../mcp/index.ts'
+import {
+  type Accounting,
+  type Exchange,
+  type Request,
+  sessionName,
+  shownUri,
+  type Witness,
+} from '../mcp/index.ts'
 import { AuditLog } from '../telemetry/audit-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { seldom } from '../telemetry/seldom.ts'
@@ -165,15 +171,11 @@ function clientOf({ tenant, prefix }: Accounting, exchange: Exchange) {
   }
 }
 
-/** What a request is about. The query of a URI holds arguments, and what stands before `@` credentials. */
+/** What a request is about. */
 function nameOf({ method, params }: Request): string | undefined {
   const about = method === 'completion/complete' && isObject(params.ref) ? params.ref : params
-  if (typeof about.uri === 'string') return about.uri.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
+  if (typeof about.uri === 'string') return shownUri(about.uri)
   return typeof about.name === 'string' ? about.name : undefined
-}
-
-function sessionName(id: string): string {
-  return hash('sha256', id, 'hex').slice(0, 16)
 }
 
 function tenths(ms: number): number {

@@ -19,6 +19,7 @@ import { Hub } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import type { OpenTelemetry } from '../telemetry/otel.ts'
 import { type AppParts, createApp } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
@@ -72,6 +73,10 @@ export async function createGateway(
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
   const { settings, log } = options
   const hub = new Hub(settings.limits)
+  const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
+  const gauges = gaugesOf({ live: () => live, hub, readiness, ...options })
+  const metrics = createMetrics(gauges, refusals)
+  const telemetry = await openTelemetry(options, metrics)
   const shared = settings.redis && redisBuckets(settings.redis, log)
   const audit: Audit | undefined =
     settings.audit &&
@@ -80,16 +85,16 @@ export async function createGateway(
       onDropped: () => metrics.auditDropped(),
       tenantOf: (prefix) => live.table.routes.get(prefix)?.tenant,
     }))
-  const live = new LiveTable(options, hub, {
-    onCall: (call) => metrics.call(call),
+  const live: LiveTable = new LiveTable(options, hub, {
+    onCall: metrics.call,
+    onSession: metrics.session,
+    tracer: telemetry?.tracer,
     onStream: (record) => metrics.stream(record),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, shared),
     createResilience: resilienceFactory(options.log, () => metrics),
     ...(audit && { witness: audit.witness, onPinChange: audit.onPinChange }),
   })
-  const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
-  const metrics = createMetrics(gaugesOf({ live, hub, readiness, ...options }), refusals)
   const onRefusal = both(reportOutboundRefusal(log, metrics), audit?.onOutboundRefusal)
   const loaded = await live.load()
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
@@ -98,6 +103,7 @@ export async function createGateway(
     shared?.close()
     await live.close()
     await audit?.close()
+    await telemetry?.close()
     return { ...loaded, gateway: undefined }
   }
   audit?.onStart(loaded)
@@ -106,9 +112,19 @@ export async function createGateway(
     await gateway.close()
     shared?.close()
     // What is closed has lines yet.
-    await audit?.close()
+    await Promise.all([audit?.close(), telemetry?.close()])
   }
   return { ...loaded, gateway: { ...gateway, close } }
+}
+
+/** The SDK takes a while to load, and is not installed everywhere. */
+async function openTelemetry(
+  { settings, log, version, env }: GatewayOptions,
+  { durations }: Metrics,
+): Promise<OpenTelemetry | undefined> {
+  if (!settings.telemetry) return undefined
+  const { openTelemetry } = await import('../telemetry/otel.ts')
+  return openTelemetry(settings.telemetry, { log, version, env, durations })
 }
 
 /** Who is told what happens. */

@@ -15,7 +15,8 @@ export interface Readiness {
 }
 
 export interface GaugeParts extends Pick<LiveOptions, 'connections'> {
-  live: LiveTable
+  /** Once there is one. */
+  live: () => LiveTable
   hub: Hub
   readiness: Readiness
 }
@@ -83,7 +84,7 @@ function breakerStates({ table: { prepared, routes } }: LiveTable): Sample[] {
 export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
   const { live, hub } = parts
   const proxied = (of: 'sessions' | 'connections') => () =>
-    [...live.table.routes.values()].flatMap(({ prefix, tenant, proxy }) =>
+    [...live().table.routes.values()].flatMap(({ prefix, tenant, proxy }) =>
       proxy ? [{ labels: { tenant, prefix: prefix || '/' }, value: proxy.proxy.status()[of] }] : [],
     )
   return [
@@ -91,19 +92,19 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     {
       name: 'plantgw_upstream_breaker_state',
       help: 'Circuit breaker of a server, the worst of its origins: 0 closed, 1 half-open, 2 open',
-      read: () => breakerStates(live),
+      read: () => breakerStates(live()),
     },
     {
       name: 'plantgw_generation',
       help: 'Number of the table that is served; a reload that changes something counts it up',
-      read: () => plain(live.table.generation),
+      read: () => plain(live().table.generation),
     },
     {
       name: 'plantgw_configurations',
       help: 'Configurations that are served, by tenant',
       read: () => {
         const counts = new Map<string, number>()
-        for (const { tenant } of live.table.prepared.values())
+        for (const { tenant } of live().table.prepared.values())
           counts.set(tenant, (counts.get(tenant) ?? 0) + 1)
         return [...counts].map(([tenant, value]) => ({ labels: { tenant }, value }))
       },
@@ -112,8 +113,8 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_configuration_refused',
       help: '1 for each configuration whose newest version was refused',
       read: () =>
-        [...live.refused].map((configuration) => {
-          const tenant = live.table.prepared.get(configuration)?.tenant
+        [...live().refused].map((configuration) => {
+          const tenant = live().table.prepared.get(configuration)?.tenant
           return { labels: { configuration, ...(tenant !== undefined && { tenant }) }, value: 1 }
         }),
     },
@@ -121,7 +122,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_sessions',
       help: 'Sessions of clients, by prefix',
       read: () => {
-        const { routes } = live.table
+        const { routes } = live().table
         return [...hub.sessionsByPrefix()].map(([prefix, value]) => {
           const tenant = routes.get(prefix)?.tenant
           return { labels: { prefix: prefix || '/', ...(tenant !== undefined && { tenant }) }, value }

@@ -30,7 +30,7 @@ export interface Connection {
 
 type Heard = Pick<
   AssembleContext,
-  'onCall' | 'onStream' | 'onPinChange' | 'witness' | 'rates' | 'createResilience'
+  'onCall' | 'onSession' | 'onStream' | 'onPinChange' | 'witness' | 'tracer' | 'rates' | 'createResilience'
 >
 
 interface Hears extends Heard {

@@ -1,61 +1,80 @@
 import type { Metric } from 'prom-client'
-import type { Outcome } from './outcome.ts'
 
-/** Seconds. */
-const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
+/** Seconds, as the semantic conventions of MCP want them. */
+export const BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-/** Calls of one method at one prefix that came to one outcome. */
-interface Cell {
-  labels: { tenant: string; prefix: string; method: string; outcome: Outcome }
+/** Requests or sessions with the same attributes. */
+export interface Cell {
+  attributes: Record<string, string>
   /** How many were as quick as each bucket and not as quick as the one before; the last one holds the rest. */
   counts: number[]
   sum: number
 }
 
+interface Node extends Map<string | undefined, Node | Cell> {}
+
 /**
- * A histogram in prom-client's form that finds its cell by words: prom-client's own joins all labels into a string for
- * each observation, which takes 0.7 µs beside 0.02 µs here, 1.5 % of a proxied call.
+ * A histogram of OpenTelemetry, which is also one in prom-client's form. It finds its cell by words: prom-client's own
+ * joins all labels into a string for each observation, which takes 0.7 µs beside 0.1 µs here, 1.5 % of a proxied call.
  */
 export class Durations {
-  private readonly tenants = new Map<string, Map<string, Map<string, Partial<Record<Outcome, Cell>>>>>()
+  private readonly root: Node = new Map()
+  readonly cells: Cell[] = []
 
+  /** @param name of OpenTelemetry, with dots, as are the names of the attributes */
   constructor(
-    private readonly name: string,
-    private readonly help: string,
+    readonly name: string,
+    readonly help: string,
+    readonly attributes: readonly string[],
   ) {}
 
   /** For `Registry.registerMetric`. */
   get metric(): Metric {
-    const { name, help } = this
-    const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.values() })
+    const { help } = this
+    const name = `${underscored(this.name)}_seconds`
+    const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.values(name) })
     return { name, get } as unknown as Metric
   }
 
-  observe(tenant: string, prefix: string, method: string, outcome: Outcome, seconds: number): void {
-    const prefixes = this.tenants.get(tenant) ?? set(this.tenants, tenant, new Map())
-    const methods = prefixes.get(prefix) ?? set(prefixes, prefix, new Map())
-    const outcomes = methods.get(method) ?? set(methods, method, {})
-    outcomes[outcome] ??= {
-      labels: { tenant, prefix, method, outcome },
-      counts: new Array(BUCKETS.length + 1).fill(0),
-      sum: 0,
+  /** @param values of the attributes, in their order; undefined: there is none */
+  observe(values: readonly (string | undefined)[], seconds: number): void {
+    const last = values.length - 1
+    let node = this.root
+    for (let i = 0; i < last; i++) {
+      let next = node.get(values[i]) as Node | undefined
+      if (!next) {
+        next = new Map()
+        node.set(values[i], next)
+      }
+      node = next
     }
-    const cell = outcomes[outcome]
+    let cell = node.get(values[last]) as Cell | undefined
+    if (!cell) {
+      cell = this.cellOf(values)
+      node.set(values[last], cell)
+    }
     let i = 0
     while (i < BUCKETS.length && seconds > BUCKETS[i]!) i++
     cell.counts[i]!++
     cell.sum += seconds
   }
 
-  private *cells(): Iterable<Cell> {
-    for (const prefixes of this.tenants.values())
-      for (const methods of prefixes.values())
-        for (const outcomes of methods.values()) yield* Object.values(outcomes)
+  private cellOf(values: readonly (string | undefined)[]): Cell {
+    const attributes: Record<string, string> = {}
+    for (const [i, name] of this.attributes.entries()) {
+      const value = values[i]
+      if (value !== undefined) attributes[name] = value
+    }
+    const cell = { attributes, counts: new Array<number>(BUCKETS.length + 1).fill(0), sum: 0 }
+    this.cells.push(cell)
+    return cell
   }
 
-  private values() {
-    const { name } = this
-    return [...this.cells()].flatMap(({ labels, counts, sum }) => {
+  private values(name: string) {
+    return this.cells.flatMap(({ attributes, counts, sum }) => {
+      const labels = Object.fromEntries(
+        Object.entries(attributes).map(([key, value]) => [underscored(key), value]),
+      )
       let count = 0
       const buckets = [...BUCKETS, '+Inf'].map((le, i) => {
         count += counts[i]!
@@ -70,7 +89,7 @@ export class Durations {
   }
 }
 
-function set<Value>(map: Map<string, Value>, key: string, value: Value): Value {
-  map.set(key, value)
-  return value
+/** A name of OpenTelemetry as Prometheus writes it. */
+function underscored(name: string): string {
+  return name.replaceAll('.', '_')
 }

@@ -1,20 +1,52 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { Durations } from './durations.ts'
-import type { Outcome } from './outcome.ts'
+import { type Ended, errorTypeOf, statusCodeOf } from './outcome.ts'
 import { unexpectedCount } from './unexpected.ts'
 
 /** A call that is over, as metrics count it. */
-export interface CallRecord {
+export interface CallRecord extends Ended {
   tenant: string
   prefix: string
   /** Of MCP. */
   method: string
+  /** Of the protocol. */
+  revision: string
   /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
   tool?: string
   ms: number
-  outcome: Outcome
   /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
   approval?: string
+}
+
+/** A session of a client that is over. */
+export interface SessionRecord {
+  tenant: string
+  prefix: string
+  revision: string
+  ms: number
+}
+
+/** A proxied server. */
+export interface ServerLabels {
+  tenant: string
+  prefix: string
+  server: string
+  transport: 'pipe' | 'tcp'
+}
+
+/** A request to a proxied server that is over. */
+export interface UpstreamCallRecord extends Ended {
+  of: ServerLabels
+  /** Of MCP. */
+  method: string
+  ms: number
+}
+
+/** A session with a proxied server that is over. */
+export interface UpstreamSessionRecord {
+  of: ServerLabels
+  revision: string
+  ms: number
 }
 
 /** An event stream of an MCP server that ended, or is open again. */
@@ -46,7 +78,12 @@ export interface GaugeDefinition {
 }
 
 export interface Metrics {
+  /** The histograms of the semantic conventions of MCP. */
+  durations: readonly Durations[]
   call(record: CallRecord): void
+  session(record: SessionRecord): void
+  upstreamCall(record: UpstreamCallRecord): void
+  upstreamSession(record: UpstreamSessionRecord): void
   stream(record: StreamRecord): void
   /** A request to an upstream that failed and may be repeated. @param outcome of `RetryOutcome` */
   retry(of: UpstreamLabels, outcome: string): void
@@ -69,18 +106,84 @@ export interface Metrics {
   contentType: string
 }
 
-/** Methods that are told apart; any other is `other`, as clients may send what they like. */
+/** Methods that are told apart; any other is `_OTHER`, as clients may send what they like. */
 const METHODS = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'subscriptions/listen',
   'tools/call',
   'tools/list',
   'prompts/get',
   'prompts/list',
   'resources/read',
   'resources/list',
+  'resources/templates/list',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'completion/complete',
+  'logging/setLevel',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
 ])
 
+const methodOf = (method: string) => (METHODS.has(method) ? method : '_OTHER')
+
+/** The histograms of the semantic conventions of MCP, with what tells calls of one gateway apart. */
+function mcpMetrics() {
+  const of = ['tenant', 'prefix']
+  const server = [...of, 'server', 'network.transport']
+  const how = ['outcome', 'error.type', 'rpc.response.status_code']
+  const version = 'mcp.protocol.version'
+  const calls = new Durations('mcp.server.operation.duration', 'Time of requests of clients', [
+    ...of,
+    'mcp.method.name',
+    'gen_ai.tool.name',
+    version,
+    ...how,
+  ])
+  const sessions = new Durations('mcp.server.session.duration', 'Time of sessions of clients', [
+    ...of,
+    version,
+  ])
+  const upstreamCalls = new Durations('mcp.client.operation.duration', 'Time of requests to MCP servers', [
+    ...server,
+    'mcp.method.name',
+    ...how,
+  ])
+  const upstreamSessions = new Durations('mcp.client.session.duration', 'Time of sessions with MCP servers', [
+    ...server,
+    version,
+  ])
+  const ended = (end: Ended) => [end.outcome, errorTypeOf(end), statusCodeOf(end)]
+  const serverOf = ({ tenant, prefix, server, transport }: ServerLabels) => [
+    tenant,
+    prefix,
+    server,
+    transport,
+  ]
+  return {
+    durations: [calls, sessions, upstreamCalls, upstreamSessions],
+    call(record: CallRecord) {
+      const { tenant, prefix, method, tool, revision, ms } = record
+      calls.observe([tenant, prefix, methodOf(method), tool, revision, ...ended(record)], ms / 1000)
+    },
+    session: ({ tenant, prefix, revision, ms }: SessionRecord) =>
+      sessions.observe([tenant, prefix, revision], ms / 1000),
+    upstreamCall(record: UpstreamCallRecord) {
+      const { of, method, ms } = record
+      upstreamCalls.observe([...serverOf(of), methodOf(method), ...ended(record)], ms / 1000)
+    },
+    upstreamSession: ({ of, revision, ms }: UpstreamSessionRecord) =>
+      upstreamSessions.observe([...serverOf(of), revision], ms / 1000),
+  }
+}
+
 /**
- * Metrics of one gateway, and of the process it is in. Names begin with `plantgw_`, `process_` and `nodejs_`.
+ * Metrics of one gateway, and of the process it is in. Names begin with `mcp_`, `plantgw_`, `process_` and `nodejs_`.
  * @param refusals by the limit of the settings, since the process began
  */
 export function createMetrics(
@@ -89,11 +192,8 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const durations = new Durations(
-    'plantgw_call_duration_seconds',
-    'Time of calls that ended, by prefix and method of MCP',
-  )
-  registry.registerMetric(durations.metric)
+  const mcp = mcpMetrics()
+  for (const { metric } of mcp.durations) registry.registerMetric(metric)
   const counter = countersOf(registers)
   const toolCalls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
     'tenant',
@@ -135,9 +235,10 @@ export function createMetrics(
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
   return {
-    call({ tenant, prefix, method, tool, ms, outcome, approval }) {
-      const known = METHODS.has(method) ? method : 'other'
-      durations.observe(tenant, prefix, known, outcome, ms / 1000)
+    ...mcp,
+    call(record) {
+      mcp.call(record)
+      const { tenant, prefix, tool, outcome, approval } = record
       if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
       if (approval !== undefined) approvals.inc({ tenant, prefix, outcome: approval })
     },

@@ -9,3 +9,28 @@
  * - `failed`: the upstream could not be reached, broke off, or sent what cannot be read; or the gateway failed.
  */
 export type Outcome = 'ok' | 'tool_error' | 'timeout' | 'cancelled' | 'refused' | 'failed'
+
+/** How a request ended, as far as it can be told. */
+export interface Ended {
+  outcome: Outcome
+  /** Of the JSON-RPC error that answered it, where one did. */
+  code?: number
+  /** No answer came, not even one that says that. */
+  unanswered?: true
+}
+
+/** Codes of JSON-RPC and MCP; servers may send any other. */
+const CODES = { least: -32_768, most: -32_000 }
+
+/** `rpc.response.status_code` of the semantic conventions of MCP. */
+export function statusCodeOf({ code }: Ended): string | undefined {
+  if (code === undefined) return undefined
+  return code >= CODES.least && code <= CODES.most ? String(code) : '_OTHER'
+}
+
+/** `error.type` of the semantic conventions of MCP; undefined: the request did not fail. */
+export function errorTypeOf(end: Ended): string | undefined {
+  const { outcome, unanswered } = end
+  if (outcome === 'ok') return undefined
+  return statusCodeOf(end) ?? (unanswered || outcome === 'cancelled' ? outcome : 'tool_error')
+}

@@ -236,6 +236,7 @@ function callTool(tools: Tools): Method {
       identity,
       body: call.request.raw,
       signal: call,
+      span: call.request.span,
       hold: stay.hold,
     })
     await giveWay()

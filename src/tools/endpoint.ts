@@ -217,3 +217,12 @@ export async function shownUrl(origin: string, masked: Template | undefined, roo
     return origin
   }
 }
+
+/** The path of an endpoint with the names of its values in their places: it is the same for every call, and holds no argument. */
+export function pathTemplate(endpoint: string): string {
+  const named = endpoint
+    .trim()
+    .replace(/\{\{.*?\}\}/gs, (action) => `{${/(\w+)\W*$/.exec(action)?.[1] ?? ''}}`)
+  const path = named.replace(/[?#].*$/s, '').replace(/^(?:https?:\/\/)?[^/]*/i, '')
+  return path || '/'
+}

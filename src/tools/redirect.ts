@@ -11,6 +11,7 @@ import {
   NetFault,
   type Resilience,
 } from '../net/index.ts'
+import type { Span, TraceContext } from '../telemetry/trace.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, credentialError } from './failure.ts'
@@ -39,6 +40,8 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   attempts: number
   /** Gives a header of the first origin. */
   credential?: Credential | undefined
+  /** Where traces are recorded: what the call belongs to, and its path without a value, which a redirect leaves. */
+  spans?: { span: Span; path?: string } | undefined
 }
 
 /**
@@ -82,20 +85,64 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
         `${first.origin} redirected more than ${MAX_REDIRECTS} times; the call was abandoned.`,
       )
     request = redirected(request, answer, options)
+    options = withoutPath(options)
   }
 }
 
+function withoutPath({ spans, ...options }: SendOptions): SendOptions {
+  return { ...options, spans: spans && { span: spans.span } }
+}
+
 /** Sends one request of a call, again where that does no harm. @throws NetFault */
+/** One attempt, with a span of its own where traces are recorded (semantic conventions of HTTP). */
+async function fetch(
+  request: UpstreamRequest,
+  fetching: FetchOptions,
+  { http, spans, authored }: SendOptions,
+): Promise<HttpAnswer> {
+  if (!spans) return http.fetch(request, fetching)
+  const { method, origin } = request
+  const { path } = spans
+  const { hostname, port, protocol } = new URL(origin)
+  const span = spans.span.client(path === undefined ? method : `${method} ${path}`, {
+    'http.request.method': method,
+    'url.full': origin + (path ?? ''),
+    ...(path !== undefined && { 'url.template': path }),
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+  })
+  // Who else an argument or a redirect may lead to has no part in the trace.
+  const sent = authored?.has(origin) ? withTrace(request, span.context) : request
+  try {
+    const answer = await http.fetch(sent, fetching)
+    const { status } = answer
+    span.end({ 'http.response.status_code': status }, status >= 400 ? { type: String(status) } : undefined)
+    return answer
+  } catch (error) {
+    span.end({}, { type: error instanceof NetFault ? error.kind : '_OTHER' })
+    throw error
+  }
+}
+
+/** What the tool itself says of the trace stays. */
+function withTrace(request: UpstreamRequest, { traceparent, tracestate }: TraceContext): UpstreamRequest {
+  const names = request.headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase())
+  if (names.includes('traceparent') || names.includes('tracestate')) return request
+  const state = tracestate === undefined ? [] : ['tracestate', tracestate]
+  return { ...request, headers: [...request.headers, 'traceparent', traceparent, ...state] }
+}
+
 async function sendOne(
   request: UpstreamRequest,
   tool: Tool,
   fetching: FetchOptions & { begin: number },
-  { http, attempts, resilience }: SendOptions,
+  options: SendOptions,
 ): Promise<HttpAnswer> {
-  if (!resilience) return http.fetch(request, fetching)
+  const { attempts, resilience } = options
+  if (!resilience) return fetch(request, fetching, options)
   const { timeout, begin, signal } = fetching
   const once = () =>
-    http.fetch(request, fetching).catch((error: unknown) => {
+    fetch(request, fetching, options).catch((error: unknown) => {
       if (error instanceof NetFault) return error
       throw error
     })

@@ -9,10 +9,10 @@ import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody } from './body.ts'
 import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credentials.ts'
-import { compileEndpoint, type Endpoint, namesOnly, shownUrl } from './endpoint.ts'
+import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import { type Mask, SHOWN } from './mask.ts'
+import { type Mask, maskOf, SHOWN } from './mask.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
 import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
@@ -172,6 +172,7 @@ class HttpTool implements CompiledTool {
   /** The arguments that are put into requests, each with what its position does. */
   private readonly placed: [name: string, position: Position][]
   private readonly maskedUrl
+  private readonly shownPath
   private readonly configured
   private readonly keepMask = maskKeeper()
   private readonly credentials: Credentials | undefined
@@ -204,6 +205,7 @@ class HttpTool implements CompiledTool {
     this.maskedUrl = lazy(
       () => compileQuietly(tool.endpoint.trimEnd(), 'url', REQUEST_ROOTS, namesOnly(env)).template,
     )
+    this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(tool.endpoint)))
     this.configured = lazy(() => secretsOfTool(tool, server, config, env))
   }
 
@@ -217,9 +219,10 @@ class HttpTool implements CompiledTool {
       const { authored } = this.parts
       const { mask } = plan
       const sendsBody = this.tool.redirectBody === true
-      const { signal, hold } = call
+      const { signal, hold, span } = call
+      const spans = span && { span, path: this.shownPath() }
       const sending = { http, limits, guards, connection, authored, resilience, attempts, credential }
-      const options = { ...sending, sendsBody, mask, signal, hold }
+      const options = { ...sending, sendsBody, mask, signal, hold, spans }
       return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
     } catch (error) {
       return this.failed(error, plan?.mask())

@@ -13,6 +13,7 @@ import type {
   HttpRequest,
   Resilience,
 } from '../net/index.ts'
+import type { Span } from '../telemetry/trace.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
 
@@ -74,6 +75,8 @@ export interface CallContext {
   body: Json
   /** Aborts the upstream call. */
   signal: CancelSignal
+  /** Where traces are recorded. */
+  span?: Span | undefined
   /** Has the bytes of the upstream's answer; absent: they are not counted. */
   hold?: Hold
 }

@@ -88,6 +88,19 @@ test('the audit log is beside the settings, and keys of it without effect are to
   ])
 })
 
+test('telemetry takes the URL of a collector, and what is absent from the environment of OpenTelemetry', () => {
+  const { settings, findings } = read('telemetry: {otlp: {}}')
+  assert.deepEqual(findings, [])
+  assert.deepEqual(settings!.telemetry, { otlp: { signals: ['traces', 'metrics'] } })
+  assert.deepEqual(codes(read('telemetry: {serviceName: a}')), ['missing-key: `telemetry` requires `otlp`'])
+  for (const endpoint of ['collector:4318', 'ftp://a', 'http://u:secret@a', 'http://a/?key=secret', 'no'])
+    assert.deepEqual(codes(read(`telemetry: {otlp: {endpoint: "${endpoint}"}}`)), [
+      'invalid-value: `endpoint` is not an http or https URL without credentials and query',
+    ])
+  for (const part of ['sampling: 2', 'protocol: grpc', 'signals: []', 'signals: [logs]', 'endpont: a'])
+    assert.equal(read(`telemetry: {otlp: {${part}}}`).settings, undefined, part)
+})
+
 test('flags win over the environment, that over the file', () => {
   const file = 'port: 1\nhost: file\npid: file.pid\nlogger: {level: "${LEVEL:warn}", format: pretty}'
   const { settings } = read(

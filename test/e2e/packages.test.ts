@@ -6,12 +6,26 @@ import { test } from 'node:test'
 import { unpack } from '../support/packed.ts'
 import { ROOT, temporaryFolder } from '../support/process.ts'
 
+/** What sends OTLP. @param encoding of the names of its packages */
+const otlpPackages = (encoding: string) =>
+  [
+    ...['sdk-trace', 'sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`),
+    ...['trace', 'metrics'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`),
+  ]
+    .map((name) => `@opentelemetry/${name}`)
+    .join(' ')
+
 const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
   readFileSync(join(ROOT, 'package.json'), 'utf8'),
 )
 
-test('databases and brokers are optional, and a missing package is named with the command that installs it', (t) => {
-  assert.deepEqual(Object.keys(peerDependencies), ['ioredis', 'kysely', 'mysql2', 'pg'])
+test('databases, brokers and telemetry are optional, and a missing package is named with the command that installs it', (t) => {
+  const otlp = ['trace', 'metrics'].flatMap((each) => [
+    `exporter-${each}-otlp-http`,
+    `exporter-${each}-otlp-proto`,
+  ])
+  const telemetry = [...otlp, 'resources', 'sdk-metrics', 'sdk-trace'].map((name) => `@opentelemetry/${name}`)
+  assert.deepEqual(Object.keys(peerDependencies), [...telemetry, 'ioredis', 'kysely', 'mysql2', 'pg'].sort())
   for (const name of Object.keys(peerDependencies))
     assert.deepEqual([peerDependenciesMeta[name].optional, dependencies[name]], [true, undefined])
 
@@ -19,8 +33,12 @@ test('databases and brokers are optional, and a missing package is named with th
   const modules = join(installed, 'node_modules')
   rmSync(modules)
   mkdirSync(modules)
-  for (const name of readdirSync(join(ROOT, 'node_modules')))
-    if (!(name in peerDependencies)) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  const scope = '@opentelemetry'
+  mkdirSync(join(modules, scope))
+  const scoped = readdirSync(join(ROOT, 'node_modules', scope)).map((name) => `${scope}/${name}`)
+  for (const name of [...readdirSync(join(ROOT, 'node_modules')), ...scoped])
+    if (!(name in peerDependencies || name === scope))
+      symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
 
   const cwd = temporaryFolder(t)
   const run = (...args: string[]) => {
@@ -36,17 +54,21 @@ test('databases and brokers are optional, and a missing package is named with th
     ['storage: {type: postgres, url: "postgres://127.0.0.1:1/x"}', 'npm install pg kysely'],
     ['storage: {type: mysql, url: "mysql://127.0.0.1:1/x"}', 'npm install mysql2 kysely'],
     ['notifier: {type: redis, redis: {addr: "127.0.0.1:1", topic: x}}', 'npm install ioredis'],
+    ['telemetry: {otlp: {}}', `npm install ${otlpPackages('proto')}`],
+    ['telemetry: {otlp: {protocol: http/json}}', `npm install ${otlpPackages('http')}`],
   ] as const
   for (const [settings, command] of cases) {
     writeFileSync(join(cwd, 'plantgw.yaml'), `${settings}\n`)
     const { status, text } = run('validate', 'empty.yaml', '--all', '--settings', 'plantgw.yaml')
     assert.equal(status, 1)
-    assert.match(text, new RegExp(`missing-package[^]*${command}`), text)
+    assert.match(text, /missing-package/)
+    assert.ok(text.includes(command), text)
     assert.doesNotMatch(text, /unreachable/)
   }
-  for (const [settings, command] of cases.slice(0, 2)) {
+  for (const [settings, command] of cases.filter(([settings]) => !settings.startsWith('notifier'))) {
     writeFileSync(join(cwd, 'plantgw.yaml'), `${settings}\n`)
-    for (const args of [['serve'], ['config', 'list']]) {
+    const isStore = settings.startsWith('storage')
+    for (const args of isStore ? [['serve'], ['config', 'list']] : [['serve', 'empty.yaml', '--port', '0']]) {
       const { status, text } = run(...args, '--settings', 'plantgw.yaml')
       assert.equal(status, 2)
       assert.ok(text.includes(`run \`${command}\``), text)

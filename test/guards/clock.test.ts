@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import ts from 'typescript'
 import { ROOT } from '../support/process.ts'
 
-/** Files that need the time of day: a certificate's, a token's, a template's, what other processes compare, what people read. */
+/** Files that need the time of day: a certificate's, a token's, a template's, what other processes and collectors compare, what people read. */
 const OF_DAY = new Set([
   'src/access/bearer.ts',
   'src/build/route-auth.ts',
@@ -17,6 +17,7 @@ const OF_DAY = new Set([
   'src/plants/lowdb.ts',
   'src/server/gateway.ts',
   'src/server/status.ts',
+  'src/telemetry/otel.ts',
   'src/template/funcs/dates.ts',
 ])
 

@@ -251,7 +251,7 @@ test('/metrics counts reloads, calls and what is live', async (t) => {
     'plantgw_reloads_total{trigger="api",outcome="refused"} 1',
     'plantgw_configuration_refused{configuration="b",tenant="default"} 1',
     'plantgw_tool_calls_total{tenant="default",prefix="/a",tool="get_a",outcome="failed"} 1',
-    'plantgw_call_duration_seconds_count{tenant="default",prefix="/a",method="tools/call",outcome="failed"} 1',
+    'mcp_server_operation_duration_seconds_count{tenant="default",prefix="/a",mcp_method_name="tools/call",gen_ai_tool_name="get_a",mcp_protocol_version="2026-07-28",outcome="failed",error_type="tool_error"} 1',
   ])
     assert.ok(text.includes(`${line}\n`), line)
   assert.match(text, /^process_resident_memory_bytes \d+/m)

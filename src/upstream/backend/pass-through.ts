@@ -8,6 +8,7 @@ import {
   checkStandardHeaders,
   type Endpoint,
   type Exchange,
+  endOfFault,
   errorText,
   event,
   eventStream,
@@ -22,7 +23,6 @@ import {
   type Messages,
   mismatch,
   type Opened,
-  outcomeOf,
   type PassThrough,
   type Request,
   type RequestId,
@@ -175,7 +175,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const sent = filter.request(only)
     // What was judged is what is sent.
     if (!('code' in sent)) return this.forward(exchange, only, messages.text, textOf(sent), call)
-    call?.record({ outcome: 'refused', failure: sent.message })
+    call?.record({ outcome: 'refused', failure: sent.message, code: sent.code })
     return rpcError(exchange, 200, sent, only.id)
   }
 
@@ -274,7 +274,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       this.passed()
     }
     const fail = (fault: Fault) => {
-      onEnd(endFault(fault))
+      onEnd(endOfFault(fault))
       return failed(exchange, fault, id)
     }
     let answer = await this.send(exchange, body, passage)
@@ -411,7 +411,7 @@ export async function passStateless(
   if (filter) {
     const sent = filter.request(request)
     if ('code' in sent) {
-      call.record({ outcome: 'refused', failure: sent.message })
+      call.record({ outcome: 'refused', failure: sent.message, code: sent.code })
       return rpcError(exchange, 200, sent, id)
     }
     // A server may follow what is mirrored, so that has to be what was judged.
@@ -429,7 +429,7 @@ export async function passStateless(
   const answer = await send(upstream, resolved, exchange, headers, body, passage)
   if (!(answer instanceof Fault))
     return passAnswer(exchange, answer, request, upstream, false, passage, onEnd)
-  onEnd(endFault(answer))
+  onEnd(endOfFault(answer))
   return failed(exchange, answer, id)
 }
 
@@ -500,7 +500,7 @@ async function passAnswer(
   }
   const streamed = mediaType(answer) === EVENTS
   const read = passage.reason(await readResponse(answer, id, upstream, onMessage))
-  onEnd(read instanceof Fault ? endFault(read) : { outcome: 'ok' })
+  onEnd(read instanceof Fault ? endOfFault(read) : { outcome: 'ok' })
   if (read instanceof Fault) return failed(exchange, read, id)
   const shown = view.response(method, read.message.raw, read.text)
   // A client that waits for a stream gets one, with what came before the list.
@@ -564,11 +564,6 @@ export interface ForwardOptions {
 /** Runs when the whole answer is out, or the client is gone. */
 export type OnEnd = (end: CallEnd) => void
 
-/** How a call ended that has no answer. */
-export function endFault(fault: Fault): CallEnd {
-  return { outcome: outcomeOf(fault), failure: fault.message }
-}
-
 /** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
 function failed(exchange: Exchange, fault: Fault, id: RequestId | null): Response {
   return id === null ? faultResponse(exchange, fault, null, 502) : faultResponse(exchange, fault, id)
@@ -588,7 +583,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   const { id, upstream, onEnd } = options
   const fail = (fault: Fault) => {
     discard(answer)
-    onEnd(endFault(fault))
+    onEnd(endOfFault(fault))
     return failed(exchange, fault, id)
   }
   const refused = refusal(answer, id, upstream)
@@ -639,7 +634,10 @@ function completed(
   if (!isTooLarge && (!watch.missing() || (!isEvents && isAnswer(whole, id)))) return { bytes: whole, end }
   const fault = isTooLarge ? tooLarge(name, limits.maxResponseSize) : unanswered(name, status)
   if (!isEvents) return fault
-  return { bytes: Buffer.concat([whole, Buffer.from(BROKEN + errorEvent(id, fault))]), end: endFault(fault) }
+  return {
+    bytes: Buffer.concat([whole, Buffer.from(BROKEN + errorEvent(id, fault))]),
+    end: endOfFault(fault),
+  }
 }
 
 function errorOf(id: RequestId | null, { message }: Fault): string {
@@ -747,7 +745,7 @@ class PassedBody {
     const isTold = this.isEvents || this.size === 0
     if (isTold) this.controller.enqueue(Buffer.from(error))
     if (isTold) this.controller.close()
-    this.end(endFault(fault))
+    this.end(endOfFault(fault))
     if (!isTold) this.cut()
   }
 

@@ -119,6 +119,10 @@ const OK: CallEnd = { outcome: 'ok' }
 
 /** How a call ended whose response is this. */
 export function endOf({ result, error }: JsonObject): CallEnd {
-  if (isObject(error)) return { outcome: 'tool_error', failure: String(error.message).slice(0, MAX_FAILURE) }
+  if (isObject(error)) {
+    const { code } = error
+    const failure = String(error.message).slice(0, MAX_FAILURE)
+    return { outcome: 'tool_error', failure, ...(typeof code === 'number' && { code }) }
+  }
   return isObject(result) && result.isError === true ? { outcome: 'tool_error' } : OK
 }

@@ -1,0 +1,48 @@
+import type { Attributes } from '@opentelemetry/api'
+
+export type { Attributes } from '@opentelemetry/api'
+
+/** W3C Trace Context, as headers and `_meta` have it (SEP-414). */
+export interface TraceContext {
+  traceparent: string
+  tracestate?: string
+}
+
+/** What a request failed with. */
+export interface SpanError {
+  /** `error.type` */
+  type: string
+  message?: string | undefined
+}
+
+/** The time of one request, and what it belongs to. It ends once. */
+export interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  /** What is sent with the request. */
+  readonly context: TraceContext
+  /** Begins the span of a request that is sent for this one. */
+  client(name: string, attributes: Attributes): Span
+  end(attributes: Attributes, error?: SpanError): void
+}
+
+/** Makes spans. Absent where no traces are recorded. */
+export interface Tracer {
+  /** Begins the span of a request of a client. @param link another context that the request came in */
+  server(name: string, attributes: Attributes, parent?: TraceContext, link?: TraceContext): Span
+}
+
+/** Version, trace, span and flags; versions after 00 may have more. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-|$)/
+const LENGTH = 55
+/** Characters that a vendor passes on at least (W3C Trace Context, 3.3.1.5); more are left out. */
+const MAX_STATE = 512
+
+/** The context that headers or `_meta` of somebody else name; undefined when they name none, or it is not valid. */
+export function readContext({ traceparent, tracestate }: Record<string, unknown>): TraceContext | undefined {
+  if (typeof traceparent !== 'string' || traceparent.length > MAX_STATE) return undefined
+  const [, version, end] = TRACEPARENT.exec(traceparent) ?? []
+  if (version === undefined || (version === '00' && end !== '')) return undefined
+  const has = typeof tracestate === 'string' && tracestate.length <= MAX_STATE && tracestate !== ''
+  return { traceparent: traceparent.slice(0, LENGTH), ...(has && { tracestate }) }
+}

@@ -1,0 +1,131 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { Loose } from './wire.ts'
+
+/** A span as OTLP/JSON has it, with attributes by their names. */
+export interface CollectedSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  /** 2: SERVER, 3: CLIENT. */
+  kind: number
+  attributes: Record<string, string | number>
+  links: { traceId: string; spanId: string }[]
+  /** 2: ERROR. */
+  status: { code?: number; message?: string }
+  /** Of its resource. */
+  resource: Record<string, string | number>
+}
+
+export interface CollectedHistogram {
+  name: string
+  unit: string
+  points: {
+    attributes: Record<string, string | number>
+    count: number
+    bounds: number[]
+    counts: number[]
+  }[]
+}
+
+export interface Collector {
+  url: string
+  /** Of each request. */
+  requests: { path: string; headers: IncomingHttpHeaders; bytes: Buffer }[]
+  spans: CollectedSpan[]
+  /** The newest of each name. */
+  histograms: Map<string, CollectedHistogram>
+  /** Waits until something that was sent makes it true. */
+  until(what: string, seen: () => boolean): Promise<void>
+  /** Waits for spans of a trace. */
+  trace(traceId: string, count: number): Promise<CollectedSpan[]>
+}
+
+/** A receiver of OTLP over HTTP; it reads JSON. */
+export async function collector(t: Pick<TestContext, 'after'>): Promise<Collector> {
+  const requests: Collector['requests'] = []
+  const spans: CollectedSpan[] = []
+  const histograms: Collector['histograms'] = new Map()
+  const waiting = new Set<() => void>()
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const bytes = Buffer.concat(chunks)
+    requests.push({ path: request.url ?? '', headers: request.headers, bytes })
+    if (request.headers['content-type'] === 'application/json') {
+      const sent: Loose = JSON.parse(bytes.toString())
+      for (const each of sent.resourceSpans ?? []) spans.push(...spansOf(each))
+      for (const each of sent.resourceMetrics ?? [])
+        for (const made of histogramsOf(each)) histograms.set(made.name, made)
+    }
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    for (const each of waiting) each()
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const until: Collector['until'] = (what, seen) =>
+    new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => {
+        waiting.delete(look)
+        reject(new Error(`${what} did not come; spans: ${spans.map(({ name }) => name)}`))
+      }, 60_000)
+      const look = () => {
+        if (!seen()) return
+        waiting.delete(look)
+        clearTimeout(deadline)
+        resolve()
+      }
+      waiting.add(look)
+      look()
+    })
+  const ofTrace = (traceId: string) => spans.filter((span) => span.traceId === traceId)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    spans,
+    histograms,
+    until,
+    async trace(traceId, count) {
+      await until(`${count} spans of ${traceId}`, () => ofTrace(traceId).length >= count)
+      return ofTrace(traceId)
+    },
+  }
+}
+
+function attributesOf(list: Loose[] = []): Record<string, string | number> {
+  return Object.fromEntries(
+    list.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue ?? value.doubleValue)]),
+  )
+}
+
+function spansOf({ resource, scopeSpans }: Loose): CollectedSpan[] {
+  const of = attributesOf(resource.attributes)
+  return scopeSpans.flatMap(({ spans }: Loose) =>
+    spans.map(({ attributes, links = [], ...span }: Loose) => ({
+      ...span,
+      links,
+      attributes: attributesOf(attributes),
+      resource: of,
+    })),
+  )
+}
+
+function histogramsOf({ scopeMetrics }: Loose): CollectedHistogram[] {
+  return scopeMetrics.flatMap(({ metrics }: Loose) =>
+    metrics.map(({ name, unit, histogram }: Loose) => ({
+      name,
+      unit,
+      points: histogram.dataPoints.map((point: Loose) => ({
+        attributes: attributesOf(point.attributes),
+        count: Number(point.count),
+        bounds: point.explicitBounds,
+        counts: point.bucketCounts.map(Number),
+      })),
+    })),
+  )
+}
