@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ReadConfiguration } from '../config/index.ts'
+import { type Identity, named, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
@@ -10,13 +10,15 @@ import type { Prepared } from './types.ts'
 /** What a reading of all configurations comes to, beside what is served already. */
 export interface Assembly {
   /**
-   * By configuration name: the valid ones, and the last good version of the others. The very map that is served where
+   * By `id`: the valid ones, and the last good version of the others. The very map that is served where
    * nothing changes.
    */
   prepared: ReadonlyMap<string, Prepared>
   findings: Finding[]
-  /** Names whose new version was refused. */
+  /** The `id`s of those whose new version was refused, or their files. */
   refused: string[]
+  /** The `id`s that `only` meant; absent: all. */
+  asked?: ReadonlySet<string>
 }
 
 export interface Reading {
@@ -35,7 +37,7 @@ interface Candidate {
 interface Sorted {
   /** Served as before. */
   kept: Set<Prepared>
-  /** Names of those that are not served as they are. */
+  /** The `id`s of those that are not served as they are, or their files. */
   refused: string[]
   candidates: Candidate[]
   findings: Finding[]
@@ -44,7 +46,7 @@ interface Sorted {
 /**
  * Decides what to serve: a configuration without errors in its new version, one with errors in its last good
  * version, and of two that want the same prefix the one that has it.
- * @param only what these names stand for may change, all else is kept; absent: everything may
+ * @param only what these names mean may change, all else is kept; absent: everything may
  */
 export async function assemble(
   reading: Reading,
@@ -66,7 +68,7 @@ export async function assemble(
   const { kept, refused, candidates, findings } = sorted
   const clashes: Finding[] = []
   const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
-    refused.push(fresh.name)
+    refused.push(fresh.id)
     if (old) kept.add(old)
     clashes.push(clash(fresh, holder))
   })
@@ -81,7 +83,8 @@ export async function assemble(
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
   const prepared = successor(served, kept, taken)
-  return { prepared, findings: sortFindings(unique(findings)), refused }
+  const { asked } = scope
+  return { prepared, findings: sortFindings(unique(findings)), refused, ...(asked && { asked }) }
 }
 
 /** Whether two configurations that were read want the same; which of them is at fault is not known yet. */
@@ -93,7 +96,7 @@ function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string
 interface Scope {
   /** Configurations of which something may change. */
   reads: readonly ReadConfiguration[]
-  /** What is served of each of them, by its name, else by its file. */
+  /** What is served of each of them, by its `id`, else by its file. */
   oldOf(read: ReadConfiguration): Prepared | undefined
   /** Files that the reload is not about: nothing is reported of them. */
   passed: ReadonlySet<string>
@@ -101,6 +104,7 @@ interface Scope {
   kept: ReadonlySet<Prepared>
   /** Those of it that cannot be read now. */
   lost: ReadonlySet<Prepared>
+  asked?: ReadonlySet<string>
 }
 
 function scopeOf(
@@ -114,22 +118,24 @@ function scopeOf(
     return files.get(file)
   }
   const oldOf = ({ configuration, file }: ReadConfiguration) =>
-    (configuration && served.get(configuration.name)) ?? byFile(file)
+    (configuration && served.get(qualifiedName(configuration))) ?? byFile(file)
   const lost = unreadable(reading, served)
   const { configurations } = reading
   if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost }
-  const isAsked = (name: string | undefined) => name !== undefined && only.has(name)
+  const known = [...configurations.flatMap(({ configuration }) => configuration ?? []), ...served.values()]
+  const asked = new Set([...only].flatMap((name) => named(name, known).map((one) => qualifiedName(one))))
+  const isAsked = (one: Identity | undefined) => one !== undefined && asked.has(qualifiedName(one))
   const passed = new Set(
     configurations
-      .filter(({ configuration, file }) => !isAsked(configuration?.name) && !isAsked(byFile(file)?.name))
+      .filter(({ configuration, file }) => !isAsked(configuration) && !isAsked(byFile(file)))
       .map(({ file }) => file),
   )
   const reads = configurations.filter((read) => {
     const old = oldOf(read)
-    return !passed.has(read.file) && (!old || only.has(old.name))
+    return !passed.has(read.file) && (!old || isAsked(old))
   })
-  const others = [...served.values()].filter(({ name }) => !only.has(name))
-  return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost }
+  const others = [...served.values()].filter((one) => !isAsked(one))
+  return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
 }
 
 /** Compiles and checks what is new, each configuration by itself. */
@@ -162,7 +168,7 @@ async function classify(
         continue
       }
     }
-    if (!isUnchanged) refused.push(old?.name ?? configuration?.name ?? file)
+    if (!isUnchanged) refused.push(old?.id ?? (configuration ? qualifiedName(configuration) : file))
     if (old) kept.add(old)
   }
   await giveWayToCalls()
@@ -193,9 +199,9 @@ function successor(
 ): ReadonlyMap<string, Prepared> {
   if (taken.length === 0 && kept.size === served.size) return served
   const prepared = new Map(served)
-  for (const made of taken) prepared.set(made.name, made)
+  for (const made of taken) prepared.set(made.id, made)
   for (const old of served.values())
-    if (!kept.has(old) && prepared.get(old.name) === old) prepared.delete(old.name)
+    if (!kept.has(old) && prepared.get(old.id) === old) prepared.delete(old.id)
   return prepared
 }
 
@@ -259,11 +265,7 @@ function settle(
 function clash(fresh: Prepared, holder: Prepared): Finding {
   const claim = holder.claims.find((each) => fresh.claims.includes(each)) ?? ''
   return claim.startsWith('name ')
-    ? finding(
-        'duplicate-configuration',
-        fresh.file,
-        `the name ${fresh.name} is already used by ${holder.file}`,
-      )
+    ? finding('duplicate-configuration', fresh.file, `the name ${fresh.id} is already used by ${holder.file}`)
     : finding('duplicate-prefix', fresh.file, `the endpoint ${claim} is already used by ${holder.file}`, {
         hint: 'Give one of them another prefix; until then the configuration that had it keeps it',
       })

@@ -10,6 +10,7 @@ import {
   DEFAULT_LIMITS,
   exposedAt,
   type Listening,
+  qualifiedName,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Settings,
@@ -177,7 +178,7 @@ export function costsOf(
   { toolListTokens = 10_000 }: CostOptions,
 ): Finding[] {
   const { configuration, file } = read
-  const own = configuration && prepared.get(configuration.name)
+  const own = configuration && prepared.get(qualifiedName(configuration))
   if (!own || own.file !== file) return []
   return configuration.routers.flatMap(({ prefix }, i) => {
     const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type Configuration, DEFAULT_TENANT, type McpServer } from '../config/index.ts'
+import { type Configuration, type McpServer, qualifiedName } from '../config/index.ts'
 import { isObject, type Json, type JsonObject, parse, setOwn } from '../json/index.ts'
 import type { Problem } from '../tools/index.ts'
 import { digestOf, type Pinned } from '../upstream/pins.ts'
@@ -13,7 +13,7 @@ export interface Declared {
   prompts: Readonly<Record<string, JsonObject>>
 }
 
-/** The contents of a `plantgw.lock`: what MCP servers declare, by `pinName`. */
+/** The contents of a `plantgw.lock`: what MCP servers declare, by `qualifiedName`. */
 export interface PinLock {
   version: 1
   servers: Readonly<Record<string, Declared>>
@@ -32,11 +32,6 @@ export function lockOf(file: string): string {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
-}
-
-/** A server's name in a lock file: `configuration/server`, with the tenant before it unless that is the default one. */
-export function pinName({ name, tenant }: Pick<Configuration, 'name' | 'tenant'>, server: string): string {
-  return [...(tenant === DEFAULT_TENANT ? [] : [tenant]), name, server].join('/')
 }
 
 /**
@@ -113,7 +108,7 @@ export class PinLocks {
       return {
         problem: { code: 'upstream-not-pinned', severity, message: lock.message, hint: 'Run `plantgw pin`' },
       }
-    const key = pinName(configuration, name)
+    const key = qualifiedName(configuration, name)
     const declared = Object.hasOwn(lock.servers, key) ? lock.servers[key] : undefined
     if (declared) return { pinned: pinnedOf(declared) }
     const message = `the MCP server ${JSON.stringify(name)} is not pinned: ${path} has no entry \`${key}\``
@@ -127,7 +122,7 @@ export class PinLocks {
     if (!servers.length) return ''
     const lock = this.read(lockOf(file))
     if (lock instanceof Error) return lock.message
-    const entries = servers.map(({ name }) => lock.servers[pinName(configuration, name)] ?? null)
+    const entries = servers.map(({ name }) => lock.servers[qualifiedName(configuration, name)] ?? null)
     return digestOf(entries as unknown as Json)
   }
 

@@ -7,11 +7,13 @@ import {
   DEFAULT_TENANT,
   type Limits,
   oauthOf,
+  qualifiedName,
   type ReadConfiguration,
   type Router,
   type Server,
   serverNames,
   type TenantSettings,
+  uniqueName,
 } from '../config/index.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
@@ -144,16 +146,16 @@ function prepare(
     }
     return [route]
   })
-  const since = new Date().toISOString()
-  const claims = claimsOf(name, routes)
+  const claims = claimsOf(uniqueName(configuration, context.tenants), routes)
   const stamp = stampOf(file, configuration, given)
   const prepared = {
+    id: qualifiedName(configuration),
     name,
     tenant,
     file,
     text,
     ...(stamp && { stamp }),
-    since,
+    since: new Date().toISOString(),
     routes,
     claims,
     ...(resiliences.size > 0 && { resiliences }),

@@ -2,6 +2,7 @@ import { type CheckOptions, readConfigurations, readerKeeper } from '../checks/i
 import {
   createFileReader,
   type Env,
+  qualifiedName,
   type ReadConfiguration,
   type ReadConfigurationsResult,
 } from '../config/index.ts'
@@ -68,7 +69,7 @@ export function fromStore(store: ConfigurationStore): ConfigurationSource {
         configurations,
         findings: sortFindings([...findings, ...(await reader.together(configurations))]),
         sources: new Map(configurations.map(({ file, text }) => [file, text])),
-        versions: new Map(stored.map(({ name, version }) => [name, version])),
+        versions: new Map(stored.map((one) => [qualifiedName(one), one.version])),
       }
     } catch (error) {
       return unread([store.label], error)

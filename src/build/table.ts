@@ -56,9 +56,10 @@ export function differenceOf(
   changes: Changes,
 ): ConfigurationChange[] {
   return (['added', 'changed', 'removed'] as const).flatMap((change) =>
-    changes[change].map((name) => {
-      const [old, fresh] = [before.get(name), after.get(name)]
-      return { name, tenant: (fresh ?? old)!.tenant, change, prefixes: prefixesOf(old, fresh) }
+    changes[change].map((id) => {
+      const [old, fresh] = [before.get(id), after.get(id)]
+      const { name, tenant } = (fresh ?? old)!
+      return { name, tenant, change, prefixes: prefixesOf(old, fresh) }
     }),
   )
 }

@@ -57,6 +57,8 @@ export interface Route extends RoutePolicy {
 
 /** A configuration that is ready to serve. */
 export interface Prepared {
+  /** Its `qualifiedName`. */
+  id: string
   name: string
   tenant: string
   file: string
@@ -87,7 +89,7 @@ export interface Table {
   sseRoutes: ReadonlyMap<string, Route>
   /** Every proxy, by key. */
   proxies: ReadonlyMap<string, Served>
-  /** By configuration name. */
+  /** By `id`. */
   prepared: ReadonlyMap<string, Prepared>
 }
 
@@ -97,7 +99,7 @@ export interface Loaded {
   sources: ReadonlyMap<string, string>
 }
 
-/** Names of the configurations in which two tables differ. */
+/** The `id`s of configurations, or names of tools, in which two of them differ. */
 export interface Changes {
   added: string[]
   changed: string[]
@@ -107,7 +109,7 @@ export interface Changes {
 /** The result of a reload. */
 export interface Reload extends Loaded, Changes {
   generation: number
-  /** Configurations whose new version has errors; the last good version, if any, is kept in service. */
+  /** The `id`s of configurations whose new version has errors; the last good version, if any, is kept in service. */
   refused: string[]
 }
 

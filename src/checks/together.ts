@@ -1,4 +1,4 @@
-import type { ReadConfiguration } from '../config/index.ts'
+import { DEFAULT_TENANT, type ReadConfiguration, uniqueName } from '../config/index.ts'
 import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
@@ -9,11 +9,11 @@ import { REFERENCE_CHECKS } from './references.ts'
 export interface Claim {
   /** Equal keys are the same claim. */
   key: string
-  /** As the file writes it. */
+  /** What the claim that comes too late says of this one. */
   value: string
   code: FindingCode
   path: Path
-  /** @param first the value of the claim that came before */
+  /** @param first the `value` of the claim that came before */
   message: (first: string) => string
   hint: string
 }
@@ -28,19 +28,28 @@ export interface Alone {
 }
 
 export function checkAlone(read: Read, options: CheckOptions): Alone {
-  const { name } = read.configuration
-  const claim: Claim = {
-    key: `name ${name}`,
-    value: name,
-    code: 'duplicate-configuration',
-    path: ['name'],
-    message: () => `two configurations have the name ${quote(name)}`,
-    hint: 'Rename or remove one of the two',
-  }
   return {
     findings: runChecks(REFERENCE_CHECKS, read, options),
-    claims: [...(read.doubtful(claim.path) ? [] : [[claim]]), ...prefixClaims(read)],
+    claims: [...nameClaims(read, options), ...prefixClaims(read)],
   }
+}
+
+function nameClaims({ configuration, doubtful }: Read, { tenants }: CheckOptions): Claim[][] {
+  if (doubtful(['name']) || doubtful(['tenant'])) return []
+  const { name, tenant } = configuration
+  const ofTenant = tenant === DEFAULT_TENANT ? '' : ` of the tenant ${quote(tenant)}`
+  const claim = {
+    key: `name ${uniqueName(configuration, tenants)}`,
+    value: tenant,
+    code: 'duplicate-configuration' as const,
+    path: ['name'],
+    message: (first: string) =>
+      first === tenant
+        ? `two configurations${ofTenant} have the name ${quote(name)}`
+        : `configurations of the tenants ${quote(first)} and ${quote(tenant)} have the name ${quote(name)}, which only tenants of the settings may share`,
+    hint: 'Rename or remove one of the two',
+  }
+  return [[claim]]
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
-import { type Settings, socketPath } from '../config/index.ts'
+import { qualifiedName, type Settings, socketPath } from '../config/index.ts'
 import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
@@ -89,8 +89,8 @@ function hasFault({ findings }: Answer): boolean {
 const SIGNS = { added: '+', changed: '~', removed: '-' } as const
 
 function printed({ generation, configurations, refused, findings }: Answer): string {
-  const lines = configurations.flatMap(({ name, change, prefixes }) => [
-    `${SIGNS[change]} ${name} ${change}`,
+  const lines = configurations.flatMap(({ change, prefixes, ...identity }) => [
+    `${SIGNS[change]} ${qualifiedName(identity)} ${change}`,
     ...prefixes.map((one) => `    ${SIGNS[one.change]} ${one.prefix}${insideOf(one)}`),
   ])
   const told = refused.map((name) => `! ${name} refused: its current version stays in service`)

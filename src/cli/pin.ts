@@ -7,10 +7,9 @@ import {
   LOCK_NAME,
   lockOf,
   type PinLock,
-  pinName,
   readLock,
 } from '../build/pin-lock.ts'
-import { DEFAULT_LIMITS, type McpServer, type ReadConfiguration } from '../config/index.ts'
+import { DEFAULT_LIMITS, type McpServer, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { credentialsFor } from '../credentials/credential.ts'
 import { replaceFile } from '../durable/file.ts'
 import { readDeclared } from '../endpoints/index.ts'
@@ -83,7 +82,7 @@ function targetsOf({ configuration, file }: ReadConfiguration): Target[] {
   return configuration.mcpServers.flatMap((server, index) =>
     server.pin === 'off'
       ? []
-      : [{ server, index, name: pinName(configuration, server.name), lock: lockOf(file) }],
+      : [{ server, index, name: qualifiedName(configuration, server.name), lock: lockOf(file) }],
   )
 }
 

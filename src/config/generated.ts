@@ -3,7 +3,7 @@ import type { JsonObject, Json } from '../json/index.ts'
 
 /** One service: its routers, its servers with their tools, and the MCP servers that the gateway proxies for it. */
 export interface Configuration {
-  /** Name of the configuration, unique among all configurations that are served together. */
+  /** Name of the configuration, unique among all that are served together; where the settings list `tenants`, among those of its tenant. */
   name: string
   /** The tenant that the configuration belongs to. Default `default`. */
   tenant: string

@@ -14,6 +14,7 @@ export {
   oauthOf,
   serverNames,
 } from './model.ts'
+export { ambiguous, type Identity, identityOf, named, qualifiedName, uniqueName } from './qualified-name.ts'
 export type { SchemaNode } from './schemas.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'

@@ -1,4 +1,4 @@
-import type { Env, Limits, Path, ReadConfiguration } from '../config/index.ts'
+import { type Env, type Limits, type Path, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import type { FindingCode, Range } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -90,7 +90,7 @@ export const DEFAULTS = { timeout: 10_000, retries: 1, concurrency: 8 } as const
 /** The tool or MCP server at a path of a configuration, as one that needs an endpoint. */
 export function userOf(read: Read, name: string, path: Path): User {
   const range = read.locate(path) ?? read.locate.key(path)
-  return { file: read.file, configuration: read.configuration.name, name, ...(range && { range }) }
+  return { file: read.file, configuration: qualifiedName(read.configuration), name, ...(range && { range }) }
 }
 
 /** A step that failed. @param hint what to do, as an instruction */

@@ -113,9 +113,9 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_configuration_refused',
       help: '1 for each configuration whose newest version was refused',
       read: () =>
-        [...live().refused].map((configuration) => {
-          const tenant = live().table.prepared.get(configuration)?.tenant
-          return { labels: { configuration, ...(tenant !== undefined && { tenant }) }, value: 1 }
+        [...live().refused].map((id) => {
+          const { name = id, tenant } = live().table.prepared.get(id) ?? {}
+          return { labels: { configuration: name, ...(tenant !== undefined && { tenant }) }, value: 1 }
         }),
     },
     {

@@ -6,6 +6,7 @@ import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
 import type { BuildOptions, Difference, Loaded, Reload, Served, Table } from '../build/types.ts'
+import { qualifiedName } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -40,9 +41,9 @@ interface Hears extends Heard {
 /** The table that is served, and how it changes. It holds connections and processes: close it. */
 export class LiveTable {
   table: Table = EMPTY_TABLE
-  /** Of the configurations that are served, by name, where the store has versions. */
+  /** Of the configurations that are served, by `id`, where the store has versions. */
   versions: ReadonlyMap<string, string> = new Map()
-  /** Names of configurations whose newest version was refused. */
+  /** The `id`s of configurations whose newest version was refused, or their files. */
   refused: ReadonlySet<string> = new Set()
   /** Whether the store of the configurations could be read at least once; files always can, or are missing one by one. */
   isRead = false
@@ -146,7 +147,8 @@ export class LiveTable {
     if (!isSame) this.table = buildTable(before.generation + 1, prepared, before)
     this.versions = versionsOf(reading, prepared, this.versions)
     // Of those that were not read again it stays so.
-    const others = only ? [...this.refused].filter((name) => !only.has(name)) : []
+    const { asked } = made
+    const others = asked ? [...this.refused].filter((one) => !asked.has(one)) : []
     this.refused = new Set([...refused, ...others])
     const found = strict ? everything(reading, made.findings) : made.findings
     const { generation } = this.table
@@ -177,18 +179,19 @@ function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string,
   return [...after.values()].filter(({ key }) => !before.has(key))
 }
 
-/** Of what is served, by name: the newest version may have been refused, or not read. */
+/** Of what is served, by `id`: the newest version may have been refused, or not read. */
 function versionsOf(
   { configurations, versions }: Reading & { versions?: ReadonlyMap<string, string> },
   prepared: Table['prepared'],
   before: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
   if (!versions) return before
-  const found = new Map([...before].filter(([name]) => prepared.has(name)))
+  const found = new Map([...before].filter(([id]) => prepared.has(id)))
   for (const { configuration, text } of configurations) {
-    const name = configuration?.name
-    const version = name !== undefined && prepared.get(name)?.text === text ? versions.get(name) : undefined
-    if (name !== undefined && version !== undefined) found.set(name, version)
+    if (!configuration) continue
+    const id = qualifiedName(configuration)
+    const version = prepared.get(id)?.text === text ? versions.get(id) : undefined
+    if (version !== undefined) found.set(id, version)
   }
   return found
 }

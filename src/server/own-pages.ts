@@ -7,7 +7,7 @@ import type { FailedLogins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
 import type { Difference, Reload } from '../build/types.ts'
-import { isLocal, type ListenAddress } from '../config/index.ts'
+import { identityOf, isLocal, type ListenAddress, named, qualifiedName } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { type RequestHeaders, readBody } from '../mcp/index.ts'
@@ -63,28 +63,10 @@ export function probesOnly(pages: OwnPages): OwnPages {
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
-  const { bind, access, guard, reloads, diff, unready, metrics, status, onRefusedCredentials, logins } = parts
+  const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins } = parts
   const isBoundHere = isLocal(bind)
-  async function reload(c: Context): Promise<Response> {
-    const asked = await nameOf(c)
-    if ('refused' in asked) return asked.refused
-    const { name } = asked
-    const result = await reloads.request('api', name)
-    const { added, changed, removed, refused, generation, findings } = result
-    if (name !== undefined && !isKnown(name, result, status({ tenant: undefined }))) {
-      const close = nearest(
-        name,
-        status({ tenant: undefined }).configurations.map((one) => one.name),
-      )
-      const hint = close ? `: did you mean ${close}?` : ''
-      return fault(c, 404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
-    }
-    const body = { generation, added, changed, removed, refused, findings: findings.map(shownFinding) }
-    return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
-  }
-
   async function answer(c: Context, path: string, overseer: Overseer): Promise<Response> {
-    if (path === '/_reload') return reload(c)
+    if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
       const { sources: _, findings, ...changes } = await diff()
       return c.json({ ...changes, findings: findings.map(shownFinding) })
@@ -142,6 +124,25 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 }
 
+async function reload(c: Context, { reloads, status }: OwnPagesParts): Promise<Response> {
+  const asked = await nameOf(c)
+  if ('refused' in asked) return asked.refused
+  const { name } = asked
+  const result = await reloads.request('api', name)
+  const { added, changed, removed, refused, generation, findings } = result
+  const after = status({ tenant: undefined })
+  if (name !== undefined && !isKnown(name, result, after)) {
+    const close = nearest(
+      name,
+      after.configurations.map((one) => qualifiedName(one)),
+    )
+    const hint = close ? `: did you mean ${close}?` : ''
+    return fault(c, 404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
+  }
+  const body = { generation, added, changed, removed, refused, findings: findings.map(shownFinding) }
+  return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
+}
+
 function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413, message: string): Response {
   return c.json({ error: status, message }, status)
 }
@@ -168,5 +169,6 @@ async function nameOf(c: Context): Promise<{ name: string | undefined } | { refu
 function isKnown(name: string, { refused }: Reload, { configurations, reloads }: Status): boolean {
   // An earlier reload may have removed it already.
   const removed = reloads.flatMap((past) => past.removed)
-  return [...removed, ...refused, ...configurations.map((one) => one.name)].includes(name)
+  const gone = [...removed, ...refused].map((id) => identityOf(id))
+  return named(name, [...configurations, ...gone]).length > 0
 }

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { qualifiedName } from '../config/index.ts'
 import type { PrefixStatus, Status } from './status.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
@@ -24,7 +25,7 @@ ${configurations.map(
 <table><thead><tr><th>Prefix</th><th>Configuration</th><th>Behind it</th><th>Sessions</th></tr></thead><tbody>
 ${prefixes.map(
   (one) =>
-    html`<tr><td><code>${one.prefix}</code></td><td>${one.configuration}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`,
+    html`<tr><td><code>${one.prefix}</code></td><td>${qualifiedName({ name: one.configuration, tenant: one.tenant })}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`,
 )}</tbody></table>
 <h2>Last reloads</h2>
 <table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>What came of it</th></tr></thead><tbody>

@@ -73,12 +73,12 @@ export function statusOf(
   const { table, versions } = live
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
-  const names = new Set(prepared.map(({ name }) => name))
+  const ids = new Set(prepared.map(({ id }) => id))
   const places = new Set(prepared.map(({ file }) => file))
   const sessions = hub.sessionsByPrefix()
   const routes = [...table.routes.values()].filter(mine)
   const now = Date.now()
-  const only = (list: readonly string[]) => list.filter((name) => tenant === undefined || names.has(name))
+  const only = (list: readonly string[]) => list.filter((id) => tenant === undefined || ids.has(id))
   return {
     version,
     ...(tenant === undefined && { pid: process.pid }),
@@ -88,12 +88,12 @@ export function statusOf(
     configurations: prepared.map((one) => ({
       name: one.name,
       tenant: one.tenant,
-      version: versions.get(one.name) ?? hashOf(one.text),
+      version: versions.get(one.id) ?? hashOf(one.text),
       hash: hashOf(one.text),
       since: one.since,
       ageSeconds: Math.round((now - Date.parse(one.since)) / 1000),
       place: one.file,
-      refused: live.refused.has(one.name),
+      refused: live.refused.has(one.id),
     })),
     prefixes: routes.map(({ prefix, ssePrefix, configuration, tenant, tools, proxy }) => ({
       prefix: prefix || '/',

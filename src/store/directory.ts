@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readConfigurations } from '../checks/index.ts'
-import { type Env, filesOf, LINT_CONFIG_FILE } from '../config/index.ts'
+import {
+  DEFAULT_TENANT,
+  type Env,
+  filesOf,
+  type Identity,
+  LINT_CONFIG_FILE,
+  qualifiedName,
+} from '../config/index.ts'
 import { StoreError, writeError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
 import { changeFiles, type FileChange, inFolder, isUnsettled, settle } from './journal.ts'
@@ -59,8 +66,8 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
       if (revision !== undefined && (await revisionOf(folder)) !== revision) return { kind: 'moved' }
       const { configurations, findings } = await readFolder(folder, env)
       const unread = findings.find(({ code }) => code === 'unreadable-file')
-      const there = new Map(configurations.map((one) => [one.name, one]))
-      const conflicts = conflictsOf(changes, (name) => there.get(name)?.version)
+      const there = new Map(configurations.map((one) => [qualifiedName(one), one.version]))
+      const conflicts = conflictsOf(changes, (identity) => there.get(qualifiedName(identity)))
       // What cannot be read looks like a file that is gone.
       if (conflicts.length > 0 && unread) throw readError(unread)
       if (conflicts.length > 0) return { kind: 'conflict', conflicts }
@@ -68,15 +75,16 @@ export function directoryStore(folder: string, env: Env): ConfigurationStore {
       for (const change of changes) files.push(await fileChange(folder, change, configurations, unread))
       await changeFiles(folder, files)
       const updatedAt = new Date().toISOString()
-      return { kind: 'applied', versions: changes.map((change) => summaryOf(change, there, updatedAt)) }
+      return { kind: 'applied', versions: changes.map((change) => summaryOf(change, updatedAt)) }
     })
   }
 
   return {
     label: `directory:${folder}`,
     list: async () => (await readAll()).configurations.map(({ text: _, place: __, ...summary }) => summary),
-    async get(name, version) {
-      const found = (await readAll()).configurations.find((one) => one.name === name)
+    async get(identity, version) {
+      const id = qualifiedName(identity)
+      const found = (await readAll()).configurations.find((one) => qualifiedName(one) === id)
       return version === undefined || version === found?.version ? found : undefined
     },
     readAll,
@@ -117,18 +125,20 @@ async function revisionOf(folder: string): Promise<string> {
   return hash.digest('hex').slice(0, 24)
 }
 
-/** The first file of a name counts; that there are two is among the findings. */
+/** The first file of an identity counts. */
 async function readFolder(folder: string, env: Env): Promise<Omit<Snapshot, 'revision'>> {
   const { configurations, findings } = await readConfigurations([folder], env)
   const found = new Map<string, StoredConfiguration>()
   for (const { configuration, doubtful, file, text } of configurations) {
-    if (!configuration || doubtful(['name']) || found.has(configuration.name)) continue
+    if (!configuration || doubtful(['name']) || doubtful(['tenant'])) continue
     const { name, tenant } = configuration
+    const id = qualifiedName(configuration)
+    if (found.has(id)) continue
     const updatedAt = await stat(file).then(
       ({ mtime }) => mtime.toISOString(),
       () => '',
     )
-    found.set(name, { name, tenant, version: versionOf(text), updatedAt, text, place: file })
+    found.set(id, { name, tenant, version: versionOf(text), updatedAt, text, place: file })
   }
   return { configurations: [...found.values()].sort(byName), findings }
 }
@@ -140,9 +150,9 @@ async function fileChange(
   unread: Finding | undefined,
 ): Promise<FileChange> {
   const text = 'text' in change ? change.text : null
-  const there = configurations.find(({ name }) => name === change.name)
+  const there = configurations.find((one) => one.name === change.name && one.tenant === change.tenant)
   if (there) return { file: relative(folder, there.place), text }
-  const file = fileName(change.name)
+  const file = fileName(change)
   const path = join(folder, file)
   const taken = await stat(path).then(
     () => true,
@@ -162,24 +172,24 @@ function readError({ file, message }: Finding): StoreError {
 const LONGEST_NAME = 200
 
 /**
- * The name and `.yaml`; characters that a file name should not hold are percent-encoded, and of a long name there is
- * the beginning and a hash.
+ * `name.yaml`, or `name@tenant.yaml` of a tenant's; characters that a file name should not hold are percent-encoded, and of
+ * a long name there is the beginning and a hash.
  */
-function fileName(name: string): string {
-  const safe = encodeURIComponent(name).replace(/[!'()*~]|^\./g, (character) => {
-    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-  })
-  const short = safe.length > LONGEST_NAME ? `${safe.slice(0, LONGEST_NAME)}-${versionOf(name)}` : safe
+function fileName({ name, tenant }: Identity): string {
+  const parts = tenant === DEFAULT_TENANT ? [name] : [name, tenant]
+  const safe = parts
+    .map((part) => encodeURIComponent(part).replace(/[!'()*~]|^\./g, percentEncoded))
+    .join('@')
+  const short = safe.length > LONGEST_NAME ? `${safe.slice(0, LONGEST_NAME)}-${versionOf(safe)}` : safe
   // That file is no configuration to whoever reads the folder.
   return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }
 
-function summaryOf(
-  change: Change,
-  there: ReadonlyMap<string, StoredSummary>,
-  updatedAt: string,
-): StoredSummary {
-  const { name } = change
-  if ('text' in change) return { name, tenant: change.tenant, version: versionOf(change.text), updatedAt }
-  return { name, tenant: there.get(name)?.tenant ?? '', version: change.version, updatedAt }
+function percentEncoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+}
+
+function summaryOf(change: Change, updatedAt: string): StoredSummary {
+  const { name, tenant } = change
+  return { name, tenant, version: 'text' in change ? versionOf(change.text) : change.version, updatedAt }
 }

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { type Adapter, Low } from 'lowdb'
+import { qualifiedName } from '../config/index.ts'
 import { decodeStore, reachFile, writeStore } from '../durable/file.ts'
 import type { Lock } from '../durable/lock.ts'
 import { StoreError, writeError } from '../durable/store-error.ts'
@@ -51,7 +52,10 @@ export function lowdbStore(given: string, keep = Number.POSITIVE_INFINITY): Conf
     return withLock(`${path}.lock`, `the store ${path}`, async (lock) => {
       const before = await look()
       if (revision !== undefined && revision !== before.stamp) return { kind: 'moved' }
-      const conflicts = conflictsOf(changes, (name) => current(before.history.get(name))?.version)
+      const conflicts = conflictsOf(
+        changes,
+        (identity) => current(before.history.get(qualifiedName(identity)))?.version,
+      )
       if (conflicts.length > 0) return { kind: 'conflict', conflicts }
       const { history, versions } = next(before.history, changes, reason, keep)
       const db = new Low<History>(adapterOf(path, lock), before.history)
@@ -70,8 +74,8 @@ export function lowdbStore(given: string, keep = Number.POSITIVE_INFINITY): Conf
         .map(summary)
         .sort(byName)
     },
-    async get(name, version) {
-      const entries = (await look()).history.get(name)
+    async get(identity, version) {
+      const entries = (await look()).history.get(qualifiedName(identity))
       const entry = version === undefined ? current(entries) : entries?.find((one) => one.version === version)
       return entry && stored(entry, label)
     },
@@ -88,8 +92,8 @@ export function lowdbStore(given: string, keep = Number.POSITIVE_INFINITY): Conf
       if (changes.length === 0) return { kind: 'applied', versions: [] }
       return inTurn(() => change(changes, reason, revision))
     },
-    async history(name) {
-      const entries = (await look()).history.get(name) ?? []
+    async history(identity) {
+      const entries = (await look()).history.get(qualifiedName(identity)) ?? []
       return entries.map((entry) => ({ ...summary(entry), deleted: entry.text === null })).reverse()
     },
     revision: async () => (await look()).stamp,
@@ -112,25 +116,26 @@ function summary({ text: _, ...rest }: Entry): StoredSummary {
 
 function stored(entry: Entry, label: string): StoredConfiguration | undefined {
   const { text } = entry
-  return text === null ? undefined : { ...entry, text, place: `${label}/${entry.name}` }
+  return text === null ? undefined : { ...entry, text, place: `${label}/${qualifiedName(entry)}` }
 }
 
 function next(before: History, changes: readonly Change[], { author, message }: Reason, keep: number) {
   const history = new Map(before)
   const updatedAt = new Date().toISOString()
   const versions = changes.map((change): StoredSummary => {
-    const { name } = change
-    const entries = history.get(name) ?? []
+    const { name, tenant } = change
+    const id = qualifiedName(change)
+    const entries = history.get(id) ?? []
     const entry: Entry = {
       name,
-      tenant: 'text' in change ? change.tenant : entries.at(-1)!.tenant,
+      tenant,
       version: String(Number(entries.at(-1)?.version ?? 0) + 1),
       updatedAt,
       author,
       ...(message !== undefined && { message }),
       text: 'text' in change ? change.text : null,
     }
-    history.set(name, [...entries, entry].slice(-keep))
+    history.set(id, [...entries, entry].slice(-keep))
     return summary(entry)
   })
   return { history, versions }

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { type Kysely, type Migration, sql } from 'kysely'
+import { DEFAULT_TENANT, type Identity } from '../config/index.ts'
 import type { DatabaseType } from '../durable/database.ts'
+import { departure } from './store.ts'
 
-/** The tables, as they are after all migrations. Ids are SHA-256 of the name, as names are compared by bytes. */
+/** The tables, as they are after all migrations. */
 export interface Tables {
   /** What is served: one record for each configuration. */
   plantgw_configuration: Row & { text: string }
@@ -12,6 +15,7 @@ export interface Tables {
 }
 
 export interface Row {
+  /** As `idOf`. */
   id: string
   name: string
   tenant: string
@@ -59,5 +63,52 @@ export function migrations(type: DatabaseType): Record<string, Migration> {
         await sql`insert into plantgw_configuration_revision (id, value) values (1, 0)`.execute(db)
       },
     },
+    '002-names-of-tenants': { up: separateTenants },
   }
+}
+
+/** SHA-256, as names are compared by bytes; of the name alone for the default tenant, as it was before tenants had names of their own. */
+export function idOf({ tenant, name }: Identity): string {
+  return createHash('sha256')
+    .update(tenant === DEFAULT_TENANT ? name : `${tenant}\0${name}`)
+    .digest('hex')
+}
+
+/** One history for each name becomes one for each name of a tenant. Begun again it does what is left to do. */
+async function separateTenants(given: Kysely<unknown>): Promise<void> {
+  const db = given as Kysely<Tables>
+  const departures = await departuresOf(db)
+  for (const table of ['plantgw_configuration_version', 'plantgw_configuration'] as const) {
+    const rows = await db.selectFrom(table).select(['id', 'name', 'tenant', 'version']).execute()
+    for (const row of rows) {
+      const id = idOf(row)
+      if (row.id === id) continue
+      const own = db.updateTable(table).set({ id }).where('id', '=', row.id)
+      await own.where('version', '=', row.version).execute()
+    }
+  }
+  for (const row of departures)
+    await db
+      .insertInto('plantgw_configuration_version')
+      .values({ ...row, text: null })
+      .execute()
+}
+
+async function departuresOf(db: Kysely<Tables>): Promise<Row[]> {
+  const rows = await db
+    .selectFrom('plantgw_configuration_version')
+    .select(['id', 'name', 'tenant', 'version', 'updated_at', 'author', 'message'])
+    .select((eb) => eb('text', 'is', null).as('deleted'))
+    .orderBy('version')
+    // A departure that was written already comes before what it makes way for.
+    .orderBy('deleted', 'desc')
+    .execute()
+  const latest = new Map<string, (typeof rows)[number]>()
+  return rows.flatMap(({ deleted, ...row }) => {
+    const last = latest.get(row.name)
+    latest.set(row.name, { ...row, deleted })
+    if (!last || Number(last.deleted) === 1 || last.tenant === row.tenant) return []
+    const gone = departure(last, row)
+    return [{ ...gone, id: idOf(gone) }]
+  })
 }

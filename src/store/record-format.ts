@@ -1,12 +1,13 @@
+import { qualifiedName } from '../config/index.ts'
 import { isObject } from '../json/index.ts'
-import type { StoredSummary } from './store.ts'
+import { departure, type StoredSummary } from './store.ts'
 
 /** A version as the file holds it; `text` is null where it deleted the configuration. */
 export interface Entry extends StoredSummary {
   text: string | null
 }
 
-/** The versions that are kept of every configuration by name, oldest first and without a gap. Never changed once it was handed on. */
+/** The versions that are kept of every configuration by its `qualifiedName`, oldest first. Never changed once it was handed on. */
 export type History = ReadonlyMap<string, readonly Entry[]>
 
 const FORMAT = 'plantgw configurations'
@@ -15,7 +16,7 @@ const VERSION = /^[1-9]\d{0,14}$/
 /** The text of the store's file, in pieces: one version on each line. */
 export function* write(history: History): Generator<string> {
   let separator = '\n'
-  yield `{"format":${JSON.stringify(FORMAT)},"version":1,"versions":[`
+  yield `{"format":${JSON.stringify(FORMAT)},"version":2,"versions":[`
   for (const entries of history.values())
     for (const entry of entries) {
       yield separator + JSON.stringify(entry)
@@ -31,17 +32,29 @@ export function* write(history: History): Generator<string> {
 export function read(text: string): History {
   const root = parse(text)
   if (!isObject(root) || root.format !== FORMAT) throw new Error('it is not a store of configurations')
-  if (root.version !== 1) throw new Error('its `version` is not 1, the only one known here')
+  if (root.version !== 1 && root.version !== 2)
+    throw new Error('its `version` is neither 1 nor 2, which are known here')
   if (!Array.isArray(root.versions)) throw new Error('its `versions` is not an array')
   const history = new Map<string, Entry[]>()
+  const add = (entry: Entry) => {
+    const id = qualifiedName(entry)
+    const entries = history.get(id) ?? []
+    entries.push(entry)
+    history.set(id, entries)
+  }
+  /** By the name in files of version 1, where a name had one history whatever its tenant. */
+  const latest = new Map<string, Entry>()
   for (const [index, value] of root.versions.entries()) {
     const entry = readEntry(value, `versions[${index}]`)
-    const entries = history.get(entry.name) ?? []
-    const last = entries.at(-1)
-    const isNext = last ? entry.version === String(Number(last.version) + 1) : VERSION.test(entry.version)
+    const key = root.version === 1 ? entry.name : qualifiedName(entry)
+    const last = latest.get(key)
+    const step = Number(entry.version) - Number(last?.version ?? 0)
+    const isNext = VERSION.test(entry.version) && (root.version === 1 && last ? step === 1 : step > 0)
     if (!isNext) throw new Error(`versions[${index}] does not have the version after the one before`)
-    entries.push(entry)
-    history.set(entry.name, entries)
+    if (last && last.text !== null && last.tenant !== entry.tenant)
+      add({ ...entry, ...departure(last, entry), text: null })
+    add(entry)
+    latest.set(key, entry)
   }
   return history
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
+import { qualifiedName } from '../config/index.ts'
 import { type DatabaseType, LIMITS, openDatabase } from '../durable/database.ts'
 import { StoreError } from '../durable/store-error.ts'
 import { listenForChanges, tellChange } from './listen.ts'
-import { migrations, type Row, type Tables } from './migrations.ts'
+import { idOf, migrations, type Row, type Tables } from './migrations.ts'
 import {
   byName,
   type Change,
@@ -57,8 +57,8 @@ export async function sqlStore(
       const rows = await read((db) => db.selectFrom('plantgw_configuration').select(COLUMNS).execute())
       return rows.map(summary).sort(byName)
     },
-    async get(name, version) {
-      const row = await read((db) => find(db, idOf(name), version))
+    async get(identity, version) {
+      const row = await read((db) => find(db, idOf(identity), version))
       return row && stored(row, label)
     },
     readAll: () =>
@@ -88,13 +88,13 @@ export async function sqlStore(
         throw unsure(error)
       })
     },
-    async history(name) {
+    async history(identity) {
       const rows = await read((db) =>
         db
           .selectFrom('plantgw_configuration_version')
           .select(COLUMNS)
           .select((eb) => eb('text', 'is', null).as('deleted'))
-          .where('id', '=', idOf(name))
+          .where('id', '=', idOf(identity))
           .orderBy('version', 'desc')
           .execute(),
       )
@@ -161,17 +161,17 @@ async function change(
     .execute()
   if (revision !== undefined && String(BigInt(await revisionOf(trx)) - 1n) !== revision)
     throw new Refused({ kind: 'moved' })
-  const ids = changes.map(({ name }) => idOf(name))
+  const ids = changes.map(idOf)
   const { current, last } = await versionsOf(trx, ids)
-  const conflicts = conflictsOf(changes, (name) => current.get(idOf(name))?.version.toString())
+  const conflicts = conflictsOf(changes, (identity) => current.get(idOf(identity))?.toString())
   if (conflicts.length > 0) throw new Refused({ kind: 'conflict', conflicts })
   const updated_at = new Date().toISOString()
   const rows = changes.map((change, index) => {
     const id = ids[index]!
-    const tenant = 'text' in change ? change.tenant : current.get(id)!.tenant
+    const { name, tenant } = change
     const version = (last.get(id) ?? 0) + 1
     const text = 'text' in change ? change.text : null
-    return { id, name: change.name, tenant, version, updated_at, author, message: message ?? null, text }
+    return { id, name, tenant, version, updated_at, author, message: message ?? null, text }
   })
   for (const chunk of chunks(rows)) {
     await trx.insertInto('plantgw_configuration_version').values(chunk).execute()
@@ -197,29 +197,29 @@ async function prune(
   changed: readonly StoredSummary[],
   keep: number,
 ): Promise<void> {
-  for (const { name, version } of changed) {
+  for (const { version, ...identity } of changed) {
     const last = Number(version) - keep
     if (last < 1) continue
     await trx
       .deleteFrom('plantgw_configuration_version')
-      .where('id', '=', idOf(name))
+      .where('id', '=', idOf(identity))
       .where('version', '<=', last)
       .execute()
   }
 }
 
-/** By id: the record that is there, and the highest version there ever was. */
+/** By id: the version that is there, and the highest that there ever was. */
 async function versionsOf(trx: Transaction<Tables>, ids: readonly string[]) {
-  const current = new Map<string, { version: number; tenant: string }>()
+  const current = new Map<string, number>()
   const last = new Map<string, number>()
   for (let from = 0; from < ids.length; from += 1000) {
     const some = ids.slice(from, from + 1000)
     const rows = await trx
       .selectFrom('plantgw_configuration')
-      .select(['id', 'version', 'tenant'])
+      .select(['id', 'version'])
       .where('id', 'in', some)
       .execute()
-    for (const { id, ...row } of rows) current.set(id, row)
+    for (const { id, version } of rows) current.set(id, version)
     const highest = await trx
       .selectFrom('plantgw_configuration_version')
       .select((eb) => ['id', eb.fn.max('version').as('version')])
@@ -248,10 +248,6 @@ function* chunks<R extends { text: string | null }>(rows: readonly R[]): Generat
   if (chunk.length > 0) yield chunk
 }
 
-function idOf(name: string): string {
-  return createHash('sha256').update(name).digest('hex')
-}
-
 function summary({ name, tenant, version, updated_at, author, message }: Omit<Row, 'id'>): StoredSummary {
   return {
     name,
@@ -264,5 +260,5 @@ function summary({ name, tenant, version, updated_at, author, message }: Omit<Ro
 }
 
 function stored(row: Row & { text: string }, label: string): StoredConfiguration {
-  return { ...summary(row), text: row.text, place: `${label}/${row.name}` }
+  return { ...summary(row), text: row.text, place: `${label}/${qualifiedName(row)}` }
 }

@@ -1,11 +1,9 @@
+import { type Identity, qualifiedName } from '../config/index.ts'
 import { StoreError } from '../durable/store-error.ts'
 import type { Finding } from '../findings/index.ts'
 
 /** A configuration as it is stored, without its text. */
-export interface StoredSummary {
-  /** Unique over all tenants. */
-  name: string
-  tenant: string
+export interface StoredSummary extends Identity {
   /** Of one configuration each version is another; counted from 1, or a hash of the text in a folder. */
   version: string
   /** ISO 8601, UTC. */
@@ -19,7 +17,7 @@ export interface StoredSummary {
 export interface StoredConfiguration extends StoredSummary {
   /** YAML as it was written. */
   text: string
-  /** How findings and messages name it: a path, or the store and the name. */
+  /** How findings and messages name it: a path, or the store and its `qualifiedName`. */
   place: string
 }
 
@@ -31,9 +29,7 @@ export interface HistoryEntry extends StoredSummary {
 /**
  * One change. `version` is the one that it is based on; absent says that the configuration must not be there yet.
  */
-export type Change =
-  | { name: string; version?: string; tenant: string; text: string }
-  | { name: string; version: string; deleted: true }
+export type Change = Identity & ({ version?: string; text: string } | { version: string; deleted: true })
 
 /** Who changes something, and why. */
 export interface Reason {
@@ -42,8 +38,7 @@ export interface Reason {
 }
 
 /** A change that is not based on what the store holds; undefined: not there. */
-export interface Conflict {
-  name: string
+export interface Conflict extends Identity {
   expected: string | undefined
   found: string | undefined
 }
@@ -58,7 +53,7 @@ export type Outcome =
 /** All of a store, as it was at one moment. */
 export interface Snapshot {
   revision: string
-  /** By name. */
+  /** By name, then by tenant. */
   configurations: StoredConfiguration[]
   /** What could not be read as a configuration; only in a folder, where anyone may write. */
   findings: Finding[]
@@ -71,18 +66,18 @@ export interface Snapshot {
 export interface ConfigurationStore {
   /** Says which store it is, such as `postgres://db.example.com/plantgw`; never a credential. */
   label: string
-  /** By name. */
+  /** By name, then by tenant. */
   list(): Promise<StoredSummary[]>
   /** @param version an older one of its history; default: the current one */
-  get(name: string, version?: string): Promise<StoredConfiguration | undefined>
+  get(identity: Identity, version?: string): Promise<StoredConfiguration | undefined>
   readAll(): Promise<Snapshot>
   /**
-   * Makes all changes or none; once it resolves they are durable. Names in `changes` differ.
+   * Makes all changes or none; once it resolves they are durable. Identities in `changes` differ.
    * @param revision changes nothing unless the whole store is still at this revision
    */
   apply(changes: readonly Change[], reason: Reason, revision?: string): Promise<Outcome>
   /** Newest first, without the texts; empty when there never was such a configuration. */
-  history(name: string): Promise<HistoryEntry[]>
+  history(identity: Identity): Promise<HistoryEntry[]>
   /** Another text after any change, and cheap: for polling. */
   revision(): Promise<string>
   /**
@@ -96,30 +91,38 @@ export interface ConfigurationStore {
 
 /** Refuses what not every store could give back as it was. @throws StoreError */
 export function checkChanges(changes: readonly Change[], { author, message = '' }: Reason): void {
-  const names = new Set<string>()
+  const ids = new Set<string>()
   for (const change of changes) {
-    const { name } = change
-    if (names.has(name)) throw new StoreError('invalid', `two changes have the name ${JSON.stringify(name)}`)
-    names.add(name)
-    if (name === '') throw new StoreError('invalid', 'a configuration needs a name')
-    const texts = 'text' in change ? [name, change.tenant, change.text] : [name]
-    if ([...texts, author, message].some((text) => /\0|\p{Surrogate}/u.test(text)))
-      throw new StoreError('invalid', `${JSON.stringify(name)} holds a NUL or half a character`)
+    const { name, tenant } = change
+    const id = qualifiedName(change)
+    if (ids.has(id)) throw new StoreError('invalid', `two changes have the name ${JSON.stringify(id)}`)
+    ids.add(id)
+    if (name === '' || tenant === '')
+      throw new StoreError('invalid', 'a configuration needs a name and a tenant')
+    const texts = 'text' in change ? [change.text] : []
+    if ([name, tenant, ...texts, author, message].some((text) => /\0|\p{Surrogate}/u.test(text)))
+      throw new StoreError('invalid', `${JSON.stringify(id)} holds a NUL or half a character`)
   }
 }
 
-/** Names and texts sort by their UTF-16 units, the same in every store. */
-export function byName(a: { name: string }, b: { name: string }): number {
-  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+/** Names sort by their UTF-16 units, then the tenants: the same in every store. */
+export function byName(a: Identity, b: Identity): number {
+  const key = a.name === b.name ? 'tenant' : 'name'
+  return a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0
 }
 
 /** The changes that are not based on the version that is there. */
 export function conflictsOf(
   changes: readonly Change[],
-  versionOf: (name: string) => string | undefined,
+  versionOf: (identity: Identity) => string | undefined,
 ): Conflict[] {
-  return changes.flatMap(({ name, version: expected }) => {
-    const found = versionOf(name)
-    return found === expected ? [] : [{ name, expected, found }]
+  return changes.flatMap(({ name, tenant, version: expected }) => {
+    const found = versionOf({ name, tenant })
+    return found === expected ? [] : [{ name, tenant, expected, found }]
   })
+}
+
+/** What ends the history of a tenant where another tenant's of the same name goes on. */
+export function departure<T extends Identity & { message?: string | null }>(from: Identity, to: T): T {
+  return { ...to, tenant: from.tenant, message: `moved to the tenant ${to.tenant}` }
 }

@@ -120,7 +120,9 @@ export class Requests {
     const given = changes.map(({ name, text, expect }) => ({
       name,
       ...(expect !== null && { version: expect }),
-      ...(text === null ? { deleted: true } : { tenant: 'default', text: sound(name, text) }),
+      ...(text === null
+        ? { tenant: 'default', deleted: true }
+        : { tenant: 'default', text: sound(name, text) }),
     }))
     return {
       input: { kind: 'change', by, changes, revision, command: false },
@@ -136,8 +138,15 @@ export class Requests {
     const { below } = this.#random
     const roll = below(6)
     if (roll === 0 && this.#counted)
-      return { input: { kind: 'history', name }, task: { call: 'history', args: [name], storage } }
-    if (roll === 1) return { input: { kind: 'get', name }, task: { call: 'get', args: [name], storage } }
+      return {
+        input: { kind: 'history', name },
+        task: { call: 'history', args: [{ tenant: 'default', name }], storage },
+      }
+    if (roll === 1)
+      return {
+        input: { kind: 'get', name },
+        task: { call: 'get', args: [{ tenant: 'default', name }], storage },
+      }
     return { input: { kind: 'all' }, task: { call: roll < 4 ? 'readAll' : 'poll', args: [], storage } }
   }
 

@@ -201,7 +201,7 @@ test('config apply tells of its own configurations only, as others may be of ano
   }
   assert.equal((await apply(quiet, 'blue', 'hidden')).code, 0)
   const { stdout, stderr } = await apply(settings, 'green', 'b', 'c')
-  assert.match(stdout, /generation 1, added b, c\n$/)
+  assert.match(stdout, /generation 1, added green\/b, green\/c\n$/)
   assert.doesNotMatch(stdout + stderr, /hidden/)
 })
 

@@ -206,7 +206,7 @@ test('the status names the versions that are served, and what is refused until i
     ['c', '1', false],
   ])
   // The store may have told of the change before whoever made it asks for the reload.
-  await store.apply([{ name: 'c', version: '1', deleted: true }], { author: 'ann' })
+  await store.apply([{ name: 'c', tenant: 'default', version: '1', deleted: true }], { author: 'ann' })
   assert.deepEqual((await reload()).body.removed, ['c'])
   assert.equal((await reload('{"name":"c"}')).status, 200)
 })
@@ -330,6 +330,57 @@ test("a tenant's credential reaches its prefixes and its part of the status, and
     assert.equal((await call(path, { method, headers: { authorization } })).status, 401)
 })
 
+test('two tenants use the same name, and neither notices the other', async (t) => {
+  const of = (tenant: string, more = '') =>
+    plain('same', `tenant: ${tenant}\n${more}`).replace('/green/same', `/${tenant}/same`)
+  const { call, write, reload, json } = await serve(
+    t,
+    { 'g.yaml': of('green'), 'b.yaml': of('blue'), 'a.yaml': plain('a') },
+    TENANTS,
+  )
+  const admin = { headers: { authorization: `Bearer ${ADMIN}` } }
+  const live = async () =>
+    (await json('/_status', admin)).body.configurations.map((one: Record<string, unknown>) => [
+      one.tenant,
+      one.name,
+      one.refused,
+    ])
+  assert.deepEqual((await live()).sort(), [
+    ['blue', 'same', false],
+    ['default', 'a', false],
+    ['green', 'same', false],
+  ])
+  write('b.yaml', of('blue').replace('method', 'methd'))
+  write('g.yaml', of('green', 'x-changed: true'))
+  const one = await reload('{"name":"green/same"}')
+  assert.deepEqual([one.status, one.body.changed, one.body.refused], [200, ['green/same'], []])
+  assert.deepEqual(
+    (await live()).map(([, , refused]: unknown[]) => refused),
+    [false, false, false],
+  )
+  const all = await reload()
+  assert.deepEqual([all.status, all.body.changed, all.body.refused], [422, [], ['blue/same']])
+  const shown = (await json('/_status', { headers: { authorization: 'Bearer green-secret' } })).body
+  assert.deepEqual(
+    shown.configurations.map((each: { name: string; refused: boolean }) => [each.name, each.refused]),
+    [['same', false]],
+  )
+  assert.deepEqual(
+    shown.reloads.flatMap((each: { refused: string[] }) => each.refused),
+    [],
+  )
+  assert.ok(!JSON.stringify(shown).includes('b.yaml'))
+  assert.match(
+    await (await call('/metrics', admin)).text(),
+    /configuration_refused\{configuration="same",tenant="blue"\} 1/,
+  )
+  const both = await reload('{"name":"same"}')
+  assert.deepEqual([both.status, both.body.refused], [422, ['blue/same']])
+  // What has no tenant is meant by its name alone, whatever names tenants take.
+  write('own.yaml', plain('same'))
+  assert.deepEqual((await reload('{"name":"same"}')).body.added, ['same'])
+})
+
 test('prefixes of a tenant are enforced', async (t) => {
   const { write, reload } = await serve(t, { 'a.yaml': plain('a') }, TENANTS)
   write('g.yaml', plain('g', 'tenant: green').replace('/green/g', '/g'))
@@ -342,7 +393,7 @@ test('prefixes of a tenant are enforced', async (t) => {
     ['tenant-prefix', 'the prefix `/blue/c` is reserved for a tenant'],
     ['tenant-prefix', 'the prefix `/g` is not below `/green`, the prefix of the tenant `green`'],
   ])
-  assert.deepEqual(body.refused.sort(), ['b', 'c', 'g'])
+  assert.deepEqual(body.refused.sort(), ['bleu/b', 'c', 'green/g'])
 })
 
 test('what is wrong with tenants of the settings is told, and no token with it', () => {

@@ -201,9 +201,66 @@ test('a tenant that goes too far at a reload keeps its last good version, and th
   t.after(() => gateway!.close())
   writeFileSync(join(folder, 'green.yaml'), tool('https://api.example.com/${BLUE_TOKEN}'))
   const { refused, findings } = await gateway!.reload()
-  assert.deepEqual([refused, findings.map(({ code }) => code)], [['x'], ['env-withheld']])
+  assert.deepEqual([refused, findings.map(({ code }) => code)], [['green/x'], ['env-withheld']])
   assert.deepEqual([...gateway!.table().routes.keys()].sort(), ['/b', '/green/x'])
   assert.ok(!JSON.stringify(findings).includes('blue-secret'))
+})
+
+test('names are per tenant where the settings list tenants, and unique over all elsewhere', async (t) => {
+  const blue = configuration('', 'tenant: blue').replace('/green/x', '/blue/x')
+  const tenants = [
+    { name: 'green', prefix: '/green' },
+    { name: 'blue', prefix: '/blue' },
+  ]
+  const files = {
+    'a.yaml': configuration(),
+    'b.yaml': blue,
+    'c.yaml': configuration('', '').replace('/green/x', '/x'),
+  }
+  const { gateway, findings } = await load(t, files, { tenants }, ENV)
+  t.after(() => gateway!.close())
+  assert.deepEqual(findings, [])
+  assert.deepEqual([...gateway!.table().prepared.keys()].sort(), ['blue/x', 'green/x', 'x'])
+
+  const second = configuration().replace('/green/x', '/green/y')
+  const twice = await load(t, { ...files, 'd.yaml': second }, { tenants }, ENV)
+  assert.deepEqual(
+    twice.findings.map(({ code, file, message }) => [code, file.split('/').at(-1), message]),
+    [['duplicate-configuration', 'd.yaml', 'two configurations of the tenant `green` have the name `x`']],
+  )
+  const labels = await load(t, { 'a.yaml': configuration(), 'b.yaml': blue }, {}, ENV)
+  assert.deepEqual(
+    labels.findings.map(({ code, message }) => [code, message]),
+    [
+      [
+        'duplicate-configuration',
+        'configurations of the tenants `green` and `blue` have the name `x`, which only tenants of the settings may share',
+      ],
+    ],
+  )
+})
+
+test('no tenant takes a name from another, however names are written', async (t) => {
+  const tenants = [
+    { name: 'green', prefix: '/green' },
+    { name: 'blue', prefix: '/blue' },
+  ]
+  const called = (name: string, tenant: string, prefix: string) =>
+    configuration('', tenant)
+      .replace('name: x', `name: ${JSON.stringify(name)}`)
+      .replace('/green/x', prefix)
+  const names = ['x', 'X', 'blue/x', 'default', 'name x', '__proto__', '/mcp', '../x', 'x\u0000y']
+  const files = Object.fromEntries(
+    names.flatMap((name, i) => [
+      [`g${i}.yaml`, called(name, 'tenant: green', `/green/${i}`)],
+      [`b${i}.yaml`, called(name, 'tenant: blue', `/blue/${i}`)],
+      [`d${i}.yaml`, called(name, '', `/${i}`)],
+    ]),
+  )
+  const { gateway, findings } = await load(t, files, { tenants }, ENV)
+  t.after(() => gateway!.close())
+  assert.deepEqual(findings, [])
+  assert.equal(gateway!.table().prepared.size, 3 * names.length)
 })
 
 test('validate --settings finds it, without the value', async (t) => {

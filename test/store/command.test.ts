@@ -231,6 +231,60 @@ test('a tenant sees and changes its own configurations only', async (t) => {
   )
 })
 
+const TENANTS = ['green', 'blue'].map((name) => ({ name, prefix: `/${name}` }))
+
+for (const kind of KINDS.filter(({ type }) => type === 'lowdb' || type === 'directory'))
+  test(`${kind.type}: names are per tenant where the settings list tenants`, async (t) => {
+    const { config, open, settings } = await set(t, kind)
+    writeFileSync(
+      settings,
+      JSON.stringify({ ...JSON.parse(readFileSync(settings, 'utf8')), tenants: TENANTS }),
+    )
+    const green = sound('same', 'g', 'green', '/green/same')
+    const blue = sound('same', 'b', 'blue', '/blue/same')
+    assert.equal((await config(['apply', '-f', '-', '--tenant', 'green'], green)).code, 0)
+    // Whether others have the name is not to be seen.
+    for (const tenant of ['green', 'blue'])
+      assert.equal((await config(['apply', '-f', '-', '--tenant', 'blue'], blue)).code, 0, tenant)
+    const both = await config(['get', 'same'])
+    assert.equal(both.code, 2)
+    assert.match(
+      both.stderr,
+      /several tenants have a configuration "same": name one of blue\/same, green\/same/,
+    )
+    assert.equal((await config(['get', 'green/same'])).stdout, green)
+    assert.equal((await config(['get', 'same', '--tenant', 'blue'])).stdout, blue)
+    assert.equal((await config(['get', 'green/same', '--tenant', 'blue'])).code, 1)
+    assert.equal((await config(['delete', 'green/same', '--tenant', 'blue'])).code, 1)
+    assert.equal((await config(['apply', '-f', '-'], sound('same', 'own', undefined, '/same'))).code, 0)
+    assert.match((await config(['get', 'same'])).stdout, /own/)
+    const deleted = await config(['delete', 'same', '--tenant', 'blue'])
+    assert.match(deleted.stdout, /^deleted blue\/same, version /)
+    assert.deepEqual(
+      (await (await open()).list()).map(({ tenant, name }) => [tenant, name]),
+      [
+        ['default', 'same'],
+        ['green', 'same'],
+      ],
+    )
+    if (kind.type === 'directory') return
+    assert.equal((await config(['rollback', 'blue/same'])).code, 0)
+    assert.equal((await config(['get', 'blue/same'])).stdout, blue)
+    const history = (await config(['history', 'green/same', '--format', 'json'])).json()
+    assert.deepEqual([history.name, history.tenant, history.versions.length], ['same', 'green', 1])
+  })
+
+test('without tenants in the settings a name is one configuration, whose tenant may change', async (t) => {
+  const { config } = await set(t, LOWDB)
+  assert.equal((await config(['apply', '-f', '-'], sound('a', '', 'one'))).code, 0)
+  const moved = (await config(['apply', '-f', '-', '--format', 'json'], sound('a', '', 'two'))).json()
+  assert.deepEqual(moved.applied, [{ name: 'a', tenant: 'two', change: 'changed', version: '1', was: '1' }])
+  assert.match((await config(['list'])).stdout, /^NAME.*\na +two +1 [^\n]*\n$/)
+  const taken = await config(['apply', '-f', '-', '--tenant', 'one'], sound('a', 'x', 'one'))
+  assert.match(taken.stderr, /the name "a" is taken/)
+  assert.match((await config(['history', 'one/a'])).stdout, /\(deleted\)/)
+})
+
 test('wrong use and a store that cannot be had exit 2, settings with findings 1', async (t) => {
   const folder = temporaryFolder(t)
   const settings = join(folder, 's.yaml')

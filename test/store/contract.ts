@@ -14,6 +14,9 @@ export interface Kind {
 export const yaml = (name: string, note = '', tenant?: string) =>
   `name: ${JSON.stringify(name)}\n${tenant ? `tenant: ${tenant}\n` : ''}# ${note}\nx-note: |\n  ${note || '-'}\n`
 
+/** Identity in the default tenant. */
+export const of = (name: string) => ({ tenant: 'default', name })
+
 export const put = (name: string, note = '', version?: string, tenant = 'default'): Change => ({
   name,
   tenant,
@@ -58,7 +61,7 @@ export function contract({ type, make, skip = false }: Kind): void {
 
   check('an empty store holds nothing', async (store) => {
     assert.deepEqual(await store.list(), [])
-    assert.equal(await store.get('a'), undefined)
+    assert.equal(await store.get(of('a')), undefined)
     assert.deepEqual((await store.readAll()).configurations, [])
     assert.equal(await store.revision(), (await store.readAll()).revision)
   })
@@ -74,7 +77,7 @@ export function contract({ type, make, skip = false }: Kind): void {
       sorted,
     )
     for (const change of changes) {
-      const found = await other.get(change.name)
+      const found = await other.get(change)
       assert.equal(found?.text, 'text' in change && change.text)
       assert.ok(found?.place.length)
     }
@@ -98,6 +101,55 @@ export function contract({ type, make, skip = false }: Kind): void {
     if (keepsHistory) assert.deepEqual([a?.author, a?.message], ['ann@here', 'as a test'])
   })
 
+  check(
+    'tenants have configurations of the same name, each with versions of its own',
+    async (store, other) => {
+      const tenants = ['default', 'shop', 'a/b', 'a']
+      const changes = tenants.map((tenant) => put('x', tenant, undefined, tenant))
+      // Written alike, but for the slashes.
+      await applied(store, [
+        ...changes,
+        put('b/x', 'deep', undefined, 'a'),
+        put('a/x', 'flat'),
+        put('shop/x', 'flat'),
+      ])
+      for (const tenant of tenants) {
+        const found = await other.get({ tenant, name: 'x' })
+        assert.deepEqual(
+          [found?.tenant, found?.name, found?.text],
+          [tenant, 'x', yaml('x', tenant, tenant === 'default' ? undefined : tenant)],
+        )
+      }
+      const { configurations } = await other.readAll()
+      assert.equal(new Set(configurations.map(({ place }) => place)).size, 7)
+      const before = await other.get({ tenant: 'a', name: 'x' })
+      const outcome = await store.apply([{ tenant: 'shop', name: 'x', version: 'none', deleted: true }], BY)
+      assert.equal(outcome.kind === 'conflict' && outcome.conflicts[0]?.tenant, 'shop')
+      const { version = '' } = (await store.get({ tenant: 'shop', name: 'x' })) ?? {}
+      await applied(store, [{ tenant: 'shop', name: 'x', version, deleted: true }])
+      assert.deepEqual(
+        (await other.list()).map(({ tenant, name }) => [tenant, name]),
+        [
+          ['default', 'a/x'],
+          ['a', 'b/x'],
+          ['default', 'shop/x'],
+          ['a', 'x'],
+          ['a/b', 'x'],
+          ['default', 'x'],
+        ],
+      )
+      assert.deepEqual(await other.get({ tenant: 'a', name: 'x' }), before)
+      if (!keepsHistory) return
+      const versions = async (tenant: string) =>
+        (await other.history({ tenant, name: 'x' })).map((one) => [one.version, one.deleted])
+      assert.deepEqual(await versions('shop'), [
+        ['2', true],
+        ['1', false],
+      ])
+      assert.deepEqual(await versions('a'), [['1', false]])
+    },
+  )
+
   check('no change at all leaves the revision as it is', async (store) => {
     await applied(store, [put('a')])
     const revision = await store.revision()
@@ -112,20 +164,23 @@ export function contract({ type, make, skip = false }: Kind): void {
     const stale = [put('new'), put('a', 'three', first.a), put('b', 'changed', first.b)]
     assert.deepEqual(await store.apply(stale, BY), {
       kind: 'conflict',
-      conflicts: [{ name: 'a', expected: first.a, found: second.a }],
+      conflicts: [{ name: 'a', tenant: 'default', expected: first.a, found: second.a }],
     })
     assert.deepEqual(await store.apply([put('a', 'created')], BY), {
       kind: 'conflict',
-      conflicts: [{ name: 'a', expected: undefined, found: second.a }],
+      conflicts: [{ name: 'a', tenant: 'default', expected: undefined, found: second.a }],
     })
-    assert.deepEqual(await store.apply([{ name: 'b', version: 'x', deleted: true }], BY), {
+    assert.deepEqual(await store.apply([{ name: 'b', tenant: 'default', version: 'x', deleted: true }], BY), {
       kind: 'conflict',
-      conflicts: [{ name: 'b', expected: 'x', found: first.b }],
+      conflicts: [{ name: 'b', tenant: 'default', expected: 'x', found: first.b }],
     })
-    assert.deepEqual(await store.apply([{ name: 'gone', version: '1', deleted: true }], BY), {
-      kind: 'conflict',
-      conflicts: [{ name: 'gone', expected: '1', found: undefined }],
-    })
+    assert.deepEqual(
+      await store.apply([{ name: 'gone', tenant: 'default', version: '1', deleted: true }], BY),
+      {
+        kind: 'conflict',
+        conflicts: [{ name: 'gone', tenant: 'default', expected: '1', found: undefined }],
+      },
+    )
     const { configurations } = await store.readAll()
     assert.deepEqual(
       configurations.map(({ text }) => text),
@@ -161,22 +216,22 @@ export function contract({ type, make, skip = false }: Kind): void {
     await store.list()
     await store.apply([put('a', 'stale')], BY)
     assert.equal(await store.revision(), revisions.at(-1), 'a refused change is none')
-    await applied(store, [{ name: 'a', version: second!, deleted: true }])
+    await applied(store, [{ name: 'a', tenant: 'default', version: second!, deleted: true }])
     await note()
     assert.equal(new Set(revisions.slice(1)).size, 3)
   })
 
   check('a deleted configuration is gone, and can be made again', async (store, other) => {
     const { a } = await applied(store, [put('a'), put('b')])
-    await applied(store, [{ name: 'a', version: a!, deleted: true }])
-    assert.equal(await other.get('a'), undefined)
+    await applied(store, [{ name: 'a', tenant: 'default', version: a!, deleted: true }])
+    assert.equal(await other.get(of('a')), undefined)
     assert.deepEqual(
       (await other.list()).map(({ name }) => name),
       ['b'],
     )
     assert.equal((await store.apply([put('a', 'again', a)], BY)).kind, 'conflict')
     await applied(other, [put('a', 'again')])
-    assert.equal((await store.get('a'))?.text, yaml('a', 'again'))
+    assert.equal((await store.get(of('a')))?.text, yaml('a', 'again'))
   })
 
   check('of many that change one configuration at once one does it', async (store, other) => {
@@ -256,7 +311,7 @@ export function contract({ type, make, skip = false }: Kind): void {
 
   if (!keepsHistory) {
     check('a folder says that it keeps no history', async (store) => {
-      await assert.rejects(store.history('a'), (error: Error) => {
+      await assert.rejects(store.history(of('a')), (error: Error) => {
         return (
           isKind('unsupported')(error) && /keeps no history: keep it in version control/.test(error.message)
         )
@@ -271,7 +326,7 @@ export function contract({ type, make, skip = false }: Kind): void {
     const settings = await make(t)
     assert.ok(settings.type !== 'directory')
     const store = await another(t, settings)
-    const versionsOf = async (name: string) => (await store.history(name)).map(({ version }) => version)
+    const versionsOf = async (name: string) => (await store.history(of(name))).map(({ version }) => version)
     let { a, b } = await applied(store, [put('a'), put('b')])
     for (const note of ['2', '3', '4']) ({ a } = await applied(store, [put('a', note, a)]))
     b = (await applied(store, [put('b', '2', b)])).b
@@ -280,11 +335,11 @@ export function contract({ type, make, skip = false }: Kind): void {
     a = (await applied(few, [put('a', '5', a)])).a
     assert.deepEqual(await versionsOf('a'), ['5', '4'])
     assert.deepEqual(await versionsOf('b'), ['2', '1'], 'what was not changed keeps its history')
-    assert.equal(await store.get('a', '3'), undefined)
-    assert.equal((await store.get('a', '4'))?.version, '4')
+    assert.equal(await store.get(of('a'), '3'), undefined)
+    assert.equal((await store.get(of('a'), '4'))?.version, '4')
     await applied(few, [
-      { name: 'a', version: a!, deleted: true },
-      { name: 'b', version: b!, deleted: true },
+      { name: 'a', tenant: 'default', version: a!, deleted: true },
+      { name: 'b', tenant: 'default', version: b!, deleted: true },
     ])
     const one = await another(t, { ...settings, keep: 1 })
     assert.equal((await applied(one, [put('a', 'again')])).a, '7')
@@ -294,31 +349,29 @@ export function contract({ type, make, skip = false }: Kind): void {
 
   check('history keeps every version: what, who, when, why', async (store, other) => {
     await applied(store, [put('a', 'one')], { author: 'ann', message: 'because "of" ä' })
-    await applied(other, [put('a', 'two', '1', 'shop')], { author: 'bob', message: '' })
-    await applied(store, [{ name: 'a', version: '2', deleted: true }], { author: 'cy' } as typeof BY)
+    await applied(other, [put('a', 'two', '1')], { author: 'bob', message: '' })
+    await applied(store, [put('a', 'theirs', undefined, 'shop')])
+    await applied(store, [{ name: 'a', tenant: 'default', version: '2', deleted: true }], {
+      author: 'cy',
+    } as typeof BY)
     await applied(store, [put('a', 'four')])
-    const history = await other.history('a')
+    const history = await other.history(of('a'))
     assert.deepEqual(
-      history.map(({ version, author, message, tenant, deleted }) => [
-        version,
-        author,
-        message,
-        tenant,
-        deleted,
-      ]),
+      history.map(({ version, author, message, deleted }) => [version, author, message, deleted]),
       [
-        ['4', 'ann@here', 'as a test', 'default', false],
-        ['3', 'cy', undefined, 'shop', true],
-        ['2', 'bob', '', 'shop', false],
-        ['1', 'ann', 'because "of" ä', 'default', false],
+        ['4', 'ann@here', 'as a test', false],
+        ['3', 'cy', undefined, true],
+        ['2', 'bob', '', false],
+        ['1', 'ann', 'because "of" ä', false],
       ],
     )
     assert.ok(history.every(({ updatedAt }) => Number.isFinite(Date.parse(updatedAt))))
-    assert.equal((await other.get('a', '1'))?.text, yaml('a', 'one'))
-    assert.equal((await other.get('a', '2'))?.text, yaml('a', 'two', 'shop'))
-    assert.equal(await other.get('a', '3'), undefined)
+    assert.equal((await other.get(of('a'), '1'))?.text, yaml('a', 'one'))
+    assert.equal((await other.get(of('a'), '2'))?.text, yaml('a', 'two'))
+    assert.equal((await other.get(of('a')))?.version, '4')
+    assert.equal(await other.get(of('a'), '3'), undefined)
     for (const version of ['0', '5', 'x', '-1', '99999999999'])
-      assert.equal(await other.get('a', version), undefined, version)
-    assert.deepEqual(await other.history('b'), [])
+      assert.equal(await other.get(of('a'), version), undefined, version)
+    assert.deepEqual(await other.history(of('b')), [])
   })
 }

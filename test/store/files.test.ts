@@ -53,7 +53,7 @@ const DAMAGED: [string, string | Buffer, RegExp][] = [
     '{"version":1,"plants":[]}',
     /no store of configurations|not a store of configurations/,
   ],
-  ['a newer version', '{"format":"plantgw configurations","version":2}', /`version` is not 1/],
+  ['a newer version', '{"format":"plantgw configurations","version":3}', /`version` is neither 1 nor 2/],
   ['no versions', '{"format":"plantgw configurations","version":1}', /`versions` is not an array/],
   ['no text', version(''), /versions\[0\]\.text/],
   ['a number for a message', version(',"text":"","message":1'), /versions\[0\]\.message/],
@@ -135,7 +135,10 @@ test('directory: a configuration is changed in the file that it is in, with its 
   await symlink('real.txt', join(path, 'link.yaml'))
   const versions = Object.fromEntries((await store.list()).map((one) => [one.name, one.version]))
   const changes = [put('a', 'new', versions.a), put('linked', 'new', versions.linked), put('fresh one')]
-  await applied(store, [...changes, { name: 'other', version: versions.other!, deleted: true }])
+  await applied(store, [
+    ...changes,
+    { name: 'other', tenant: 'default', version: versions.other!, deleted: true },
+  ])
   assert.equal(await readFile(join(path, 'team/shop.yml'), 'utf8'), yaml('a', 'new'))
   assert.equal((await stat(join(path, 'team/shop.yml'))).mode & 0o777, 0o640)
   assert.equal(await readFile(join(path, 'real.txt'), 'utf8'), yaml('linked', 'new'))

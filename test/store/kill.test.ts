@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { of } from './contract.ts'
 import { KINDS } from './kinds.ts'
 
 const CHILD = fileURLToPath(new URL('apply.child.js', import.meta.url))
@@ -72,7 +73,7 @@ for (const { type, make, skip = false } of KINDS)
       if (began > done) inFlight++
       if (type !== 'directory')
         for (const name of NAMES) {
-          const [newest] = await store.history(name)
+          const [newest] = await store.history(of(name))
           assert.equal(newest?.message, String(generation))
         }
       await store.close()

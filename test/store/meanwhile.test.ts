@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { main } from '../../src/cli/main.ts'
 import { type ConfigurationStore, openStore } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { another, applied } from './contract.ts'
+import { another, applied, of } from './contract.ts'
 import { sound } from './files.ts'
 
 const put = (note: string, version?: string) => ({
@@ -15,7 +15,7 @@ const put = (note: string, version?: string) => ({
   text: sound('a', note),
   ...(version !== undefined && { version }),
 })
-const remove = (version: string) => ({ name: 'a', version, deleted: true as const })
+const remove = (version: string) => ({ name: 'a', tenant: 'default', version, deleted: true as const })
 
 /** Rolls back while somebody else changes the store before it is read for the n-th time. */
 async function rollback(
@@ -51,7 +51,7 @@ async function rollback(
   const code = await main(['config', 'rollback', '-s', settings, 'a'])
   t.mock.restoreAll()
   syncBuiltinESMExports()
-  const text = (await other.get('a'))?.text
+  const text = (await other.get(of('a')))?.text
   return { code, stderr, text }
 }
 

@@ -48,7 +48,7 @@ for (const { type, make, skip = false } of KINDS) {
     await gateway.until(/"trigger":"(poll|notify)".*"added":\["b"\]/)
     await store.apply([put('a', 'second', '1')], BY)
     await gateway.until(/"trigger":"(poll|notify)".*"changed":\["a"\]/)
-    await store.apply([{ name: 'b', version: '1', deleted: true }], BY)
+    await store.apply([{ name: 'b', tenant: 'default', version: '1', deleted: true }], BY)
     await gateway.until(/"trigger":"(poll|notify)".*"removed":\["b"\]/)
     // What is refused is refused once, not at every look.
     await store.apply([{ ...put('a', '', '2'), text: 'name: [' }, put('c')], BY)

@@ -83,7 +83,16 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     new Map([
       [
         'test',
-        { name: 'test', tenant: 'default', file: 'test.yaml', text: '', since: '', claims: [], routes },
+        {
+          id: 'test',
+          name: 'test',
+          tenant: 'default',
+          file: 'test.yaml',
+          text: '',
+          since: '',
+          claims: [],
+          routes,
+        },
       ],
     ]),
   )

@@ -74,7 +74,16 @@ export async function proxied(
     new Map([
       [
         'test',
-        { name: 'test', tenant: 'default', file: 'a.yaml', text: '', since: '', claims: [], routes: [route] },
+        {
+          id: 'test',
+          name: 'test',
+          tenant: 'default',
+          file: 'a.yaml',
+          text: '',
+          since: '',
+          claims: [],
+          routes: [route],
+        },
       ],
     ]),
   )

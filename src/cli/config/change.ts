@@ -1,7 +1,14 @@
 import type { Command } from 'commander'
 import { checkReading, rulesOf } from '../../build/check-configurations.ts'
 import { readConfiguration, readConfigurations } from '../../checks/index.ts'
-import type { Configuration, ReadConfigurationsResult } from '../../config/index.ts'
+import {
+  type Configuration,
+  qualifiedName,
+  type ReadConfigurationsResult,
+  type Settings,
+  uniqueName,
+} from '../../config/index.ts'
+import { printable } from '../../findings/frame.ts'
 import { type Finding, hasErrors } from '../../findings/index.ts'
 import type {
   Change,
@@ -14,6 +21,8 @@ import { printFindings, printJson, table } from '../output.ts'
 import {
   type Exit,
   isVisible,
+  meant,
+  NAME_HELP,
   refuse,
   type StoreContext,
   type StoreFlags,
@@ -51,7 +60,7 @@ export function applyCommand(exit: Exit): Command {
 
 export function rollbackCommand(exit: Exit): Command {
   return changeCommand('rollback', 'Write an older version of a configuration as its newest.')
-    .argument('<name>', 'its name')
+    .argument('<name>', NAME_HELP)
     .option('--to <version>', 'version (default: the one before the current)')
     .action(async (name: string, flags: ChangeFlags & { to?: string }) =>
       exit(await withStore(flags, (context) => rollback(name, flags, context))),
@@ -60,7 +69,7 @@ export function rollbackCommand(exit: Exit): Command {
 
 export function deleteCommand(exit: Exit): Command {
   return changeCommand('delete', 'Delete configurations from the store: all of them, or none.')
-    .argument('<names...>', 'their names')
+    .argument('<names...>', 'their names, or tenant/name where several tenants have one')
     .action(async (names: string[], flags: ChangeFlags) =>
       exit(await withStore(flags, (context) => remove([...new Set(names)], flags, context))),
     )
@@ -102,17 +111,17 @@ async function apply(
 ): Promise<number | 'moved'> {
   const { store, settings } = context
   const json = flags.format === 'json'
-  const stored = versionsByName(configurations)
+  const stored = byUniqueName(configurations, settings)
   const { findings, sources } = await checkAll(reading, configurations, flags, context)
   if (reading.configurations.length === 0 || hasErrors(findings)) {
     if (json) printJson({ applied: [], findings })
     else printFindings(findings, sources)
     return refuse('nothing was written')
   }
-  const fault = faultOf(reading, stored, flags)
+  const fault = faultOf(reading, stored, flags, settings)
   if (fault) return refuse(`${fault}; nothing was written`)
-  const steps = plan(reading, stored, versionsByName(base.configurations), flags)
-  const changes = steps.flatMap(({ change }) => change ?? [])
+  const steps = plan(reading, stored, byUniqueName(base.configurations, settings), flags, settings)
+  const changes = steps.flatMap((step) => step.changes)
   const outcome = await store.apply(changes, reasonOf(flags), revision)
   if (outcome.kind === 'moved') return 'moved'
   if (outcome.kind === 'conflict') {
@@ -121,14 +130,14 @@ async function apply(
     return refuse(...unreadLines(base, flags), ...conflicts.map(conflictLine))
   }
   if (!json && findings.length) printFindings(findings, sources)
-  const versions = new Map(outcome.versions.map(({ name, version }) => [name, version]))
+  const versions = new Map(outcome.versions.map((one) => [qualifiedName(one), one.version]))
   const applied = steps.map(({ result }) => ({
     ...result,
-    version: versions.get(result.name) ?? result.version,
+    version: versions.get(qualifiedName(result)) ?? result.version,
   }))
   // Gateways listen to the notifier of the version that they serve, so that one is told too.
-  const changed = steps.flatMap(({ change, there, configuration }) =>
-    change ? [there && readStored(there, context).configuration, configuration] : [],
+  const changed = steps.flatMap(({ changes, there, configuration }) =>
+    changes.length ? [there && readStored(there, context).configuration, configuration] : [],
   )
   const told = await tellGateways(
     changed.filter((one) => one !== undefined),
@@ -149,8 +158,8 @@ async function apply(
   return 0
 }
 
-function versionsByName(configurations: readonly StoredConfiguration[]) {
-  return new Map(configurations.map((one) => [one.name, one]))
+function byUniqueName(configurations: readonly StoredConfiguration[], { tenants }: Settings) {
+  return new Map(configurations.map((one) => [uniqueName(one, tenants), one]))
 }
 
 /** Of other tenants nothing is shown, except that a name or prefix is taken. */
@@ -160,8 +169,12 @@ async function checkAll(
   flags: ChangeFlags,
   { env, settings }: StoreContext,
 ) {
-  const names = new Set(reading.configurations.map(({ configuration }) => configuration?.name))
-  const beside = configurations.filter(({ name }) => !names.has(name))
+  const names = new Set(
+    reading.configurations.map(
+      ({ configuration }) => configuration && uniqueName(configuration, settings.tenants),
+    ),
+  )
+  const beside = configurations.filter((one) => !names.has(uniqueName(one, settings.tenants)))
   const others = beside.map(({ place: file, text }) => ({ file, text }))
   const { findings, sources } = await checkReading(reading, { env, settings }, others)
   const hidden = new Set(beside.filter((one) => !isVisible(one, flags)).map(({ place }) => place))
@@ -179,12 +192,13 @@ function faultOf(
   { configurations }: ReadConfigurationsResult,
   stored: ReadonlyMap<string, StoredConfiguration>,
   flags: ChangeFlags,
+  { tenants }: Settings,
 ): string | undefined {
   for (const { configuration, file } of configurations) {
     const { name, tenant } = configuration!
     if (!isVisible({ tenant }, flags))
       return `${file}: ${JSON.stringify(name)} says \`tenant: ${tenant}\`, not \`${flags.tenant}\``
-    const there = stored.get(name)
+    const there = stored.get(uniqueName(configuration!, tenants))
     if (there && !isVisible(there, flags)) return `${file}: the name ${JSON.stringify(name)} is taken`
   }
   if (flags.expect === undefined || configurations.length === 1) return undefined
@@ -195,8 +209,8 @@ function faultOf(
 interface Step {
   configuration: Configuration
   there: StoredConfiguration | undefined
-  /** Undefined where nothing changes. */
-  change: Change | undefined
+  /** None where nothing changes; two where it moves to another tenant. */
+  changes: Change[]
   result: {
     name: string
     tenant: string
@@ -212,22 +226,28 @@ function plan(
   stored: ReadonlyMap<string, StoredConfiguration>,
   base: ReadonlyMap<string, StoredConfiguration>,
   { expect }: ChangeFlags,
+  { tenants }: Settings,
 ): Step[] {
   return configurations.map(({ configuration: read, text }): Step => {
     const configuration = read!
     const { name, tenant } = configuration
-    const there = stored.get(name)
+    const key = uniqueName(configuration, tenants)
+    const there = stored.get(key)
     if (there?.text === text && there.tenant === tenant && (!expect || expect === there.version)) {
       const result = { name, tenant, change: 'unchanged' as const, version: there.version }
-      return { configuration, there, change: undefined, result }
+      return { configuration, there, changes: [], result }
     }
-    const expected = expect ?? base.get(name)?.version
-    const change = {
-      name,
-      tenant,
-      text,
-      ...(expected !== undefined && expected !== '0' && { version: expected }),
-    }
+    const before = base.get(key)
+    const given = expect ?? before?.version
+    const expected = given === '0' ? undefined : given
+    const version = expected !== undefined && { version: expected }
+    const changes: Change[] =
+      before && before.tenant !== tenant && expected !== undefined
+        ? [
+            { name, tenant: before.tenant, version: expected, deleted: true },
+            { name, tenant, text },
+          ]
+        : [{ name, tenant, text, ...version }]
     const was = there && { was: there.version }
     const result = {
       name,
@@ -236,7 +256,7 @@ function plan(
       version: '',
       ...was,
     }
-    return { configuration, there, change, result }
+    return { configuration, there, changes, result }
   })
 }
 
@@ -249,10 +269,10 @@ function unreadLines({ findings }: Snapshot, { tenant }: ChangeFlags): string[] 
 }
 
 /** What is said of a change that is based on another version than the store holds. */
-function conflictLine({ name, expected, found }: Conflict): string {
+function conflictLine({ expected, found, ...identity }: Conflict): string {
   const read = expected === undefined ? 'based on no version' : `based on version ${expected}`
   const holds = found === undefined ? 'the store no longer holds it' : `the store holds version ${found}`
-  return `${JSON.stringify(name)} was changed in the meantime: ${read}, ${holds}; nothing was written`
+  return `${JSON.stringify(qualifiedName(identity))} was changed in the meantime: ${read}, ${holds}; nothing was written`
 }
 
 function readStored({ place: file, text }: StoredConfiguration, { env }: StoreContext) {
@@ -267,7 +287,8 @@ async function rollback(
   const { store } = context
   let { expect } = flags
   return whileUnchanged(store, async (now, base) => {
-    const history = (await store.history(name)).filter((one) => isVisible(one, flags))
+    const identity = meant(name, now.configurations, flags)
+    const history = (await store.history(identity)).filter((one) => isVisible(one, flags))
     const newest = history[0]
     expect ??= newest?.deleted ? '0' : newest?.version
     // The newest version before the current one; before a deletion, too.
@@ -275,7 +296,7 @@ async function rollback(
       flags.to === undefined
         ? history.slice(1).find(({ deleted }) => !deleted)
         : history.find(({ version }) => version === flags.to)
-    const found = target && (await store.get(name, target.version))
+    const found = target && (await store.get(identity, target.version))
     // It was there a moment ago, unless it is a deletion.
     if (target && !target.deleted && !found) return 'moved'
     if (!found) {
@@ -289,12 +310,10 @@ async function rollback(
 
 /** An older version, as if it was read from a file. */
 function readOlder(found: StoredConfiguration, context: StoreContext): ReadConfigurationsResult {
-  const { name, version, place, text } = found
+  const { version, place, text } = found
   const read = readStored({ ...found, place: `${place}@${version}` }, context)
-  if (read.configuration && read.configuration.name !== name)
-    throw new Error(
-      `version ${version} of ${JSON.stringify(name)} now has the name ${read.configuration.name}`,
-    )
+  const [id, own] = [found, read.configuration ?? found].map((one) => qualifiedName(one))
+  if (own !== id) throw new Error(`version ${version} of ${JSON.stringify(id)} now has the name ${own}`)
   return { configurations: [read], findings: read.findings, sources: new Map([[read.file, text]]) }
 }
 
@@ -303,14 +322,19 @@ async function remove(names: readonly string[], flags: ChangeFlags, context: Sto
   if (flags.expect !== undefined && names.length > 1)
     return refuse('--expect is for one configuration; nothing was deleted')
   const stored = (await store.readAll()).configurations.filter((one) => isVisible(one, flags))
-  const there = new Map(stored.map((one) => [one.name, one]))
-  const absent = names.filter((name) => !there.has(name))
+  const there = new Map(stored.map((one) => [qualifiedName(one), one]))
+  const ids = new Map(names.map((name) => [qualifiedName(meant(name, stored, flags)), name]))
+  const absent = [...ids].flatMap(([id, name]) => (there.has(id) ? [] : [name]))
   if (absent.length)
     return refuse(
       ...absent.map((name) => `there is no configuration ${JSON.stringify(name)}; nothing was deleted`),
     )
-  const gone = names.map((name) => there.get(name)!)
-  const deleted = gone.map(({ name, version }) => ({ name, version: flags.expect ?? version }))
+  const gone = [...ids.keys()].map((id) => there.get(id)!)
+  const deleted = gone.map(({ name, tenant, version }) => ({
+    name,
+    tenant,
+    version: flags.expect ?? version,
+  }))
   const changes = deleted.map((one) => ({ ...one, deleted: true as const }))
   const outcome = await store.apply(changes, reasonOf(flags))
   if (outcome.kind === 'conflict') {
@@ -319,13 +343,14 @@ async function remove(names: readonly string[], flags: ChangeFlags, context: Sto
     return refuse(...conflicts.map(conflictLine))
   }
   const notified = gone.map((one) => ({
-    name: one.name,
+    ...one,
     notifier: readStored(one, context).configuration?.notifier,
   }))
   const told = await tellGateways(notified, settings)
   if (flags.format === 'json') printJson({ deleted, told })
   else {
-    for (const { name, version } of deleted) process.stdout.write(`deleted ${name}, version ${version}\n`)
+    for (const one of deleted)
+      process.stdout.write(`deleted ${printable(qualifiedName(one))}, version ${one.version}\n`)
     printTold(told)
   }
   return 0

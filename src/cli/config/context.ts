@@ -1,6 +1,14 @@
 import { Command } from 'commander'
 import { createAdminAccess } from '../../access/admin.ts'
-import { DEFAULT_TENANT, type Env, type Settings } from '../../config/index.ts'
+import {
+  ambiguous,
+  DEFAULT_TENANT,
+  type Env,
+  type Identity,
+  identityOf,
+  named,
+  type Settings,
+} from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
 import { type ConfigurationStore, openStore } from '../../store/index.ts'
 import { formatOption, noSuch } from '../options.ts'
@@ -87,6 +95,26 @@ function known(tenant: string | undefined, { tenants }: Settings): string | unde
 export function isVisible({ tenant }: { tenant: string }, flags: StoreFlags): boolean {
   return flags.tenant === undefined || flags.tenant === tenant
 }
+
+/**
+ * The configuration that a name means; of one that is not there, the identity that it would have.
+ * @throws Error when several tenants have the name
+ */
+export function meant<T extends Identity>(
+  text: string,
+  known: readonly T[],
+  flags: StoreFlags,
+): T | Identity {
+  const found = named(
+    text,
+    known.filter((one) => isVisible(one, flags)),
+  )
+  if (found.length > 1) throw new Error(ambiguous(text, found))
+  return found[0] ?? identityOf(text, flags.tenant)
+}
+
+/** The argument of commands that take a name. */
+export const NAME_HELP = 'its name, or tenant/name where several tenants have it'
 
 /** Says why nothing was done; 1, as a finding. */
 export function refuse(...lines: string[]): 1 {

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os'
-import type { Notifier, Settings } from '../../config/index.ts'
+import { type Identity, type Notifier, qualifiedName, type Settings } from '../../config/index.ts'
 import { notifierKey, notify } from '../../notify/send.ts'
 import type { Reason } from '../../store/index.ts'
 
@@ -15,13 +15,13 @@ interface Told {
  * that cannot be reached undoes nothing, so it is a warning.
  */
 export async function tellGateways(
-  changed: readonly { name: string; notifier?: Notifier | undefined }[],
+  changed: readonly (Identity & { notifier?: Notifier | undefined })[],
   settings: Settings,
 ): Promise<Told[]> {
   const groups = new Map<string, Notifier>()
   for (const { notifier = settings.notifier } of changed)
     if (notifier) groups.set(notifierKey(notifier), notifier)
-  const names = new Set(changed.map(({ name }) => name))
+  const names = new Set(changed.map((one) => qualifiedName(one)))
   return Promise.all([...groups.values()].map((notifier) => tell(notifier, names)))
 }
 

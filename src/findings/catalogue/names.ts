@@ -5,7 +5,8 @@ export const NAMES = {
   'duplicate-configuration': {
     severity: 'error',
     title: 'Two configurations have one name',
-    cause: 'The name of a configuration is unique among all that are served together.',
+    cause:
+      'The name of a configuration is unique among all that are served together. Tenants that the settings list have names of their own: give `validate` the settings.',
     fix: 'Rename one of the two.',
   },
   'duplicate-name': {

@@ -1,0 +1,50 @@
+import { type Configuration, DEFAULT_TENANT } from './model.ts'
+
+/** What tells configurations apart: those of two tenants may have the same name. */
+export type Identity = Pick<Configuration, 'tenant' | 'name'>
+
+/**
+ * An identity as one text: `name`, or `tenant/name` where a tenant has it; and what is inside, such as a server. Slashes
+ * in the parts are percent-encoded, so that no two identities have the same text.
+ */
+export function qualifiedName({ tenant, name }: Identity, ...inside: string[]): string {
+  const parts = tenant === DEFAULT_TENANT ? [name, ...inside] : [tenant, name, ...inside]
+  return parts.map((part) => part.replace(/[%/]/g, encodeURIComponent)).join('/')
+}
+
+/** What `qualifiedName` was made of. @param tenant of a text that names none */
+export function identityOf(text: string, tenant = DEFAULT_TENANT): Identity {
+  const [first = '', second, third] = text.split('/', 3).map(decoded)
+  if (second === undefined) return { tenant, name: first }
+  return first && second && third === undefined ? { tenant: first, name: second } : { tenant, name: text }
+}
+
+function decoded(part: string): string {
+  return part.replace(/%25|%2F/gi, decodeURIComponent)
+}
+
+/**
+ * The same text for configurations of which only one may be served. Without tenants in the settings their names are
+ * nothing but labels, and the names of configurations are unique over all.
+ */
+export function uniqueName(identity: Identity, tenants: readonly unknown[] | undefined): string {
+  return tenants ? qualifiedName(identity) : identity.name
+}
+
+/**
+ * What people mean by a name: the configuration with this text, else those with this name. That of the default tenant
+ * comes first, so that no tenant takes a name from it.
+ */
+export function named<T extends Identity>(text: string, known: Iterable<T>): T[] {
+  const all = [...known]
+  const exact =
+    all.find(({ tenant, name }) => tenant === DEFAULT_TENANT && name === text) ??
+    all.find((one) => qualifiedName(one) === text)
+  return exact ? [exact] : all.filter(({ name }) => name === text)
+}
+
+/** That several configurations have a name, and how to name one of them. */
+export function ambiguous(text: string, found: readonly Identity[]): string {
+  const names = found.map((one) => qualifiedName(one)).join(', ')
+  return `several tenants have a configuration ${JSON.stringify(text)}: name one of ${names}`
+}
