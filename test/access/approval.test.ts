@@ -449,12 +449,13 @@ test('the client is asked on its stream of another transport, too', TIMEOUT, asy
 
 describe('while the person is asked', TIMEOUT, () => {
   const approval = { server: 's' }
+  const listed = ['wait']
   const call = wires.rpc('tools/call', { name: 'wait', arguments: { key: 'k' } })
   const begin = (app: wires.Wire['app']) => wires.open(app, '/one', '2025-11-25', {}, FORM)
 
   test('the time is bounded, and the client learns that the question is over', async (t) => {
     wires.holdOpen(t)
-    const { app, hub, waiting } = await wires.wire({ approval, hub: { answerTime: 1 } })
+    const { app, hub, waiting } = await wires.wire({ approval, listed, hub: { answerTime: 1 } })
     const session = await begin(app)
     const response = await wires.post(app, '/one/mcp', call, session)
     const heard: Loose[] = (await wires.events(response, 3)).map(({ data }) => JSON.parse(data))
@@ -470,7 +471,7 @@ describe('while the person is asked', TIMEOUT, () => {
 
   test('the client may cancel the call, and a late answer opens nothing', async (t) => {
     wires.holdOpen(t)
-    const { app, hub, waiting, cancelled } = await wires.wire({ approval })
+    const { app, hub, waiting, cancelled } = await wires.wire({ approval, listed })
     const session = await begin(app)
     const response = await wires.post(app, '/one/mcp', call, session)
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -488,7 +489,7 @@ describe('while the person is asked', TIMEOUT, () => {
 
   test('one client has a bounded number of open questions', async (t) => {
     wires.holdOpen(t)
-    const { app, hub } = await wires.wire({ approval })
+    const { app, hub } = await wires.wire({ approval, listed })
     const session = await begin(app)
     const ask = (id: number) => wires.post(app, '/one/mcp', { ...call, id }, session)
     const open = await Promise.all(Array.from({ length: 64 }, (_, i) => ask(i + 100)))

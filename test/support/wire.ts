@@ -34,8 +34,10 @@ export interface WireOptions {
   token?: string
   authenticate?: Authenticate
   authorize?: Authorize
-  /** A person has to approve calls; of the tools only `wait` is in the list then. */
+  /** A person has to approve calls. */
   approval?: Approval
+  /** Tools that the list names. Default none. */
+  listed?: readonly string[]
   documents?: ReadonlyMap<string, string>
   plants?: AppParts['plants']
   /** Rules of `/one`. */
@@ -50,7 +52,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   const cancelled: string[] = []
   const hub = new Hub(options.hub)
   const log = await createLog({ level: 'silent', format: 'json' })
-  const backend = new ToolsBackend(testService(waiting, cancelled, options.approval ? ['wait'] : []))
+  const backend = new ToolsBackend(testService(waiting, cancelled, options.listed ?? []))
   const { rates = new Rates() } = options
   const ratesOf = (prefix: string) => {
     const rate = rates.of({ prefix, tenant: 'default', ...(prefix === '/one' && { rate: options.rate }) })
@@ -136,7 +138,14 @@ function testService(
     instructions: 'Be kind.',
     capabilities: { tools: { listChanged: true } },
     methods: new Map<string, Method>([
-      ['tools/list', () => ({ result: JSON.stringify({ tools: listed.map((name) => ({ name })) }) })],
+      [
+        'tools/list',
+        () => ({
+          result: JSON.stringify({
+            tools: listed.map((name) => ({ name, inputSchema: { type: 'object' } })),
+          }),
+        }),
+      ],
       ['tools/call', call],
     ]),
     paramHeaders: (tool) => (tool === 'region' ? [{ path: ['region'], header: 'mcp-param-region' }] : []),

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { isObject, type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { printable } from './tools.ts'
+import { printable } from './printable.ts'
 
 /** Reads a line; undefined at the end of input. */
 type Read = (question: string) => Promise<string | undefined>

@@ -4,8 +4,8 @@ import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import { noSuch } from '../options.ts'
 import { callArguments } from './call-arguments.ts'
 import { answerQuestion } from './call-input.ts'
+import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
-import { printable } from './tools.ts'
 
 export function callCommand(exit: (code: number) => void): Command {
   return targetCommand('call', 'Call a tool', 'the result of the server')

@@ -17,6 +17,7 @@ import {
 import { DEFAULT_LIMITS } from '../../config/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { HttpClient, NetFault } from '../../net/index.ts'
+import type { Login } from '../login/login.ts'
 import { VERSION } from '../version.ts'
 import { fromSdk, mark, toSdk, unmark } from './exact.ts'
 
@@ -37,12 +38,16 @@ export interface ClientOptions {
   signal: AbortSignal
   /** Takes every notification of the server. */
   onNotification(notification: JsonObject): void
+  /** Logs in where the server asks for that; absent: the headers have a credential. */
+  login?: Login
   /** Answers a question of the server with an `ElicitResult`; absent: there is nobody to ask. */
   answer: ((question: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined
 }
 
 /** Milliseconds that a call may take while somebody answers questions. */
 const PATIENCE = 3_600_000
+/** Logins during one request: for a token, for more scopes, and once more for what has changed meanwhile. */
+const MAX_LOGINS = 3
 /** Milliseconds for ending a session. */
 const END_TIMEOUT = 1_000
 
@@ -58,9 +63,36 @@ const ANY: StandardSchemaV1<unknown, unknown> = {
  * @throws Error that says why the server cannot be used
  */
 export async function connect(url: URL, options: ClientOptions): Promise<McpClient> {
-  const { headers, signal, onNotification, answer } = options
   const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
-  const transportOptions = { fetch: exactFetch(http), requestInit: { headers } }
+  const send = exactFetch(http)
+  const { login, signal } = options
+  const loggedIn = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (let logins = 0; ; logins++)
+      try {
+        return await work()
+      } catch (error) {
+        if (logins === MAX_LOGINS || !(await login?.authorize(send, signal))) throw error
+      }
+  }
+  try {
+    const client = await loggedIn(() => open(url, login ? login.fetch(send) : send, options))
+    return {
+      request: (method, params) => loggedIn(() => client.request(method, params)),
+      callTool: (name, args) => loggedIn(() => client.callTool(name, args)),
+      async close() {
+        await client.close()
+        await http.close()
+      },
+    }
+  } catch (error) {
+    await http.close()
+    throw error
+  }
+}
+
+async function open(url: URL, send: FetchLike, options: ClientOptions): Promise<McpClient> {
+  const { headers, signal, onNotification, answer } = options
+  const transportOptions = { fetch: send, requestInit: { headers } }
   const transport = url.pathname.endsWith('/sse')
     ? new SSEClientTransport(url, transportOptions)
     : new StreamableHTTPClientTransport(url, transportOptions)
@@ -100,15 +132,9 @@ export async function connect(url: URL, options: ClientOptions): Promise<McpClie
     if (transport instanceof StreamableHTTPClientTransport)
       await Promise.race([transport.terminateSession().catch(() => {}), delay(END_TIMEOUT)])
     await client.close()
-    await http.close()
   }
 
-  try {
-    await attempt(() => client.connect(transport, limits))
-  } catch (error) {
-    await http.close()
-    throw error
-  }
+  await attempt(() => client.connect(transport, limits))
   const { onmessage } = transport as Transport
   ;(transport as Transport).onmessage = (message, extra) => {
     if ('method' in message && !('id' in message)) onNotification(fromSdk(message) as JsonObject)
@@ -143,7 +169,7 @@ function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
     const { status } = error
     const said = `${href}: the server answered with the status ${status}`
     if (status === 401 || status === 403)
-      return new Error(`${said}. Give a credential: --header "Authorization: Bearer …"`)
+      return new Error(`${said}. Give another credential: --token, or --header "Authorization: Bearer …"`)
     if (status < 500)
       return new Error(
         `${said}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`,
@@ -171,7 +197,7 @@ function exactFetch(http: HttpClient): FetchLike {
       origin,
       path: pathname + search,
       headers: Object.fromEntries(new Headers(headers)),
-      ...(typeof body === 'string' && { body: unmark(body) }),
+      ...((typeof body === 'string' || body instanceof URLSearchParams) && { body: unmark(String(body)) }),
     }
     const answer = await http.open(request, signal ? { signal } : {}, (fault) => fault)
     if (answer instanceof NetFault) throw answer

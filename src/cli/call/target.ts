@@ -1,14 +1,16 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { readSettings } from '../../checks/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { addHeader, untilInterrupted } from '../options.ts'
+import type { LoginFlags } from '../login/login.ts'
+import { addHeader, untilInterrupted, wholeNumber } from '../options.ts'
 import { originOf, settingsSource } from '../settings.ts'
 import type { ClientOptions, McpClient } from './client.ts'
 
-export interface TargetFlags {
+export interface TargetFlags extends LoginFlags {
   settings?: string
   header: Record<string, string>
+  token?: string
   json?: boolean
 }
 
@@ -19,6 +21,20 @@ export function targetCommand(name: string, description: string, json: string): 
     .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
     .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
     .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+    .option('--token <token>', 'bearer token to send, in place of a login')
+    .option('--client-id <id>', 'client that the authorization server knows; absent: one is registered')
+    .addOption(new Option('--client-secret <secret>', 'secret of that client').env('PLANTGW_CLIENT_SECRET'))
+    .option('--client-credentials', 'log in as that client itself, without a person')
+    .option(
+      '--issuer <url>',
+      'authorization server that may log the user in; absent: the one that the server names',
+    )
+    .option(
+      '--redirect-port <port>',
+      'port of 127.0.0.1 to which the browser comes back',
+      wholeNumber(1, 65_535),
+    )
+    .option('--no-browser', 'print the address of the login only')
     .option('--json', `print ${json} as JSON`)
 }
 
@@ -28,14 +44,18 @@ export function targetCommand(name: string, description: string, json: string): 
  */
 export async function withTarget<T>(
   target: string,
-  { settings, header: headers }: TargetFlags,
-  options: Omit<ClientOptions, 'headers' | 'signal'>,
+  flags: TargetFlags,
+  options: Omit<ClientOptions, 'headers' | 'signal' | 'login'>,
   run: (client: McpClient) => Promise<T>,
 ): Promise<T> {
-  const url = urlOf(target, settings)
+  const url = urlOf(target, flags.settings)
+  const { token } = flags
+  const headers = { ...flags.header, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   return untilInterrupted(async (signal) => {
     const { connect } = await import('./client.ts')
-    const client = await connect(url, { ...options, headers, signal })
+    const { Login } = await import('../login/login.ts')
+    const login = headers.authorization === undefined && { login: await Login.of(url, flags) }
+    const client = await connect(url, { ...options, headers, signal, ...login })
     try {
       return await run(client)
     } finally {

@@ -3,6 +3,7 @@ import { printableJson } from '../../findings/frame.ts'
 import { palette } from '../../findings/index.ts'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
 import { columns, wantsColor } from '../output.ts'
+import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'
 
 export function toolsCommand(exit: (code: number) => void): Command {
@@ -44,9 +45,4 @@ function typeName(type: unknown): string {
 
 function oneLine(text: unknown): string {
   return typeof text === 'string' ? printable(text.replace(/\s+/g, ' ').trim()) : ''
-}
-
-/** What a server says must not steer the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '')
 }

@@ -1,6 +1,6 @@
 import type { EndpointCheck, Status, Step, User } from '../../endpoints/index.ts'
 import { palette, xmlAttribute, xmlText } from '../../findings/index.ts'
-import { printable } from '../call/tools.ts'
+import { printable } from '../call/printable.ts'
 import { columns, jsonText } from '../output.ts'
 
 /** How checks are printed. */

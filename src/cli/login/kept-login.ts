@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import { replaceFile } from '../../durable/file.ts'
+import { isObject } from '../../json/index.ts'
+
+/** What is kept of a login at one server: secrets. */
+export interface Kept {
+  /** Of the MCP server. */
+  url: string
+  /** As the authorization server has registered it; absent where the user gives one. */
+  client?: StoredOAuthClientInformation | undefined
+  /** Of the address to which the user comes back: that of the registration. */
+  port?: number | undefined
+  tokens?: StoredOAuthTokens | undefined
+}
+
+/** Keeps logins, each in a file that only the user can read (mode 0600). */
+export class KeptLogin {
+  private constructor(
+    private readonly path: string,
+    readonly kept: Kept,
+  ) {}
+
+  /** @param client of the user, whose logins are its own */
+  static async open(server: URL, client: string | undefined, env: NodeJS.ProcessEnv): Promise<KeptLogin> {
+    const { href: url, host } = withoutFragment(server)
+    const name = createHash('sha256')
+      .update(JSON.stringify([url, client ?? null]))
+      .digest('hex')
+    const path = join(folderOf(env), `${host.replace(/[^\w.-]/g, '_')}-${name.slice(0, 16)}.json`)
+    const kept = await read(path)
+    return new KeptLogin(path, kept?.url === url ? kept : { url })
+  }
+
+  async save(change: Partial<Kept>): Promise<void> {
+    Object.assign(this.kept, change)
+    const folder = join(this.path, '..')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+    await replaceFile(this.path, `${this.path}.${process.pid}`, [`${JSON.stringify(this.kept, null, 2)}\n`])
+  }
+}
+
+/** The user's folder for state (XDG Base Directory Specification). */
+function folderOf({ XDG_STATE_HOME }: NodeJS.ProcessEnv): string {
+  // What is not absolute has to be ignored, says the specification.
+  const state = XDG_STATE_HOME?.startsWith('/') ? XDG_STATE_HOME : join(homedir(), '.local', 'state')
+  return join(state, 'plantgw', 'logins')
+}
+
+/** What cannot be read is as if it were not there: the user logs in again. */
+async function read(path: string): Promise<Kept | undefined> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return isObject(kept) && typeof kept.url === 'string' ? (kept as unknown as Kept) : undefined
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) return undefined
+    await rm(path, { force: true })
+    return undefined
+  }
+}
+
+function withoutFragment(url: URL): URL {
+  const plain = new URL(url)
+  plain.hash = ''
+  return plain
+}

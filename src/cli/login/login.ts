@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto'
+import {
+  auth,
+  ClientCredentialsProvider,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  isStrictScopeSuperset,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  validateAuthorizationResponseIssuer,
+} from '@modelcontextprotocol/client'
+import { printable } from '../call/printable.ts'
+import { openBrowser } from './browser.ts'
+import { KeptLogin } from './kept-login.ts'
+import { Loopback } from './loopback.ts'
+
+export interface LoginFlags {
+  clientId?: string
+  clientSecret?: string
+  clientCredentials?: boolean
+  issuer?: string
+  redirectPort?: number
+  browser: boolean
+}
+
+/** What a server demands: the scopes and where its metadata is, from `WWW-Authenticate`. */
+interface Challenge {
+  status: number
+  scope: string | undefined
+  resourceMetadataUrl: URL | undefined
+}
+
+/** Milliseconds that a person has to log in. */
+const PATIENCE = 300_000
+
+/**
+ * Logs a command in at a server that asks for it by OAuth 2.1, as the authorization part of MCP describes: discovery,
+ * registration, PKCE and issuer are the SDK's; here are the user's browser, what is kept, and when it is asked for.
+ */
+export class Login {
+  /** What the last response demanded that was refused; the SDK's time limits do not hold for a login. */
+  needed: Challenge | undefined
+
+  private constructor(
+    private readonly server: URL,
+    private readonly provider: OAuthClientProvider,
+    private readonly person: Person | undefined,
+  ) {}
+
+  /** @throws Error for flags that do not go together */
+  static async of(server: URL, flags: LoginFlags, env: NodeJS.ProcessEnv = process.env): Promise<Login> {
+    const { clientId, clientSecret, clientCredentials, issuer } = flags
+    if (!clientCredentials) {
+      const person = new Person(await KeptLogin.open(server, clientId, env), flags)
+      return new Login(server, person.provider, person)
+    }
+    if (clientId === undefined || clientSecret === undefined)
+      throw new Error('--client-credentials needs --client-id and --client-secret (or PLANTGW_CLIENT_SECRET)')
+    const own = { clientId, clientSecret, clientName: 'plantgw', ...(issuer && { expectedIssuer: issuer }) }
+    return new Login(server, new ClientCredentialsProvider(own), undefined)
+  }
+
+  /** Sends requests to the server with the token, and notes what it demands. */
+  fetch(send: FetchLike): FetchLike {
+    return async (url, init = {}) => {
+      const headers = new Headers(init.headers)
+      const tokens = await this.provider.tokens()
+      // The token is the server's, and nobody else's.
+      if (tokens && new URL(url).origin === this.server.origin)
+        headers.set('authorization', `Bearer ${tokens.access_token}`)
+      const response = await send(url, { ...init, headers })
+      const { scope, resourceMetadataUrl, error } = extractWWWAuthenticateParams(response)
+      const { status } = response
+      if (status === 401 || (status === 403 && error === 'insufficient_scope'))
+        this.needed = { status, scope, resourceMetadataUrl }
+      return response
+    }
+  }
+
+  /**
+   * Gets a token that meets what the server demanded.
+   * @returns false when a new token would not be another one
+   * @throws Error that says why there is none
+   */
+  async authorize(send: FetchLike, signal: AbortSignal): Promise<boolean> {
+    const { server, provider, person, needed } = this
+    if (!needed) return false
+    this.needed = undefined
+    const { status, resourceMetadataUrl } = needed
+    const granted = (await provider.tokens())?.scope
+    const scope = computeScopeUnion(status === 403 ? granted : undefined, needed.scope)
+    const isWider = isStrictScopeSuperset(scope, granted)
+    if (status === 403 && !isWider) return false
+    const options = {
+      serverUrl: server,
+      fetchFn: send,
+      forceReauthorization: status === 403,
+      ...(scope !== undefined && { scope }),
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+    }
+    try {
+      if (person) await person.authorize(options, status === 403, signal)
+      else await auth(provider, options)
+    } catch (error) {
+      if (signal.aborted) throw new Error('cancelled')
+      throw new Error(`${server.href}: login failed: ${printable((error as Error).message)}`)
+    }
+    return true
+  }
+}
+
+type AuthOptions = Parameters<typeof auth>[1]
+
+/** A person who logs in with a browser. */
+class Person {
+  readonly provider: OAuthClientProvider
+  private readonly isInteractive: boolean
+  private loopback: Loopback | undefined
+  private verifier = ''
+  private state = ''
+  private discovered: OAuthDiscoveryState | undefined
+
+  constructor(
+    private readonly login: KeptLogin,
+    private readonly flags: LoginFlags,
+  ) {
+    // Whoever wants no browser opens the URL.
+    this.isInteractive = process.stderr.isTTY === true || !flags.browser
+    this.provider = this.asProvider()
+  }
+
+  /** @param isWider whether the person has to consent to more, so that no refreshing helps */
+  async authorize(options: AuthOptions, isWider: boolean, signal: AbortSignal): Promise<void> {
+    const { provider, login } = this
+    const canRefresh = login.kept.tokens?.refresh_token !== undefined && !isWider
+    if (canRefresh && (await auth(provider, options)) === 'AUTHORIZED') return
+    if (!this.isInteractive) throw new Error(NOBODY)
+    this.loopback = await this.listen()
+    try {
+      if ((await auth(provider, options)) === 'AUTHORIZED') return
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
+      const said = await this.loopback.wait(this.state, limit).catch(async (error) => {
+        // An authorization server that has forgotten the client says so to the person only.
+        await login.save({ client: undefined })
+        throw signal.aborted ? error : new Error(`nobody logged in within ${PATIENCE / 60_000} minutes`)
+      })
+      await auth(provider, { ...options, ...this.codeOf(said) })
+    } finally {
+      this.loopback.close()
+    }
+  }
+
+  /** What the SDK asks of whoever keeps a client's credentials. */
+  private asProvider(): OAuthClientProvider {
+    const { login, flags } = this
+    const { kept } = login
+    const own = flags.clientId !== undefined && {
+      client_id: flags.clientId,
+      ...(flags.clientSecret !== undefined && { client_secret: flags.clientSecret }),
+      ...(flags.issuer !== undefined && { issuer: flags.issuer }),
+    }
+    const redirectUrl = () => this.loopback?.url ?? 'http://127.0.0.1/callback'
+    return {
+      get redirectUrl() {
+        return redirectUrl()
+      },
+      get clientMetadata() {
+        return {
+          client_name: 'plantgw',
+          redirect_uris: [redirectUrl()],
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+          token_endpoint_auth_method: 'none',
+          application_type: 'native',
+        }
+      },
+      state: () => {
+        this.state = randomBytes(32).toString('base64url')
+        return this.state
+      },
+      clientInformation: () => own || kept.client,
+      ...(!own && {
+        saveClientInformation: (client) => login.save({ client, port: this.loopback?.port }),
+      }),
+      // Those of another issuer than the user wants are not used.
+      tokens: () =>
+        flags.issuer === undefined || kept.tokens?.issuer === flags.issuer ? kept.tokens : undefined,
+      saveTokens: (tokens) => login.save({ tokens }),
+      saveCodeVerifier: (verifier) => {
+        this.verifier = verifier
+      },
+      codeVerifier: () => this.verifier,
+      discoveryState: () => this.discovered,
+      saveDiscoveryState: (found) => this.discover(found),
+      invalidateCredentials: async (what) => {
+        if (what === 'all' || what === 'client') await login.save({ client: undefined })
+        if (what === 'all' || what === 'tokens') await login.save({ tokens: undefined })
+      },
+      redirectToAuthorization: (url) => this.send(url),
+    }
+  }
+
+  private discover(found: OAuthDiscoveryState): void {
+    const { issuer } = this.flags
+    const named = found.authorizationServerMetadata?.issuer ?? found.authorizationServerUrl
+    if (issuer !== undefined && named !== issuer)
+      throw new Error(`the server names the authorization server ${named}, not the one of --issuer`)
+    this.discovered = found
+  }
+
+  /** Where the browser comes back to: as it was registered, if that is free. */
+  private async listen(): Promise<Loopback> {
+    const { login, flags } = this
+    if (flags.redirectPort !== undefined) return Loopback.open(flags.redirectPort)
+    const { client, port = 0 } = login.kept
+    try {
+      return await Loopback.open(port)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+      // Not every authorization server takes another port than that of the registration.
+      if (client) await login.save({ client: undefined })
+      return Loopback.open(0)
+    }
+  }
+
+  /** Sends the person to the authorization server. */
+  private send(url: URL): void {
+    // Refreshing has failed, and nobody listens yet for the person to come back.
+    if (!this.loopback) return
+    if (!/^https?:$/.test(url.protocol)) throw new Error(`the login page ${url.href} is not a web page`)
+    process.stderr.write(`Log in at this address:\n${printable(url.href)}\n`)
+    if (this.flags.browser) openBrowser(url)
+  }
+
+  /** The code that the authorization server gave; what it says is believed only of the one that was asked (RFC 9207). */
+  private codeOf(said: URLSearchParams): { authorizationCode: string; iss?: string } {
+    const code = said.get('code')
+    const iss = said.get('iss') ?? undefined
+    if (code) return { authorizationCode: code, ...(iss !== undefined && { iss }) }
+    const metadata = this.discovered?.authorizationServerMetadata
+    validateAuthorizationResponseIssuer({
+      iss,
+      expectedIssuer: metadata?.issuer,
+      issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+    })
+    const about = [said.get('error') ?? 'no code', said.get('error_description')].filter(Boolean).join(': ')
+    throw new Error(`the authorization server answered ${about.slice(0, 300)}`)
+  }
+}
+
+const NOBODY =
+  'the server asks for a login (OAuth), and nobody is at a terminal. Run the command once in a terminal, or with --no-browser and ' +
+  'open the address that it prints; or pass --token, --header, or --client-credentials with --client-id and --client-secret'

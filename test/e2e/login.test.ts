@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { serve } from '@hono/node-server'
+import {
+  type AuthorizationServer,
+  authorizationServer,
+  MACHINE,
+  SCOPES,
+} from '../fixtures/authorization-server.ts'
+import { oauthWire, TestClock } from '../support/oauth.ts'
+import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
+
+const TIMEOUT = { timeout: 120_000 }
+
+interface World {
+  as: AuthorizationServer
+  clock: TestClock
+  url: string
+  /** Where logins are kept. */
+  folder: string
+  run(args: readonly string[], more?: Record<string, string>): Running
+  /** Runs a command; each address that it prints is visited, and the browser comes back as `back` says. */
+  visiting(
+    args: readonly string[],
+    back?: (to: URL) => URL,
+  ): Promise<{ code: unknown; out: string; err: string; visits: URL[] }>
+  kept(): { path: string; text: string }[]
+}
+
+/** A gateway that trusts a real authorization server, and the command line. */
+async function world(t: TestContext): Promise<World> {
+  const as = await authorizationServer(t)
+  const clock = new TestClock()
+  const port = await freePort()
+  const base = `http://127.0.0.1:${port}`
+  const auth = { mode: 'jwt', issuers: [{ issuer: as.issuer }], scopes: SCOPES }
+  const { app, hub } = await oauthWire(t, auth, clock, { publicUrl: base, listed: ['water'] })
+  const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
+  if (!server.listening) await once(server, 'listening')
+  t.after(() => {
+    hub.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const state = temporaryFolder(t)
+  const folder = join(state, 'plantgw', 'logins')
+  const run: World['run'] = (args, more = {}) =>
+    plantgw(t, [...args], { env: { XDG_STATE_HOME: state, ...more } })
+  return {
+    as,
+    clock,
+    url: `${base}/one/mcp`,
+    folder,
+    run,
+    async visiting(args, back = (to) => to) {
+      const running = run([...args, '--no-browser'])
+      const visits: URL[] = []
+      let over = false
+      const ended = running.ended.finally(() => {
+        over = true
+      })
+      while (!over) {
+        const printed = [...running.stderr().matchAll(/^http\S+$/gm)].map(([address]) => address)
+        const next = printed[visits.length]
+        if (next === undefined) {
+          await Promise.race([ended, new Promise((resolve) => setImmediate(resolve))])
+          continue
+        }
+        const at = new URL(next)
+        visits.push(at)
+        // The browser shows what it finds; a listener that is gone is the command's business.
+        const to = back(await as.visit(at))
+        await fetch(to).then(
+          (response) => response.text(),
+          () => {},
+        )
+      }
+      return { code: await ended, out: running.stdout(), err: running.stderr(), visits }
+    },
+    kept: () =>
+      readdirSync(folder).map((name) => ({
+        path: join(folder, name),
+        text: readFileSync(join(folder, name), 'utf8'),
+      })),
+  }
+}
+
+test('a person logs in once; later commands use and refresh what is kept', TIMEOUT, async (t) => {
+  const { as, clock, url, folder, run, visiting, kept } = await world(t)
+  as.ttl = 60
+  const first = await visiting(['call', url, 'water'])
+  assert.deepEqual([first.code, first.out], [0, 'water\n'], first.err)
+  const [asked] = first.visits as [URL]
+  assert.equal(asked.origin, as.issuer)
+  const { searchParams } = asked
+  assert.equal(searchParams.get('code_challenge_method'), 'S256')
+  assert.equal(searchParams.get('resource'), url)
+  assert.match(searchParams.get('state')!, /^[\w-]{43}$/)
+  assert.match(searchParams.get('redirect_uri')!, /^http:\/\/127\.0\.0\.1:\d+\/callback$/)
+  const [{ path, text }] = kept() as [{ path: string; text: string }]
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  assert.equal(JSON.parse(text).url, url)
+
+  const again = run(['tools', url])
+  assert.deepEqual([await again.ended, again.stdout()], [0, 'water\n'], again.stderr())
+  clock.move(120)
+  as.ttl = 3600
+  const refreshed = run(['call', url, 'water'])
+  assert.deepEqual([await refreshed.ended, refreshed.stdout()], [0, 'water\n'], refreshed.stderr())
+  assert.notEqual(JSON.parse(kept()[0]!.text).tokens.access_token, JSON.parse(text).tokens.access_token)
+  // A refresh token that the server does not know any more: the person is asked again.
+  const { tokens, ...rest } = JSON.parse(kept()[0]!.text)
+  const spoilt = { ...tokens, access_token: 'spoilt', refresh_token: 'spoilt' }
+  writeFileSync(path, JSON.stringify({ ...rest, tokens: spoilt }))
+  const anew = await visiting(['tools', url])
+  assert.deepEqual([anew.code, anew.visits.length], [0, 1], anew.err)
+  // A file that is no JSON is as if there were none.
+  writeFileSync(path, '{')
+  assert.equal((await visiting(['tools', url])).code, 0)
+})
+
+test('a token without all scopes is replaced by one with more', TIMEOUT, async (t) => {
+  const { as, url, visiting } = await world(t)
+  Object.assign(as, { granted: ['plants:read'], refresh: false })
+  const { code, out, err, visits } = await visiting(['call', url, 'water'], (to) => {
+    as.granted = SCOPES
+    return to
+  })
+  assert.deepEqual([code, out, visits.length], [0, 'water\n', 2], err)
+  const scopes = new Set(visits[1]!.searchParams.get('scope')!.split(' '))
+  for (const scope of SCOPES) assert.ok(scopes.has(scope), scope)
+})
+
+test('a client that is registered already logs the user in', TIMEOUT, async (t) => {
+  const { as, url, visiting } = await world(t)
+  const response = await fetch(`${as.issuer}/reg`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      redirect_uris: ['http://127.0.0.1/callback'],
+      application_type: 'native',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+    }),
+  })
+  const { client_id } = (await response.json()) as { client_id: string }
+  const port = await freePort()
+  const own = ['--client-id', client_id, '--redirect-port', String(port), '--issuer', as.issuer]
+  const { code, out, err, visits } = await visiting(['tools', url, ...own])
+  assert.deepEqual([code, out, visits.length], [0, 'water\n', 1], err)
+  const { searchParams } = visits[0]!
+  assert.equal(searchParams.get('client_id'), client_id)
+  assert.equal(searchParams.get('redirect_uri'), `http://127.0.0.1:${port}/callback`)
+})
+
+test('an answer of another issuer, without our state, or with an error is refused', TIMEOUT, async (t) => {
+  const { as, url, visiting } = await world(t)
+  const changed = (change: (params: URLSearchParams) => void) => (to: URL) => {
+    const made = new URL(to)
+    change(made.searchParams)
+    return made
+  }
+  const mixed = await visiting(
+    ['tools', url],
+    changed((params) => params.set('iss', 'https://evil.example')),
+  )
+  assert.equal(mixed.code, 2)
+  assert.match(mixed.err, /login failed: .*issuer/i)
+  const failed = await visiting(
+    ['tools', url],
+    changed((params) => {
+      params.delete('code')
+      params.set('error', 'access_denied')
+      params.set('error_description', 'No\u001b[31m.')
+    }),
+  )
+  assert.equal(failed.code, 2)
+  assert.match(failed.err, /login failed: the authorization server answered access_denied: No\[31m\./)
+  // What somebody else makes the browser send does not end the login.
+  let forged = 0
+  const { code, err } = await visiting(['tools', url], (to) => {
+    const wrong = changed((params) => params.set('state', 'another'))(to)
+    fetch(wrong)
+      .then(async (response) => {
+        forged = response.status
+        await fetch(to)
+      })
+      .catch(() => {})
+    return new URL('/else', to)
+  })
+  assert.deepEqual([code, forged], [0, 400], err)
+  const other = await visiting(['tools', url, '--issuer', 'https://other.example'])
+  assert.equal(other.code, 2)
+  assert.match(
+    other.err,
+    new RegExp(`names the authorization server ${as.issuer}/?, not the one of --issuer`),
+  )
+})
+
+test('without a person: a clear error, a token, or the credentials of a client', TIMEOUT, async (t) => {
+  const { url, run, folder } = await world(t)
+  const outcome = async (args: string[], more: Record<string, string> = {}) => {
+    const running = run(args, more)
+    return { code: await running.ended, out: running.stdout(), err: running.stderr() }
+  }
+  const nobody = await outcome(['tools', url])
+  assert.equal(nobody.code, 2)
+  assert.match(
+    nobody.err,
+    /asks for a login \(OAuth\), and nobody is at a terminal.*--token, --header, or --client-credentials/s,
+  )
+  const machine = ['--client-credentials', '--client-id', MACHINE.client_id]
+  const { code, out, err } = await outcome(['call', url, 'water', ...machine], {
+    PLANTGW_CLIENT_SECRET: MACHINE.client_secret,
+  })
+  assert.deepEqual([code, out], [0, 'water\n'], err)
+  assert.throws(() => readdirSync(folder), /ENOENT/)
+  const incomplete = await outcome(['tools', url, ...machine])
+  assert.equal(incomplete.code, 2)
+  assert.match(incomplete.err, /--client-credentials needs --client-id and --client-secret/)
+  const wrong = await outcome(['tools', url, ...machine, '--client-secret', 'wrong'])
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.err, /login failed/)
+  const given = await outcome(['tools', url, '--token', 'wrong'])
+  assert.equal(given.code, 2)
+  assert.match(given.err, /the status 401\. Give another credential: --token/)
+})
