@@ -226,7 +226,9 @@ function claimsOf(name: string, routes: readonly Route[]): string[] {
 
 /** Pages must be able to read where they get a token. */
 function corsOf(cors: Cors, router: Router): Cors {
-  return oauthOf(router) ? { ...cors, exposeHeaders: [...cors.exposeHeaders, 'WWW-Authenticate'] } : cors
+  return oauthOf(router)
+    ? { ...cors, exposeHeaders: [...new Set([...cors.exposeHeaders, 'WWW-Authenticate'])] }
+    : cors
 }
 
 /** What answers at a route. */

@@ -48,7 +48,8 @@ function document(text: string): Endpoint {
     allow: 'GET, HEAD, OPTIONS',
     open: true,
     serve(exchange) {
-      if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return methodNotAllowed(exchange, 'GET')
+      if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
+        return methodNotAllowed(exchange, 'GET, HEAD')
       const any = { 'access-control-allow-origin': '*' }
       const headers = { 'content-type': 'application/json', ...exchange.replyHeaders, ...any }
       return new Response(text, { headers })
