@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { schemaFile } from '../src/config/index.ts'
 import { findingsPage } from './findings.ts'
+import { refusalsPage } from './refusals.ts'
 import { schemaPage } from './schema-page.ts'
 import { typesModule } from './types.ts'
 
@@ -18,6 +19,7 @@ export async function pages(): Promise<Record<string, string>> {
       schemaFile('settings'),
     ]),
     'findings.md': findingsPage(),
+    'refusals.md': refusalsPage(),
     ...(await templatesPages()),
   }
 }
