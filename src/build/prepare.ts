@@ -23,7 +23,13 @@ import type { Witness } from '../mcp/index.ts'
 import { visible } from '../mcp/visible.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { CallRecord, SessionRecord, StreamRecord } from '../telemetry/metrics.ts'
+import type {
+  CallRecord,
+  SessionRecord,
+  StreamRecord,
+  UpstreamCallRecord,
+  UpstreamSessionRecord,
+} from '../telemetry/metrics.ts'
 import type { Tracer } from '../telemetry/trace.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
@@ -59,6 +65,9 @@ export interface AssembleContext {
   onCall?: (call: CallRecord) => void
   /** Is called after every session of a client. */
   onSession?: (session: SessionRecord) => void
+  /** Are called after every request to an MCP server, and every session with one. */
+  onUpstreamCall?: (call: UpstreamCallRecord) => void
+  onUpstreamSession?: (session: UpstreamSessionRecord) => void
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
   /** Writes the audit log; absent: there is none. */

@@ -80,7 +80,11 @@ export interface Opened {
  */
 export interface PassThrough {
   /** @param call accounts for the requests, where there are any; it is recorded by whoever passes them */
-  post(exchange: Exchange, messages: Messages, call: Pick<Accounted, 'record'> | undefined): Promise<Response>
+  post(
+    exchange: Exchange,
+    messages: Messages,
+    call: (Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>) | undefined,
+  ): Promise<Response>
   get(exchange: Exchange): Promise<Response>
 }
 

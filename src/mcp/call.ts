@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
-import { errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
+import { type Ended, errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
 import type { Attributes, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
@@ -42,14 +42,11 @@ export interface Witness {
 }
 
 /** How a call ended. */
-export interface CallEnd {
-  outcome: Outcome
+export interface CallEnd extends Ended {
   /** Why the call has no result: a kind or a sentence, for the log. */
   failure?: string
   /** More for the author of a tool, for the log; never a value. */
   detail?: string
-  /** Of the JSON-RPC error that answered it. */
-  code?: number
   /** HTTP status of the upstream. */
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */

@@ -74,7 +74,7 @@ export type Message =
       params: JsonObject
       raw: JsonObject
       /** Of which it is part, where traces are recorded. */
-      span?: Span
+      span?: Span | undefined
     }
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }

@@ -17,7 +17,10 @@ import { metaOf, omit, type Request, type Revision } from './protocol.ts'
 const MAX_TEXT = 200
 
 /** The name and the attributes of a request's span, whoever sends it. Never its arguments. */
-export function spanFacts({ id, method, params }: Request): { name: string; attributes: Attributes } {
+export function spanFacts({ id, method, params }: Pick<Request, 'id' | 'method' | 'params'>): {
+  name: string
+  attributes: Attributes
+} {
   const shown = method.slice(0, MAX_TEXT)
   const attributes: Attributes = {
     'mcp.method.name': shown,
@@ -61,14 +64,11 @@ export function serverSpan(tracer: Tracer, { request, exchange, revision, ...of 
   return tracer.server(name, attributes, inMeta ?? inHttp, isOther ? inHttp : undefined)
 }
 
-/** The request with another context in `_meta`, in place of the one that came. */
-export function withTrace(request: Request, trace: TraceContext): Request {
-  const { params, raw } = request
+/** Parameters with another context in `_meta`, in place of the one that came. */
+export function tracedParams(params: JsonObject, trace: TraceContext): JsonObject {
   const { _meta = {} } = params
   // What is not valid is refused by whom it is for.
-  if (!isObject(_meta)) return request
-  const traced: JsonObject = { ...params, _meta: { ...omit(_meta, 'tracestate'), ...trace } }
-  return { ...request, params: traced, raw: { ...raw, params: traced } }
+  return isObject(_meta) ? { ...params, _meta: { ...omit(_meta, 'tracestate'), ...trace } } : params
 }
 
 /** A session as logs name it: its id would open it. */

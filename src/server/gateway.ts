@@ -88,6 +88,8 @@ export async function createGateway(
   const live: LiveTable = new LiveTable(options, hub, {
     onCall: metrics.call,
     onSession: metrics.session,
+    onUpstreamCall: metrics.upstreamCall,
+    onUpstreamSession: metrics.upstreamSession,
     tracer: telemetry?.tracer,
     onStream: (record) => metrics.stream(record),
     onOutboundRefusal: (refusal) => onRefusal(refusal),

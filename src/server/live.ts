@@ -31,7 +31,16 @@ export interface Connection {
 
 type Heard = Pick<
   AssembleContext,
-  'onCall' | 'onSession' | 'onStream' | 'onPinChange' | 'witness' | 'tracer' | 'rates' | 'createResilience'
+  | 'onCall'
+  | 'onSession'
+  | 'onUpstreamCall'
+  | 'onUpstreamSession'
+  | 'onStream'
+  | 'onPinChange'
+  | 'witness'
+  | 'tracer'
+  | 'rates'
+  | 'createResilience'
 >
 
 interface Hears extends Heard {

@@ -486,7 +486,9 @@ export class AggregateSession implements Link {
     if (method.endsWith('/list')) this.#reviveAll()
     // Servers that are down are told once they are up.
     if (method === 'logging/setLevel') for (const state of this.#states) state.remember(request)
-    const outcome = await this.#aggregate.decide(request, (to, asked, own) => this.#ask(to, asked, own))
+    const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
+      this.#ask(to, asked, own, request.span),
+    )
     if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
     const { to, params } = outcome
     this.#routed.set(id, { to, method })
@@ -497,12 +499,13 @@ export class AggregateSession implements Link {
       this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: fault.message } })
   }
 
-  #ask(to: number, method: string, params: JsonObject): Promise<JsonObject | Fault> {
+  #ask(to: number, method: string, params: JsonObject, span?: Request['span']): Promise<JsonObject | Fault> {
     const id = this.#nextId()
     const answer = new Promise<JsonObject | Fault>((resolve) => {
       this.#own.set(id, { to, resolve })
       const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
-      this.#deliver(to, { kind: 'request', id, method, params, raw }, stringify(raw))
+      const asked: Request = { kind: 'request', id, method, params, raw, ...(span && { span }) }
+      this.#deliver(to, asked, stringify(raw))
         .then((fault) => fault && this.#settle(id, fault))
         .catch(unexpected(method, () => this.#settle(id, new Fault('internal', FAILED))))
     })

@@ -7,6 +7,7 @@ import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
+import { type Measures, Operations } from './sent-requests.ts'
 import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
@@ -21,6 +22,8 @@ export interface UpstreamContext {
   /** Of the process; the server's own take precedence. */
   limits: Limits
   log: Logger
+  /** Who counts requests and sessions. Absent: nobody. */
+  measures?: Measures | undefined
   /** What judges connections over HTTP. Absent: every address is good. */
   guards?: Guards | undefined
   /** Hears of each event stream that a server ends, and that is open again. */
@@ -31,6 +34,7 @@ export interface UpstreamContext {
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
 }
 
+const NOBODY: Measures = { tenant: '', prefix: '' }
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
 const SILENCE = 300_000
 
@@ -45,6 +49,7 @@ export class Upstream {
   /** Of connections and sessions, by their values. */
   readonly starts = new Breaker()
   readonly streams: StreamWatch
+  readonly operations: Operations
   /** Process ids of children, by their connections. */
   readonly #live = new Map<RpcClient, number | undefined>()
   readonly #ending = new Set<Promise<void>>()
@@ -56,16 +61,20 @@ export class Upstream {
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
     readonly definition: Definition,
-    { env, limits, log, guards, onStream, onPinChange, createResilience }: UpstreamContext,
+    given: UpstreamContext,
     private readonly makeRoom: (sharer: string | undefined) => boolean,
   ) {
-    const { server, secrets, pinned } = definition
+    const { env, limits, log, guards, measures = NOBODY, onStream, onPinChange, createResilience } = given
+    const { server, secrets, pinned, varies } = definition
     this.name = server.name
     const blocks = server.pin === 'block'
     const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
     this.filter = createToolFilter(server, pins)
     this.view = new ServerView(this.filter, pins)
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
+    const fixed = varies ? undefined : definition.resolve({ headers: {}, query: () => ({}) })
+    const origin = fixed instanceof Fault ? undefined : fixed?.origin
+    this.operations = new Operations(server.name, measures, server.type, origin)
     this.streams = new StreamWatch((change) => onStream?.(this.name, change))
     const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
@@ -184,7 +193,7 @@ export class Upstream {
       channel = this.#transport(resolved, events)
       return channel
     }
-    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, open, () =>
+    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, this.operations, open, () =>
       this.#live.delete(client),
     )
     this.#live.set(client, channel?.pid)

@@ -72,7 +72,7 @@ export async function collector(t: Pick<TestContext, 'after'>): Promise<Collecto
     new Promise((resolve, reject) => {
       const deadline = setTimeout(() => {
         waiting.delete(look)
-        reject(new Error(`${what} did not come; spans: ${spans.map(({ name }) => name)}`))
+        reject(new Error(`${what} did not come; spans: ${spans.map(({ name }) => name).join(', ')}`))
       }, 60_000)
       const look = () => {
         if (!seen()) return

@@ -35,11 +35,13 @@ import {
   tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
+import type { TraceContext } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { encodeHeader } from '../bridge/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { INITIALIZED } from '../rpc/link.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
+import { tracedHeaders } from '../sent-requests.ts'
 import { tooLarge } from '../transport/channel.ts'
 import {
   BODILESS,
@@ -93,6 +95,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   /** Whether the replica that opened the session is the only one that knows it now. */
   private moved = false
   private reopening: Promise<boolean> | undefined
+  /** Of the server's session, where this process has opened it. */
+  private onLeft: (() => void) | undefined
 
   constructor(
     context: SessionContext,
@@ -154,11 +158,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   request(): undefined {}
   notify(): void {}
 
-  async post(
-    exchange: Exchange,
-    messages: Messages,
-    call: Pick<Accounted, 'record'> | undefined,
-  ): Promise<Response> {
+  async post(exchange: Exchange, messages: Messages, call: Accountable | undefined): Promise<Response> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
     const id = only.kind === 'request' ? only.id : null
@@ -170,11 +170,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const elsewhere = lasting ? await this.fromOwner(exchange, messages.text, id) : undefined
     if (elsewhere) return elsewhere
     const { filter } = this.options.upstream
-    if (messages.batch || !filter) return this.forward(exchange, only, messages.text, messages.text, call)
-    if (only.kind !== 'request') return this.forward(exchange, only, messages.text, textOf(only), call)
+    if (messages.batch || !filter) return this.forward(exchange, only, messages.text, only, call)
+    if (only.kind !== 'request') return this.forward(exchange, only, messages.text, only, call, textOf(only))
     const sent = filter.request(only)
     // What was judged is what is sent.
-    if (!('code' in sent)) return this.forward(exchange, only, messages.text, textOf(sent), call)
+    if (!('code' in sent)) return this.forward(exchange, only, messages.text, sent, call, textOf(sent))
     call?.record({ outcome: 'refused', failure: sent.message, code: sent.code })
     return rpcError(exchange, 200, sent, only.id)
   }
@@ -207,8 +207,14 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     for (const { signal } of [...this.streams]) signal.abort()
   }
 
+  private left(): void {
+    this.onLeft?.()
+    this.onLeft = undefined
+  }
+
   protected end(forGood: boolean): void {
     this.state.forget()
+    this.left()
     // Other replicas ask this one, once a server knows its session no more.
     const own = this.context.isRetired() && this.session.owner === undefined
     if (forGood || own || !this.options.shared) this.leave()
@@ -225,9 +231,9 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (!this.active) this.onSettled()
   }
 
-  private send(exchange: Exchange, body: string | undefined, passage?: Passage) {
+  private send(exchange: Exchange, body: string | undefined, passage?: Passage, trace?: TraceContext) {
     const { upstream } = this.options
-    const headers = forwardedHeaders(exchange)
+    const headers = tracedHeaders(forwardedHeaders(exchange), trace)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
     // A server could follow what they name, which is not judged; sessions have none of them.
@@ -251,13 +257,18 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return answer.status === 404 && this.id !== undefined
   }
 
-  /** @param text as the client sent it; @param body as the server gets it */
+  /**
+   * @param text as the client sent it
+   * @param sent what the server gets, which is one message of several in a batch
+   * @param whole its text
+   */
   private async forward(
     exchange: Exchange,
     message: Message,
     text: string,
-    body: string,
-    call: Pick<Accounted, 'record'> | undefined,
+    sent: Message,
+    call: Accountable | undefined,
+    whole = text,
   ): Promise<Response> {
     const { upstream } = this.options
     const { name } = upstream
@@ -267,17 +278,24 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     this.active++
     const passage = new Passage()
     this.passages.set(passage, true)
+    // The requests of a batch have one answer.
+    const asked = call?.request && sent.kind === 'request' ? { ...sent, span: call.request.span } : undefined
+    const operation = asked && upstream.operations.begin(asked)
+    const body = asked && operation ? operation.textOf(asked, whole) : whole
+    const trace = operation?.trace
     const onEnd: OnEnd = (end) => {
       this.passages.delete(passage)
       const cancelled = request && this.cancelled.delete(request.id) && end.outcome !== 'ok'
-      call?.record(cancelled ? { outcome: 'cancelled' } : end)
+      const how: CallEnd = cancelled ? { outcome: 'cancelled' } : end
+      operation?.passed(how)
+      call?.record(how)
       this.passed()
     }
     const fail = (fault: Fault) => {
       onEnd(endOfFault(fault))
       return failed(exchange, fault, id)
     }
-    let answer = await this.send(exchange, body, passage)
+    let answer = await this.send(exchange, body, passage, trace)
     if (!(answer instanceof Fault) && this.hasForgotten(answer)) {
       discard(answer)
       if (this.session.owner !== undefined) {
@@ -294,7 +312,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
             `The server ${name} forgot the session. A new session is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           ),
         )
-      answer = await this.send(exchange, body, passage)
+      answer = await this.send(exchange, body, passage, trace)
     }
     if (answer instanceof Fault) return fail(answer)
     return passAnswer(exchange, answer, request, upstream, body.trimStart().startsWith('['), passage, onEnd)
@@ -313,6 +331,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (status !== 200 || !isObject(result)) return { ok: false, text: read.text, status }
     this.id = idOf(answer)
     const { protocolVersion } = result
+    this.onLeft = upstream.operations.session(protocolVersion)
     if (isSessionRevision(protocolVersion)) this.revision = this.session.revision = protocolVersion
     return { ok: true, text: upstream.view.response('initialize', read.message.raw, read.text) }
   }
@@ -331,6 +350,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     // The client was told a revision already.
     if (opened?.answer.status !== 200 || opened.result.protocolVersion !== this.revision) return false
     this.id = idOf(opened.answer)
+    this.left()
+    this.onLeft = this.options.upstream.operations.session(this.revision)
     const { http } = this.options.upstream
     const noted = { method: 'POST', headers: this.headers(), body: INITIALIZED } as const
     const answer = await http.send(this.resolved[0] as Resolved, noted)
@@ -408,6 +429,7 @@ export async function passStateless(
   const headers = forwardedHeaders(exchange)
   const call = new Accounted(request, exchange, STATELESS_REVISIONS[0], account)
   let body = text
+  let judged = request
   if (filter) {
     const sent = filter.request(request)
     if ('code' in sent) {
@@ -419,19 +441,25 @@ export async function passStateless(
     if (fault) return rpcError(exchange, 400, mismatch(fault), id)
     if (sent !== request) headers['mcp-name'] = encodeHeader(String(sent.params.name))
     body = stringify(sent.raw)
+    judged = sent
   }
   const passage = new Passage()
   hub.keep(passage)
+  const operation = upstream.operations.begin({ ...judged, span: call.request.span })
   const onEnd: OnEnd = (end) => {
     hub.drop(passage)
+    operation.passed(end)
     call.record(end)
   }
-  const answer = await send(upstream, resolved, exchange, headers, body, passage)
+  const own = tracedHeaders(headers, operation.trace)
+  const answer = await send(upstream, resolved, exchange, own, operation.textOf(judged, body), passage)
   if (!(answer instanceof Fault))
     return passAnswer(exchange, answer, request, upstream, false, passage, onEnd)
   onEnd(endOfFault(answer))
   return failed(exchange, answer, id)
 }
+
+type Accountable = Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>
 
 /** A request whose answer passes, until it is out. */
 class Passage implements Kept {

@@ -22,6 +22,7 @@ import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import type { PinChange } from '../pins.ts'
 import { UpstreamServer } from '../pool/server.ts'
+import type { Measures } from '../sent-requests.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
@@ -54,6 +55,9 @@ export interface ProxyContext {
   version: string
   /** Is called for every event stream of a server that is lost or regained. */
   onStream?: ((record: StreamRecord) => void) | undefined
+  /** Are called for every request to a server, and every session with one, that is over. */
+  onUpstreamCall?: Measures['onUpstreamCall']
+  onUpstreamSession?: Measures['onUpstreamSession']
   /** Is called for everything that differs from what was pinned. */
   onPinChange?: ((record: PinRecord) => void) | undefined
   /** Whether names of tools and prompts tell their server, as with a list of servers. */
@@ -130,6 +134,7 @@ class ProxyBackend implements McpProxy {
     const occupants = () => this.sessions.occupants()
     const own = {
       ...context,
+      measures: context,
       onStream: this.onStream,
       onPinChange: this.onPinChange,
       createResilience: (server: string, breaker: BreakerSettings) =>

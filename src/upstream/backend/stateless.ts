@@ -77,11 +77,13 @@ export class StatelessRequest implements StatelessServer {
 
   async request(call: Call): Promise<void> {
     const { filter, given } = this
-    const message = filter ? filter.request(given) : given
-    if ('code' in message) {
-      call.error(message)
+    const sent = filter ? filter.request(given) : given
+    if ('code' in sent) {
+      call.error(sent)
       return
     }
+    const { span } = call.request
+    const message = span ? { ...sent, span } : sent
     const raw = await this.server.request(this.callOf(call, message))
     if (!raw) call.cancel()
     else if (raw instanceof Fault) call.fail(raw)

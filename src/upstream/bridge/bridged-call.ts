@@ -70,6 +70,7 @@ export class BridgedCall implements Turn {
     this.#sent = session.request(method, forSession(params), {
       onMessage: (raw) => this.message(raw),
       isAsking: () => this.questions.size > 0,
+      span: first.message.span,
     })
     const over = async (answer: JsonObject | Fault) => {
       this.over = true

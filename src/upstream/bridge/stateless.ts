@@ -26,6 +26,7 @@ import {
   type RpcClient,
   timedOut,
 } from '../rpc/rpc-client.ts'
+import { tracedHeaders } from '../sent-requests.ts'
 import { mediaType, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 
@@ -259,11 +260,12 @@ export class SharedChild {
   }
 
   async #send({ message, onMessage, signal }: Omit<StatelessCall, 'caller'>): Promise<JsonObject | Fault> {
-    const { id, method, params } = message
+    const { id, method, params, span } = message
     // The id that a subscription's messages carry is the client's own.
     const tagged = (raw: JsonObject) => onMessage(retagged(raw, 'params', id))
     const options = {
       signal,
+      span,
       onMessage: method === LISTEN ? tagged : onMessage,
       ...(method === LISTEN && { timeout: Infinity }),
     }
@@ -319,11 +321,25 @@ const TRACE = ['traceparent', 'tracestate', 'baggage']
 async function requestHttp(
   upstream: Upstream,
   resolved: Resolved,
-  { message, onMessage, signal, headers: given }: Omit<StatelessCall, 'resolved' | 'caller'>,
+  call: Omit<StatelessCall, 'resolved' | 'caller'>,
   declared: readonly ParamHeader[],
 ): Promise<JsonObject | Fault> {
-  const headers = { ...mirrored(message.method, message.params, declared), ...traced(given) }
-  const body = stringify(message.raw)
+  const { message } = call
+  const operation = upstream.operations.begin(message)
+  const own = { ...mirrored(message.method, message.params, declared), ...traced(call.headers) }
+  const body = operation.textOf(message, stringify(message.raw))
+  const answer = await askHttp(upstream, resolved, call, tracedHeaders(own, operation.trace), body)
+  operation.settled(answer)
+  return answer
+}
+
+async function askHttp(
+  upstream: Upstream,
+  resolved: Resolved,
+  { message, onMessage, signal }: Omit<StatelessCall, 'resolved' | 'caller'>,
+  headers: Record<string, string>,
+  body: string,
+): Promise<JsonObject | Fault> {
   const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal })
   if (answer instanceof Fault) return answer
   // A subscription may be silent, but an answer in its place has an end.

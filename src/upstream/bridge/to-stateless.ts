@@ -158,12 +158,12 @@ export class ToStateless implements Link {
   }
 
   /** Runs a request of the client; each round of input is a request of its own (Multi Round-Trip Requests). */
-  async #relay({ id, method, params }: Request): Promise<void> {
+  async #relay({ id, method, params, span }: Request): Promise<void> {
     const abort = new Cancellation()
     this.#calls.set(id, abort)
     let given: JsonObject | undefined = params
     for (let round = 0; given && round < MAX_ROUNDS; round++)
-      given = await this.#round(round === 0 ? id : this.#nextId(), { id, method, params }, given, abort)
+      given = await this.#round(round === 0 ? id : this.#nextId(), { id, method, params, span }, given, abort)
     if (given) {
       const message = `The server ${this.options.upstream.name} asked for input ${MAX_ROUNDS} times`
       this.#refuse(id, { code: INTERNAL_ERROR, message })
@@ -174,12 +174,12 @@ export class ToStateless implements Link {
   /** @returns the parameters of the next round; undefined once the client has its answer, or wants none */
   async #round(
     asId: RequestId,
-    { id, method, params }: Pick<Request, 'id' | 'method' | 'params'>,
+    { id, method, params, span }: Pick<Request, 'id' | 'method' | 'params'> & { span: Request['span'] },
     given: JsonObject,
     abort: Cancellation,
   ): Promise<JsonObject | undefined> {
     const emit = (raw: JsonObject) => this.#emit(raw)
-    const raw = await this.options.server.request(this.#call(asId, method, given, emit, abort))
+    const raw = await this.options.server.request(this.#call(asId, method, given, emit, abort, span))
     if (!raw || abort.aborted) return undefined
     if (raw instanceof Fault) {
       if (!this.#closed) this.events.rejected(id, raw)
@@ -278,12 +278,13 @@ export class ToStateless implements Link {
     given: JsonObject,
     onMessage: (raw: JsonObject) => void,
     signal: CancelSignal,
+    span?: Request['span'],
   ): StatelessCall {
     const { caller, sharer, resolved } = this.options
     const level = this.#level !== undefined && { [LOG_LEVEL]: this.#level }
     const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
     const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
-    const message: Request = { kind: 'request', id, method, params, raw }
+    const message: Request = { kind: 'request', id, method, params, raw, ...(span && { span }) }
     return { message, headers: {}, caller, sharer, resolved, session: this.#prefix, onMessage, signal }
   }
 

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
   Cancellation,
   Fault,
+  InFlight,
   isObject,
   type Message,
   type Request,
@@ -13,6 +14,7 @@ import {
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { isRepeatable, type Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
+import type { Operation } from '../sent-requests.ts'
 import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { NOBODY, type RpcClient } from './rpc-client.ts'
@@ -44,6 +46,7 @@ export interface LinkEvents {
 }
 
 const CANCELLED = 'notifications/cancelled'
+const CANCELLATION = new Fault('cancelled', 'The call was cancelled')
 /** Completes a handshake. */
 export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
@@ -73,6 +76,8 @@ export class SessionLink implements Link {
   readonly #closed = new Cancellation()
   /** Requests under way that may be sent a second time, as text. */
   readonly #repeatable = new Map<RequestId, string>()
+  /** Requests of the client that the server has not answered. */
+  readonly #operations = new InFlight<RequestId, Operation>()
   /** What the server says on its own over HTTP; a child is started again only for a request. */
   readonly #stream: LastingStream | undefined
 
@@ -88,24 +93,33 @@ export class SessionLink implements Link {
     return this.#open(request)
   }
 
-  send(message: Message, text: string): Fault | undefined | Promise<Fault | undefined> {
+  send(message: Message, given: string): Fault | undefined | Promise<Fault | undefined> {
+    const text = message.kind === 'request' ? this.#begun(message, given) : given
     if (message.kind === 'request' && this.#stream && isRepeatable(message.method))
       this.#repeatable.set(message.id, text)
-    else if (message.kind === 'notification' && message.method === CANCELLED)
+    else if (message.kind === 'notification' && message.method === CANCELLED) {
       this.#repeatable.delete(requestIdOf(message))
+      this.#settle(requestIdOf(message), CANCELLATION)
+    }
     if (this.#client && !this.#reopening) {
       const fault = this.#client.forward(text)
+      if (fault && message.kind === 'request') this.#settle(message.id, fault)
       if (message.kind === 'notification' && message.method === CANCELLED) this.#client.check()
       return fault
     }
     if (this.#closed.aborted || !this.#initialize) return this.#ended()
     // Only the lost session could make sense of anything but a request.
     if (message.kind !== 'request' && !this.#reopening) return undefined
-    return this.#again(this.#initialize).then((fault) => fault ?? this.#client?.forward(text) ?? undefined)
+    return this.#again(this.#initialize).then((fault) => {
+      const failed = fault ?? this.#client?.forward(text)
+      if (failed && message.kind === 'request') this.#settle(message.id, failed)
+      return failed
+    })
   }
 
   close(): void {
     this.#closed.abort()
+    this.#settleAll(this.#ended())
     this.#client?.close()
     this.#client = undefined
   }
@@ -119,6 +133,23 @@ export class SessionLink implements Link {
     return client
   }
 
+  /** @returns the text of a request as it is sent */
+  #begun(request: Request, text: string): string {
+    const operation = this.#options.upstream.operations.begin(request)
+    this.#operations.set(request.id, operation)
+    return operation.textOf(request, text)
+  }
+
+  #settle(id: RequestId, answer: JsonObject | Fault): void {
+    this.#operations.get(id)?.settled(answer)
+    this.#operations.delete(id)
+  }
+
+  /** @param but requests that are sent again */
+  #settleAll(fault: Fault, but?: ReadonlyMap<RequestId, string>): void {
+    for (const id of this.#operations.keys()) if (!but?.has(id)) this.#settle(id, fault)
+  }
+
   async #open({ id, params }: Request): Promise<Started> {
     const { upstream, resolved, sharer } = this.#options
     const { starts, definition } = upstream
@@ -128,6 +159,7 @@ export class SessionLink implements Link {
       this.#client = undefined
       if (!ready) return
       const again = fault.status === 404 ? new Map(this.#repeatable) : undefined
+      this.#settleAll(fault, again)
       this.#repeatable.clear()
       lost(fault, undefined, again && new Set(again.keys()))
       if (this.#stream) silent?.()
@@ -135,12 +167,20 @@ export class SessionLink implements Link {
       this.#regain(fault).catch(unexpected('a lost session'))
     }
     const take: LinkEvents['message'] = (given, text) => {
-      if (given.kind === 'response' && given.id !== null) this.#repeatable.delete(given.id)
+      if (given.kind === 'response' && given.id !== null) {
+        this.#repeatable.delete(given.id)
+        this.#settle(given.id, given.raw)
+      }
       message(given, text)
+    }
+    const refuse: LinkEvents['rejected'] = (id, fault) => {
+      if (id === undefined) this.#settleAll(fault)
+      else this.#settle(id, fault)
+      rejected(id, fault)
     }
     const client = upstream.connect(
       resolved,
-      { message: take, rejected, closed, ...(silent && { silent }) },
+      { message: take, rejected: refuse, closed, ...(silent && { silent }) },
       sharer,
     )
     if (client instanceof Fault) return client

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
-import { type CancelSignal, Fault, InFlight, type Message, metaOf, type RequestId } from '../../mcp/index.ts'
+import {
+  type CancelSignal,
+  Fault,
+  InFlight,
+  isObject,
+  type Message,
+  metaOf,
+  type RequestId,
+  tracedParams,
+} from '../../mcp/index.ts'
+import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import type { Operation, Operations } from '../sent-requests.ts'
 import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.ts'
 
 /** A request of a server to its client. */
@@ -20,6 +31,8 @@ export interface RequestOptions {
   signal?: CancelSignal
   /** Milliseconds without progress after which the request times out; default: the server's `limits.timeout`. */
   timeout?: number
+  /** What it belongs to, where traces are recorded. */
+  span?: Span | undefined
 }
 
 /** A request of the gateway's own that has no response yet. */
@@ -29,6 +42,7 @@ export interface PendingRequest {
   readonly signal: CancelSignal | undefined
   readonly id: string
   readonly method: string
+  readonly operation: Operation
   /** The progress token of whoever asked for the request. */
   readonly token: Json | undefined
   timer: NodeJS.Timeout | undefined
@@ -79,6 +93,7 @@ export class RpcClient {
   #isChecking = false
   readonly #channel: Channel
   #ended: Fault | undefined
+  #onSessionEnd: (() => void) | undefined
 
   /**
    * @param timeout milliseconds of silence after which a request times out
@@ -87,6 +102,7 @@ export class RpcClient {
   constructor(
     server: string,
     timeout: number,
+    private readonly operations: Operations,
     open: (events: ChannelEvents) => Channel,
     private readonly onEnd: () => void,
   ) {
@@ -119,17 +135,25 @@ export class RpcClient {
     const meta = metaOf(params)
     const { progressToken: token } = meta
     const id = `${this.#prefix}${++this.#count}`
-    const sent = this.#expect(id, method, token, options)
     const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: id } }
+    const { sent, operation } = this.#expect(id, method, params, token, options)
     const fault = this.#ended ?? (options.signal?.aborted ? cancelled() : undefined)
-    const refused = fault ?? this.#channel.send(stringify({ jsonrpc: '2.0', id, method, params: own }))
+    const traced = operation.trace ? tracedParams(own, operation.trace) : own
+    const refused = fault ?? this.#channel.send(stringify({ jsonrpc: '2.0', id, method, params: traced }))
     if (refused) this.#settle(id, refused)
     return sent
   }
 
   /** Waits for a response. Apart from `request`, so that the parameters, which may be large, are not kept until then. */
-  #expect(id: string, method: string, token: Json | undefined, options: RequestOptions): SentRequest {
-    const { signal, onMessage, isAsking, timeout = this.#timeout } = options
+  #expect(
+    id: string,
+    method: string,
+    params: JsonObject,
+    token: Json | undefined,
+    options: RequestOptions,
+  ): { sent: SentRequest; operation: Operation } {
+    const { signal, onMessage, isAsking, span, timeout = this.#timeout } = options
+    const operation = this.operations.begin({ id, method, params, span })
     const cancel = (reason: string) => {
       if (!this.#pending.has(id)) return
       this.#cancelled(id, reason)
@@ -143,6 +167,7 @@ export class RpcClient {
       this.#pending.set(id, {
         id,
         method,
+        operation,
         token,
         timer,
         resolve,
@@ -154,7 +179,7 @@ export class RpcClient {
       })
       if (onAbort) signal.addEventListener('abort', onAbort)
     })
-    return { answer, cancel }
+    return { sent: { answer, cancel }, operation }
   }
 
   /** Sends a message of a client as it is; its answer comes as an event. */
@@ -287,6 +312,9 @@ export class RpcClient {
     this.#pending.delete(id)
     clearTimeout(request.timer)
     if (request.onAbort) request.signal?.removeEventListener('abort', request.onAbort)
+    request.operation.settled(answer)
+    if (request.method === 'initialize' && isObject(answer) && isObject(answer.result))
+      this.#onSessionEnd ??= this.operations.session(answer.result.protocolVersion)
     request.resolve(answer)
     return true
   }
@@ -295,6 +323,7 @@ export class RpcClient {
     if (this.#ended) return
     this.#ended = fault
     this.onEnd()
+    this.#onSessionEnd?.()
     for (const { id } of this.#pending.values()) this.#settle(id, fault)
   }
 

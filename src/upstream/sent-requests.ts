@@ -1,0 +1,138 @@
+import { type JsonObject, stringify } from '../json/index.ts'
+import {
+  type CallEnd,
+  endOfSpan,
+  Fault,
+  isSessionRevision,
+  isStatelessRevision,
+  outcomeOf,
+  type Request,
+  spanFacts,
+  tracedParams,
+} from '../mcp/index.ts'
+import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '../telemetry/metrics.ts'
+import type { Attributes, Span, TraceContext } from '../telemetry/trace.ts'
+import { endOf } from './backend/stateless.ts'
+
+/** Who counts requests to MCP servers, and for which route. */
+export interface Measures extends Omit<ServerLabels, 'server' | 'transport'> {
+  onUpstreamCall?: ((record: UpstreamCallRecord) => void) | undefined
+  onUpstreamSession?: ((record: UpstreamSessionRecord) => void) | undefined
+}
+
+type Begun = Pick<Request, 'id' | 'method' | 'params'> & { span?: Span | undefined }
+
+/** Requests to one MCP server and sessions with it, as they are counted and traced. */
+export class Operations {
+  readonly attributes: Attributes
+  private readonly of: ServerLabels
+
+  /** @param origin of a server over HTTP, if it is the same for all requests */
+  constructor(
+    server: string,
+    private readonly measures: Measures,
+    type: string,
+    origin: string | undefined,
+  ) {
+    const { tenant, prefix } = measures
+    const transport = type === 'stdio' ? 'pipe' : 'tcp'
+    this.of = { tenant, prefix, server, transport }
+    this.attributes = {
+      'network.transport': transport,
+      ...(transport === 'tcp' && { 'network.protocol.name': 'http' }),
+      ...(origin && addressOf(new URL(origin))),
+      'plantgw.tenant': tenant,
+      'plantgw.prefix': prefix,
+      'plantgw.server': server,
+    }
+  }
+
+  /** A request is sent. */
+  begin(request: Begun): Operation {
+    return new Operation(request, this)
+  }
+
+  /** A session begins; what is returned tells that it ended. */
+  session(version: unknown): () => void {
+    const since = performance.now()
+    const revision = isSessionRevision(version) || isStatelessRevision(version) ? String(version) : '_OTHER'
+    return () => this.measures.onUpstreamSession?.({ of: this.of, revision, ms: performance.now() - since })
+  }
+
+  over(method: string, end: CallEnd, since: number): void {
+    const { outcome, code, unanswered } = end
+    this.measures.onUpstreamCall?.({
+      of: this.of,
+      method,
+      ms: performance.now() - since,
+      outcome,
+      ...(code !== undefined && { code }),
+      ...(unanswered && { unanswered }),
+    })
+  }
+}
+
+/** A request to an MCP server that is under way. */
+export class Operation {
+  private readonly since = performance.now()
+  private readonly method: string
+  private readonly span: Span | undefined
+  private isOver = false
+
+  constructor(
+    request: Begun,
+    private readonly all: Operations,
+  ) {
+    this.method = request.method
+    const { span } = request
+    if (!span) return
+    const { name, attributes } = spanFacts(request)
+    this.span = span.client(name, { ...attributes, ...all.attributes })
+  }
+
+  /** What is sent with it; undefined: nothing but what the client has sent. */
+  get trace(): TraceContext | undefined {
+    return this.span?.context
+  }
+
+  /** The text of the request, with the context. @param text as it is without one */
+  textOf({ raw, params }: Request, text: string): string {
+    const { trace } = this
+    return trace ? stringify({ ...raw, params: tracedParams(params, trace) }) : text
+  }
+
+  /** The server has answered, or why it has not. */
+  settled(answer: JsonObject | Fault): void {
+    this.end(answer instanceof Fault ? unanswered(answer) : endOf(answer))
+  }
+
+  /** Its answer has passed as bytes: a code in its end is the gateway's own. */
+  passed({ code, ...end }: CallEnd): void {
+    this.end(code === undefined ? end : { ...end, unanswered: true })
+  }
+
+  private end(end: CallEnd): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.all.over(this.method, end, this.since)
+    this.span?.end(...endOfSpan(end))
+  }
+}
+
+function unanswered(fault: Fault): CallEnd {
+  return { outcome: outcomeOf(fault), failure: fault.message, unanswered: true }
+}
+
+/** Headers with another context in place of the client's. */
+export function tracedHeaders(
+  headers: Record<string, string>,
+  trace: TraceContext | undefined,
+): Record<string, string> {
+  if (!trace) return headers
+  const { tracestate: _, ...rest } = headers
+  return { ...rest, ...trace }
+}
+
+function addressOf({ hostname, port, protocol }: URL): Attributes {
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) }
+}
