@@ -168,7 +168,7 @@ function prepare(
     routes,
     claims,
     ...(resiliences.size > 0 && { resiliences }),
-    ...(notifier && { notifier }),
+    ...(notifier && { notifier, guard: context.guards?.named }),
   }
   return { prepared, found: [...found.values()] }
 }

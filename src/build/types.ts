@@ -2,7 +2,7 @@ import type { RoutePolicy } from '../access/steps.ts'
 import type { Notifier, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { Accounting, Backend } from '../mcp/index.ts'
-import type { Resilience } from '../net/index.ts'
+import type { Guard, Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { UpstreamLabels } from '../telemetry/metrics.ts'
 import type { Lists } from '../tools/backend.ts'
@@ -75,6 +75,8 @@ export interface Prepared {
   resiliences?: ReadonlyMap<string, Kept>
   /** How its changes are announced. */
   notifier?: Notifier
+  /** Judges where its notifier leads. */
+  guard?: Guard | undefined
 }
 
 /** Everything that is served, as a value: built beside the old one and swapped in one assignment. */

@@ -2,7 +2,16 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
-import { type ClientTls, type Connection, HttpClient, type HttpRequest, NetFault } from '../net/index.ts'
+import {
+  type ClientTls,
+  type Connection,
+  guardedLookup,
+  guardsOfCommands,
+  HttpClient,
+  type HttpRequest,
+  judgeLiteral,
+  NetFault,
+} from '../net/index.ts'
 import { connectionFault, type StepFault, silence } from './faults.ts'
 import { failed, type Run, type Step } from './types.ts'
 
@@ -15,6 +24,8 @@ interface Host {
   /** `host:port`, for messages. */
   at: string
 }
+
+const guards = guardsOfCommands()
 
 /** Days before its end from which a certificate is warned of. */
 const DAYS_LEFT = 14
@@ -78,7 +89,13 @@ async function dial(
   then: (socket: Socket) => boolean | Promise<boolean> = () => true,
 ): Promise<boolean> {
   const begin = performance.now()
-  const socket = connect({ host, port })
+  const target = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  try {
+    judgeLiteral(guards.named, target)
+  } catch (error) {
+    return fail(run, name, '', () => connectionFault(error, at))
+  }
+  const socket = connect({ host, port, lookup: guardedLookup(guards.named, target) })
   // Errors after this step are reported by the next one.
   socket.on('error', () => {})
   try {
@@ -162,7 +179,7 @@ export async function ask(
 ): Promise<HttpHead> {
   const http = new HttpClient({ connectTimeout: timeout })
   try {
-    const answer = await http.open(request, { ...connection, signal }, (fault) => fault)
+    const answer = await http.open(request, { ...connection, signal, guard: guards.named }, (fault) => fault)
     if (answer instanceof NetFault) throw answer
     answer.body.on('error', () => {})
     const [type = '', location] = ['content-type', 'location'].map((name) =>

@@ -5,7 +5,7 @@ import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
 import { Cancellation, Fault, METHOD_NOT_FOUND, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
-import type { Connection, HttpRequest } from '../net/index.ts'
+import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
 import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
 import { aborted, ask, hostOf, reach } from './connect.ts'
 import { silence } from './faults.ts'
@@ -113,6 +113,8 @@ export interface Declared {
   prompts: JsonObject[]
 }
 
+const guards = guardsOfCommands()
+
 type ServerOptions = Pick<CheckEndpointsOptions, 'env' | 'limits' | 'log' | 'version'>
 
 interface Conversation {
@@ -143,7 +145,11 @@ async function converse<Outcome>(
   if (resolved instanceof Fault) return resolved.message
   const own = { ...definition.server.limits, timeout, connectTimeout: timeout }
   const server = { ...definition.server, startupTimeout: timeout, limits: own }
-  const upstream = new UpstreamServer({ ...definition, server }, { env, limits, log, version }, () => [])
+  const upstream = new UpstreamServer(
+    { ...definition, server },
+    { env, limits, log, version, guards },
+    () => [],
+  )
   const cancel = new Cancellation()
   signal.addEventListener('abort', cancel.abort, { once: true })
   let id = 0

@@ -40,10 +40,13 @@ export interface Guards {
   ownPaths?: { has(path: string): boolean; guard: Guard }
 }
 
-/** For commands: people know what they name on their own machine, but not where a redirect or an argument leads. */
+/**
+ * For commands: people know what they name on their own machine, and have no use for the credentials of a cloud there; but
+ * they do not know where a redirect or an argument leads.
+ */
 export function guardsOfCommands(): Guards {
   const none = { allowHosts: [], allowCidrs: [], own: new OwnAddresses() }
-  const named = new Guard({ ...none, deny: [] })
+  const named = new Guard({ ...none, deny: ALWAYS_DENIED })
   return { named, decided: new Guard({ ...none, deny: ALL_CLASSES, forProxies: named }) }
 }
 
@@ -79,6 +82,11 @@ export class Guard {
     if (this.#deny.has('own') && this.rules.own.has(address, port)) return 'own'
     if (this.#opens(host) || this.#allowed.has(address)) return undefined
     return classOf(address, this.#deny)
+  }
+
+  /** The same of what has no address to look at, such as a Unix socket: it is for those who may reach this machine. */
+  judgeLocal(host: string, port: number): DeniedClass | undefined {
+    return this.judge(host, '127.0.0.1', port)
   }
 
   /** A refusal, which is counted. @param who names the host, such as its origin */
@@ -134,6 +142,24 @@ export function guardedLookup(guard: Guard, origin: string): LookupFunction {
     }
     dns.lookup(name, { ...(options as LookupOptions), all: true }, answer)
   }
+}
+
+/**
+ * An address of a host, for what resolves names itself.
+ * @throws NetFault; the error of the resolver
+ */
+export async function judgedAddress(guard: Guard, { host, port }: HostAndPort): Promise<HostAndPort> {
+  const name = normalized(host).replace(/\.$/, '')
+  const found = isIP(name) ? [{ address: name }] : await dns.promises.lookup(name, { all: true })
+  const denied = found.map(({ address }) => guard.judge(name, address, port))
+  const open = found.find((_, i) => denied[i] === undefined)
+  if (open) return { host: open.address, port }
+  throw guard.refuse(denied[0] ?? 'reserved', name, `${host}:${port}`)
+}
+
+export interface HostAndPort {
+  host: string
+  port: number
 }
 
 /** Refuses a proxy, or a host behind one, that is written as an address. @throws NetFault */

@@ -13,7 +13,10 @@ export {
   type DeniedClass,
   Guard,
   type Guards,
+  guardedLookup,
   guardsOfCommands,
+  judgedAddress,
+  judgeLiteral,
 } from './guard.ts'
 export { Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isLoopback, urlFault } from './secure-url.ts'

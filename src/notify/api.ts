@@ -1,4 +1,5 @@
 import { type Notifier, reloadTarget } from '../config/index.ts'
+import type { Guard } from '../net/index.ts'
 import { askGateway, pageText } from './ask-gateway.ts'
 import type { Notified } from './send.ts'
 
@@ -17,12 +18,14 @@ interface Answer {
 /**
  * Calls `POST /_reload` of a gateway.
  * @param about tells of these configurations only: what else a reload finds may be another tenant's; absent: of all
+ * @param guard judges where it is; absent: anywhere is good
  * @throws Error where no gateway applied anything
  */
 export async function callReload(
   api: NonNullable<Notifier['api']>,
   name?: string,
   about?: ReadonlySet<string>,
+  guard?: Guard,
 ): Promise<Notified> {
   const page = reloadTarget(api)
   if (!page) throw new Error('`target_url` is neither an HTTP or HTTPS URL nor a Unix socket')
@@ -31,7 +34,7 @@ export async function callReload(
     ...(name !== undefined && { 'content-type': 'application/json' }),
   }
   const body = name !== undefined && { body: JSON.stringify({ name }) }
-  const answer = await askGateway(page, { method: 'POST', headers, ...body }, LONGEST)
+  const answer = await askGateway(page, { method: 'POST', headers, ...body }, LONGEST, guard)
   const [status, text] = [answer.status, answer.body.toString()]
   const at = `POST ${pageText(page)}`
   if (status === 200 || status === 422) {

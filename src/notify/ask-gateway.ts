@@ -1,4 +1,4 @@
-import { fetchOnce, type HttpAnswer, NetFault } from '../net/index.ts'
+import { fetchOnce, type Guard, type HttpAnswer, NetFault } from '../net/index.ts'
 
 /** One of the gateway's own pages, where its URL says or behind the Unix socket of `admin.listen`. */
 export interface OwnPage {
@@ -18,17 +18,21 @@ const TIMEOUT = 60_000
 
 /**
  * Asks a gateway for one of its own pages.
+ * @param guard judges where it is; absent: anywhere is good
  * @throws Error that names the page and says why there is no answer
  */
 export async function askGateway(
   { url, socket }: OwnPage,
   request: { method: string; headers: Record<string, string>; body?: string },
   maxSize: number,
+  guard?: Guard,
 ): Promise<HttpAnswer> {
+  const denied = socket === undefined ? undefined : guard?.judgeLocal('', 0)
+  if (denied) throw guard!.refuse(denied, '', `unix:${socket}`)
   const { origin, pathname, search } = url
   const connection = socket === undefined ? {} : { socketPath: socket }
   const sent = { ...request, origin, path: pathname + search }
-  return fetchOnce(sent, { timeout: TIMEOUT, maxSize }, connection).catch((fault) => {
+  return fetchOnce(sent, { timeout: TIMEOUT, maxSize, guard }, connection).catch((fault) => {
     const why = fault instanceof NetFault ? SOCKET_FAULTS[fault.code ?? ''] : undefined
     throw socket === undefined || why === undefined ? fault : new Error(`unix:${socket}: ${why}`)
   })

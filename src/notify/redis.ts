@@ -1,6 +1,8 @@
+import { isIP } from 'node:net'
 import type { Redis, RedisOptions } from 'ioredis'
 import { parseAddresses, type RedisServer, type RedisSettings } from '../config/index.ts'
 import { requirePackages } from '../durable/packages.ts'
+import { type Guard, judgedAddress } from '../net/index.ts'
 
 /** Milliseconds to connect, and for the answer to a command. */
 const CONNECT_TIMEOUT = 5_000
@@ -20,13 +22,19 @@ export function brokerLabel({ addr, tls }: RedisServer | RedisSettings): string 
  * One connection, which is never made again by itself. In a Redis Cluster a message that one node is told reaches all of
  * them (https://redis.io/docs/latest/develop/pubsub/), so any node will do.
  * @param attempt which of several addresses comes first
- * @throws BrokerError; Error when ioredis is not installed
+ * @param guard judges each address; absent: all are good
+ * @throws BrokerError; NetFault for an address that is refused; Error when ioredis is not installed
  */
-export async function connectRedis(settings: RedisServer | RedisSettings, attempt = 0): Promise<Redis> {
+export async function connectRedis(
+  settings: RedisServer | RedisSettings,
+  attempt = 0,
+  guard?: Guard,
+): Promise<Redis> {
   requirePackages('redis')
   const { Redis } = await import('ioredis')
-  const addresses = parseAddresses(settings.addr) ?? []
-  const first = addresses[attempt % addresses.length]
+  const named = parseAddresses(settings.addr) ?? []
+  const turn = attempt % named.length
+  const first = named[turn]
   if (!first) throw new BrokerError(`${settings.addr} is not \`host:port\``)
   const { tls } = settings
   const options: RedisOptions = {
@@ -37,7 +45,7 @@ export async function connectRedis(settings: RedisServer | RedisSettings, attemp
     autoResubscribe: false,
     ...(tls && { tls: { servername: first.host } }),
   }
-  const turn = attempt % addresses.length
+  const addresses = guard ? await Promise.all(named.map((one) => judgedAddress(guard, one))) : named
   const redis =
     settings.cluster_type === 'sentinel'
       ? new Redis({
@@ -45,9 +53,10 @@ export async function connectRedis(settings: RedisServer | RedisSettings, attemp
           sentinels: [...addresses.slice(turn), ...addresses.slice(0, turn)],
           name: settings.master_name,
           sentinelRetryStrategy: () => null,
+          ...(guard && { natMap: judgingMasters(guard) }),
           ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
         })
-      : new Redis({ ...options, ...first })
+      : new Redis({ ...options, ...addresses[turn] })
   let broken: Error | undefined
   redis.on('error', (error: Error) => {
     broken = error
@@ -60,6 +69,16 @@ export async function connectRedis(settings: RedisServer | RedisSettings, attemp
   } catch (error) {
     redis.disconnect()
     throw brokerError(settings, broken ?? (error as Error))
+  }
+}
+
+/** Looks at the masters that sentinels name. It throws a NetFault. */
+function judgingMasters(guard: Guard): (at: string) => null {
+  return (at) => {
+    const [, host = '', port = ''] = /^(.*):(\d+)$/s.exec(at) ?? []
+    const denied = isIP(host) ? guard.judge(host, host, Number(port)) : guard.judgeLocal(host, Number(port))
+    if (denied) throw guard.refuse(denied, host, at)
+    return null
   }
 }
 
@@ -85,14 +104,15 @@ export function brokerError(settings: RedisServer | RedisSettings, error: Error)
 
 /**
  * Publishes a message to whoever listens now.
- * @throws BrokerError when none of the addresses can be had
+ * @param guard judges each address; absent: all are good
+ * @throws BrokerError when none of the addresses can be had; NetFault for one that is refused
  */
-export async function publish(settings: RedisSettings, text: string): Promise<void> {
+export async function publish(settings: RedisSettings, text: string, guard?: Guard): Promise<void> {
   const addresses = settings.cluster_type === 'cluster' ? (parseAddresses(settings.addr) ?? []).length : 1
   for (let attempt = 0; ; attempt++) {
     let redis: Redis
     try {
-      redis = await connectRedis(settings, attempt)
+      redis = await connectRedis(settings, attempt, guard)
     } catch (error) {
       if (attempt + 1 < addresses) continue
       throw error

@@ -1,4 +1,5 @@
 import type { Notifier } from '../config/index.ts'
+import type { Guard } from '../net/index.ts'
 import { callReload } from './api.ts'
 import { writeMessage } from './message.ts'
 import { brokerLabel, publish } from './redis.ts'
@@ -16,21 +17,23 @@ export interface Notified {
  * Tells gateways that configurations changed.
  * @param name the only one that changed
  * @param about what of an answer is told: of these configurations; absent: of all
+ * @param guard judges where the notifier leads; absent: anywhere is good, as for one of the settings
  * @throws Error that says what could not be reached, without a credential
  */
 export async function notify(
   notifier: Notifier,
   name?: string,
   about?: ReadonlySet<string>,
+  guard?: Guard,
 ): Promise<Notified> {
   const { type, signal, api, redis } = notifier
   if (type === 'signal' && signal) {
     const pid = sendReloadSignal(signal.pid, signal.signal)
     return { line: `sent ${signal.signal} to process ${pid}: see its log for the changes` }
   }
-  if (type === 'api' && api) return callReload(api, name, about)
+  if (type === 'api' && api) return callReload(api, name, about, guard)
   if (!redis) throw new Error(`the notifier of type ${type} says nothing of where to`)
-  await publish(redis, writeMessage(name))
+  await publish(redis, writeMessage(name), guard)
   return {
     line: `published to ${redis.topic} at ${brokerLabel(redis)}: see the logs of the gateways for the changes`,
   }

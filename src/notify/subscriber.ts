@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { RedisSettings } from '../config/index.ts'
-import { retryPause } from '../net/index.ts'
+import { type Guard, retryPause } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type ReloadMessage, readMessage } from './message.ts'
@@ -23,11 +23,13 @@ export interface Receiver {
  * Listens on the topic, and connects and subscribes again by itself. What is published without a connection is lost,
  * so `then` is called without a message each time there is one.
  * @param then must not throw
+ * @param guard judges where the broker is; absent: anywhere is good
  */
 export function receiveReloads(
   settings: RedisSettings,
   log: Logger,
   then: (message?: ReloadMessage) => void,
+  guard?: Guard,
 ): Receiver {
   const line = { broker: brokerLabel(settings), topic: settings.topic }
   let closed = false
@@ -62,7 +64,7 @@ export function receiveReloads(
       timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
     }
     try {
-      own = await connectRedis(settings, attempts)
+      own = await connectRedis(settings, attempts, guard)
       if (closed) return own.disconnect()
       redis = own
       own.on('message', (_, text) => receive(text))

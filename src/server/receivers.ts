@@ -1,5 +1,7 @@
 import type { Table } from '../build/types.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
+import type { Guard } from '../net/index.ts'
+import type { ReloadMessage } from '../notify/message.ts'
 import { notifierKey } from '../notify/send.ts'
 import { type Receiver, receiveReloads } from '../notify/subscriber.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -13,6 +15,11 @@ export interface Receivers {
   close(): void
 }
 
+interface Broker {
+  redis: RedisSettings
+  guard: Guard | undefined
+}
+
 /**
  * Asks for reloads when brokers announce changes; one connection for each broker.
  * @param own the notifier of the settings
@@ -24,23 +31,30 @@ export function createReceivers(
   log: Logger,
 ): Receivers {
   const open = new Map<string, Receiver>()
-  const listen = (redis: RedisSettings) =>
-    receiveReloads(redis, log, (message) => {
+  const listen = ({ redis, guard }: Broker) => {
+    const then = (message?: ReloadMessage) => {
       if (message) log.debug({ ...message, topic: redis.topic }, 'reload message received')
       // The result, a failure included, is in the log.
       request('redis', message?.name).catch(() => {})
-    })
+    }
+    return receiveReloads(redis, log, then, guard)
+  }
   return {
     follow(table) {
-      const wanted = new Map<string, RedisSettings>()
-      for (const notifier of [own, ...[...table.prepared.values()].map((one) => one.notifier)])
-        if (notifier?.type === 'redis' && notifier.redis) wanted.set(notifierKey(notifier), notifier.redis)
+      const wanted = new Map<string, Broker>()
+      const ofConfigurations = [...table.prepared.values()].map(({ notifier, guard }) => ({
+        notifier,
+        guard,
+      }))
+      for (const { notifier, guard } of [{ notifier: own, guard: undefined }, ...ofConfigurations])
+        if (notifier?.type === 'redis' && notifier.redis)
+          wanted.set(`${notifierKey(notifier)} ${guard?.key ?? ''}`, { redis: notifier.redis, guard })
       for (const [key, receiver] of open) {
         if (wanted.has(key)) continue
         receiver.close()
         open.delete(key)
       }
-      for (const [key, redis] of wanted) if (!open.has(key)) open.set(key, listen(redis))
+      for (const [key, broker] of wanted) if (!open.has(key)) open.set(key, listen(broker))
     },
     connections: () =>
       [...open.values()].map((one) => ({ to: 'broker' as const, label: one.label, up: one.isUp() })),

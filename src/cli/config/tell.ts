@@ -1,5 +1,7 @@
 import { hostname, userInfo } from 'node:os'
+import { Outbound } from '../../build/outbound.ts'
 import { type Identity, type Notifier, qualifiedName, type Settings } from '../../config/index.ts'
+import type { Guard } from '../../net/index.ts'
 import { notifierKey, notify } from '../../notify/send.ts'
 import type { Reason } from '../../store/index.ts'
 
@@ -18,19 +20,24 @@ export async function tellGateways(
   changed: readonly (Identity & { notifier?: Notifier | undefined })[],
   settings: Settings,
 ): Promise<Told[]> {
-  const groups = new Map<string, Notifier>()
-  for (const { notifier = settings.notifier } of changed)
-    if (notifier) groups.set(notifierKey(notifier), notifier)
+  const outbound = new Outbound(settings)
+  const groups = new Map<string, { notifier: Notifier; guard?: Guard }>()
+  for (const { tenant, notifier } of changed) {
+    const guard = outbound.guardsOf(tenant).named
+    if (notifier) groups.set(`${notifierKey(notifier)} ${guard.key}`, { notifier, guard })
+    // What the settings name is the operator's to know.
+    else if (settings.notifier) groups.set('', { notifier: settings.notifier })
+  }
   const names = new Set(changed.map((one) => qualifiedName(one)))
-  return Promise.all([...groups.values()].map((notifier) => tell(notifier, names)))
+  return Promise.all([...groups.values()].map(({ notifier, guard }) => tell(notifier, names, guard)))
 }
 
-async function tell(notifier: Notifier, names: ReadonlySet<string>): Promise<Told> {
+async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard | undefined): Promise<Told> {
   const { type } = notifier
   try {
     // Of several one may need what another gives up, such as a prefix, so they are read together.
     const name = names.size === 1 ? [...names][0] : undefined
-    const { line, fault } = await notify(notifier, name, names)
+    const { line, fault } = await notify(notifier, name, names, guard)
     return fault === undefined
       ? { type, ok: true, message: line }
       : { type, ok: false, message: `${line}; ${fault}` }

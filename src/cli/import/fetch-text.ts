@@ -90,7 +90,9 @@ async function fetchUrl(from: string): Promise<Fetched> {
 function reasonOf(error: Error, from: string): string {
   if (!(error instanceof NetFault)) return error.message
   if (error.kind === 'outbound')
-    return `it redirects, and ${error.clause}: give the URL of the description itself`
+    return error.host === new URL(from).origin
+      ? error.clause
+      : `it redirects, and ${error.clause}: give the URL of the description itself`
   if (error.kind === 'timeout') return `no response within ${TIMEOUT / 1000} s`
   return error.kind === 'too-large' ? tooLarge(from) : error.code || error.message
 }
