@@ -104,19 +104,37 @@ interface World {
   scopes: string[]
 }
 
+type Mode = 'jwt' | 'introspection'
+
 /** A gateway that trusts a real authorization server, both over real sockets. */
-async function world(t: TestContext): Promise<World> {
+async function world(t: TestContext, mode: Mode = 'jwt', rules?: object[]): Promise<World> {
   const as = await authorizationServer(t)
-  const scopes = SCOPES
-  const auth = { mode: 'jwt', issuers: [{ issuer: as.issuer }], scopes }
-  return { as, scopes, ...(await gatewayOf(t, auth)) }
+  as.format = mode === 'jwt' ? 'jwt' : 'opaque'
+  const scopes = rules ? [SCOPES[0]!] : SCOPES
+  const client = { clientId: MACHINE.client_id, clientSecret: MACHINE.client_secret }
+  const issuers = [{ issuer: as.issuer, ...(mode === 'introspection' && client) }]
+  const auth = { mode, issuers, scopes, ...(mode === 'introspection' && { cacheTtl: 0 }) }
+  return { as, scopes, ...(await gatewayOf(t, auth, rules)) }
 }
 
-async function gatewayOf(t: TestContext, auth: object): Promise<Pick<World, 'clock' | 'base'>> {
+const form = (of: object) => ({ method: 'POST', body: new URLSearchParams({ ...of }) })
+
+async function machineToken({ as, scopes }: World, resource: string): Promise<string> {
+  const ask = { grant_type: 'client_credentials', scope: scopes.join(' '), resource, ...MACHINE }
+  const answer = (await (await fetch(`${as.issuer}/token`, form(ask))).json()) as Loose
+  assert.ok(answer.access_token, JSON.stringify(answer))
+  return answer.access_token
+}
+
+async function gatewayOf(
+  t: TestContext,
+  auth: object,
+  rules?: object[],
+): Promise<Pick<World, 'clock' | 'base'>> {
   const clock = new TestClock()
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
-  const { app, hub } = await oauthWire(t, auth, clock, { publicUrl: base })
+  const { app, hub } = await oauthWire(t, auth, clock, { publicUrl: base, ...(rules && { rules }) })
   const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
   if (!server.listening) await once(server, 'listening')
   t.after(() => {
@@ -127,7 +145,10 @@ async function gatewayOf(t: TestContext, auth: object): Promise<Pick<World, 'clo
   return { clock, base }
 }
 
-for (const [name, endpoint, client, transport] of SDKS) {
+const MODES: readonly Mode[] = ['jwt', 'introspection']
+const CASES = SDKS.flatMap((sdk) => MODES.map((mode) => [mode, ...sdk] as const))
+
+for (const [mode, name, endpoint, client, transport] of CASES) {
   /** Connects; on the way the user is sent to the authorization server and comes back. */
   async function login(t: TestContext, { as, base }: World, of: Credentials): Promise<Loose> {
     const url = new URL(`${base}/one/${endpoint}`)
@@ -156,11 +177,12 @@ for (const [name, endpoint, client, transport] of SDKS) {
     return connected
   }
 
-  describe(`the SDK ${name} against oidc-provider`, () => {
+  describe(`the SDK ${name} against oidc-provider, ${mode}`, () => {
     test('finds the authorization server, registers, logs in and calls', async (t) => {
-      const w = await world(t)
+      const w = await world(t, mode)
       const of = credentials()
       const connected = await login(t, w, of)
+      assert.equal(of.kept.tokens.access_token.split('.').length, mode === 'jwt' ? 3 : 1)
       assert.equal(of.visited!.origin, w.as.issuer)
       assert.equal(of.visited!.searchParams.get('resource'), `${w.base}/one/${endpoint}`)
       const asked = of.visited!.searchParams.get('scope')!.split(' ')
@@ -174,7 +196,7 @@ for (const [name, endpoint, client, transport] of SDKS) {
     })
 
     test('refreshes a token that has expired', async (t) => {
-      const w = await world(t)
+      const w = await world(t, mode)
       w.as.ttl = 60
       const of = credentials()
       const connected = await login(t, w, of)
@@ -186,8 +208,40 @@ for (const [name, endpoint, client, transport] of SDKS) {
       assert.notEqual(of.kept.tokens.access_token, before)
     })
 
+    test('is sent to log in again once its token is revoked', async (t) => {
+      const w = await world(t, mode)
+      const of = credentials()
+      const connected = await login(t, w, of)
+      const { access_token: token } = of.kept.tokens
+      const { client_id } = of.kept.client
+      const revoked = await fetch(`${w.as.issuer}/token/revocation`, form({ token, client_id }))
+      // Servers keep no list of the JWTs that they issue: these are good until they expire.
+      assert.equal(revoked.status, mode === 'jwt' ? 400 : 200, await revoked.text())
+      const call = () => connected.callTool({ name: 'water', arguments: {} })
+      if (mode === 'jwt') return void assert.equal((await call()).content[0].text, 'water')
+      of.visited = undefined
+      await assert.rejects(call(), /unauthorized/i)
+      assert.ok(of.visited)
+      of.kept.tokens = undefined
+      const again = await login(t, w, of)
+      assert.notEqual(of.kept.tokens.access_token, token)
+      assert.equal((await again.callTool({ name: 'water', arguments: {} })).content[0].text, 'water')
+    })
+
+    test('is sent to log in with a token for another resource', async (t) => {
+      const w = await world(t, mode)
+      const of = credentials()
+      const token = await machineToken(w, 'https://other.example/mcp')
+      of.kept.tokens = { access_token: token, token_type: 'Bearer' }
+      await assert.rejects(
+        client().connect(transport(new URL(`${w.base}/one/${endpoint}`), of)),
+        /unauthorized/i,
+      )
+      assert.equal(of.visited!.searchParams.get('resource'), `${w.base}/one/${endpoint}`)
+    })
+
     test('goes on after the keys of the server have changed', async (t) => {
-      const w = await world(t)
+      const w = await world(t, mode)
       w.as.ttl = 60
       const of = credentials()
       const connected = await login(t, w, of)
@@ -200,8 +254,33 @@ for (const [name, endpoint, client, transport] of SDKS) {
   })
 
   if (endpoint === 'mcp')
-    test(`the SDK ${name} asks for the scopes that are missing`, async (t) => {
-      const w = await world(t)
+    test(`the SDK ${name} asks for the scopes that a tool needs, ${mode}`, async (t) => {
+      const w = await world(t, mode, [{ tools: ['water'], scopes: [SCOPES[1]] }])
+      w.as.refresh = false
+      const of = credentials()
+      const first = await login(t, w, of)
+      assert.ok(!of.kept.tokens.scope.includes(SCOPES[1]))
+      // This server grants a client no scopes but those that it registered with.
+      of.kept.client = undefined
+      await assert.rejects(first.callTool({ name: 'water', arguments: {} }), /unauthorized|upscoping|scope/i)
+      const asked = of.visited!.searchParams.get('scope')!.split(' ')
+      for (const scope of SCOPES) assert.ok(asked.includes(scope), String(asked))
+      const back = await w.as.visit(of.visited!)
+      const again = transport(new URL(`${w.base}/one/mcp`), of)
+      await again.finishAuth(
+        ...(name.startsWith('2') ? [back.searchParams] : [back.searchParams.get('code')]),
+      )
+      const second = client()
+      await second.connect(again)
+      t.after(() => second.close())
+      assert.deepEqual((await second.callTool({ name: 'water', arguments: {} })).content, [
+        { type: 'text', text: 'water' },
+      ])
+    })
+
+  if (endpoint === 'mcp')
+    test(`the SDK ${name} asks for the scopes that are missing, ${mode}`, async (t) => {
+      const w = await world(t, mode)
       // With a refresh token 1.x would not ask its user again.
       Object.assign(w.as, { granted: ['plants:read'], refresh: false })
       const of = credentials()
@@ -218,7 +297,6 @@ for (const [name, endpoint, client, transport] of SDKS) {
 }
 
 describe('tokens of oidc-provider', () => {
-  const form = (of: object) => ({ method: 'POST', body: new URLSearchParams({ ...of }) })
   const list = (base: string, token: string) =>
     fetch(`${base}/one/mcp`, {
       method: 'POST',
@@ -234,12 +312,6 @@ describe('tokens of oidc-provider', () => {
         params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
       }),
     })
-  async function machineToken({ as, scopes }: World, resource: string): Promise<string> {
-    const ask = { grant_type: 'client_credentials', scope: scopes.join(' '), resource, ...MACHINE }
-    const answer = (await (await fetch(`${as.issuer}/token`, form(ask))).json()) as Loose
-    assert.ok(answer.access_token, JSON.stringify(answer))
-    return answer.access_token
-  }
 
   test('are accepted of machines, and refused where they are for another resource', async (t) => {
     const w = await world(t)
