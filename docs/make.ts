@@ -1,6 +1,7 @@
 // Writes the generated pages of this folder; a test compares them with what is committed.
 import { existsSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { dashboardFile } from '../deploy/grafana/dashboard.ts'
 import { schemaFile } from '../src/config/index.ts'
 import { findingsPage } from './findings.ts'
 import { refusalsPage } from './refusals.ts'
@@ -19,6 +20,7 @@ export async function pages(): Promise<Record<string, string>> {
       schemaFile('settings'),
     ]),
     'findings.md': findingsPage(),
+    '../deploy/grafana/dashboards/plantgw.json': dashboardFile(),
     'refusals.md': refusalsPage(),
     ...(await templatesPages()),
   }

@@ -31,9 +31,10 @@ export class Durations {
   /** For `Registry.registerMetric`. */
   get metric(): Metric {
     const { help } = this
+    const labelNames = this.attributes.map(underscored)
     const name = `${underscored(this.name)}_seconds`
     const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.values(name) })
-    return { name, get } as unknown as Metric
+    return { name, help, labelNames, get } as unknown as Metric
   }
 
   /** @param values of the attributes, in their order; undefined: there is none */

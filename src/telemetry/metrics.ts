@@ -77,7 +77,18 @@ export interface GaugeDefinition {
   read(): readonly Sample[]
 }
 
+/** What a metric of the gateway is, for whoever shows it. */
+export interface MetricDefinition {
+  name: string
+  help: string
+  type: 'counter' | 'gauge' | 'histogram'
+  /** Of gauges: those that one may have. */
+  labels: readonly string[]
+}
+
 export interface Metrics {
+  /** Those of the gateway, apart from those of the process. */
+  catalogue: readonly MetricDefinition[]
   /** The histograms of the semantic conventions of MCP. */
   durations: readonly Durations[]
   call(record: CallRecord): void
@@ -236,6 +247,7 @@ export function createMetrics(
   for (const gauge of gauges) addGauge(gauge, registers)
   return {
     ...mcp,
+    catalogue: catalogueOf(registry),
     call(record) {
       mcp.call(record)
       const { tenant, prefix, tool, outcome, approval } = record
@@ -315,6 +327,20 @@ function countElsewhere(registers: Registry[], refusals: () => ReadonlyMap<strin
       this.reset()
       for (const [limit, count] of refusals()) this.inc({ limit }, count)
     },
+  })
+}
+
+function catalogueOf(registry: Registry): MetricDefinition[] {
+  return registry.getMetricsAsArray().map((metric) => {
+    const {
+      name,
+      help,
+      labelNames = [],
+    } = metric as unknown as Omit<MetricDefinition, 'type'> & {
+      labelNames?: string[]
+    }
+    const type = metric instanceof Counter ? 'counter' : metric instanceof Gauge ? 'gauge' : 'histogram'
+    return { name, help, type, labels: labelNames }
   })
 }
 

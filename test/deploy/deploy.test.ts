@@ -9,6 +9,7 @@ import { formatText } from '../../src/findings/index.ts'
 import { statelessWorker } from '../soak/clients.ts'
 import { noNginx, shippedNginx } from '../support/nginx.ts'
 import { freePort, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
+import { served } from '../support/served.ts'
 
 const at = (path: string) => join(ROOT, 'deploy', path)
 const text = (path: string) => readFileSync(at(path), 'utf8')
@@ -53,6 +54,78 @@ test('the compose file gives its gateways what their settings ask for, and .env 
   for (const { volumes = [] } of Object.values(services))
     for (const volume of volumes)
       if (volume.startsWith('./')) assert.ok(existsSync(at(join('compose', volume.split(':')[0]!))), volume)
+})
+
+interface Service {
+  image?: string
+  volumes?: string[]
+  profiles?: string[]
+  secrets?: string[]
+  environment?: Record<string, string>
+}
+
+test('the compose file has Prometheus, Tempo and Grafana, which name each other', () => {
+  const { services, secrets } = parse(text('compose/compose.yaml'), { merge: true }) as {
+    services: Record<string, Service>
+    secrets: Record<string, { environment: string }>
+  }
+  for (const name of ['prometheus', 'tempo', 'grafana']) {
+    const { image, profiles, volumes = [] } = services[name]!
+    assert.deepEqual(profiles, ['observability'])
+    assert.match(image!, /:v?\d+\.\d+\.\d+$/)
+    for (const [path] of volumes.map((volume) => volume.split(':')))
+      if (path!.startsWith('.')) assert.ok(existsSync(at(join('compose', path!))), path)
+  }
+  const [scraped] = parse(text('compose/prometheus.yml')).scrape_configs
+  for (const target of scraped.static_configs[0].targets) assert.ok(services[target.split(':')[0]], target)
+  const [secret] = services.prometheus!.secrets as [string]
+  assert.equal(scraped.authorization.credentials_file, `/run/secrets/${secret}`)
+  assert.equal(secrets[secret]!.environment, 'PLANTGW_ADMIN_TOKEN')
+
+  const { otlp } = parse(text('compose/plantgw.yaml')).telemetry
+  const tempo = parse(text('compose/tempo.yaml'))
+  const { endpoint } = tempo.distributor.receivers.otlp.protocols.http
+  assert.equal(otlp.endpoint, `http://tempo:${endpoint.split(':')[1]}`)
+  assert.deepEqual(otlp.signals, ['traces'])
+  assert.equal(services['gateway-1']!.environment!.OTEL_SDK_DISABLED, '${OTEL_SDK_DISABLED:-true}')
+
+  const { datasources } = parse(text('grafana/provisioning/datasources/plantgw.yaml'))
+  const [prometheus, traces] = datasources as { type: string; url: string }[]
+  assert.deepEqual([prometheus!.type, prometheus!.url], ['prometheus', 'http://prometheus:9090'])
+  assert.deepEqual([traces!.type, traces!.url], ['tempo', `http://tempo:${tempo.server.http_listen_port}`])
+  const [{ options }] = parse(text('grafana/provisioning/dashboards/plantgw.yaml')).providers
+  assert.ok(services.grafana!.volumes!.includes(`../grafana/dashboards:${options.path}:ro`))
+})
+
+test('each metric of the dashboard is there for Prometheus, as the compose file has it read, and each of the gateway is shown', async (t) => {
+  const gateway = await served(t, [], { settings: { admin: { token: secret }, host: '0.0.0.0' } })
+  const [{ authorization, metrics_path: path, static_configs }] = parse(
+    text('compose/prometheus.yml'),
+  ).scrape_configs
+  const host = static_configs[0].targets[0]
+  const read = (headers: Record<string, string>) => gateway.send({ path, method: 'GET', headers })
+  assert.equal((await read({ host })).status, 401)
+  const { status, text: metrics } = await read({ host, authorization: `${authorization.type} ${secret}` })
+  assert.equal(status, 200)
+  const there = new Map(
+    [...metrics.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name!, type!]),
+  )
+  const { panels } = JSON.parse(text('grafana/dashboards/plantgw.json')) as {
+    panels: { targets?: { expr: string }[] }[]
+  }
+  const shown = new Set(
+    panels.flatMap(({ targets = [] }) =>
+      targets.flatMap(({ expr }) => expr.match(/\b(?:mcp|plantgw|process|nodejs)_\w+(?=[{[ ]|$)/g) ?? []),
+    ),
+  )
+  assert.ok(shown.size > 30)
+  const named = [...shown].map((name) => {
+    const whole = name.replace(/_(bucket|count)$/, '')
+    return there.get(whole) === 'histogram' ? whole : name
+  })
+  for (const name of named) assert.ok(there.has(name), name)
+  for (const name of there.keys())
+    if (/^(mcp|plantgw)_/.test(name)) assert.ok(named.includes(name), `${name} has no panel`)
 })
 
 test('the Kubernetes manifests name each other', () => {

@@ -272,6 +272,17 @@ test('spans that wait are sent at the end, by protobuf unless something else is 
   }
 })
 
+test('OTEL_SDK_DISABLED switches it off', TIMEOUT, async (t) => {
+  const [sink, { base, seen }] = [await collector(t), await api(t)]
+  const env = { ...FAST, OTEL_SDK_DISABLED: 'true' }
+  const gateway = await served(t, [shop(base)], { settings: telemetry(sink), env })
+  await call(gateway, '/shop', 'get_item', { id: '1' }, { traceparent: TRACEPARENT })
+  assert.equal(seen[0]!.headers.traceparent, undefined)
+  gateway.child.kill('SIGINT')
+  assert.equal(await gateway.ended, 0)
+  assert.deepEqual(sink.requests, [])
+})
+
 test('an environment that cannot be served is told at the start', TIMEOUT, async (t) => {
   for (const [name, value] of [
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
