@@ -275,8 +275,8 @@ function conflictLine({ expected, found, ...identity }: Conflict): string {
   return `${JSON.stringify(qualifiedName(identity))} was changed in the meantime: ${read}, ${holds}; nothing was written`
 }
 
-function readStored({ place: file, text }: StoredConfiguration, { env }: StoreContext) {
-  return readConfiguration({ file, text }, env)
+function readStored({ place: file, text }: StoredConfiguration, { env, settings }: StoreContext) {
+  return readConfiguration({ file, text }, env, rulesOf(settings))
 }
 
 async function rollback(

@@ -22,7 +22,10 @@ export async function tellGateways(
 ): Promise<Told[]> {
   const outbound = new Outbound(settings)
   const groups = new Map<string, { notifier: Notifier; guard?: Guard }>()
-  for (const { tenant, notifier } of changed) {
+  for (const { tenant, notifier: own } of changed) {
+    const owner = settings.tenants?.find(({ name }) => name === tenant)
+    // Another version of the settings may have let it in.
+    const notifier = owner && !owner.notifier ? undefined : own
     const guard = outbound.guardsOf(tenant).named
     if (notifier) groups.set(`${notifierKey(notifier)} ${guard.key}`, { notifier, guard })
     // What the settings name is the operator's to know.
