@@ -53,11 +53,17 @@ export interface CallerToken extends KnownToken {
   caller: string
   /** Default: none. */
   scopes?: readonly string[]
+  /** The token is in the settings. */
+  bySettings?: boolean
 }
 
 /** A caller of whom nothing but this is known. */
-export function namedCaller(caller: string, scopes: readonly string[] = []): Identity {
-  return { caller, subject: caller, scopes: new Set(scopes), claims: {} }
+export function namedCaller(
+  caller: string,
+  scopes: readonly string[] = [],
+  bySettings: boolean | undefined = undefined,
+): Identity {
+  return { caller, subject: caller, scopes: new Set(scopes), claims: {}, ...(bySettings && { bySettings }) }
 }
 
 /** Makes the look-up of callers: `Authorization` header → who has its token, else undefined. */
@@ -65,10 +71,10 @@ export function bearerCallers(
   tokens: readonly CallerToken[],
 ): (authorization: string | undefined) => Identity | undefined {
   const table = bearerTable(
-    tokens.map(({ token, expires, caller, scopes }) => ({
+    tokens.map(({ token, expires, caller, scopes, bySettings }) => ({
       token,
       ...(expires !== undefined && { expires }),
-      identity: namedCaller(caller, scopes),
+      identity: namedCaller(caller, scopes, bySettings),
     })),
   )
   return (authorization) => table(authorization)?.identity

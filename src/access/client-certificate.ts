@@ -41,6 +41,7 @@ function certificateOwner(socket: Socket): Identity | undefined {
     callerName: shorten(subject!, MAX_NAME),
     subject: subject!,
     issuer: issuer!,
+    bySettings: true,
     scopes: new Set(),
     claims: {},
   }

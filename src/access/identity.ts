@@ -11,6 +11,8 @@ export interface Identity {
   /** `client_id` or `azp` of the token, where it has one. */
   clientId?: string
   scopes: ReadonlySet<string>
+  /** The settings say who it is, and not the configuration of the router. */
+  bySettings?: boolean
   /** Of the token, at most 16 KiB of JSON in all: one that does not fit is left out. */
   claims: Claims
 }

@@ -1,3 +1,4 @@
+import { valueAt } from '../json/index.ts'
 import { createGlob, type Glob } from './glob.ts'
 import type { Identity } from './identity.ts'
 
@@ -39,18 +40,62 @@ export type Authorize = (request: { identity: Identity | undefined; path: string
 /** The `WWW-Authenticate` value for a token that lacks scopes, at the endpoint of that path. */
 export type ScopeChallenge = (path: string, scopes: readonly string[]) => string
 
+/** Rules that a caller must meet. */
+export interface Bound {
+  authorize: AuthorizeRules
+  /** What of an identity counts for these rules; absent: all. */
+  trusted?: (identity: Identity) => Identity | undefined
+}
+
 interface Rule extends Demands {
   globs: Readonly<Record<Usable, readonly Glob[]>>
 }
 
 const URI_KINDS: ReadonlySet<Usable> = new Set(['resources'])
 
-/** @param needed scopes that every request needs; @param challenge tells a client which scopes to ask for */
+/**
+ * @param bounds all of which have to allow what is used
+ * @param needed scopes that every request needs
+ * @param challenge tells a client which scopes to ask for
+ */
 export function createAuthorize(
-  authorize: AuthorizeRules,
+  bounds: readonly Bound[],
   needed: readonly string[],
   challenge: ScopeChallenge,
 ): Authorize {
+  const judges = bounds.map(judgeOf)
+  return ({ identity, path }) => {
+    const judged = judges.map((judge) => judge(identity))
+    return {
+      allowsUnknown: judged.every(({ allowsUnknown }) => allowsUnknown),
+      allows: (kind, name) => judged.every(({ allows }) => allows(kind, name)),
+      lacks(kind, name) {
+        const wanted = new Set(needed)
+        for (const { allows, scopesOf } of judged) {
+          const scopes = scopesOf(kind, name)
+          if (!scopes.length && !allows(kind, name)) return undefined
+          for (const scope of scopes) wanted.add(scope)
+        }
+        const scopes = [...wanted]
+        if (!identity || scopes.every((scope) => identity.scopes.has(scope))) return undefined
+        return { scopes, headers: { 'www-authenticate': challenge(path, scopes) } }
+      },
+    }
+  }
+}
+
+/** What one of the bounds says of a caller. */
+interface Judged {
+  allowsUnknown: boolean
+  allows(kind: Usable, name: string): boolean
+  /** That the caller needs, or has, by the first rule that names the thing and means the caller. */
+  scopesOf(kind: Usable, name: string): readonly string[]
+}
+
+function judgeOf({
+  authorize,
+  trusted = (identity) => identity,
+}: Bound): (identity: Identity | undefined) => Judged {
   const isOpen = authorize.default === 'allow'
   const rules = authorize.rules.map((rule): Rule => {
     const globs = (kind: Usable) =>
@@ -66,7 +111,8 @@ export function createAuthorize(
   const isNamed = (kind: Usable, name: string) =>
     rules.some(({ globs }) => globs[kind].some((glob) => glob.mayMean(name)))
 
-  return ({ identity, path }) => {
+  return (given) => {
+    const identity = given && trusted(given)
     const suited = rules.filter((rule) => suits(rule, identity))
     const own = suited.filter(({ scopes = [] }) => scopes.every((scope) => identity?.scopes.has(scope)))
     const find = (among: readonly Rule[], kind: Usable, name: string) =>
@@ -74,12 +120,8 @@ export function createAuthorize(
     return {
       allowsUnknown: isOpen,
       allows: (kind, name) => find(own, kind, name) !== undefined || (isOpen && !isNamed(kind, name)),
-      lacks(kind, name) {
-        const rule = identity && find(suited, kind, name)
-        if (!rule?.scopes) return undefined
-        const scopes = [...new Set([...needed, ...rule.scopes])]
-        return { scopes, headers: { 'www-authenticate': challenge(path, scopes) } }
-      },
+      scopesOf: (kind, name) =>
+        (find(own, kind, name) ?? (identity && find(suited, kind, name)))?.scopes ?? [],
     }
   }
 }
@@ -88,9 +130,16 @@ export function createAuthorize(
 function suits({ callers, claims = {} }: Rule, identity: Identity | undefined): boolean {
   if (callers && !(identity && callers.includes(identity.callerName ?? identity.caller))) return false
   return Object.entries(claims).every(([name, values]) => {
-    const claim = identity && Object.hasOwn(identity.claims, name) ? identity.claims[name] : undefined
+    const claim = identity && valueAt(identity.claims, pathOf(name))
     return [claim].flat().some((one) => SCALARS.has(typeof one) && values.includes(String(one)))
   })
 }
 
 const SCALARS = new Set(['string', 'number', 'boolean'])
+
+/** The keys that lead to a claim: a name that begins with a slash is a JSON Pointer (RFC 6901) into the claims. */
+function pathOf(name: string): string[] {
+  if (!name.startsWith('/')) return [name]
+  const keys = name.slice(1).split('/')
+  return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+}

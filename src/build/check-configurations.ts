@@ -84,7 +84,7 @@ async function examine(
 ): Promise<Loaded & { prepared: ReadonlyMap<string, Prepared> }> {
   const own = new Set(reading.sources.keys())
   const fresh = reading.configurations.flatMap(({ configuration }) => configuration ?? [])
-  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env, settings?.tenants))
+  const others = mayClash(fresh, beside).map((source) => readConfiguration(source, env, rulesOf(settings)))
   const together = others.length
     ? checkTogether([...others, ...reading.configurations], rulesOf(settings))
     : []
@@ -124,6 +124,7 @@ export function rulesOf(settings?: RuleSettings): Rules {
     publicUrl,
     ...(limits && { limits }),
     ...(tenants && { tenants }),
+    ...(settings.tls?.clientCa !== undefined && { clientCertificates: true }),
     ...(exposed !== undefined && { exposedAt: exposed }),
   }
 }

@@ -205,6 +205,9 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
     guards: given.outbound?.guardsOf(tenant),
+    /** Whether each message to a router is judged before it is sent on. */
+    isJudged: ({ authorize, approval }: Router) =>
+      (authorize ?? own?.authorize) !== undefined || approval !== 'none',
     readsFiles: readsFiles(tenant, given.tenants),
     /** Of which processes get what finds programs. */
     processEnv: given.env,
@@ -301,7 +304,7 @@ function answeringProxy(
     tenant,
     prefix,
     typeof router.server,
-    router.authorize !== undefined,
+    context.isJudged(router),
     router.approval,
     servers,
     context.limits,
@@ -319,7 +322,7 @@ function answeringProxy(
         prefix,
         tenant,
         named: typeof router.server !== 'string',
-        judged: router.authorize !== undefined || router.approval !== 'none',
+        judged: context.isJudged(router),
       }) ?? NOBODY,
   }
   const { maxRequestSize = context.limits.maxRequestSize } =

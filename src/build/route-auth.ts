@@ -1,16 +1,18 @@
 import { bearerAuthentication, bearerCallers, bearerScopeChallenge } from '../access/bearer.ts'
 import type { IssuerParts } from '../access/discovery.ts'
+import type { Identity } from '../access/identity.ts'
 import { introspectionJudge } from '../access/introspection.ts'
 import { IssuerKeys, type KeySource } from '../access/issuer-keys.ts'
 import { jwtJudge } from '../access/jwt.ts'
 import { oauthAuthentication, protectedResource, resourceMetadata, scopeChallenge } from '../access/oauth.ts'
-import { createAuthorize, type ScopeChallenge } from '../access/permissions.ts'
+import { type Bound, createAuthorize, type ScopeChallenge } from '../access/permissions.ts'
 import {
   type Auth,
   asksForLogin,
   type Configuration,
   isOpen,
   oauthOf,
+  provesIssuers,
   type Router,
   type TenantSettings,
 } from '../config/index.ts'
@@ -63,10 +65,11 @@ export function routeAuth(
   router: Router,
   { tenants = [], publicUrl = '', issuers, guards }: AuthContext,
 ): Pick<Route, 'authenticate' | 'documents' | 'authorize'> {
-  const shared = tenants.find((one) => one.name === tenant)?.tokens ?? []
+  const owner = tenants.find((one) => one.name === tenant)
+  const shared = (owner?.tokens ?? []).map((token) => ({ ...token, bySettings: true }))
   const auth = oauthOf(router)
   if (!auth) {
-    const rules = rulesOf(router, [], bearerScopeChallenge)
+    const rules = rulesOf(router, owner, [], bearerScopeChallenge)
     if (isOpen(router, { tenant }, tenants)) return rules
     const own = asksForLogin(router) ? (router.auth?.tokens ?? []) : []
     return { authenticate: bearerAuthentication([...own, ...shared]), ...rules }
@@ -84,17 +87,30 @@ export function routeAuth(
   return {
     authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerCallers(shared) }),
     documents,
-    ...rulesOf(router, scopes, scopeChallenge({ mcp, sse })),
+    ...rulesOf(router, owner, scopes, scopeChallenge({ mcp, sse })),
   }
 }
 
-/** @param scopes that every request needs */
+/**
+ * For the rules of its tenant nothing counts that the author of a router may say of callers at will.
+ * @param scopes that every request needs
+ */
 function rulesOf(
-  { authorize }: Router,
+  { auth, authorize }: Router,
+  owner: TenantSettings | undefined,
   scopes: readonly string[],
   challenge: ScopeChallenge,
 ): Pick<Route, 'authorize'> {
-  return authorize ? { authorize: createAuthorize(authorize, scopes, challenge) } : {}
+  const isProven = auth !== undefined && provesIssuers(auth)
+  // Which claim is the caller's name is up to the author as well.
+  const proven = (identity: Identity) =>
+    isProven ? { ...identity, callerName: identity.subject } : undefined
+  const trusted = (identity: Identity) => (identity.bySettings ? identity : proven(identity))
+  const bounds: Bound[] = [
+    ...(owner?.authorize ? [{ authorize: owner.authorize, trusted }] : []),
+    ...(authorize ? [{ authorize }] : []),
+  ]
+  return bounds.length ? { authorize: createAuthorize(bounds, scopes, challenge) } : {}
 }
 
 /** @param endpoints their URLs, for which tokens are issued unless `audience` says otherwise */

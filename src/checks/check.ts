@@ -39,6 +39,8 @@ export interface CheckOptions {
   publicUrl?: string | null
   /** The address at which other machines reach routers that authenticate nobody; absent: none, or they may. */
   exposedAt?: string
+  /** Every client has a certificate (`tls.clientCa` of the settings), which says who it is. Default: it is not known. */
+  clientCertificates?: boolean
   /** Characters of a description. Default 1,024. */
   descriptionLength?: number
   /** The gateway will listen beyond this machine. Default false. */

@@ -8,7 +8,6 @@ import {
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Source,
-  type TenantSettings,
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
@@ -25,25 +24,18 @@ import { type Alone, checkAlone, togetherSteps } from './together.ts'
  * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
  * `checkTogether`. Never throws.
  */
-export function readConfiguration(
-  source: Source,
-  env: Env,
-  tenants?: readonly TenantSettings[],
-): ReadConfiguration {
-  return atOnce(readSteps(source, env, tenants))
+export function readConfiguration(source: Source, env: Env, options: CheckOptions = {}): ReadConfiguration {
+  return atOnce(readSteps(source, env, options))
 }
 
 /** The same, with pauses. */
-function* readSteps(
-  source: Source,
-  env: Env,
-  tenants: readonly TenantSettings[] | undefined,
-): Steps<ReadConfiguration> {
+function* readSteps(source: Source, env: Env, options: CheckOptions): Steps<ReadConfiguration> {
+  const { tenants } = options
   const tenant = tenants ? writtenTenant(source) : DEFAULT_TENANT
   const read = yield* configurationSteps(source, envOfTenant(env, tenant, tenants))
   if (!read.configuration) return read
   yield
-  const found = runChecks(FIELD_CHECKS, read as Read)
+  const found = runChecks(FIELD_CHECKS, read as Read, options)
   if (tenants && read.configuration.tenant !== tenant) found.push(variableTenant(read))
   return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
 }
@@ -164,7 +156,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     read(source: Source): ReadConfiguration | Promise<ReadConfiguration> {
       const known = byFile.get(source.file)
-      return known?.text === source.text ? known : inTurns(readSteps(source, env, options.tenants))
+      return known?.text === source.text ? known : inTurns(readSteps(source, env, options))
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {

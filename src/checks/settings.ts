@@ -17,6 +17,7 @@ import { hasErrors, type Path, type Reporter, reporter } from '../findings/index
 import { isLoopback } from '../net/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import { checkAudit } from './audit-settings.ts'
+import { checkRules } from './fields/authorize.ts'
 import {
   checkDuration,
   checkLimits,
@@ -133,6 +134,7 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
     checkOutbound(tenants[i]!.outbound ?? {}, ['tenants', i, 'outbound'], report)
     checkProcesses(tenants[i]!, ['tenants', i], report)
     checkVariables(tenants[i]!.env ?? [], ['tenants', i, 'env'], report)
+    checkRules(tenants[i]!.authorize?.rules ?? [], ['tenants', i, 'authorize', 'rules'], report)
   }
 }
 

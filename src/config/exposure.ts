@@ -1,5 +1,5 @@
 import { isLoopback } from '../net/index.ts'
-import type { Configuration, Router, Settings, TenantSettings } from './model.ts'
+import type { Auth, Configuration, Router, Settings, TenantSettings } from './model.ts'
 import { asksForLogin } from './model.ts'
 
 /** What of the settings says who reaches the gateway. */
@@ -11,6 +11,14 @@ export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
  */
 export function exposedAt({ host, allowUnauthenticated, tls }: Listening): string | undefined {
   return isLoopback(host) || allowUnauthenticated || tls?.clientCa !== undefined ? undefined : host
+}
+
+/**
+ * Whether what a token says of its issuer is true whoever wrote the router: the keys are those that the issuer itself
+ * publishes. Where `jwksUrl` or an introspection endpoint says so, it is the author who says so.
+ */
+export function provesIssuers({ mode, issuers }: Auth): boolean {
+  return mode === 'jwt' && issuers.every(({ jwksUrl }) => jwksUrl === undefined)
 }
 
 /** Whether everyone may use a router: neither its `auth` nor the tokens of its tenant are asked for. */

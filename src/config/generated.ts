@@ -37,7 +37,7 @@ export interface Router {
   cors?: Cors
   /** The callers that may use the router. */
   auth?: Auth
-  /** What each caller may use of the router. */
+  /** What each caller may use. */
   authorize?: Authorize
   /** Whether a person has to approve the calls of tools that may destroy something: those without `readOnlyHint: true` and without `destructiveHint: false` in their `annotations`. Default `none`. */
   approval: 'none' | 'elicitation'
@@ -106,7 +106,7 @@ export interface Issuer {
   clientSecret?: string
 }
 
-/** What each caller may use of the router. */
+/** What each caller may use. */
 export interface Authorize {
   /** Whether callers may use what no rule names. Default `deny`. */
   default: 'allow' | 'deny'
@@ -638,6 +638,8 @@ export interface Tenant {
   outbound?: TenantOutbound
   /** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
   limits?: TenantLimits
+  /** What callers may use of the routers of the tenant at most: a call needs this to allow it, and `authorize` of the router. */
+  authorize?: Authorize
 }
 
 export interface TenantToken {

@@ -1,5 +1,5 @@
 export { parseDuration, parseSize } from './build.ts'
-export { exposedAt, isOpen, type Listening } from './exposure.ts'
+export { exposedAt, isOpen, type Listening, provesIssuers } from './exposure.ts'
 export { filesOf, leadsOutside, outsideFinding } from './files.ts'
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export { isLocal, type ListenAddress, listenText, parseListen, socketPath } from './listen.ts'

@@ -401,6 +401,193 @@ describe('proxied servers', TIMEOUT, () => {
   )
 })
 
+describe('rules of a tenant', TIMEOUT, () => {
+  const TENANT = { name: 'green', prefix: '/p' }
+  const SHARED = [
+    { token: 'green-reader', caller: 'gina', scopes: ['read'] },
+    { token: 'green-plain', caller: 'greg' },
+  ]
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+  /** HTTP tools of the tenant, whose rules in the settings are these. */
+  const bounded = (t: TestContext, bound: object, router: object, tokens: object[] = SHARED) =>
+    gatewayHere(
+      t,
+      {
+        name: 'test',
+        tenant: 'green',
+        routers: [{ server: 's', prefix: '/p', ...router }],
+        servers: [{ name: 's' }],
+        tools: ['get_one', 'get_all', 'delete_one', 'secret'].map(tool),
+        prompts: ['advice', 'hidden'].map(prompt),
+      },
+      {},
+      { tenants: [{ ...TENANT, authorize: bound, tokens }] },
+    )
+
+  test('bound those of the router, which cannot widen them', async (t) => {
+    const bound = { rules: [{ tools: ['get_*', 'delete_*'] }, { prompts: ['*'] }] }
+    const cases: [object | undefined, string[], string[]][] = [
+      [undefined, ['get_one', 'get_all', 'delete_one'], ['advice', 'hidden']],
+      [{ default: 'allow' }, ['get_one', 'get_all', 'delete_one'], ['advice', 'hidden']],
+      [{ rules: [{ tools: ['*'] }] }, ['get_one', 'get_all', 'delete_one'], []],
+      [{ rules: [{ tools: ['secret', 'get_one'] }] }, ['get_one'], []],
+      [{ rules: [] }, [], []],
+    ]
+    for (const [authorize, tools, prompts] of cases) {
+      const { base } = await bounded(t, bound, authorize ? { authorize } : {})
+      const url = `${base}/p/mcp`
+      for (const client of [await open(url, bearer('green-plain')), modern(url, bearer('green-plain'))]) {
+        const list = (await client.request('tools/list')).result
+        assert.deepEqual(names(list.tools), tools)
+        assert.deepEqual(names((await client.request('prompts/list')).result.prompts), prompts)
+        const { error } = await client.request('tools/call', { name: 'secret' })
+        assert.deepEqual(error, { code: -32602, message: 'Unknown tool: secret' })
+      }
+    }
+  })
+
+  test('a missing scope is 403 with those of both, unless something else is missing', async (t) => {
+    const bound = {
+      rules: [
+        { tools: ['get_*'], scopes: ['green'] },
+        { tools: ['delete_*'], callers: ['ann'] },
+      ],
+    }
+    const authorize = {
+      rules: [
+        { tools: ['get_*'], scopes: ['read'] },
+        { tools: ['*'], scopes: ['write'] },
+      ],
+    }
+    const { base } = await bounded(t, bound, { authorize })
+    const ask = async (name: string, token: string) => {
+      const response = await modernSend(`${base}/p/mcp`, 'tools/call', { name }, bearer(token))
+      return [response.status, /scope="([^"]*)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]]
+    }
+    assert.deepEqual(await ask('get_one', 'green-plain'), [403, 'green read'])
+    // What the token has already is among them: clients ask for a new one with all.
+    assert.deepEqual(await ask('get_one', 'green-reader'), [403, 'green read'])
+    assert.deepEqual(await ask('delete_one', 'green-reader'), [200, undefined])
+    assert.deepEqual(await ask('secret', 'green-reader'), [200, undefined])
+  })
+
+  test('nothing of a caller counts that only the author of the router says', async (t) => {
+    const bound = {
+      rules: [
+        { tools: ['get_one'], scopes: ['read'] },
+        { tools: ['get_all'], callers: ['gina'] },
+      ],
+    }
+    const tokens = [{ token: 'own', caller: 'gina', scopes: ['read'] }]
+    const { base } = await bounded(t, bound, { auth: { mode: 'bearer', tokens } })
+    const list = async (token: string) =>
+      names((await modern(`${base}/p/mcp`, bearer(token)).request('tools/list')).result.tools)
+    assert.deepEqual(await list('own'), [])
+    assert.deepEqual(await list('green-reader'), ['get_one', 'get_all'])
+  })
+
+  test('of tokens of an authorization server count those whose keys it publishes itself', async (t) => {
+    const clock = new TestClock()
+    const issuer = await testIssuer(t)
+    const key = await issuer.addKey('ec')
+    const bound = {
+      rules: [
+        { tools: ['by_issuer'], claims: { iss: [issuer.issuer] } },
+        { tools: ['by_scope'], scopes: ['green'] },
+        { tools: ['by_name'], callers: ['alice'] },
+      ],
+    }
+    const nothing = { tokens: [], env: [], stdio: false, commands: [], notifier: false }
+    const tenants = [{ ...TENANT, ...nothing, authorize: { default: 'deny' as const, ...bound } }]
+    const token = await signed(
+      key,
+      { alg: 'ES256', kid: 'ec' },
+      {
+        iss: issuer.issuer,
+        sub: 'alice',
+        nick: 'alice',
+        aud: `${PUBLIC}/one/mcp`,
+        exp: clock.seconds + 60,
+        scope: 'green',
+      },
+    )
+    const other = await signed(
+      key,
+      { alg: 'ES256', kid: 'ec' },
+      {
+        iss: issuer.issuer,
+        sub: 'mallory',
+        nick: 'alice',
+        aud: `${PUBLIC}/one/mcp`,
+        exp: clock.seconds + 60,
+        scope: 'green',
+      },
+    )
+    const denied = async (auth: object, sent: string) => {
+      const { app } = await oauthWire(t, auth, clock, { tenants, tenant: 'green' })
+      const found: string[] = []
+      for (const name of ['by_issuer', 'by_scope', 'by_name']) {
+        const response = await stateless(app, 'tools/call', { name }, { authorization: `Bearer ${sent}` })
+        const { error } = (await response.json()) as Loose
+        if (error?.message === `Unknown tool: ${name}`) found.push(name)
+      }
+      return found
+    }
+    const jwt = { mode: 'jwt', issuers: [{ issuer: issuer.issuer }] }
+    assert.deepEqual(await denied(jwt, token), [])
+    // Which claim is the name is the author's choice.
+    assert.deepEqual(await denied({ ...jwt, caller: 'nick' }, other), ['by_name'])
+    const forged = { mode: 'jwt', issuers: [{ issuer: issuer.issuer, jwksUrl: `${issuer.issuer}/jwks` }] }
+    assert.deepEqual(await denied(forged, token), ['by_issuer', 'by_scope', 'by_name'])
+  })
+})
+
+test('a claim inside of others is named by a JSON Pointer, any other by its name', () => {
+  const claims = {
+    groups: ['ops'],
+    'https://example.com/roles': ['url'],
+    'a.b': 'dotted',
+    '/odd': 'slash',
+    '/a/b': 'slashes',
+    realm_access: { roles: ['admin', 'user'], 'x/y': { 'm~n': true } },
+    list: [{ role: 'first' }],
+  }
+  const identity = { ...namedCaller('me'), claims }
+  const meets = (wanted: Record<string, string[]>) =>
+    createAuthorize(
+      [{ authorize: { default: 'deny', rules: [{ tools: ['x'], claims: wanted }] } }],
+      [],
+      () => '',
+    )({
+      identity,
+      path: '',
+    }).allows('tools', 'x')
+  for (const [name, value] of [
+    ['groups', 'ops'],
+    ['/groups', 'ops'],
+    ['https://example.com/roles', 'url'],
+    ['a.b', 'dotted'],
+    ['/~1odd', 'slash'],
+    ['/realm_access/roles', 'admin'],
+    ['/realm_access/x~1y/m~0n', 'true'],
+  ] as const)
+    assert.equal(meets({ [name]: [value] }), true, name)
+  for (const [name, value] of [
+    ['realm_access.roles', 'admin'],
+    ['realm_access/roles', 'admin'],
+    ['/realm_access', 'admin'],
+    ['/realm_access/roles/', 'admin'],
+    ['/realm_access/toString', 'admin'],
+    ['/odd', 'slash'],
+    ['/', 'slash'],
+    ['/__proto__/x', 'admin'],
+    ['/groups', 'dev'],
+    ['/missing/deep', 'undefined'],
+  ] as const)
+    assert.equal(meets({ [name]: [value] }), false, name)
+})
+
 describe('tokens of an authorization server', () => {
   const RULE = [
     { tools: ['echo'], scopes: ['plants:read'] },
@@ -482,7 +669,11 @@ const URIS: readonly [glob: string, uri: string, allowed: boolean, named: boolea
 
 test('names of resources are judged as the most lenient server reads them', () => {
   const judge = (rules: AuthorizeRules, uri: string) =>
-    createAuthorize(rules, [], () => '')({ identity: namedCaller('me'), path: '' }).allows('resources', uri)
+    createAuthorize(
+      [{ authorize: rules }],
+      [],
+      () => '',
+    )({ identity: namedCaller('me'), path: '' }).allows('resources', uri)
   for (const [glob, uri, allowed, named] of URIS) {
     const rule = { resources: [glob] }
     assert.equal(
@@ -499,7 +690,7 @@ test('many globs with many wildcards judge the longest name', () => {
   const globs = Array.from({ length: 10 }, () => `a${'*a'.repeat(8)}b`)
   const rules = Array.from({ length: 10 }, () => ({ tools: globs, resources: globs }))
   const { allows } = createAuthorize(
-    { default: 'allow', rules },
+    [{ authorize: { default: 'allow', rules } }],
     [],
     () => '',
   )({

@@ -26,7 +26,7 @@ const tenants = [
 const env = { SET: 'set', TOKEN: 'secret' }
 
 function findingsOf(sources: ReadonlyMap<string, string>, rules: CheckOptions): Finding[] {
-  const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env, rules.tenants))
+  const reads = [...sources].map(([file, text]) => readConfiguration({ file, text }, env, rules))
   const together = checkTogether(reads, { reserved: ['/_reload', '/_status'], ...rules })
   return sortFindings([...reads.flatMap(({ findings }) => findings), ...together])
 }

@@ -206,6 +206,68 @@ test('a tenant that goes too far at a reload keeps its last good version, and th
   assert.ok(!JSON.stringify(findings).includes('blue-secret'))
 })
 
+test('rules of a tenant that ask for callers find routers whose callers nobody vouches for', async (t) => {
+  const demanding = { rules: [{ tools: ['*'], scopes: ['a'] }] }
+  const mixed = { rules: [{ tools: ['*'], scopes: ['a'] }, { prompts: ['*'] }] }
+  const at = (auth: string) => configuration().replace('/green/x}', `/green/x${auth && `, auth: ${auth}`}}`)
+  const severities = async (auth: string, authorize: object, more: object = {}, tenant: object = {}) => {
+    const settings = green({ authorize, ...tenant }, { publicUrl: 'https://tools.example.com', ...more })
+    const { gateway, findings } = await load(t, { 'green.yaml': at(auth) }, settings, ENV)
+    await gateway?.close()
+    return findings.map(({ code, severity }) => `${code} ${severity}`)
+  }
+  const [error, warning] = ['authorize-without-login error', 'authorize-without-login warning']
+  const issuer = 'issuer: "https://auth.example.com"'
+  const token =
+    '{mode: bearer, tokens: [{token: "${OWN_TOKEN:some-secret-of-green}", caller: a, scopes: [a]}]}'
+  assert.deepEqual(await severities('', demanding), [error])
+  assert.deepEqual(await severities('', mixed), [warning])
+  assert.deepEqual(await severities('', { rules: [{ tools: ['*'] }] }), [])
+  assert.deepEqual(await severities('', { default: 'allow', ...demanding }), [warning])
+  const ofGreen = { env: ['OWN_TOKEN'] }
+  assert.ok((await severities(token, demanding, {}, ofGreen)).includes(error))
+  assert.deepEqual(await severities(`{mode: jwt, issuers: [{${issuer}}]}`, demanding), [])
+  const keys = `{mode: jwt, issuers: [{${issuer}, jwksUrl: "https://auth.example.com/jwks"}]}`
+  assert.deepEqual(await severities(keys, demanding), [error])
+  const tokens = [{ token: 'one-that-the-settings-give', caller: 'a' }]
+  assert.deepEqual(await severities('', demanding, {}, { tokens }), [])
+  const tls = { cert: 'cert.pem', key: 'key.pem', clientCa: 'ca.pem' }
+  assert.deepEqual(await severities('', demanding, { tls }), [])
+})
+
+test('rules of a tenant are checked as those of routers', () => {
+  const authorize = {
+    rules: [{ scopes: ['a'] }, { tools: ['*'], scopes: ['a b'], claims: { '/a~b': ['x'], '/a~1b': ['x'] } }],
+  }
+  const text = JSON.stringify(green({ authorize }))
+  assert.deepEqual(
+    readSettings({ file: 'plantgw.yaml', text }, {}).findings.map(({ code, message }) => [code, message]),
+    [
+      ['missing-key', 'the rule names neither `tools` nor `prompts` nor `resources`'],
+      ['invalid-value', '`a b` is not a scope: those have no spaces, quotes and backslashes'],
+      ['invalid-value', '`/a~b` is not a JSON Pointer of at most 256 characters'],
+    ],
+  )
+})
+
+test('rules about callers know client certificates and tokens of the tenant', async (t) => {
+  const rules = (rule: string) =>
+    configuration().replace('/green/x}', `/green/x, authorize: {rules: [{tools: [get], ${rule}}]}}`)
+  const nobody = (key: string) => [
+    'authorize-without-login',
+    `the rule asks for \`${key}\`, but the router authenticates nobody`,
+  ]
+  const tls = { cert: 'cert.pem', key: 'key.pem', clientCa: 'ca.pem' }
+  const settings = green({}, { tls })
+  assert.deepEqual(await told(t, rules('callers: ["CN=ann"]')), [nobody('callers')])
+  assert.deepEqual(await told(t, rules('callers: ["CN=ann"]'), { settings }), [])
+  assert.deepEqual(await told(t, rules('scopes: [a]'), { settings }), [
+    ['authorize-without-login', 'the rule asks for `scopes`, which client certificates do not have'],
+  ])
+  const tokens = [{ token: 'one-that-the-settings-give', caller: 'ann', scopes: ['a'] }]
+  assert.deepEqual(await told(t, rules('scopes: [a], callers: [ann]'), { settings: green({ tokens }) }), [])
+})
+
 test('names are per tenant where the settings list tenants, and unique over all elsewhere', async (t) => {
   const blue = configuration('', 'tenant: blue').replace('/green/x', '/blue/x')
   const tenants = [

@@ -24,6 +24,7 @@ export async function gatewayHere(
   t: TestContext,
   configuration: object,
   env: Record<string, string> = process.env as Record<string, string>,
+  given: object = {},
 ): Promise<GatewayHere> {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.yaml')
@@ -31,7 +32,7 @@ export async function gatewayHere(
   const logged: Loose[] = []
   const to = { write: (line: string) => void logged.push(JSON.parse(line)) }
   const log = await createLog({ level: 'debug', format: 'json', to })
-  const { settings } = readSettings(undefined, {})
+  const { settings } = readSettings({ file: 'plantgw.yaml', text: JSON.stringify(given) }, {})
   const { gateway, findings } = await createGateway({
     paths: [folder],
     settings: { ...settings!, publicUrl: 'https://tools.example.com' },

@@ -34,14 +34,16 @@ export async function oauthWire(
     tenants,
     publicUrl = PUBLIC,
     rules,
+    tenant,
     ...options
-  }: WireOptions & { tenants?: TenantSettings[]; publicUrl?: string; rules?: object[] } = {},
+  }: WireOptions & { tenants?: TenantSettings[]; tenant?: string; publicUrl?: string; rules?: object[] } = {},
 ): Promise<Wire> {
   const http = new HttpClient()
   t.after(() => http.close())
   const log = await createLog({ level: 'silent', format: 'json' })
   const text = JSON.stringify({
     name: 'test',
+    ...(tenant !== undefined && { tenant }),
     routers: [{ server: 'a', prefix: '/one', auth, ...(rules && { authorize: { rules } }) }],
     servers: [{ name: 'a' }],
   })

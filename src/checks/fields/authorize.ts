@@ -2,6 +2,7 @@ import {
   type AuthorizeRule,
   asksForLogin,
   type Configuration,
+  provesIssuers,
   type Router,
   serverNames,
 } from '../../config/index.ts'
@@ -26,9 +27,26 @@ const MOST_WILDCARDS = 8
 const MOST_LISTED = 12
 
 function checkAuthorize(router: Router, report: Reporter, context: Context) {
+  checkBound(router, report, context)
   const { authorize } = router
   if (!authorize) return
-  const { rules } = authorize
+  const tools = knownTools(router, context)
+  const isDoubtful = (at: Path) => context.doubtful([...context.path, 'authorize', 'rules', ...at])
+  checkRules(authorize.rules, ['authorize', 'rules'], report, isDoubtful)
+  for (const [i, rule] of authorize.rules.entries()) {
+    const path = ['authorize', 'rules', i]
+    if (tools) checkTools(rule, tools, path, report)
+    checkDemands(rule, router, path, report, context)
+  }
+}
+
+/** The same wherever rules are written. @param isDoubtful whether nothing can be said of a value, by its path in the rules */
+export function checkRules(
+  rules: readonly AuthorizeRule[],
+  at: Path,
+  report: Reporter,
+  isDoubtful: (path: Path) => boolean = () => false,
+) {
   const tooMany = (items: readonly unknown[], path: Path) => {
     if (items.length > MOST)
       report({
@@ -38,11 +56,9 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
         hint: 'Write `*` for names that have something in common',
       })
   }
-  tooMany(rules, ['authorize', 'rules'])
-  const isDoubtful = (at: Path) => context.doubtful([...context.path, 'authorize', 'rules', ...at])
-  const tools = knownTools(router, context)
+  tooMany(rules, at)
   for (const [i, rule] of rules.entries()) {
-    const path = ['authorize', 'rules', i]
+    const path = [...at, i]
     if (KINDS.every((kind) => rule[kind] === undefined && !isDoubtful([i, kind])))
       report({
         code: 'missing-key',
@@ -54,11 +70,53 @@ function checkAuthorize(router: Router, report: Reporter, context: Context) {
       tooMany(rule[kind] ?? [], [...path, kind])
       for (const [j, name] of (rule[kind] ?? []).entries()) checkName(name, [...path, kind, j], report)
     }
-    if (tools) checkTools(rule, tools, path, report)
-    checkDemands(rule, router, path, report, context)
+    checkWords(rule, path, report)
   }
   const sure = (i: number) => [...KINDS, ...DEMANDS].every((key) => !isDoubtful([i, key]))
-  checkCovered(rules, sure, report)
+  checkCovered(rules, at, sure, report)
+}
+
+/** Of scopes and names of claims, which nobody could have otherwise. */
+function checkWords({ scopes = [], claims = {} }: AuthorizeRule, path: Path, report: Reporter) {
+  for (const [j, scope] of scopes.entries())
+    if (!SCOPE.test(scope))
+      report({
+        code: 'invalid-value',
+        path: [...path, 'scopes', j],
+        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
+        hint: 'Write one item for each scope',
+      })
+  for (const name of Object.keys(claims))
+    if (/^\/(?:.*~(?![01])|.{256})/s.test(name))
+      report({
+        code: 'invalid-value',
+        path: [...path, 'claims', name],
+        isKey: true,
+        message: `${quote(name)} is not a JSON Pointer of at most 256 characters`,
+        hint: 'Write `~0` for `~` and `~1` for `/` in a name of the path',
+      })
+}
+
+/** Whether the rules of the tenant let anybody use a router. */
+function checkBound(router: Router, report: Reporter, { configuration, doubtful, path, options }: Context) {
+  if (doubtful(['tenant']) || doubtful([...path, 'auth'])) return
+  const owner = options.tenants?.find(({ name }) => name === configuration.tenant)
+  const rules = owner?.authorize?.rules ?? []
+  const demanding = rules.filter((rule) => DEMANDS.some((key) => rule[key] !== undefined))
+  if (!owner?.authorize || !demanding.length || owner.tokens.length) return
+  const { auth } = router
+  const asks = asksForLogin(router)
+  if (asks ? auth && provesIssuers(auth) : options.clientCertificates) return
+  const isClosed = owner.authorize.default === 'deny' && demanding.length === rules.length
+  report({
+    code: 'authorize-without-login',
+    path: auth ? ['auth', 'mode'] : ['prefix'],
+    severity: isClosed ? 'error' : 'warning',
+    message: asks
+      ? `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, and do not take the word of this \`auth\` for it`
+      : `the rules of the tenant ${quote(owner.name)} in the settings ask who the caller is, but the router authenticates nobody`,
+    hint: 'Use `mode: jwt` without `jwksUrl`; or have `tokens` of the tenant or `tls.clientCa` in the settings',
+  })
 }
 
 function checkName(name: string, path: Path, report: Reporter) {
@@ -105,21 +163,16 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
   if (doubtful([...context.path, 'auth'])) return
   const shared = options.tenants?.find(({ name }) => name === configuration.tenant)?.tokens ?? []
   const isKnown = asksForLogin(router) || shared.length > 0
-  const given = DEMANDS.filter((key) => rule[key] !== undefined)
-  for (const key of isKnown ? [] : given)
-    report({
-      code: 'authorize-without-login',
-      path: [...path, key],
-      message: `the rule asks for \`${key}\`, but the router authenticates nobody`,
-      hint: `${auth ? 'Write another `mode` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
-    })
-  for (const [j, scope] of (rule.scopes ?? []).entries())
-    if (!SCOPE.test(scope))
+  const given = isKnown ? [] : DEMANDS.filter((key) => rule[key] !== undefined)
+  for (const key of given)
+    if (key !== 'callers' || !options.clientCertificates)
       report({
-        code: 'invalid-value',
-        path: [...path, 'scopes', j],
-        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
-        hint: 'Write one item for each scope',
+        code: 'authorize-without-login',
+        path: [...path, key],
+        message: options.clientCertificates
+          ? `the rule asks for \`${key}\`, which client certificates do not have`
+          : `the rule asks for \`${key}\`, but the router authenticates nobody`,
+        hint: `${auth ? 'Write another `mode` in `auth`' : 'Add `auth` to the router'}, or remove \`${key}\``,
       })
   if (auth?.mode !== 'bearer') return
   // Tokens of the settings may be good here too, where the settings are not known.
@@ -150,7 +203,12 @@ function checkDemands(rule: AuthorizeRule, router: Router, path: Path, report: R
 }
 
 /** A rule that names nothing but what an earlier or later rule gives to everyone. */
-function checkCovered(rules: readonly AuthorizeRule[], sure: (index: number) => boolean, report: Reporter) {
+function checkCovered(
+  rules: readonly AuthorizeRule[],
+  at: Path,
+  sure: (index: number) => boolean,
+  report: Reporter,
+) {
   const isFree = (rule: AuthorizeRule) => DEMANDS.every((key) => rule[key] === undefined)
   for (const [i, rule] of rules.entries()) {
     const free = rules.findIndex(
@@ -159,11 +217,11 @@ function checkCovered(rules: readonly AuthorizeRule[], sure: (index: number) => 
     if (free >= 0 && KINDS.some((kind) => rule[kind]))
       report({
         code: 'rule-without-effect',
-        path: ['authorize', 'rules', i],
+        path: [...at, i],
         message:
           'everyone may use already what this rule names: another rule allows it without any condition',
         hint: 'Rules only add to each other: name less in the other rule, or remove this one',
-        related: { path: ['authorize', 'rules', free], message: 'the other rule' },
+        related: { path: [...at, free], message: 'the other rule' },
       })
   }
 }

@@ -70,8 +70,8 @@ export const FIELDS = {
     severity: 'error',
     title: 'Rules about callers where everyone may call',
     cause:
-      'The rule asks for scopes, claims or names of callers, but the router does not authenticate its callers: nobody has any of them, so the rule allows nobody.',
-    fix: 'Add `auth` to the router, or remove `scopes`, `claims` and `callers` from the rule.',
+      'The rule asks for scopes, claims or names of callers, but the router does not authenticate its callers: nobody has any of them, so the rule allows nobody. The same is true of rules that the settings give to a tenant, for which the `auth` of a router counts only if its author could not make up callers with it.',
+    fix: 'Add `auth` to the router, or remove `scopes`, `claims` and `callers` from the rule. For rules of a tenant use `mode: jwt` without `jwksUrl`, or `tokens` of the tenant in the settings.',
     wrong:
       'routers:\n  - server: user\n    prefix: /user\n    authorize:\n      rules:\n        - {tools: ["*"], callers: [ci]}',
     right:
