@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
@@ -6,8 +7,9 @@ import { issuer } from './issuer.ts'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
 
 /**
- * What the steps of a route cost: calls of one tool by 2026-07-28 clients at prefixes of one gateway that differ in one
- * step each, and at one with all of them. Rounds take turns, ratios are within a round.
+ * What the steps of a route cost, and what traces and the audit log do: calls of one tool by 2026-07-28 clients at
+ * prefixes that differ in one step each, of gateways that differ in their settings, and at one with all of it. Rounds
+ * take turns, ratios are within a round.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const SECONDS = Number(process.env.SECONDS ?? 3)
@@ -19,6 +21,8 @@ const bearer = {
 const rules = {
   authorize: { rules: [{ tools: ['list_*'] }, { tools: ['get_*', 'find_*'], scopes: ['read'] }] },
 }
+/** All that a router may have. */
+const ROUTER = 'jwt + rules + rate'
 const rate = { rate: [{ per: 'caller', limit: 100_000_000, window: '1s' }] }
 
 /** What a router has besides, by the name of its prefix. @param auth by JSON Web Tokens */
@@ -28,8 +32,18 @@ const routersOf = (auth: object): Record<string, object> => ({
   jwt: { auth },
   'bearer + rules': { ...bearer, ...rules },
   rate,
-  all: { auth, ...rules, ...rate },
+  [ROUTER]: { auth, ...rules, ...rate },
 })
+
+const SINK = PORT + 10
+const trace = { telemetry: { otlp: { endpoint: `http://127.0.0.1:${SINK}`, sampling: 1 } } }
+const audit = { audit: { to: 'file', path: 'audit.jsonl' } }
+
+/** The settings of each gateway; all of them serve the same configuration. */
+const GATEWAYS: Record<string, object> = { plain: {}, trace, audit, all: { ...trace, ...audit } }
+
+/** What is measured beside the routers of the plain gateway, by the prefix that is called. */
+const OTHERS: Record<string, string> = { trace: 'none', audit: 'none', all: ROUTER }
 
 const pathOf = (name: string) => `/${name.replace(/\W+/g, '-')}`
 
@@ -63,11 +77,16 @@ const BODY = JSON.stringify({
   },
 })
 
-async function round(pid: number, name: string, token: string, seconds: number): Promise<number> {
+async function round(
+  { pid, port }: { pid: number; port: number },
+  prefix: string,
+  token: string,
+  seconds: number,
+): Promise<number> {
   const before = cpuSeconds(pid)
-  const usesJwt = name === 'jwt' || name === 'all'
+  const usesJwt = prefix.startsWith('jwt')
   const result = await autocannon({
-    url: `http://127.0.0.1:${PORT + 2}${pathOf(name)}/mcp`,
+    url: `http://127.0.0.1:${port}${pathOf(prefix)}/mcp`,
     method: 'POST',
     connections: 16,
     duration: seconds,
@@ -82,7 +101,7 @@ async function round(pid: number, name: string, token: string, seconds: number):
     body: BODY,
   })
   if (result.errors || result.non2xx)
-    throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} refused`)
+    throw new Error(`${prefix}: ${result.errors} errors, ${result.non2xx} refused`)
   return result['2xx'] / (cpuSeconds(pid) - before)
 }
 
@@ -91,24 +110,38 @@ export async function stepsBench(): Promise<string> {
   const running: Running[] = []
   const issued = await issuer(PORT + 1)
   const routers = routersOf(issued.auth)
+  const sink = createServer((request, response) => request.resume().on('end', () => response.end()))
+  sink.listen(SINK, '127.0.0.1')
   try {
     writeFileSync(join(folder, 'bench.yaml'), configuration(routers))
     running.push(await start(['--import', 'tsx', 'bench/servers/upstream.ts'], { PORT: String(PORT) }))
-    const serve = ['bin/plantgw.js', 'serve', join(folder, 'bench.yaml'), '--port', String(PORT + 2)]
-    const gateway = await start([...serve, '--log-format', 'json', '--log-level', 'warn'], {})
-    running.push(gateway)
-    const names = Object.keys(routers)
+    const gateways: Record<string, { pid: number; port: number }> = {}
+    for (const [i, [name, settings]] of Object.entries(GATEWAYS).entries()) {
+      const port = PORT + 2 + i
+      const file = join(folder, `${name}.settings`)
+      writeFileSync(file, JSON.stringify({ port, publicUrl: 'https://bench.example.com', ...settings }))
+      const serve = ['bin/plantgw.js', 'serve', join(folder, 'bench.yaml'), '--settings', file]
+      const gateway = await start([...serve, '--log-format', 'json', '--log-level', 'warn'], {})
+      running.push(gateway)
+      gateways[name] = { pid: gateway.pid, port }
+    }
+    const names = [...Object.keys(routers), ...Object.keys(OTHERS)]
     const token = await issued.token('bench')
-    for (const name of names) await round(gateway.pid, name, token, 1)
+    const measure = (name: string, seconds: number) =>
+      round(gateways[name in OTHERS ? name : 'plain']!, OTHERS[name] ?? name, token, seconds)
+    // Each gateway is to be as warm as the plain one, which has many prefixes.
+    for (const name of names) await measure(name, name in OTHERS ? 2 * Object.keys(routers).length : 2)
     const rounds: number[][] = []
     for (let i = 0; i < ROUNDS; i++) {
       const results: number[] = []
-      for (const name of names) results.push(await round(gateway.pid, name, token, SECONDS))
+      for (const name of names) results.push(await measure(name, SECONDS))
       rounds.push(results)
     }
     return table(names, rounds)
   } finally {
     issued.close()
+    sink.closeAllConnections()
+    sink.close()
     await Promise.all(running.map((each) => each.stop()))
     rmSync(folder, { recursive: true, force: true })
   }
