@@ -10,6 +10,7 @@ import { fill, smallDisk } from '../support/disk.ts'
 import { ROOT, temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders, type Served, served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
+import { batching } from '../upstream/batching.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const ANN = { authorization: 'Bearer token-of-ann' }
@@ -100,6 +101,47 @@ function documented(): Map<string, { always: string[]; perhaps: string[] }> {
       ]),
   )
 }
+
+test(
+  'a batch that is passed on has a line for each of its requests, and is compared with pins',
+  TIMEOUT,
+  async (t) => {
+    const path = join(temporaryFolder(t), 'audit.jsonl')
+    const server = await batching(t, [DECLARED])
+    const mcp = { name: 's', type: 'streamable-http', url: server.url, pin: 'warn' }
+    const batches = { name: 'batches', routers: [{ server: 's', prefix: '/batches' }], mcpServers: [mcp] }
+    const pinned = { say: { ...DECLARED, description: 'Says.' } }
+    const gateway = await served(t, [batches], {
+      ...settingsOf(path),
+      lock: { version: 1, servers: { 'batches/s': { tools: pinned, prompts: {} } } },
+    })
+    const session = await gateway.open('/batches', '2025-03-26')
+    const batch = [
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'say', arguments: {} } },
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ]
+    const answer = await gateway.post('/batches/mcp', batch, { ...session, 'x-request-id': 'b1' })
+    assert.equal(JSON.parse(answer.text).length, 2)
+    await end(gateway)
+    const lines = parsed(path)
+    assert.deepEqual(
+      lines
+        .filter(({ requestId }) => requestId === 'b1')
+        .map(({ event, method, name, outcome }) => [event, method, name, outcome]),
+      [
+        ['call', 'tools/call', 'say', 'ok'],
+        ['call', 'tools/list', undefined, 'ok'],
+      ],
+    )
+    assert.deepEqual(
+      lines
+        .filter(({ event }) => event === 'pin-change')
+        .map(({ kind, name, change }) => [kind, name, change]),
+      [['tools', 'say', 'changed']],
+    )
+  },
+)
 
 test('each event is one line with its documented members', TIMEOUT, async (t) => {
   const path = join(temporaryFolder(t), 'audit.jsonl')

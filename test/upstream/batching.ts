@@ -8,7 +8,10 @@ import type { Loose } from '../support/wire.ts'
  * A streamable HTTP server of 2025-03-26, which takes batches, with the tools `a`, `b` and `secret`. A call with the
  * argument `wait` is answered once `release` was called.
  */
-export async function batching(t: TestContext) {
+export async function batching(
+  t: TestContext,
+  tools: readonly object[] = ['a', 'b', 'secret'].map((name) => ({ name })),
+) {
   const called: string[] = []
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -25,7 +28,7 @@ export async function batching(t: TestContext) {
             serverInfo: { name: 'b', version: '1' },
           }
         : method === 'tools/list'
-          ? { tools: ['a', 'b', 'secret'].map((name) => ({ name })) }
+          ? { tools }
           : { content: `called ${params.name}` }
     return [{ jsonrpc: '2.0', id, result }]
   }

@@ -78,6 +78,41 @@ test('a batch shows and calls no hidden tool, and renamed ones by their new name
   assert.deepEqual(server.called, ['a', 'b'])
 })
 
+test('what a batch lists is read, and all of its answers arrive', TIMEOUT, async (t) => {
+  const server = await batching(t, [{ name: 'a', description: 'Says\u200b hi' }])
+  const { url } = await proxied(t, [{ type: 'streamable-http', url: server.url }])
+  const client = await open(url, {}, {}, '2025-03-26')
+  const list = { jsonrpc: '2.0', method: 'tools/list' }
+  const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'a', arguments: {} } }
+  const headers = { 'content-type': 'application/json', accept: ACCEPT, ...client.headers }
+  for (const batch of [
+    [
+      { ...list, id: 1 },
+      { ...call, id: 2 },
+    ],
+    [
+      { ...call, id: 1 },
+      { ...list, id: 2 },
+    ],
+    [
+      { ...call, id: 1 },
+      { ...list, id: 1 },
+    ],
+  ]) {
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(batch) })
+    const answers = (await response.json()) as Loose[]
+    assert.deepEqual(
+      answers.map(({ id }) => id),
+      batch.map(({ id }) => id),
+    )
+    const { tools } = answers.find(({ result }) => result.tools).result
+    assert.deepEqual(tools, [{ name: 'a', description: 'Says hi' }])
+    assert.ok(answers.some(({ result }) => result.content === 'called a'))
+  }
+  const alone = await fetch(url, { method: 'POST', headers, body: JSON.stringify([{ ...list, id: 7 }]) })
+  assert.deepEqual(((await alone.json()) as Loose[]).length, 1)
+})
+
 test('a member of a batch that is not a message gets an error of its own', TIMEOUT, async (t) => {
   const { url } = await proxied(t, [{ type: 'stdio', ...everythingStdio('session') }])
   const client = await open(url, {}, {}, '2025-03-26')

@@ -49,6 +49,7 @@ import {
   type HttpAnswer,
   mediaType,
   readResponse,
+  readResponses,
   refusal,
   refusedCaller,
   unanswered,
@@ -170,11 +171,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const elsewhere = lasting ? await this.fromOwner(exchange, messages.text, id) : undefined
     if (elsewhere) return elsewhere
     const { filter } = this.options.upstream
-    if (messages.batch || !filter) return this.forward(exchange, only, messages.text, only, call)
-    if (only.kind !== 'request') return this.forward(exchange, only, messages.text, only, call, textOf(only))
+    if (messages.batch || !filter) return this.forward(exchange, messages, only, call)
+    if (only.kind !== 'request') return this.forward(exchange, messages, only, call, textOf(only))
     const sent = filter.request(only)
     // What was judged is what is sent.
-    if (!('code' in sent)) return this.forward(exchange, only, messages.text, sent, call, textOf(sent))
+    if (!('code' in sent)) return this.forward(exchange, messages, sent, call, textOf(sent))
     call?.record({ outcome: 'refused', failure: sent.message, code: sent.code })
     return rpcError(exchange, 200, sent, only.id)
   }
@@ -258,21 +259,21 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   /**
-   * @param text as the client sent it
    * @param sent what the server gets, which is one message of several in a batch
    * @param whole its text
    */
   private async forward(
     exchange: Exchange,
-    message: Message,
-    text: string,
+    { messages, batch, text }: Messages,
     sent: Message,
     call: Accountable | undefined,
     whole = text,
   ): Promise<Response> {
     const { upstream } = this.options
     const { name } = upstream
+    const [message] = messages as [Message]
     const request = message.kind === 'request' ? message : undefined
+    const requests = messages.filter((one) => one.kind === 'request')
     const id: RequestId | null = request?.id ?? null
     if (request) this.state.remember(request)
     this.active++
@@ -315,7 +316,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       answer = await this.send(exchange, body, passage, trace)
     }
     if (answer instanceof Fault) return fail(answer)
-    return passAnswer(exchange, answer, request, upstream, body.trimStart().startsWith('['), passage, onEnd)
+    return passAnswer(exchange, answer, requests, upstream, batch, passage, onEnd)
   }
 
   /** Opens the server's session by the client's `initialize`. */
@@ -454,7 +455,7 @@ export async function passStateless(
   const own = tracedHeaders(headers, operation.trace)
   const answer = await send(upstream, resolved, exchange, own, operation.textOf(judged, body), passage)
   if (!(answer instanceof Fault))
-    return passAnswer(exchange, answer, request, upstream, false, passage, onEnd)
+    return passAnswer(exchange, answer, [request], upstream, false, passage, onEnd)
   onEnd(endOfFault(answer))
   return failed(exchange, answer, id)
 }
@@ -505,34 +506,40 @@ async function send(
   return passage ? passage.reason(answer) : answer
 }
 
-/** Passes the answer to a request on; only what a server declares is read. */
+/** Passes the answer to requests on; only what a server declares is read, and what is in one batch with it. */
 async function passAnswer(
   exchange: Exchange,
   answer: HttpAnswer,
-  request: Request | undefined,
+  requests: readonly Request[],
   upstream: Upstream,
   batch: boolean,
   passage: Passage,
   onEnd: OnEnd,
 ): Promise<Response> {
   const { view, limits } = upstream
-  if (!request || !view.reads(request.method) || answer.status >= 300) {
+  const id = requests[0]?.id ?? null
+  if (!requests.some(({ method }) => view.reads(method)) || answer.status >= 300) {
     const { timeout } = limits
-    const id = request?.id ?? null
     return forwardAnswer(exchange, answer, { id, upstream, timeout, batch, passage, onEnd })
   }
-  const { id, method } = request
+  // Where two requests have one id, the response may be a list.
+  const methods = new Map<RequestId | null, string>()
+  for (const { id, method } of requests) if (view.reads(method) || !methods.has(id)) methods.set(id, method)
+  const ids = requests.map(({ id }) => id)
   let before = ''
   const onMessage = (raw: JsonObject) => {
     if (before.length < limits.maxResponseSize) before += event(stringify(raw))
   }
   const streamed = mediaType(answer) === EVENTS
-  const read = passage.reason(await readResponse(answer, id, upstream, onMessage))
+  const read = passage.reason(await readResponses(answer, ids, upstream, { onMessage, batch }))
   onEnd(read instanceof Fault ? endOfFault(read) : { outcome: 'ok' })
   if (read instanceof Fault) return failed(exchange, read, id)
-  const shown = view.response(method, read.message.raw, read.text)
+  const shown = read.map(({ message, text }) =>
+    view.response(methods.get(message.id) ?? '', message.raw, text),
+  )
   // A client that waits for a stream gets one, with what came before the list.
-  return streamed ? eventStream(exchange, before + event(shown)) : reply(exchange, shown, 'json')
+  if (streamed) return eventStream(exchange, before + shown.map((text) => event(text)).join(''))
+  return reply(exchange, batch ? `[${shown.join(',')}]` : shown.join(), 'json')
 }
 
 function idOf({ headers }: HttpAnswer): string | undefined {

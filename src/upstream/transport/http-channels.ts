@@ -228,7 +228,7 @@ export class StreamableChannel extends HttpChannel {
   #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<unknown> {
     const { maxMessage } = this.options
     const onTooLarge = () => this.events.rejected(id, tooLarge(this.name, maxMessage))
-    return readAnswer(answer, maxMessage, (data) => this.#take(data, id), onTooLarge, position)
+    return readAnswer(answer, maxMessage, (data) => this.#take(data, id), onTooLarge, { position })
   }
 
   /** @param own the request in whose answer it came */

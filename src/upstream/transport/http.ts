@@ -283,7 +283,7 @@ export async function readAnswer(
   limit: number,
   take: (data: string, event: string) => unknown,
   onTooLarge: () => void,
-  position?: StreamPosition,
+  { position, batch = false }: { position?: StreamPosition | undefined; batch?: boolean } = {},
 ): Promise<unknown> {
   const unfinished = memory.hold()
   let stopped = false
@@ -302,7 +302,7 @@ export async function readAnswer(
       const text = await readText(answer, limit)
       if (text === undefined) onTooLarge()
       // An answer to one request is no array (2025-11-25, Sending Messages).
-      else if (!/^\s*\[/.test(text)) take(text, 'message')
+      else if (batch || !/^\s*\[/.test(text)) take(text, 'message')
     }
   } catch (error) {
     return error
@@ -368,14 +368,40 @@ export async function readResponse(
   upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
   onMessage?: (raw: JsonObject) => void,
   timeout: number = upstream.limits.timeout,
-): Promise<{ message: Response; text: string } | Fault> {
+): Promise<Answered | Fault> {
+  const read = await readResponses(answer, [id], upstream, { onMessage, timeout })
+  return read instanceof Fault ? read : (read[0] as Answered)
+}
+
+interface Answered {
+  message: Response
+  text: string
+}
+
+interface ReadOptions {
+  onMessage?: ((raw: JsonObject) => void) | undefined
+  timeout?: number
+  /** Whether it may be an array. */
+  batch?: boolean
+}
+
+/** The responses to the requests of a batch, or to one: those that there are, one at least. */
+export async function readResponses(
+  answer: HttpAnswer,
+  ids: readonly RequestId[],
+  upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
+  { onMessage, timeout = upstream.limits.timeout, batch = false }: ReadOptions,
+): Promise<Answered[] | Fault> {
   const { name, limits } = upstream
+  const [id = null] = ids
   const refused = refusedCaller(answer, upstream) ?? refusal(answer, id, upstream)
   if (refused) {
     discard(answer)
     return refused
   }
-  const responses: { message: Response; text: string }[] = []
+  const responses: Answered[] = []
+  // An error of no request is that of all.
+  let isWhole = false
   const faults: Fault[] = []
   const expire = () => {
     faults.push(timedOut(name, timeout))
@@ -391,16 +417,18 @@ export async function readResponse(
         continue
       }
       const { message, text } = taken
-      if (message.kind === 'response' && (message.id === id || message.id === null))
+      if (message.kind === 'response' && (message.id === null || ids.includes(message.id))) {
         responses.push({ message, text })
-      else if (message.kind === 'notification') onMessage?.(message.raw)
+        isWhole ||= message.id === null || responses.length >= ids.length
+      } else if (message.kind === 'notification') onMessage?.(message.raw)
     }
-    return responses.length + faults.length > 0
+    return isWhole || faults.length > 0
   }
   const limit = limits.maxResponseSize
-  const error = await readAnswer(answer, limit, take, () => faults.push(tooLarge(name, limit)))
+  const tooMuch = () => faults.push(tooLarge(name, limit))
+  const error = await readAnswer(answer, limit, take, tooMuch, { batch })
   clearTimeout(timer)
-  return responses[0] ?? faults[0] ?? unanswered(name, answer.status, error)
+  return responses.length ? responses : (faults[0] ?? unanswered(name, answer.status, error))
 }
 
 /** The fault of an answer that holds no response. @param error what ended its body early */
