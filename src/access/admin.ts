@@ -2,6 +2,7 @@ import type { TenantSettings } from '../config/model.ts'
 import { isLoopback } from '../net/index.ts'
 import { bearerTable } from './bearer.ts'
 import { hostName } from './host.ts'
+import { isSignOfProxy } from './proxy-signs.ts'
 
 /** Whose part of the gateway's own pages somebody may see; undefined tenant: all of it. */
 export interface Overseer {
@@ -17,20 +18,6 @@ export interface Asker {
   /** Whether the listener is one that only this machine reaches, and the other end of the connection is on it. */
   isLocal: boolean
 }
-
-/** Headers that proxies add: many clients may share a connection of one (RFC 7239). */
-export const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
-
-/** Whatever only proxies, load balancers and content networks send, in any spelling: `_` counts as `-`. */
-const SIGN_OF_A_PROXY = new RegExp(
-  `^(?:${[
-    'forwarded|forwarded-for|x-forwarded(?:-.*)?|via|x-via|cdn-loop|max-forwards|proxy-.*|x-proxy-?.*|x-nginx-.*',
-    '(?:.*-)?(?:real|client|original|originating|remote|source|connecting)-(?:ip|addr|address|port|host)',
-    'x-original-.*|x-envoy-.*|x-host|x-amzn-.*|x-amz-cf-.*|x-cloud-trace-context|x-appengine-.*|x-google-.*',
-    'cf-.*|cloudfront-.*|fastly-.*|fly-.*|x-azure-.*|x-arr-.*|x-vercel-.*|x-varnish|x-akamai-.*|akamai-.*',
-  ].join('|')})$`,
-  'i',
-)
 
 /**
  * Who may use `/_reload`, `/_diff`, `/_status` and `/metrics`: the admin token opens all of them, a tenant's token that
@@ -62,7 +49,7 @@ function isAtThisMachine({ headers, rawHeaders, isLocal }: Asker): boolean {
   const { host, origin } = headers
   if (!isLocal || host === undefined || !isLoopback(hostName(host))) return false
   const names = rawHeaders?.filter((_, i) => i % 2 === 0) ?? Object.keys(headers)
-  if (names.some((name) => SIGN_OF_A_PROXY.test(name.replaceAll('_', '-')))) return false
+  if (names.some(isSignOfProxy)) return false
   // `none`: a person typed the address.
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { FORWARDED } from './admin.ts'
+import { isSignOfProxy } from './proxy-signs.ts'
 import type { Peer, Stay } from './stay.ts'
 
 const peers = new WeakMap<Socket, Peer>()
@@ -14,7 +14,7 @@ export function peerOf(
   headers: Readonly<Record<string, string | undefined>>,
   stay: Stay,
 ): Peer {
-  if (!socket || FORWARDED.some((name) => headers[name] !== undefined)) return stay
+  if (!socket || Object.keys(headers).some(isSignOfProxy)) return stay
   const known = peers.get(socket)
   if (known) return known
   const listeners = new Set<() => void>()
