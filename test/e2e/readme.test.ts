@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, run, temporaryFolder } from '../support/process.ts'
 
@@ -19,9 +19,9 @@ test("the README's configuration is sound and sends what the README says", async
 })
 
 /** Whether there is such a file, with such a heading. */
-function leadsSomewhere(target: string): boolean {
+function leadsSomewhere(target: string, page = 'README.md'): boolean {
   const [path, heading] = target.split('#')
-  const file = join(ROOT, path!)
+  const file = path ? join(ROOT, dirname(page), path) : join(ROOT, page)
   if (!existsSync(file)) return false
   const anchors = () =>
     [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
@@ -35,6 +35,16 @@ function leadsSomewhere(target: string): boolean {
 
 test("the README's links lead somewhere", () => {
   for (const [, target] of readme.matchAll(/\]\(([^)h][^)]*)\)/g)) assert.ok(leadsSomewhere(target!), target)
+})
+
+test('the links of the pages of docs lead somewhere', () => {
+  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  for (const name of pages) {
+    const page = join('docs', name)
+    const text = readFileSync(join(ROOT, page), 'utf8').replace(/^```.*?^```$/gms, '')
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g))
+      assert.ok(leadsSomewhere(target!, page), `${page}: ${target}`)
+  }
 })
 
 test('every dependency has its reason in the README', () => {
