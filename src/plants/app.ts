@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
+import type { Denial } from '../access/steps.ts'
 import { StoreError } from '../durable/store-error.ts'
 import { int64 } from './int64.ts'
 import { bodyOf, jsonArray } from './list-plants.ts'
@@ -10,6 +11,8 @@ import { Refusal, readNewPlant } from './request-body.ts'
 import { type Access, LIST_PIECE, type PlantSettings, type PlantStore } from './store.ts'
 
 type Variables = { access: Access }
+/** Counts wrong tokens by the address of a request. @param caller undefined: the token is wrong @returns what to answer instead */
+export type JudgeLogin = (c: Context, caller: string | undefined) => Denial | undefined
 type PlantsContext = Context<{ Variables: Variables }>
 
 const STORE_ERRORS = {
@@ -34,9 +37,10 @@ export function plantsApp(
   { basePath, tokens }: PlantSettings,
   store: PlantStore,
   onError: (error: Error) => void = () => {},
+  judgeLogin: JudgeLogin = () => undefined,
 ): Hono {
   const app = new Hono<{ Variables: Variables }>().basePath(basePath)
-  const authenticate = bearerAuthentication(tokens)
+  const authenticate = bearerAuthentication(tokens, judgeLogin)
   const document = description(basePath)
 
   app.get('/plants/openapi.json', (c) => c.body(document, 200, { 'content-type': 'application/json' }))
@@ -83,10 +87,19 @@ export function plantsApp(
   return app as unknown as Hono
 }
 
-function bearerAuthentication(tokens: PlantSettings['tokens']): MiddlewareHandler<{ Variables: Variables }> {
+function bearerAuthentication(
+  tokens: PlantSettings['tokens'],
+  judgeLogin: JudgeLogin,
+): MiddlewareHandler<{ Variables: Variables }> {
   const find = bearerTable(tokens)
   return async function authenticate(c, next) {
-    const access = find(c.req.header('authorization'))
+    const given = c.req.header('authorization')
+    const access = find(given)
+    const denial = given === undefined ? undefined : judgeLogin(c, access?.caller)
+    if (denial) {
+      for (const [name, value] of Object.entries(denial.headers ?? {})) c.header(name, value)
+      return refuse(c, 429, `${denial.message}.`)
+    }
     if (access === undefined) {
       c.header('WWW-Authenticate', 'Bearer')
       return refuse(

@@ -2,13 +2,14 @@ import type { Hono } from 'hono'
 import { requirePackages } from '../durable/packages.ts'
 import { StoreError } from '../durable/store-error.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { plantsApp } from './app.ts'
+import { type JudgeLogin, plantsApp } from './app.ts'
 import { LateStore } from './late.ts'
 import { lowdbStore } from './lowdb.ts'
 import { Outage } from './outage.ts'
 import type { PlantSettings, PlantStorage, PlantStore } from './store.ts'
 import { openFile } from './store-file.ts'
 
+export type { JudgeLogin } from './app.ts'
 export { isPlantsPath } from './paths.ts'
 export type { Access, NewPlant, Plant, PlantStore } from './store.ts'
 
@@ -29,12 +30,14 @@ const SILENT = { error() {}, info() {} }
  * database is away, also from the start, requests are answered 503.
  * @param settings a file's path is used as it is, so it should be absolute
  * @param log gets two lines for each outage; default: none
+ * @param judgeLogin bounds wrong tokens; default: there may be any number of them
  * @throws StoreError when another process holds the file, or when it or the database is damaged;
  *   Error when a package for it is not installed
  */
 export async function openPlants(
   settings: PlantSettings,
   log: Pick<Logger, 'error' | 'info'> = SILENT,
+  judgeLogin?: JudgeLogin,
 ): Promise<Plants> {
   const outage = new Outage(log)
   const store = await openStore(settings.storage, outage)
@@ -42,7 +45,7 @@ export async function openPlants(
     if (!(error instanceof StoreError)) log.error({ err: error }, 'unexpected error in the plant store')
   }
   return {
-    app: plantsApp(settings, outage.watch(store), onError),
+    app: plantsApp(settings, outage.watch(store), onError, judgeLogin),
     available: () => outage.reason === undefined,
     close: () => store.close(),
   }

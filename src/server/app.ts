@@ -4,11 +4,11 @@ import { hostStep, originStep } from '../access/host.ts'
 import { type Refusal, runSteps } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
-import { type Hub, INVALID_REQUEST, nodePair } from '../mcp/index.ts'
+import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
-import { HttpArrival, HttpExchange, type Proxies } from './exchange.ts'
+import { clientAddress, HttpArrival, HttpExchange, type Proxies } from './exchange.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
@@ -69,9 +69,11 @@ export function createApp(parts: AppParts): Hono {
     }
     if (store) {
       const told = (response: Response) => {
-        const address = nodePair(c).incoming?.socket?.remoteAddress
-        if (response.status === 401)
-          onRefusedCredentials(refusedCredentials('/plants', arrival.headers, address))
+        const { status } = response
+        if (status !== 401 && status !== 429) return response
+        const address = clientAddress(c, arrival.headers, proxies)
+        const refused = refusedCredentials('/plants', arrival.headers, address)
+        onRefusedCredentials(status === 429 ? { ...refused, reason: 'limited' } : refused)
         return response
       }
       const response = store.fetch(c.req.raw, c.env)

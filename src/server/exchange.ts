@@ -104,8 +104,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     return nodePair(this.c).incoming?.socket?.remoteAddress
   }
   get address(): string | undefined {
-    const { otherEnd, proxies } = this
-    return proxies ? proxies.client(this.headers['x-forwarded-for'], otherEnd) : otherEnd
+    return clientAddress(this.c, this.headers, this.proxies)
   }
   get socket(): Socket | undefined {
     return nodePair(this.c).incoming?.socket
@@ -174,6 +173,16 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     const end = () => this.end()
     Promise.resolve(response).then(end, end)
   }
+}
+
+/** The IP address of the client: of the other end of the connection, or what a trusted proxy says. */
+export function clientAddress(
+  c: Context,
+  headers: RequestHeaders,
+  proxies: Proxies | undefined,
+): string | undefined {
+  const otherEnd = nodePair(c).incoming?.socket?.remoteAddress
+  return proxies ? proxies.client(headers['x-forwarded-for'], otherEnd) : otherEnd
 }
 
 /** The caller's `X-Request-Id` when it is a sane one, else a new one. */

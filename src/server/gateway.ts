@@ -15,13 +15,14 @@ import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
 import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { Hub } from '../mcp/index.ts'
+import { Hub, headersOf } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
-import { isPlantsPath, openPlants } from '../plants/index.ts'
+import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
 import { type AppParts, createApp } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
+import { clientAddress } from './exchange.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
@@ -145,7 +146,10 @@ async function serve(
   const { metrics, audit } = told
   const startedAt = new Date().toISOString()
   const { limits, admin, tenants } = settings
-  const plants = settings.plants && (await openPlants(settings.plants, log))
+  const logins = loginsOf(settings, log, told)
+  const proxies = proxiesOf(settings)
+  const judgeLogin = judgePlants(logins.logins, proxies)
+  const plants = settings.plants && (await openPlants(settings.plants, log, judgeLogin))
   if (plants) readiness.plantsAvailable = plants.available
   limitMemory(limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
@@ -159,7 +163,6 @@ async function serve(
   const guard = guardOf(settings.host)
   const onForeign = foreignSecrets(log, metrics)
   const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
-  const logins = loginsOf(settings, log, told)
   const pages = {
     ...logins,
     access: createAdminAccess(admin, tenants),
@@ -180,7 +183,7 @@ async function serve(
     guard,
     log,
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,
-    ...proxiesOf(settings),
+    ...proxies,
     ...logins,
     audit: audit?.step,
     onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
@@ -223,6 +226,14 @@ function loginsOf({ limits }: Settings, log: GatewayOptions['log'], { metrics, a
   return {
     logins: new FailedLogins(limits.maxFailedLogins),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
+  }
+}
+
+/** Wrong tokens of the plant store count as those of routes do. */
+function judgePlants(logins: FailedLogins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
+  return (c, caller) => {
+    const address = clientAddress(c, headersOf(c), proxies)
+    return caller === undefined ? logins.failed(address) : logins.succeeded(address, `/plants ${caller}`)
   }
 }
 

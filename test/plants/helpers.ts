@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Hono } from 'hono'
 import type { PlantSettings } from '../../src/config/model.ts'
-import { plantsApp } from '../../src/plants/app.ts'
+import { type JudgeLogin, plantsApp } from '../../src/plants/app.ts'
 import { openPlants, type Plants } from '../../src/plants/index.ts'
 import { lowdbStore, type PlantAdapter } from '../../src/plants/lowdb.ts'
 import type { Snapshot } from '../../src/plants/plant-format.ts'
@@ -37,8 +37,9 @@ export async function opened(t: TestContext, settings: Partial<PlantSettings> = 
 }
 
 /** An app on a store without a disk. */
-export function appOn(store: PlantStore, onError?: (error: Error) => void): Hono {
-  return plantsApp({ basePath: '/', storage: { type: 'lowdb', file: '' }, tokens: TOKENS }, store, onError)
+export function appOn(store: PlantStore, onError?: (error: Error) => void, judgeLogin?: JudgeLogin): Hono {
+  const settings: PlantSettings = { basePath: '/', storage: { type: 'lowdb', file: '' }, tokens: TOKENS }
+  return plantsApp(settings, store, onError, judgeLogin)
 }
 
 /** An adapter that keeps what is written; its `write` can be replaced. */

@@ -5,6 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Hono } from 'hono'
+import { FailedLogins } from '../../src/access/failed-logins.ts'
 import { StoreError } from '../../src/durable/store-error.ts'
 import { appOn, type Call, call, failing, memory } from './helpers.ts'
 
@@ -127,6 +128,12 @@ test('every answer it describes is given, and every answer given is described', 
     await create({ token, body: fern })
     await remove('1', { token })
   }
+  const logins = new FailedLogins(1)
+  logins.failed('198.51.100.7')
+  const on = appOn(store, undefined, () => logins.failed('198.51.100.7'))
+  await list({ on })
+  await create({ on, body: fern })
+  await remove('1', { on })
   for (const kind of ['full', 'failed', 'closed', 'unreachable'] as const) {
     const on = failingWith(kind)
     await create({ body: fern, on })
