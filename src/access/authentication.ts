@@ -49,8 +49,9 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
   function refuse(request: StepRequest, result: Denial): Refusal {
     // A replica that asks for a sign of life has no credentials.
     const { route, headers, address, forwarded } = request
-    const { reason, message } = result
-    const why = reason && { reason, ...(reason !== 'missing' && { detail: message }) }
+    const { reason, message, note } = result
+    const detail = note === undefined ? message : `${message}: ${note}`
+    const why = reason && { reason, ...(reason !== 'missing' && { detail }) }
     if (!forwarded) onRefused({ ...refusedCredentials(route.prefix, headers, address), ...why })
     return result
   }

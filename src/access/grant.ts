@@ -30,6 +30,15 @@ export function denied(message: string, reason: Denial['reason'] = 'unknown'): D
   return { status: reason === 'unavailable' ? 503 : 401, reason, message }
 }
 
+/** A claim that has another value than the router wants: the log names both, as they may differ in a slash only. */
+export function otherClaim(message: string, value: unknown, wanted: readonly string[]): Denial {
+  const said = shorten(stringify(value ?? null), MAX_NAME)
+  return {
+    ...denied(message),
+    note: `it has ${said}, and the router accepts ${shorten(stringify(wanted), MAX_NAME)}`,
+  }
+}
+
 /** Who has the token, and what it allows. */
 export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: GrantRules): Verdict {
   const { sub, client_id: client, azp = client, exp } = claims

@@ -8,6 +8,7 @@ import {
   grantOf,
   type Judge,
   JudgedTokens,
+  otherClaim,
   type Verdict,
 } from './grant.ts'
 import type { Claims } from './steps.ts'
@@ -79,8 +80,8 @@ function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, no
     return denied('The token has expired', 'expired')
   if (typeof nbf === 'number' && nbf * 1000 - rules.clockSkew > now)
     return denied('The token is not valid yet')
-  if (iss !== undefined && iss !== issuer) return denied('The token is of another issuer')
+  if (iss !== undefined && iss !== issuer) return otherClaim('The token is of another issuer', iss, [issuer])
   if (![aud].flat().some((one) => typeof one === 'string' && rules.audience.includes(one)))
-    return denied('The token was issued for another audience')
+    return otherClaim('The token was issued for another audience', aud, rules.audience)
   return grantOf(claims, issuer, rules)
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { JWTPayload } from 'jose'
 import {
   denied,
   type Grant,
@@ -6,6 +7,7 @@ import {
   grantOf,
   type Judge,
   JudgedTokens,
+  otherClaim,
   type Verdict,
 } from './grant.ts'
 import { type IssuerKeys, jose, type Keys } from './issuer-keys.ts'
@@ -56,11 +58,13 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
     const { decodeJwt } = await jose()
     let issuer: TrustedIssuer | undefined
     try {
-      issuer = byName.get(decodeJwt(token).iss ?? '')
+      const { iss = '' } = decodeJwt(token)
+      issuer = byName.get(iss)
+      if (!issuer)
+        return otherClaim('The issuer of the token is not one that is trusted here', iss, [...byName.keys()])
     } catch {
       return denied(MALFORMED)
     }
-    if (!issuer) return denied('The issuer of the token is not one that is trusted here')
     const source = issuer.keys
     const keys = source.current() ?? (await source.refresh())
     if (!keys) return unavailable()
@@ -93,10 +97,11 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
       })
       return { verdict: grantOf(payload, issuer, rules) }
     } catch (error) {
-      const { code, claim } = error as { code?: string; claim?: string }
+      const { code, claim, payload } = error as { code?: string; claim?: string; payload?: JWTPayload }
       if (code === 'ERR_JWT_EXPIRED') return { verdict: denied('The token has expired', 'expired'), code }
       const fault = FAULTS[code ?? ''] ?? CLAIM_FAULTS[claim ?? ''] ?? MALFORMED
-      return { verdict: denied(fault), code }
+      const verdict = claim === 'aud' ? otherClaim(fault, payload?.aud, rules.audience) : denied(fault)
+      return { verdict, code }
     }
   }
 

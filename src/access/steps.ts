@@ -107,6 +107,8 @@ export type Authenticate = (
 export interface Denial extends Refusal {
   /** Default: `missing` without credentials, else `unknown`. */
   reason?: DenialReason
+  /** What the log says besides; the client does not get it. */
+  note?: string
 }
 
 /**

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { base64url, signed, type TestIssuer, testIssuer } from '../support/issuer.ts'
 import { oauthWire, PUBLIC, TestClock } from '../support/oauth.ts'
-import { body, open, post, rpc, stateless, type Wire } from '../support/wire.ts'
+import { body, open, post, rpc, stateless, type Wire, type WireOptions } from '../support/wire.ts'
 
 const initialize = rpc('initialize', {
   protocolVersion: '2025-11-25',
@@ -29,7 +29,7 @@ interface World {
   token(more?: Claims, header?: object, key?: Key): Promise<string>
 }
 
-async function world(t: TestContext, more: object = {}): Promise<World> {
+async function world(t: TestContext, more: object = {}, options: WireOptions = {}): Promise<World> {
   const clock = new TestClock()
   const [issuer, other] = [await testIssuer(t), await testIssuer(t)]
   const [key, rsa] = [await issuer.addKey('ec'), await issuer.addKey('rsa', 'RS256')]
@@ -51,7 +51,7 @@ async function world(t: TestContext, more: object = {}): Promise<World> {
     scope: 'write read more',
   }
   return {
-    wire: await oauthWire(t, auth, clock),
+    wire: await oauthWire(t, auth, clock, options),
     ...{ clock, issuer, other, key, rsa, foreign, claims },
     token: (more = {}, header = {}, by = key) =>
       signed(by, { alg: 'ES256', kid: 'ec', ...header }, { ...claims, exp: clock.seconds + 300, ...more }),
@@ -446,4 +446,18 @@ describe('a good token', () => {
     assert.equal((await post(app, '/one/mcp', initialize, { authorization: 'Bearer other' })).status, 401)
     assert.equal(issuer.asked('/jwks'), 0)
   })
+})
+
+test('the log names the claim that differs and what is accepted; the client does not get them', async (t) => {
+  const details: (string | undefined)[] = []
+  const w = await world(t, {}, { parts: { onRefusedCredentials: ({ detail }) => void details.push(detail) } })
+  const slash = await send(w, await w.token({ aud: `${PUBLIC}/one/mcp/` }))
+  assert.ok(!slash.headers.get('www-authenticate')!.includes('/one/mcp/'))
+  await send(w, await w.token({ iss: `${w.issuer.issuer}/` }))
+  const [audience, issuer] = details
+  assert.match(
+    audience!,
+    /another audience: it has "https:.*\/one\/mcp\/", and the router accepts \["https:.*\/one\/mcp",/,
+  )
+  assert.match(issuer!, /not one that is trusted here: it has "http:.*\/", and the router accepts \["http:/)
 })

@@ -69,7 +69,7 @@ export function reportUrl(url: string, path: Path, report: Reporter): boolean {
       code: 'invalid-value',
       path,
       message: `\`${path.at(-1)}\` is not an https URL without credentials and fragment`,
-      hint: 'Write it like `https://auth.example.com`',
+      hint: 'Write it like `https://name.example.com`',
     })
   if (fault === 'insecure')
     report({
