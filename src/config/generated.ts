@@ -158,6 +158,8 @@ export interface Server {
   config: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
+  /** Which secrets are replaced by `***` in answers of the server. Default `own`. */
+  redact: 'off' | 'own' | 'patterns'
   /** How TLS is spoken with the server. */
   tls?: ServerTls
   /** The proxy through which a server is asked, with a tunnel also for http. */
@@ -370,6 +372,8 @@ export interface McpServer {
   headers: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
+  /** Which secrets are replaced by `***` in answers of the server. Default `own`. */
+  redact: 'off' | 'own' | 'patterns'
   /** How TLS is spoken with the server. */
   tls?: ServerTls
   /** The proxy through which a server is asked, with a tunnel also for http. */

@@ -42,7 +42,8 @@ export function toolUses(read: Read): ToolUse[] {
   const { configuration } = read
   return configuration.tools.map((tool, index) => {
     const { args, subjects } = toolSubjects(configuration, tool, index)
-    const [first = { name: configuration.name, config: {} }, ...others] = subjects[0]!.servers
+    const [first = { name: configuration.name, config: {}, redact: 'own' as const }, ...others] =
+      subjects[0]!.servers
     const user = userOf(read, tool.name, ['tools', index, 'endpoint'])
     return { tool, user, args, servers: [first, ...others] }
   })

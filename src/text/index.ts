@@ -1,6 +1,8 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
+
 export { fold } from './fold.ts'
 export { hiddenIn, withoutHidden } from './hidden.ts'
+export { BETWEEN_TOKENS, ISSUED, LONGEST_KNOWN, replaceKnownSecrets } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { closest, isOneEdit, nearest } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'

@@ -1,3 +1,5 @@
+import { BETWEEN_TOKENS, LONGEST_KNOWN, replaceKnownSecrets } from '../text/index.ts'
+
 /** What stands where a secret stood. */
 export const SHOWN = '***'
 
@@ -59,6 +61,63 @@ export function streamMaskOf(secrets: readonly string[]): () => StreamMask {
       },
       end: () => Buffer.from(rest, 'latin1'),
     }
+  }
+}
+
+/** Takes out what has the form of a known secret, whoever it is of. */
+export const maskKnown: Mask = (text) => replaceKnownSecrets(text, () => SHOWN)
+
+/** The same of bytes that come in pieces: holds back what may be the beginning of one. */
+export function streamMaskKnown(): StreamMask {
+  let rest = ''
+  const release = (all: boolean) => {
+    let end = all ? rest.length : safeEnd(rest)
+    let shown = ''
+    let from = 0
+    replaceKnownSecrets(rest, (start, stop) => {
+      if (start >= end) return ''
+      shown += rest.slice(from, start) + SHOWN
+      from = stop
+      end = Math.max(end, stop)
+      return ''
+    })
+    shown += rest.slice(from, end)
+    rest = rest.slice(end)
+    return Buffer.from(shown, 'latin1')
+  }
+  return {
+    push(chunk) {
+      const text = chunk.toString('latin1')
+      const isInKey = rest.startsWith(KEY_BEGINS)
+      rest += text
+      // Small pieces of one long word, or of one key, are looked at together.
+      const mayEnd = (isInKey ? ENDS_KEY : BETWEEN_TOKENS).test(text)
+      return mayEnd || rest.length > 2 * LONGEST_KNOWN ? release(false) : NOTHING
+    },
+    end: () => release(true),
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+const KEY_BEGINS = '-----BEGIN '
+const ENDS_KEY = /["'-]/
+
+/** Up to where a text can go on, whatever comes behind it. */
+function safeEnd(text: string): number {
+  const longest = text.length - LONGEST_KNOWN
+  let end = text.length
+  while (end > longest && end > 0 && !BETWEEN_TOKENS.test(text[end - 1]!)) end--
+  // The marks of a private key have spaces, and JSON has no raw line feed in a text.
+  const key = text.lastIndexOf(KEY_BEGINS)
+  if (key >= 0 && key < end && !/["']|-----END [A-Z ]+-----/.test(text.slice(key))) end = key
+  return Math.max(end, longest, 0)
+}
+
+/** One mask after the other. */
+export function chained(first: StreamMask, second: StreamMask): StreamMask {
+  return {
+    push: (chunk) => second.push(first.push(chunk)),
+    end: () => Buffer.concat([second.push(first.end()), second.end()]),
   }
 }
 

@@ -12,7 +12,7 @@ import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credent
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import { type Mask, maskOf, SHOWN } from './mask.ts'
+import { type Mask, maskKnown, maskOf, SHOWN } from './mask.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
 import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
@@ -163,6 +163,7 @@ function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
 class HttpTool implements CompiledTool {
   private readonly limits: Limits
   private readonly http: HttpClient
+  private readonly redact: Server['redact']
   private readonly guards: Guards | undefined
   private readonly connection: Connection
   private readonly resilience: Resilience | undefined
@@ -189,6 +190,7 @@ class HttpTool implements CompiledTool {
     const { url, headers, body, answers } = parts
     this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
     this.http = context.http
+    this.redact = server.redact
     this.guards = context.guards
     const { proxy = context.connection?.proxy } = tool
     this.connection = { ...context.connection, proxy }
@@ -292,12 +294,19 @@ class HttpTool implements CompiledTool {
 
   private async outcomeOf(answer: HttpAnswer, { sent, mask }: Plan): Promise<CallOutcome> {
     await giveWay()
-    return outcomeOf(masked(readAnswer(answer), mask()), this.parts.shape, sent, this.limits)
+    return outcomeOf(masked(readAnswer(answer), this.redacting(mask())), this.parts.shape, sent, this.limits)
   }
 
   /** @param mask of what a redirect or a broken answer may have brought into the error */
   private failed(error: unknown, mask?: Mask): CallOutcome {
     const failed = asCallError(error, this.limits)
-    return failedOutcome(failed, mask?.(failed.text) ?? failed.text)
+    return failedOutcome(failed, this.redacting(mask)?.(failed.text) ?? failed.text)
+  }
+
+  /** What takes secrets out of answers, as the server wants it. @param own takes out those of the call */
+  private redacting(own: Mask | undefined): Mask | undefined {
+    if (this.redact === 'own') return own
+    if (this.redact === 'off') return undefined
+    return (text, json) => maskKnown(own?.(text, json) ?? text, json)
   }
 }

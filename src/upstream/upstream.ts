@@ -1,9 +1,9 @@
-import type { BreakerSettings, Limits } from '../config/model.ts'
+import type { BreakerSettings, Limits, McpServer } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { partsOf } from '../tools/credentials.ts'
-import { type Mask, maskOf, streamMaskOf } from '../tools/mask.ts'
+import { chained, type Mask, maskKnown, maskOf, streamMaskKnown, streamMaskOf } from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
@@ -56,7 +56,14 @@ export class Upstream {
   /** A connection that was opened to probe the server, for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
-  readonly #options: { env: UpstreamContext['env']; maxMessage: number; log: Logger; mask: Mask }
+  readonly #masksOf: ReturnType<typeof masksOf>
+  readonly #options: {
+    env: UpstreamContext['env']
+    maxMessage: number
+    log: Logger
+    mask: Mask
+    logMask: Mask
+  }
 
   /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
   constructor(
@@ -76,11 +83,17 @@ export class Upstream {
     const origin = fixed instanceof Fault ? undefined : fixed?.origin
     this.operations = new Operations(server.name, measures, server.type, origin)
     this.streams = new StreamWatch((change) => onStream?.(this.name, change))
-    const mask: Mask = secrets.length > 0 ? maskOf(secrets) : (text) => text
-    this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask }
+    const { redact } = server
+    this.#masksOf = masksOf(secrets, redact)
+    const as: Mask = (text) => text
+    const mask = this.#masksOf([])?.text ?? as
+    const logMask = redact === 'off' ? (masksOf(secrets, 'own')([])?.text ?? as) : mask
+    this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask, logMask }
     // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
     const masked =
-      server.type === 'streamable-http' && (secrets.length > 0 || server.credentials !== undefined)
+      server.type === 'streamable-http' &&
+      redact !== 'off' &&
+      (secrets.length > 0 || server.credentials !== undefined || redact === 'patterns')
     // Who writes the header into the configuration knows what the server can do.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
     const { breaker, name } = server
@@ -91,7 +104,7 @@ export class Upstream {
       guards,
       resilience: this.resilience,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
-      ...(masked && { masks: masksOf(secrets) }),
+      ...(masked && { masks: this.#masksOf }),
     })
   }
 
@@ -214,8 +227,7 @@ export class Upstream {
     const options = { http, streams: this.streams, ...this.#options }
     const { credential } = resolved
     if (credential) {
-      const masks = masksOf(definition.secrets)
-      options.mask = (text, json) => masks(credential.sent())?.text(text, json) ?? text
+      options.mask = (text, json) => this.#masksOf(credential.sent())?.text(text, json) ?? text
     }
     if (type === 'sse') return new SseChannel(definition, resolved, events, options)
     return new StreamableChannel(definition, resolved, events, options)
@@ -226,14 +238,22 @@ export class Upstream {
 const SHORTEST = 6
 
 /** @returns what takes the secrets of a configuration, and those that a credential has sent, out of answers */
-function masksOf(secrets: readonly string[]): (sent: readonly string[]) => AnswerMasks | undefined {
+function masksOf(
+  secrets: readonly string[],
+  redact: McpServer['redact'],
+): (sent: readonly string[]) => AnswerMasks | undefined {
+  if (redact === 'off') return () => undefined
   /** By lists of what was sent, which are others when they change. */
   const made = new WeakMap<readonly string[], AnswerMasks | undefined>()
   const make = (sent: readonly string[]) => {
     const all = [
       ...new Set([...secrets, ...sent.flatMap(partsOf).filter(({ length }) => length >= SHORTEST)]),
     ]
-    return all.length > 0 ? { stream: streamMaskOf(all), text: maskOf(all) } : undefined
+    const own = all.length > 0 ? { stream: streamMaskOf(all), text: maskOf(all) } : undefined
+    if (redact === 'own') return own
+    if (!own) return { stream: streamMaskKnown, text: maskKnown }
+    const text: Mask = (given, json) => maskKnown(own.text(given, json), json)
+    return { stream: () => chained(own.stream(), streamMaskKnown()), text }
   }
   return (sent) => {
     if (!made.has(sent)) made.set(sent, make(sent))

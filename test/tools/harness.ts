@@ -109,7 +109,7 @@ after(() => shared.drain())
 
 /** Compiles tools as the only ones of a configuration. */
 export function compileAll(tools: Tool[], setup: Setup = {}) {
-  const server: Server = { name: 'server', config: {}, ...setup.server }
+  const server: Server = { name: 'server', config: {}, redact: 'own', ...setup.server }
   const configuration: Configuration = {
     name: 'test',
     tenant: 'default',

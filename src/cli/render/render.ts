@@ -97,7 +97,7 @@ function compileOne(configuration: Configuration, tool: Tool, env: Env, secrets?
   const found = servers.findIndex(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true)
   const index = Math.max(0, found)
   const server: Server = {
-    ...(servers[index] ?? { name: configuration.name, config: {} }),
+    ...(servers[index] ?? { name: configuration.name, config: {}, redact: 'own' as const }),
     allowedTools: [tool.name],
   }
   const only = { ...configuration, servers: servers.length ? servers.with(index, server) : [server] }

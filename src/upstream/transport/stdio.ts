@@ -26,7 +26,10 @@ export interface StdioOptions {
   maxMessage: number
   log: Logger
   /** Takes the server's secrets out of what it says. */
+  /** For messages. */
   mask: Mask
+  /** For the log. */
+  logMask: Mask
 }
 
 /** Milliseconds between the end of a child's output and its own. */
@@ -124,7 +127,7 @@ export class StdioChannel implements Channel {
   }
 
   #readErrors(): void {
-    const { log, mask } = this.options
+    const { log, logMask: mask } = this.options
     const toLog = sparing<string>((text, left) =>
       log.info({ ...this.#about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
     )
@@ -134,7 +137,7 @@ export class StdioChannel implements Channel {
 
   /** @param how the child ended */
   #end(how: string): void {
-    const { log, mask } = this.options
+    const { log, logMask: mask } = this.options
     const { name, command = '', args } = this.#server
     if (this.pid === undefined) {
       const line = { ...this.#about, command: mask(command), args: args.map((arg) => mask(arg)), how }
