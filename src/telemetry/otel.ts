@@ -1,5 +1,4 @@
 import {
-  type Context,
   createTraceState,
   ROOT_CONTEXT,
   type Span as SdkSpan,
@@ -150,7 +149,10 @@ function samplerOf(sdk: Samplers, sampling: number | undefined, env: OtlpParts['
   const root: Record<string, () => Sampler> = {
     always_on: () => new AlwaysOnSampler(),
     always_off: () => new AlwaysOffSampler(),
-    traceidratio: () => new TraceIdRatioBasedSampler(sampling ?? (given ? Number(given) : 1)),
+    traceidratio: () => {
+      const part = sampling ?? (given ? Number(given) : 1)
+      return part === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(part)
+    },
   }
   const name =
     sampling === undefined ? env.OTEL_TRACES_SAMPLER || 'parentbased_always_on' : 'parentbased_traceidratio'
@@ -227,29 +229,31 @@ function spanContext({ traceparent, tracestate }: TraceContext): SpanContext {
   }
 }
 
+/** What nobody may ask for is made when it is asked for. */
 class TracedSpan implements Span {
-  readonly traceId: string
-  readonly spanId: string
-  readonly context: TraceContext
-  private readonly within: Context
-
   constructor(
     private readonly sdk: SdkTracer,
     private readonly span: SdkSpan,
-  ) {
-    const { traceId, spanId, traceFlags, traceState } = span.spanContext()
-    this.traceId = traceId
-    this.spanId = spanId
+  ) {}
+
+  get traceId(): string {
+    return this.span.spanContext().traceId
+  }
+
+  get spanId(): string {
+    return this.span.spanContext().spanId
+  }
+
+  get context(): TraceContext {
+    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext()
+    const traceparent = `00-${traceId}-${spanId}-0${traceFlags & 1}`
     const tracestate = traceState?.serialize()
-    this.context = {
-      traceparent: `00-${traceId}-${spanId}-0${traceFlags & 1}`,
-      ...(tracestate && { tracestate }),
-    }
-    this.within = trace.setSpan(ROOT_CONTEXT, span)
+    return tracestate ? { traceparent, tracestate } : { traceparent }
   }
 
   client(name: string, attributes: Attributes): Span {
-    const { sdk, within } = this
+    const { sdk, span } = this
+    const within = trace.setSpan(ROOT_CONTEXT, span)
     return new TracedSpan(sdk, sdk.startSpan(name, { kind: SpanKind.CLIENT, attributes }, within))
   }
 

@@ -32,6 +32,21 @@ export interface Tracer {
   server(name: string, attributes: Attributes, parent?: TraceContext, link?: TraceContext): Span
 }
 
+/** The last origin that was looked at: nearly all requests of a tool go to one. */
+let last: { origin: string; address: Attributes } | undefined
+
+/** What spans say of the server that is asked. */
+export function addressOf(origin: string): Attributes {
+  if (last?.origin === origin) return last.address
+  const { hostname, port, protocol } = new URL(origin)
+  const address = {
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
+  last = { origin, address }
+  return address
+}
+
 /** Version, trace, span and flags; versions after 00 may have more. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-|$)/
 const LENGTH = 55

@@ -11,7 +11,7 @@ import {
   NetFault,
   type Resilience,
 } from '../net/index.ts'
-import type { Span, TraceContext } from '../telemetry/trace.ts'
+import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, credentialError } from './failure.ts'
@@ -103,14 +103,13 @@ async function fetch(
   if (!spans) return http.fetch(request, fetching)
   const { method, origin } = request
   const { path } = spans
-  const { hostname, port, protocol } = new URL(origin)
-  const span = spans.span.client(path === undefined ? method : `${method} ${path}`, {
+  const attributes: Attributes = {
     'http.request.method': method,
-    'url.full': origin + (path ?? ''),
-    ...(path !== undefined && { 'url.template': path }),
-    'server.address': hostname,
-    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-  })
+    'url.full': path === undefined ? origin : origin + path,
+    ...addressOf(origin),
+  }
+  if (path !== undefined) attributes['url.template'] = path
+  const span = spans.span.client(path === undefined ? method : `${method} ${path}`, attributes)
   // Who else an argument or a redirect may lead to has no part in the trace.
   const sent = authored?.has(origin) ? withTrace(request, span.context) : request
   try {

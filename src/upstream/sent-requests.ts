@@ -11,7 +11,7 @@ import {
   tracedParams,
 } from '../mcp/index.ts'
 import type { ServerLabels, UpstreamCallRecord, UpstreamSessionRecord } from '../telemetry/metrics.ts'
-import type { Attributes, Span, TraceContext } from '../telemetry/trace.ts'
+import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
 import { endOf } from './backend/stateless.ts'
 
 /** Who counts requests to MCP servers, and for which route. */
@@ -40,7 +40,7 @@ export class Operations {
     this.attributes = {
       'network.transport': transport,
       ...(transport === 'tcp' && { 'network.protocol.name': 'http' }),
-      ...(origin && addressOf(new URL(origin))),
+      ...(origin && addressOf(origin)),
       'plantgw.tenant': tenant,
       'plantgw.prefix': prefix,
       'plantgw.server': server,
@@ -131,8 +131,4 @@ export function tracedHeaders(
   if (!trace) return headers
   const { tracestate: _, ...rest } = headers
   return { ...rest, ...trace }
-}
-
-function addressOf({ hostname, port, protocol }: URL): Attributes {
-  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) }
 }
