@@ -159,7 +159,9 @@ describe('defaults of arguments', () => {
 test('merged keys: own keys win, then the first of the list', () => {
   const text =
     'name: a\nx-a: &a {server: one, prefix: /one}\nx-b: &b {server: two, ssePrefix: /sse}\nrouters:\n  - prefix: /own\n    <<: [*a, *b]\nservers: [{name: one}]'
-  assert.deepEqual(sound(text).routers, [{ server: 'one', prefix: '/own', ssePrefix: '/sse' }])
+  assert.deepEqual(sound(text).routers, [
+    { server: 'one', prefix: '/own', ssePrefix: '/sse', approval: 'none' },
+  ])
 })
 
 test('a list that is merged by its alias: its maps count, its places are known, and it cannot stand for itself', () => {
