@@ -52,7 +52,7 @@ export function prefixClaims({ configuration, doubtful }: Read): Claim[][] {
       message: (first) =>
         first === value
           ? `two routers have the prefix ${quote(value)}`
-          : `the prefix ${quote(value)} differs from ${quote(first)} only by case or slashes`,
+          : `the prefix ${quote(value)} differs from ${quote(first)} only by case, slashes or encoding`,
       hint: 'Give one of the two another prefix',
     })
     const sse =
@@ -62,7 +62,12 @@ export function prefixClaims({ configuration, doubtful }: Read): Claim[][] {
 }
 
 function comparable(prefix: string): string {
-  return `/${plain(prefix.toLowerCase())}`
+  return `/${plain(unencoded(prefix).toLowerCase())}`
+}
+
+/** Without the percent-encoding of characters that need none: RFC 3986, 6.2.2.2. */
+function unencoded(prefix: string): string {
+  return prefix.replace(/%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi, decodeURIComponent)
 }
 
 /** Without slashes at its ends and in a row. */
@@ -70,7 +75,7 @@ function plain(prefix: string): string {
   return prefix.split('/').filter(Boolean).join('/')
 }
 
-/** Whether a prefix is another one or below it; case and slashes make no difference. */
+/** Whether a prefix is another one or below it; case, slashes and how characters are encoded make no difference. */
 export function isBelow(prefix: string, root: string): boolean {
   const [path, top] = [comparable(prefix), comparable(root)]
   return path === top || path.startsWith(`${top}/`)
@@ -81,7 +86,14 @@ function prefixFault(prefix: string): string | undefined {
   if (!prefix.startsWith('/')) return 'does not begin with a slash'
   if (prefix.endsWith('/')) return 'ends with a slash'
   if (prefix.includes('//')) return 'has two slashes in a row'
-  if (prefix.split('/').some((segment) => segment === '.' || segment === '..')) return 'has a dot segment'
+  // Servers in front decode them, and then see another path than the gateway.
+  if (/%(?:2f|5c)/i.test(prefix)) return 'has an encoded slash'
+  if (
+    unencoded(prefix)
+      .split('/')
+      .some((segment) => segment === '.' || segment === '..')
+  )
+    return 'has a dot segment'
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/.test(prefix))
     return 'contains characters that are not allowed in a URL path'
   if (/[*:]/.test(prefix)) return 'contains `*` or `:`'

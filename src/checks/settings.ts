@@ -1,5 +1,6 @@
 import { parseDuration } from '../config/build.ts'
 import {
+  DEFAULT_TENANT,
   type Env,
   isLocal,
   parseAddresses,
@@ -130,12 +131,28 @@ function checkTenants(tenants: readonly GivenSettings[], report: Reporter, admin
         hint: 'Give each tenant a prefix that is not at or below another one',
         related: { path: ['tenants', near, 'prefix'], message: 'the other one' },
       })
+    checkDefault(tenants[i]!, ['tenants', i], report)
     checkTokens(tokens, ['tenants', i, 'tokens'], report, seen)
     checkOutbound(tenants[i]!.outbound ?? {}, ['tenants', i, 'outbound'], report)
     checkProcesses(tenants[i]!, ['tenants', i], report)
     checkVariables(tenants[i]!.env ?? [], ['tenants', i, 'env'], report)
     checkRules(tenants[i]!.authorize?.rules ?? [], ['tenants', i, 'authorize', 'rules'], report)
   }
+}
+
+const OF_AUTHORS = ['env', 'stdio', 'commands', 'notifier', 'outbound', 'limits']
+
+/** Whoever writes configurations without a tenant may do everything. */
+function checkDefault(tenant: GivenSettings, path: Path, report: Reporter) {
+  if (tenant.name !== DEFAULT_TENANT) return
+  for (const key of OF_AUTHORS)
+    if (tenant[key] !== undefined)
+      report({
+        code: 'key-without-effect',
+        path: [...path, key],
+        message: `\`${key}\` has no effect for the tenant \`${DEFAULT_TENANT}\`, that of configurations which name none`,
+        hint: 'Give the tenant another name, and name it in its configurations',
+      })
 }
 
 function checkVariables(patterns: readonly string[], path: Path, report: Reporter) {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
 import { qualifiedName, type Settings, socketPath } from '../config/index.ts'
+import { printableLines } from '../findings/frame.ts'
 import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
@@ -46,7 +47,7 @@ async function diff(flags: DiffFlags): Promise<number> {
   if (!settings) return 1
   const answer = await ask(flags.url ?? ownPagesOf(settings), settings)
   const { configurations, refused } = answer
-  process.stdout.write(flags.format === 'json' ? jsonText(answer) : printed(answer))
+  process.stdout.write(flags.format === 'json' ? jsonText(answer) : printableLines(printed(answer)))
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
+import { printable } from '../findings/frame.ts'
 import { notify } from '../notify/send.ts'
 import { loadSettings, ownPagesOf } from './settings.ts'
 
@@ -23,8 +24,8 @@ async function reload(name: string | undefined, flags: ReloadFlags): Promise<num
   const { settings, wrongUse } = loadSettings(flags.settings, flags)
   if (!settings) return wrongUse ? 2 : 1
   const { line, fault } = await notify(notifierOf(settings, flags), name)
-  process.stdout.write(`${line}\n`)
-  if (fault !== undefined) process.stderr.write(`plantgw: ${fault}\n`)
+  process.stdout.write(`${printable(line)}\n`)
+  if (fault !== undefined) process.stderr.write(`plantgw: ${printable(fault)}\n`)
   return fault === undefined ? 0 : 1
 }
 

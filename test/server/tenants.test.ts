@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readSettings } from '../../src/checks/index.ts'
+import { identityOf, named, qualifiedName } from '../../src/config/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
 import { run, temporaryFolder } from '../support/process.ts'
@@ -266,6 +267,168 @@ test('rules about callers know client certificates and tokens of the tenant', as
   ])
   const tokens = [{ token: 'one-that-the-settings-give', caller: 'ann', scopes: ['a'] }]
   assert.deepEqual(await told(t, rules('scopes: [a], callers: [ann]'), { settings: green({ tokens }) }), [])
+})
+
+const TWO = {
+  tenants: [
+    { name: 'green', prefix: '/green', env: ['GREEN_*'] },
+    { name: 'blue', prefix: '/blue', env: ['BLUE_*'] },
+  ],
+}
+
+test('no prefix leads out of that of the tenant, however it is written', async (t) => {
+  const at = (prefix: string, tenant = 'tenant: green') =>
+    configuration('', tenant).replace('prefix: /green/x', `prefix: ${JSON.stringify(prefix)}`)
+  const first = async (prefix: string, tenant?: string) =>
+    (await told(t, at(prefix, tenant), { settings: TWO })).map(([code]) => code)
+  for (const prefix of ['/green', '/green/x', '/GREEN/x', '/gr%65en/x', '/green/a%20b', '/green/_status'])
+    assert.deepEqual(await first(prefix), [], prefix)
+  for (const prefix of [
+    '/',
+    '/x',
+    '/greenx',
+    '/blue/x',
+    '/BLUE',
+    '/bl%75e/x',
+    '/.well-known/oauth-protected-resource/green/x',
+    '/_reload',
+    '/metrics',
+  ])
+    assert.ok((await first(prefix)).includes('tenant-prefix'), prefix)
+  for (const prefix of [
+    '/green/../blue',
+    '/green/%2e%2e/blue',
+    '/green/.%2E/blue',
+    '/green/..%2fblue',
+    '/green/%5c..%5Cblue',
+    '/green/%2E',
+    '/green//x',
+    '/green/x?y',
+    '/green/x#y',
+    '/green/:any',
+    '/green/*',
+  ])
+    assert.ok((await first(prefix)).includes('prefix-form'), prefix)
+  for (const prefix of ['/green/x', '/Green', '/gr%65en/x'])
+    assert.deepEqual(await first(prefix, ''), ['tenant-prefix'], prefix)
+  const sse = configuration().replace('prefix: /green/x', 'prefix: /green/x, ssePrefix: /blue/x')
+  assert.deepEqual(
+    (await told(t, sse, { settings: TWO })).map(([code]) => code),
+    ['tenant-prefix'],
+  )
+})
+
+test('what was found out of the text of one tenant is not taken for that of another', async (t) => {
+  const env = { BLUE_TOKEN: 'blue-secret' }
+  const texts = [
+    `headers: {X-A: '{{env "BLUE_TOKEN"}}'}`,
+    `headers: {X-A: '{{.Config.T}}'}`,
+    `requestBody: '{"a": "{{env "BLUE_TOKEN"}}"}', method: POST`,
+  ]
+  for (const more of texts) {
+    const of = (tenant: string, prefix: string) =>
+      `name: x\n${tenant}\nrouters: [{server: x, prefix: ${prefix}}]
+servers: [{name: x${more.includes('Config') ? `, config: {T: '{{env "BLUE_TOKEN"}}'}` : ''}}]
+tools: [{name: get, endpoint: "https://api.example.com/", ${more}}]\n`
+    const files = {
+      'a.yaml': of('', '/a'),
+      'b.yaml': of('tenant: blue', '/blue/b'),
+      'c.yaml': of('tenant: green', '/green/c'),
+      'd.yaml': of('tenant: blue', '/blue/d').replace('name: x\n', 'name: y\n'),
+    }
+    const { gateway, findings } = await load(t, files, TWO, env, true)
+    t.after(() => gateway!.close())
+    assert.deepEqual(
+      findings.map(({ code, file }) => [code, file.split('/').at(-1)]),
+      [['env-withheld', 'c.yaml']],
+    )
+    assert.deepEqual([...gateway!.table().routes.keys()], ['/a', '/blue/b', '/blue/d'])
+  }
+})
+
+test('a schema refers to nothing outside of itself', async (t) => {
+  const schema = (name: string, tenant: string, inner: string) =>
+    configuration('', `tenant: ${tenant}`)
+      .replace('name: x', `name: ${name}`)
+      .replace('/green/x', `/${tenant}/${name}`)
+      .replace('.com/"}', `.com/", position: body, inputSchema: {${inner}}}`)
+      .replace(', position: body', '')
+  const files = {
+    'a.yaml': schema(
+      'a',
+      'blue',
+      '$id: "https://blue.example.com/s", type: object, required: [secret_of_blue]',
+    ),
+    'b.yaml': schema('b', 'green', 'type: object, allOf: [{$ref: "https://blue.example.com/s"}]'),
+    'c.yaml': schema('c', 'green', 'type: object, allOf: [{$ref: "file:///etc/passwd"}]'),
+    'd.yaml': schema('d', 'green', '$id: "https://blue.example.com/s", type: object'),
+  }
+  const { gateway, findings } = await load(t, files, TWO, ENV, true)
+  t.after(() => gateway!.close())
+  assert.deepEqual(
+    findings
+      .filter(({ severity }) => severity === 'error')
+      .map(({ code, file }) => [code, file.split('/').at(-1)]),
+    [
+      ['invalid-schema', 'b.yaml'],
+      ['invalid-schema', 'c.yaml'],
+    ],
+  )
+  assert.ok(!JSON.stringify(findings).includes('secret_of_blue'))
+})
+
+test('no pin of one server is that of another, however they are named', () => {
+  const identities = [
+    ['default', 'a', 'b/c'],
+    ['default', 'a/b', 'c'],
+    ['a', 'b', 'c'],
+    ['default', 'a%2Fb', 'c'],
+    ['a/b', 'c', 'd'],
+    ['a', 'b/c', 'd'],
+    ['a', 'b', 'c/d'],
+    ['default', 'a', 'b/c/d'],
+  ] as const
+  const pins = identities.map(([tenant, name, server]) => qualifiedName({ tenant, name }, server))
+  assert.equal(new Set(pins).size, pins.length, pins.join(' '))
+  for (const [tenant, name] of identities)
+    assert.deepEqual(identityOf(qualifiedName({ tenant, name })), { tenant, name })
+})
+
+test('a name means what is without a tenant first, and no name of a tenant hides another', () => {
+  const green = { tenant: 'green', name: 'x' }
+  const blue = { tenant: 'blue', name: 'x' }
+  const own = { tenant: 'default', name: 'x' }
+  const trap = { tenant: 'blue', name: 'green/x' }
+  assert.deepEqual(named('x', [green, blue, own, trap]), [own])
+  assert.deepEqual(named('x', [green, trap]), [green])
+  assert.deepEqual(named('x', [green, blue]), [green, blue])
+  assert.deepEqual(named('green/x', [trap, green]), [green])
+  assert.deepEqual(named('green/x', [trap]), [trap])
+})
+
+test('keys for authors have no effect on what has no tenant', () => {
+  const text = JSON.stringify({
+    tenants: [{ name: 'default', prefix: '/d', env: [], authorize: { rules: [] } }],
+  })
+  assert.deepEqual(
+    readSettings({ file: 'plantgw.yaml', text }, {}).findings.map(({ code, message }) => [code, message]),
+    [
+      [
+        'key-without-effect',
+        '`env` has no effect for the tenant `default`, that of configurations which name none',
+      ],
+    ],
+  )
+})
+
+test('names of tenants steer no terminal', async (t) => {
+  const folder = temporaryFolder(t)
+  const name = 'a\u001b[2J\nb added'
+  writeFileSync(join(folder, 'a.yaml'), configuration().replace('name: x', `name: ${JSON.stringify(name)}`))
+  writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify(green()))
+  const routes = await run(t, ['serve', folder, '--print-routes', '-s', join(folder, 'plantgw.yaml')])
+  assert.match(routes.stdout, /a.*\[2J.*b added/)
+  assert.ok(!(routes.stdout + routes.stderr).includes('\u001b'))
 })
 
 test('names are per tenant where the settings list tenants, and unique over all elsewhere', async (t) => {

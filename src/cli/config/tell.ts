@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { Outbound } from '../../build/outbound.ts'
 import { type Identity, type Notifier, qualifiedName, type Settings } from '../../config/index.ts'
+import { printable } from '../../findings/frame.ts'
 import type { Guard } from '../../net/index.ts'
 import { notifierKey, notify } from '../../notify/send.ts'
 import type { Reason } from '../../store/index.ts'
@@ -56,8 +57,8 @@ async function tell(notifier: Notifier, names: ReadonlySet<string>, guard: Guard
 /** For people: what was told on standard output, what was not on standard error. */
 export function printTold(told: readonly Told[]): void {
   for (const { ok, message } of told)
-    if (ok) process.stdout.write(`${message}\n`)
-    else process.stderr.write(`plantgw: warning: ${message}\n`)
+    if (ok) process.stdout.write(`${printable(message)}\n`)
+    else process.stderr.write(`plantgw: warning: ${printable(message)}\n`)
 }
 
 /** Who changes something, and why, for the history. */

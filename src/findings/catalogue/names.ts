@@ -28,7 +28,7 @@ export const NAMES = {
     severity: 'error',
     title: 'Two routers have one prefix',
     cause:
-      'A prefix belongs to one router among all configurations; prefixes that differ only by case or slashes count as one.',
+      'A prefix belongs to one router among all configurations; prefixes that differ only by case, slashes or encoding count as one.',
     fix: 'Give one of the two another prefix.',
   },
   'reserved-prefix': {
