@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Overload, overloadStep } from '../../src/access/overload.ts'
-import type { StepRequest } from '../../src/access/steps.ts'
+import { Overload } from '../../src/access/overload.ts'
+import { refusals } from '../../src/access/refusals.ts'
+import { post, rpc, wire } from '../support/wire.ts'
 
 /** Turns of an event loop that only a test goes on with. */
 function turns() {
@@ -47,11 +48,24 @@ test('the newest requests of long turns are refused, once turns have been long f
   assert.equal(turn(50, 10), 0, 'and after a pause')
 })
 
-test('a request is refused with 503 before anything is done for it', () => {
-  const refusal = overloadStep({ refuses: () => true } as Overload).run({} as StepRequest)
-  assert.deepEqual(refusal, {
-    status: 503,
-    message: 'The gateway has reached a limit (maxEventLoopDelay): try again later',
-    headers: { 'retry-after': '5' },
+test('an overloaded gateway refuses before it asks who it is, and web pages can read that', async () => {
+  const origin = 'https://app.example.com'
+  const allowed = { allowMethods: ['POST'], allowHeaders: [], exposeHeaders: [], allowCredentials: false }
+  const cors = { allowOrigins: [origin], ...allowed }
+  const overload = { refuses: () => true } as Overload
+  const { app } = await wire({ cors, token: 'a-token', parts: { overload } })
+  const counted = refusals().get('maxEventLoopDelay') ?? 0
+  const refused = await post(app, '/one/mcp', rpc('ping', {}), { origin })
+  assert.equal(refused.status, 503)
+  assert.equal(refused.headers.get('retry-after'), '5')
+  assert.equal(refused.headers.get('access-control-allow-origin'), origin)
+  const { error } = (await refused.json()) as { error: { code: number; message: string } }
+  assert.equal(error.code, -32600)
+  assert.match(error.message, /maxEventLoopDelay/)
+  assert.equal(refusals().get('maxEventLoopDelay'), counted + 1)
+  const preflight = await app.request('/one/mcp', {
+    method: 'OPTIONS',
+    headers: { origin, host: 'localhost' },
   })
+  assert.equal(preflight.status, 204)
 })
