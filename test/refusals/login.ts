@@ -267,6 +267,24 @@ export const LOGIN: Chapter = {
       why: 'The answer of the issuer (RFC 7662) is checked like the claims of a JWT.',
     })),
     {
+      when: '`mode: jwt`, the issuer has more than 100 keys',
+      send: call('/jwt-many', bearer('many')),
+      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      why: 'A key set has at most 256 KiB and 100 keys. The log names the limit.',
+    },
+    {
+      when: '`mode: jwt`, the metadata are those of another issuer',
+      send: call('/jwt-mixup', bearer('mixup')),
+      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      why: 'Its `issuer` must be the one of the router (RFC 8414, 3.3): another server could vouch for tokens.',
+    },
+    {
+      when: '`mode: introspection`, an answer of 10 MB',
+      send: call('/introspection', bearer('large')),
+      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      why: 'The rest is not read.',
+    },
+    {
       when: '`mode: introspection`, the issuer does not respond',
       send: call('/introspection-down', bearer('unknown')),
       answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },

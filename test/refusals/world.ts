@@ -50,10 +50,27 @@ export async function world(t: Test): Promise<World> {
   })
   const issuer = await testIssuer(t)
   const foreign = await testIssuer(t)
-  const tokens = { ...FIXED, ...(await accessTokens(issuer, foreign)) }
+  const many = await testIssuer(t)
+  many.keys = Array.from({ length: 101 }, (_, i) => ({
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'x',
+    y: 'y',
+    kid: `${i}`,
+  }))
+  const mixup = await testIssuer(t)
+  mixup.metadata.issuer = 'https://evil.example'
+  issuer.tokens.set('large-token', { active: true, pad: 'x'.repeat(10_000_000) })
+  const others = { many: many.issuer, mixup: mixup.issuer }
+  const tokens: Record<string, string> = { ...FIXED, ...(await accessTokens(issuer, foreign, others)) }
   const certificates = skipWithoutOpenssl ? undefined : authority(temporaryFolder(t), 'clients')
   const ports: Partial<Record<GatewayName, number>> = {}
-  const parts = { api: api.origin, issuer: issuer.issuer, down: `http://127.0.0.1:${await freePort()}` }
+  const parts = {
+    ...others,
+    api: api.origin,
+    issuer: issuer.issuer,
+    down: `http://127.0.0.1:${await freePort()}`,
+  }
   for (const [name, settings] of Object.entries(settingsOf(temporaryFolder(t)))) {
     const more = name === 'tls' && certificates ? tlsOf(temporaryFolder(t), certificates) : {}
     if (name === 'tls' && !certificates) continue
@@ -125,7 +142,11 @@ function serveApi(
   response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
 }
 
-async function accessTokens(issuer: TestIssuer, foreign: TestIssuer): Promise<Record<string, string>> {
+async function accessTokens(
+  issuer: TestIssuer,
+  foreign: TestIssuer,
+  others: Record<string, string>,
+): Promise<Record<string, string>> {
   const key = await issuer.addKey('ec')
   await issuer.addKey('rsa', 'RS256')
   const forged = await foreign.addKey('ec')
@@ -168,6 +189,9 @@ async function accessTokens(issuer: TestIssuer, foreign: TestIssuer): Promise<Re
     'id token': await token({ aud: 'client-of-ann', nonce: 'n' }, { typ: 'JWT' }),
     scopeless: await token({ scope: 'other' }),
     case: await token({ scope: 'Plants:Read' }),
+    many: await token({ iss: others.many }),
+    mixup: await token({ iss: others.mixup }),
+    large: 'large-token',
     unknown: 'unknown-token',
     revoked: 'revoked-token',
     'introspected aud': 'introspected-aud',
@@ -225,6 +249,10 @@ interface Behind {
   issuer: string
   /** Where nothing listens. */
   down: string
+  /** An issuer with more keys than are read. */
+  many: string
+  /** An issuer whose metadata is that of another one. */
+  mixup: string
 }
 
 const cors = {
@@ -234,7 +262,7 @@ const cors = {
   exposeHeaders: ['WWW-Authenticate'],
 }
 
-function configurations({ api, issuer, down }: Behind, gateway: GatewayName): object[] {
+function configurations({ api, issuer, down, many, mixup }: Behind, gateway: GatewayName): object[] {
   const name = { name: 'id', position: 'path', type: 'number', required: true, description: 'Which' }
   const tool = (name: string, path = '', more: object = {}) => ({
     name,
@@ -323,6 +351,8 @@ function configurations({ api, issuer, down }: Behind, gateway: GatewayName): ob
     byToken,
     http('/jwt', [getItem], jwt(issuer)),
     http('/jwt-down', [getItem], jwt(down)),
+    http('/jwt-many', [getItem], { auth: { mode: 'jwt', issuers: [{ issuer: many }] } }),
+    http('/jwt-mixup', [getItem], { auth: { mode: 'jwt', issuers: [{ issuer: mixup }] } }),
     http('/introspection', [getItem], introspection(issuer)),
     http('/introspection-down', [getItem], introspection(down)),
     http(
