@@ -278,6 +278,10 @@ export interface Tool {
   inputSchema?: JsonObject
   /** JSON Schema 2020-12 of the response, with `type: object`; a JSON response then becomes structured content. */
   outputSchema?: JsonObject
+  /** What the tool belongs to, by which searches are narrowed. */
+  group?: string
+  /** Further words by which the tool is found, such as those of its users. */
+  keywords?: string[]
   /** Hints for clients about the behavior of the tool. */
   annotations?: JsonObject
   /** `_meta` of the tool in `tools/list`. */
@@ -412,6 +416,10 @@ export interface ToolOverride {
   title?: string
   /** Description of the tool. */
   description?: string
+  /** What the tool belongs to, by which searches are narrowed. */
+  group?: string
+  /** Further words by which the tool is found, such as those of its users. */
+  keywords?: string[]
   /** Annotations; each replaces the server's own. */
   annotations?: JsonObject
 }
@@ -532,6 +540,8 @@ export interface Settings {
   audit?: Audit
   /** Traces and metrics by OpenTelemetry. */
   telemetry?: Telemetry
+  /** Groups of words and phrases that mean the same to those who search for tools, beside the built-in ones. */
+  synonyms: string[][]
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
   rate: Rate[]
 }

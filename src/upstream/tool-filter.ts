@@ -48,7 +48,7 @@ export function createToolFilter(
     if (!shows(own) || (renamed.has(own) && !hiddenByName.has(fold(own)))) return []
     const override = overrides.get(own)
     if (!override) return [tool]
-    const { annotations, ...words } = override
+    const { annotations, group: _, keywords: __, ...words } = override
     const changed: JsonObject = { ...tool, ...words }
     if (annotations)
       changed.annotations = { ...(isObject(tool.annotations) && tool.annotations), ...annotations }

@@ -46,6 +46,7 @@ test('without a file there are the defaults', () => {
     allowedOrigins: [],
     trustedProxies: [],
     outbound: { deny: ['own', 'metadata', 'linkLocal'], allowHosts: [], allowCidrs: [] },
+    synonyms: [],
     rate: [],
   })
 })

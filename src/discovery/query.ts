@@ -1,0 +1,159 @@
+import { isOneEdit } from '../text/index.ts'
+import type { Synonyms } from './synonyms.ts'
+import { STOP_WORDS, stemOf, wordsOf } from './words.ts'
+
+/** What an index knows of its words. */
+export interface Vocabulary {
+  termOf(stem: string): number | undefined
+  ofLength(length: number): readonly string[]
+  /** Tools that have a term. */
+  sizeOf(term: number): number
+  /** How much a word says that so many tools have. */
+  rarity(size: number): number
+}
+
+/** Words that may stand for a part of a query; all of them belong together. */
+export interface Alternative {
+  terms: readonly { term: number; rarity: number }[]
+  stems: readonly string[]
+  words: string
+  weight: number
+}
+
+/** A part of a query: a word, or a phrase with a meaning of its own. */
+export interface Term {
+  word: string
+  /** How much of the query it is. */
+  share: number
+  alternatives: readonly Alternative[]
+}
+
+/** UTF-16 units and words of a query that are read. */
+const MAX_QUERY = 1_000
+const MAX_WORDS = 24
+/** What a word counts that is not the query's own. */
+const SYNONYM = 0.9
+const MISSPELT = 0.8
+/** Letters from which on a word is looked for with one of them changed; how many such words are. */
+const LEAST_LETTERS = 4
+const MAX_MISSPELT = 4
+const MAX_CORRECTIONS = 4
+
+/** What may stand apart from its verb, by at most so many words: `throw the old one away`. */
+const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
+const MAX_APART = 5
+
+/** What is looked for, each word with what may stand for it. Work is bounded however long the text is. */
+export function readQuery(query: string, vocabulary: Vocabulary, synonyms: Synonyms): Term[] {
+  const words = wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
+  const stems = words.map(stemOf)
+  const terms: Term[] = []
+  const covered = new Set<number>()
+  for (const places of phrasesOf(words, stems, synonyms)) {
+    const own = places.map((i) => stems[i]!)
+    const word = places.map((i) => words[i]).join(' ')
+    const term = termOf(word, own, synonyms.of(own.join(' ')), vocabulary)
+    for (const i of places) covered.add(i)
+    if (term) terms.push(term)
+  }
+  const said = (i: number) => !covered.has(i) && !STOP_WORDS.has(words[i]!)
+  const rest = words.flatMap((_, i) => (said(i) ? [i] : []))
+  const only = rest.length === 0 && terms.length === 0
+  let corrected = 0
+  for (const i of only ? words.keys() : rest) {
+    const stem = stems[i]!
+    const joined = [joinedWith(words, i, vocabulary)].flat()
+    const meanings = [...joined, ...synonyms.of(stem)]
+    const term = termOf(words[i]!, [stem], meanings, vocabulary)
+    if (term) terms.push(term)
+    else if (stem.length >= LEAST_LETTERS && corrected++ < MAX_MISSPELT) {
+      const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
+      if (near.length > 0) terms.push({ word: words[i]!, share: shareOf(near), alternatives: near })
+    }
+  }
+  return terms
+}
+
+/** Where phrases with meanings of their own stand, the longest first; a verb and its particle may stand apart. */
+function phrasesOf(
+  words: readonly string[],
+  stems: readonly string[],
+  { of, longest }: Synonyms,
+): number[][] {
+  const found: number[][] = []
+  const free = new Set(words.keys())
+  const take = (places: number[]) => {
+    const known = places.every((i) => free.has(i)) && of(places.map((i) => stems[i]).join(' ')).length > 0
+    if (!known) return
+    for (const i of places) free.delete(i)
+    found.push(places)
+  }
+  for (let length = Math.min(longest, words.length); length > 1; length--)
+    for (let at = 0; at + length <= words.length; at++) take(Array.from({ length }, (_, i) => at + i))
+  for (const [i, word] of words.entries())
+    if (PARTICLES.has(word)) for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) take([at, i])
+  return found
+}
+
+/** A word and its neighbour as one word, where tools have it: `config map` for `configmap`. */
+function joinedWith(words: readonly string[], i: number, { termOf }: Vocabulary): string[][] {
+  const pairs = [
+    [words[i - 1], words[i]],
+    [words[i], words[i + 1]],
+  ]
+  return pairs.flatMap(([a, b]) => {
+    if (a === undefined || b === undefined) return []
+    const stem = stemOf(a + b)
+    return termOf(stem) === undefined ? [] : [[stem]]
+  })
+}
+
+function termOf(
+  word: string,
+  own: readonly string[],
+  meanings: readonly (readonly string[])[],
+  vocabulary: Vocabulary,
+): Term | undefined {
+  const itself = alternative(own, 1, vocabulary)
+  const others = meanings.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
+  // What many words may stand for says as little as a word that many tools have.
+  const size = others.reduce(
+    (sum, { terms }) => sum + Math.min(...terms.map(({ term }) => vocabulary.sizeOf(term))),
+    0,
+  )
+  const most = vocabulary.rarity(size)
+  const bounded = others.map((one) => ({
+    ...one,
+    terms: one.terms.map(({ term, rarity }) => ({ term, rarity: Math.min(rarity, most) })),
+  }))
+  const alternatives = itself ? [itself, ...bounded] : bounded
+  return alternatives.length > 0 ? { word, share: shareOf(alternatives), alternatives } : undefined
+}
+
+/** Undefined when no tool has one of the words. */
+function alternative(
+  stems: readonly string[],
+  weight: number,
+  { termOf, rarity, sizeOf }: Vocabulary,
+): Alternative | undefined {
+  const terms = stems.map(termOf)
+  if (terms.some((term) => term === undefined)) return undefined
+  const rare = (terms as number[]).map((term) => ({ term, rarity: rarity(sizeOf(term)) }))
+  return { terms: rare, stems, words: stems.join(' '), weight }
+}
+
+function shareOf(alternatives: readonly Alternative[]): number {
+  const [first] = alternatives
+  return Math.max(...first!.terms.map(({ rarity }) => rarity))
+}
+
+function nearStems(stem: string, { ofLength }: Vocabulary): string[] {
+  const near: string[] = []
+  for (const length of [stem.length, stem.length + 1, stem.length - 1])
+    for (const other of ofLength(length)) {
+      if (near.length >= MAX_CORRECTIONS) return near
+      // One of the first two letters is right: this is what makes it fast.
+      if ((other[0] === stem[0] || other[1] === stem[1]) && isOneEdit(stem, other)) near.push(other)
+    }
+  return near
+}

@@ -1,0 +1,290 @@
+import { atOnce, type Steps } from '../text/index.ts'
+import { FIELD_NAMES, FIELDS, type FieldName, type SearchableTool, stemsByField } from './fields.ts'
+import { readQuery, type Term, type Vocabulary } from './query.ts'
+import { synonymsOf } from './synonyms.ts'
+
+export interface IndexOptions {
+  /** Groups of words that mean the same to the people who search, beside the generic ones. */
+  synonyms?: readonly (readonly string[])[] | undefined
+}
+
+export interface SearchOptions {
+  /** Results at most. */
+  limit: number
+  /** Whether a tool may be found, by its place in the list that was indexed. Default: all. */
+  accepts?: ((at: number) => boolean) | undefined
+}
+
+export interface Hit {
+  /** Its place in the list that was indexed. */
+  at: number
+  /** Higher is better; comparable within one query only. */
+  score: number
+}
+
+/** Why a tool was found: a word of the query, what of the tool it matched, and where. */
+export interface Match {
+  word: string
+  matched: string
+  fields: FieldName[]
+}
+
+/** Tools by the words that they are found by: a value that depends on the tools and the options alone. */
+export interface ToolIndex {
+  readonly tools: readonly SearchableTool[]
+  /** Bytes of the lists that it consists of, without the tools. */
+  readonly bytes: number
+  /** The best first; of those that are as good the one whose name is first. Several queries are interleaved by rank. */
+  search(query: string | readonly string[], options: SearchOptions): Hit[]
+  explain(query: string, at: number): Match[]
+}
+
+/** How fast further occurrences of a word stop to count (BM25's k1). */
+const K1 = 2
+/** Queries of one search. */
+const MAX_QUERIES = 5
+/** Words of all tools together; tools beyond are found by their name alone. */
+const MAX_WORDS = 4_000_000
+/** What is taken off the score of a tool for the part of the query that it does not match. */
+const COVERAGE = 0.4
+/** What is left of a phrase of which a tool has only a part. */
+const PART = 0.2
+/** Makes words that only few tools have count less than BM25 has it: in a sentence most of them are there by chance. */
+const RARITY = 0.7
+const DEPRECATED = 0.7
+
+/** For each word the tools that have it, and how much it counts for each. */
+interface Postings {
+  vocabulary: ReadonlyMap<string, number>
+  /** `starts[term]` to `starts[term + 1]` are its places in the lists. */
+  starts: Uint32Array
+  docs: Uint32Array
+  impacts: Float32Array
+}
+
+export function createIndex(tools: readonly SearchableTool[], options: IndexOptions = {}): ToolIndex {
+  return atOnce(indexSteps(tools, options))
+}
+
+/** The same, with pauses. */
+export function* indexSteps(
+  tools: readonly SearchableTool[],
+  { synonyms }: IndexOptions = {},
+): Steps<ToolIndex> {
+  const postings = yield* postingsOf(tools)
+  const { vocabulary, starts, docs, impacts } = postings
+  const known = vocabularyOf(vocabulary, starts, tools.length)
+  const meanings = synonymsOf(synonyms)
+  const factors = Float32Array.from(tools, ({ description = '' }) =>
+    /^\W*deprecated\b/i.test(description) ? DEPRECATED : 1,
+  )
+  const order = rankOfNames(tools)
+  const scorer = createScorer(postings, tools.length)
+
+  function one(query: string, { limit, accepts }: SearchOptions): Hit[] {
+    const terms = readQuery(query, known, meanings)
+    const scores = scorer(terms)
+    const best: Hit[] = []
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at]! * factors[at]!
+      if (score <= 0) continue
+      const last = best.at(-1)
+      if (best.length >= limit && last && !isBetter(score, order[at]!, last, order)) continue
+      if (accepts && !accepts(at)) continue
+      let place = best.length
+      while (place > 0 && isBetter(score, order[at]!, best[place - 1]!, order)) place--
+      best.splice(place, 0, { at, score })
+      if (best.length > limit) best.pop()
+    }
+    return best
+  }
+
+  return {
+    tools,
+    bytes: starts.byteLength + docs.byteLength + impacts.byteLength + factors.byteLength + order.byteLength,
+    search(query, search) {
+      const queries = typeof query === 'string' ? [query] : query.slice(0, MAX_QUERIES)
+      return interleave(
+        queries.map((text) => one(text, search)),
+        search.limit,
+      )
+    },
+    explain: (query, at) => explained(readQuery(query, known, meanings), tools[at]!),
+  }
+}
+
+function isBetter(score: number, rank: number, than: Hit, order: Uint32Array): boolean {
+  return score > than.score || (score === than.score && rank < order[than.at]!)
+}
+
+/** Each tool's place by name. */
+function rankOfNames(tools: readonly SearchableTool[]): Uint32Array {
+  const sorted = tools.map(({ name }, at) => ({ name, at }))
+  sorted.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.at - b.at))
+  const order = new Uint32Array(tools.length)
+  for (const [rank, { at }] of sorted.entries()) order[at] = rank
+  return order
+}
+
+/** The first of each list, then the second of each, … */
+function interleave(lists: readonly Hit[][], limit: number): Hit[] {
+  const found = new Map<number, Hit>()
+  for (let rank = 0; found.size < limit && lists.some((list) => rank < list.length); rank++)
+    for (const list of lists) {
+      const hit = list[rank]
+      if (hit && found.size < limit && !found.has(hit.at)) found.set(hit.at, hit)
+    }
+  return [...found.values()]
+}
+
+function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
+  const vocabulary = new Map<string, number>()
+  /** Of each tool: term, field and count of what it has. */
+  const counted: Uint32Array[] = []
+  const lengths = FIELD_NAMES.map(() => new Float32Array(tools.length))
+  let words = 0
+  for (const [at, tool] of tools.entries()) {
+    const fields = stemsByField(words < MAX_WORDS ? tool : { name: tool.name })
+    const counts = new Map<number, number>()
+    for (const [field, name] of FIELD_NAMES.entries()) {
+      const list = fields[name]
+      lengths[field]![at] = list.length
+      words += list.length
+      for (const stem of list) {
+        const term = vocabulary.get(stem) ?? vocabulary.size
+        if (term === vocabulary.size) vocabulary.set(stem, term)
+        const key = term * FIELD_NAMES.length + field
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+    }
+    counted.push(Uint32Array.from([...counts].flat()))
+    yield
+  }
+  return yield* invert(counted, lengths, vocabulary)
+}
+
+function* invert(
+  counted: readonly Uint32Array[],
+  lengths: readonly Float32Array[],
+  vocabulary: ReadonlyMap<string, number>,
+): Steps<Postings> {
+  const fields = FIELD_NAMES.map((name) => FIELDS[name])
+  const averages = lengths.map(
+    (all) => all.reduce((sum, one) => sum + one, 0) / (all.filter(Boolean).length || 1),
+  )
+  /** Of each tool: how much each of its terms counts. */
+  const weighed: Map<number, number>[] = []
+  const starts = new Uint32Array(vocabulary.size + 1)
+  for (const [at, counts] of counted.entries()) {
+    const weights = new Map<number, number>()
+    for (let i = 0; i < counts.length; i += 2) {
+      const field = counts[i]! % fields.length
+      const term = (counts[i]! - field) / fields.length
+      const { weight, b } = fields[field]!
+      const share = 1 - b + b * (lengths[field]![at]! / averages[field]!)
+      weights.set(term, (weights.get(term) ?? 0) + (weight * counts[i + 1]!) / share)
+    }
+    for (const term of weights.keys()) starts[term + 1]!++
+    weighed.push(weights)
+    yield
+  }
+  for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!
+  const docs = new Uint32Array(starts.at(-1)!)
+  const impacts = new Float32Array(docs.length)
+  const next = starts.slice()
+  for (const [at, weights] of weighed.entries()) {
+    for (const [term, weight] of weights) {
+      const place = next[term]!++
+      docs[place] = at
+      impacts[place] = weight / (K1 + weight)
+    }
+    yield
+  }
+  return { vocabulary, starts, docs, impacts }
+}
+
+function vocabularyOf(
+  vocabulary: ReadonlyMap<string, number>,
+  starts: Uint32Array,
+  tools: number,
+): Vocabulary {
+  const byLength = new Map<number, string[]>()
+  for (const word of vocabulary.keys()) {
+    const list = byLength.get(word.length)
+    if (list) list.push(word)
+    else byLength.set(word.length, [word])
+  }
+  const sizeOf = (term: number) => starts[term + 1]! - starts[term]!
+  return {
+    termOf: (stem) => vocabulary.get(stem),
+    ofLength: (length) => byLength.get(length) ?? [],
+    sizeOf,
+    rarity: (size) => Math.log(1 + (tools - Math.min(size, tools) + 0.5) / (size + 0.5)) ** RARITY,
+  }
+}
+
+/**
+ * Scores every tool: of each term of the query the best alternative counts. The list is used again by the next call.
+ */
+function createScorer(
+  { starts, docs, impacts }: Postings,
+  size: number,
+): (terms: readonly Term[]) => Float64Array {
+  const scores = new Float64Array(size)
+  const covered = new Float64Array(size)
+  const best = new Float64Array(size)
+  const sums = new Float64Array(size)
+  const found = new Uint8Array(size)
+
+  function addAlternative({ terms, weight }: Term['alternatives'][number]): void {
+    for (const { term, rarity } of terms)
+      for (let place = starts[term]!; place < starts[term + 1]!; place++) {
+        const at = docs[place]!
+        sums[at]! += rarity * impacts[place]!
+        found[at]!++
+      }
+    for (const { term } of terms)
+      for (let place = starts[term]!; place < starts[term + 1]!; place++) {
+        const at = docs[place]!
+        if (found[at] === 0) continue
+        // A part of what belongs together says little.
+        const score = weight * sums[at]! * (found[at] === terms.length ? 1 : PART)
+        if (score > best[at]!) best[at] = score
+        sums[at] = 0
+        found[at] = 0
+      }
+  }
+
+  return (terms) => {
+    scores.fill(0)
+    covered.fill(0)
+    let whole = 0
+    for (const { alternatives, share } of terms) {
+      best.fill(0)
+      whole += share
+      for (const alternative of alternatives) addAlternative(alternative)
+      for (let at = 0; at < size; at++)
+        if (best[at]! > 0) {
+          scores[at]! += best[at]!
+          covered[at]! += share
+        }
+    }
+    for (let at = 0; at < size; at++)
+      if (scores[at]! > 0) scores[at]! *= 1 - COVERAGE * (1 - covered[at]! / whole)
+    return scores
+  }
+}
+
+function explained(terms: readonly Term[], tool: SearchableTool): Match[] {
+  const fields = stemsByField(tool)
+  const matches: Match[] = []
+  for (const { word, alternatives } of terms)
+    for (const { stems, words } of alternatives) {
+      const where = FIELD_NAMES.filter((name) => stems.every((stem) => fields[name].includes(stem)))
+      const somewhere = stems.every((stem) => FIELD_NAMES.some((name) => fields[name].includes(stem)))
+      if (!somewhere) continue
+      matches.push({ word, matched: words, fields: where })
+      break
+    }
+  return matches
+}

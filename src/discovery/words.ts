@@ -1,0 +1,85 @@
+import { stem } from 'porter2'
+
+/** UTF-16 units of one text that are read; what a description says is said by then. */
+const MAX_TEXT = 8_000
+/** Letters of a word that count. */
+const MAX_LETTERS = 40
+/** Stems that are remembered: texts of one API repeat few words. */
+const MAX_STEMS = 20_000
+/** Pieces of an identifier up to which it is also a word as a whole: `ConfigMap`, `GitHub`, `OAuth`. */
+const MAX_JOINED = 3
+
+const RUNS = /[\p{L}\p{M}\p{N}]+/gu
+const PIECES = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[^\p{Lu}]+|\p{Lu}/gu
+const ASCII = /^[\x00-\x7f]*$/
+/** Scripts that are written without spaces: two letters at a time stand for words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
+
+const stems = new Map<string, string>()
+
+/** The stem of a word in lower case (Porter2); words of other languages mostly stay as they are. */
+export function stemOf(word: string): string {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  if (stems.size >= MAX_STEMS) stems.clear()
+  const made = stem(word)
+  stems.set(word, made)
+  return made
+}
+
+/** The words of a text in lower case, split at case, underscores and all that is neither letter nor digit. */
+export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[] {
+  const words: string[] = []
+  for (const [run] of plain(text).matchAll(RUNS)) {
+    if (words.length >= limit) break
+    if (UNSPACED.test(run)) addPairs(words, run)
+    else for (const piece of run.match(PIECES) ?? []) words.push(piece.slice(0, MAX_LETTERS).toLowerCase())
+  }
+  return words.length > limit ? words.slice(0, limit) : words
+}
+
+/** The stems of a text as it is indexed: those of its words, and of short identifiers as a whole. */
+export function stemsOf(text: string): string[] {
+  const found: string[] = []
+  for (const [run] of plain(text).matchAll(RUNS)) {
+    if (UNSPACED.test(run)) {
+      addPairs(found, run)
+      continue
+    }
+    const pieces = run.match(PIECES) ?? []
+    for (const piece of pieces) found.push(stemOf(piece.slice(0, MAX_LETTERS).toLowerCase()))
+    if (pieces.length > 1 && pieces.length <= MAX_JOINED)
+      found.push(stemOf(run.slice(0, MAX_LETTERS).toLowerCase()))
+  }
+  return found
+}
+
+/** Without accents, and without the `'s` of English. */
+function plain(text: string): string {
+  const short = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text
+  const bare = ASCII.test(short)
+    ? short
+    : short
+        .normalize('NFKD')
+        .replace(/\p{Mn}+/gu, '')
+        .normalize('NFC')
+  return bare.replace(/['’](?:s\b)?/g, '')
+}
+
+function addPairs(words: string[], run: string): void {
+  const letters = [...run]
+  if (letters.length === 1) words.push(run)
+  for (let at = 1; at < letters.length; at++) words.push(letters[at - 1]! + letters[at]!)
+}
+
+/** English words that  nothing of what a tool is for; in a query of nothing else they count. */
+export const STOP_WORDS: ReadonlySet<string> = new Set(
+  `a about after all also am an and any anybody anyone are as at be because been before being both but by can could did do
+  does doing done dont down each everybody everyone everything everywhere for from gets getting  go going got had has have
+  having he her here hers him his how i if im in into is it its ive just  kind  like lot lots may me might mine more
+  most much must my   no nobody none not nothing now of off on once one only onto or other our ours out over own
+  please  really say said same shall she should so some somebody someone something such  than that the their theirs
+  them then there these they thing this those to too under until up upon us use using very want wants was we were what when
+  where which while who whom whose why will with without would yes you your yours`.split(/\s+/),
+)
