@@ -1,5 +1,6 @@
 import { callBench } from './call.ts'
 import { coldBench } from './cold.ts'
+import { discoveryBench } from './discovery/discovery.ts'
 import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
 import { proxyBench } from './proxy.ts'
@@ -13,6 +14,7 @@ import { validateBench } from './validate.ts'
 const benches: Record<string, () => Promise<string>> = {
   call: callBench,
   cold: coldBench,
+  discovery: discoveryBench,
   late: lateBench,
   lint: lintBench,
   proxy: proxyBench,

@@ -20,6 +20,7 @@ const COMMANDS: Record<string, Make> = {
   pin: async (exit) => (await import('./pin.ts')).pinCommand(exit),
   render: async (exit) => (await import('./render/render.ts')).renderCommand(exit),
   tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
+  search: async (exit) => (await import('./search.ts')).searchCommand(exit),
   call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
   config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
   schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),

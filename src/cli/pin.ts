@@ -9,21 +9,15 @@ import {
   type PinLock,
   readLock,
 } from '../build/pin-lock.ts'
-import { DEFAULT_LIMITS, type McpServer, qualifiedName, type ReadConfiguration } from '../config/index.ts'
-import { credentialsFor } from '../credentials/credential.ts'
+import { type McpServer, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { replaceFile } from '../durable/file.ts'
-import { readDeclared } from '../endpoints/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject, type Json, stringify } from '../json/index.ts'
-import { guardsOfCommands, HttpClient } from '../net/index.ts'
-import { silentLog } from '../telemetry/silent.ts'
 import { shorten } from '../text/index.ts'
-import { connectionOf } from '../tools/connection.ts'
-import { compileDefinition } from '../upstream/definition.ts'
 import { printable } from './call/printable.ts'
+import { declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
 import { printFindings } from './output.ts'
-import { VERSION } from './version.ts'
 
 interface PinFlags {
   check?: boolean
@@ -99,7 +93,7 @@ async function pinAll(
   let reached = true
   for (const target of targets) {
     const { name } = target
-    const declared = await declaredBy(target, flags, signal)
+    const declared = await pinned(target, flags, signal)
     if (signal.aborted) throw new Error('cancelled')
     if (typeof declared === 'string') {
       process.stderr.write(`plantgw: ${name}: ${printable(declared)}\n`)
@@ -131,35 +125,15 @@ function readable(path: string): PinLock {
   }
 }
 
-/** Whose token is exchanged; the authorization server judges it. */
-const SOMEBODY = { caller: '', subject: '', issuer: '', scopes: new Set<string>(), claims: {} }
-
-async function declaredBy(
+/** What a server declares as the lock holds it, which is what is compared with it. */
+async function pinned(
   { server, index }: Target,
-  { header: headers }: PinFlags,
+  { header }: PinFlags,
   signal: AbortSignal,
 ): Promise<Declared | string> {
-  const http = new HttpClient()
-  const credentials = credentialsFor({ http, guards: guardsOfCommands(), log: silentLog })(server)
-  const path = ['mcpServers', index]
-  const { connection, problems } = connectionOf(server, path, true)
-  const fault = problems.find(({ severity }) => severity === 'error')
-  if (fault) return fault.message
-  const { definition } = compileDefinition(server, path, process.env, credentials, connection)
-  const identity = credentials?.perCaller && headers.authorization !== undefined ? SOMEBODY : undefined
-  const resolved = definition.resolve({ headers, query: () => ({}), identity })
-  const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }
-  const timeout = server.startupTimeout
-  const either = AbortSignal.any([signal, AbortSignal.timeout(2 * timeout)])
-  let declared: Awaited<ReturnType<typeof readDeclared>>
-  try {
-    declared = await readDeclared(definition, resolved, options, { timeout, signal: either })
-  } finally {
-    await http.drain()
-  }
+  const declared = await declaredBy(server, index, header, signal)
   if (typeof declared === 'string') return declared
   const { instructions, tools, prompts } = declared
-  // What the lock holds is what is compared with it.
   const all = {
     ...(instructions !== undefined && { instructions }),
     tools: byName(tools),

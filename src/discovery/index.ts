@@ -1,6 +1,6 @@
 /** Which tools a query means, by words alone: no model, no state, the same on every replica. */
-export type { SearchableTool } from './fields.ts'
-export { searchable } from './of-configuration.ts'
+
+export { declared, searchable } from './searchable.ts'
 export { firstSentence } from './sentence.ts'
 export {
   createIndex,
@@ -11,3 +11,4 @@ export {
   type SearchOptions,
   type ToolIndex,
 } from './tool-index.ts'
+export type { SearchableTool } from './tool-texts.ts'

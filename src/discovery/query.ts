@@ -1,6 +1,6 @@
 import { isOneEdit } from '../text/index.ts'
+import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
 import type { Synonyms } from './synonyms.ts'
-import { STOP_WORDS, stemOf, wordsOf } from './words.ts'
 
 /** What an index knows of its words. */
 export interface Vocabulary {
@@ -16,7 +16,6 @@ export interface Vocabulary {
 export interface Alternative {
   terms: readonly { term: number; rarity: number }[]
   stems: readonly string[]
-  words: string
   weight: number
 }
 
@@ -32,7 +31,7 @@ export interface Term {
 const MAX_QUERY = 1_000
 const MAX_WORDS = 24
 /** What a word counts that is not the query's own. */
-const SYNONYM = 0.9
+const SYNONYM = 0.95
 const MISSPELT = 0.8
 /** Letters from which on a word is looked for with one of them changed; how many such words are. */
 const LEAST_LETTERS = 4
@@ -139,7 +138,7 @@ function alternative(
   const terms = stems.map(termOf)
   if (terms.some((term) => term === undefined)) return undefined
   const rare = (terms as number[]).map((term) => ({ term, rarity: rarity(sizeOf(term)) }))
-  return { terms: rare, stems, words: stems.join(' '), weight }
+  return { terms: rare, stems, weight }
 }
 
 function shareOf(alternatives: readonly Alternative[]): number {

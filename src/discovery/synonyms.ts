@@ -1,4 +1,4 @@
-import { stemOf, wordsOf } from './words.ts'
+import { stemOf, wordsOf } from './stemming.ts'
 
 /**
  * Words that people and APIs use for the same thing, a line for each group; names of products are not among them.

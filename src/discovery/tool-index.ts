@@ -1,7 +1,15 @@
 import { atOnce, type Steps } from '../text/index.ts'
-import { FIELD_NAMES, FIELDS, type FieldName, type SearchableTool, stemsByField } from './fields.ts'
 import { readQuery, type Term, type Vocabulary } from './query.ts'
+import { stemOf, stemsOf, wordsOf } from './stemming.ts'
 import { synonymsOf } from './synonyms.ts'
+import {
+  FIELD_NAMES,
+  FIELDS,
+  type FieldName,
+  type SearchableTool,
+  type Texts,
+  textsByField,
+} from './tool-texts.ts'
 
 export interface IndexOptions {
   /** Groups of words that mean the same to the people who search, beside the generic ones. */
@@ -40,7 +48,7 @@ export interface ToolIndex {
 }
 
 /** How fast further occurrences of a word stop to count (BM25's k1). */
-const K1 = 2
+const K1 = 4.5
 /** Queries of one search. */
 const MAX_QUERIES = 5
 /** Words of all tools together; tools beyond are found by their name alone. */
@@ -48,9 +56,9 @@ const MAX_WORDS = 4_000_000
 /** What is taken off the score of a tool for the part of the query that it does not match. */
 const COVERAGE = 0.4
 /** What is left of a phrase of which a tool has only a part. */
-const PART = 0.2
+const PART = 0.1
 /** Makes words that only few tools have count less than BM25 has it: in a sentence most of them are there by chance. */
-const RARITY = 0.7
+const RARITY = 0.4
 const DEPRECATED = 0.7
 
 /** For each word the tools that have it, and how much it counts for each. */
@@ -126,14 +134,16 @@ function rankOfNames(tools: readonly SearchableTool[]): Uint32Array {
   return order
 }
 
-/** The first of each list, then the second of each, … */
+/** The first of each list, then the second of each, …; those that more lists have go first among as many. */
 function interleave(lists: readonly Hit[][], limit: number): Hit[] {
+  const votes = new Map<number, number>()
+  for (const list of lists) for (const { at } of list) votes.set(at, (votes.get(at) ?? 0) + 1)
   const found = new Map<number, Hit>()
-  for (let rank = 0; found.size < limit && lists.some((list) => rank < list.length); rank++)
-    for (const list of lists) {
-      const hit = list[rank]
-      if (hit && found.size < limit && !found.has(hit.at)) found.set(hit.at, hit)
-    }
+  for (let rank = 0; found.size < limit && lists.some((list) => rank < list.length); rank++) {
+    const level = lists.flatMap((list) => list[rank] ?? [])
+    level.sort((a, b) => votes.get(b.at)! - votes.get(a.at)!)
+    for (const hit of level) if (found.size < limit && !found.has(hit.at)) found.set(hit.at, hit)
+  }
   return [...found.values()]
 }
 
@@ -144,10 +154,10 @@ function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const lengths = FIELD_NAMES.map(() => new Float32Array(tools.length))
   let words = 0
   for (const [at, tool] of tools.entries()) {
-    const fields = stemsByField(words < MAX_WORDS ? tool : { name: tool.name })
+    const texts = textsByField(words < MAX_WORDS ? tool : { name: tool.name })
     const counts = new Map<number, number>()
     for (const [field, name] of FIELD_NAMES.entries()) {
-      const list = fields[name]
+      const list = texts[name].flatMap(stemsOf)
       lengths[field]![at] = list.length
       words += list.length
       for (const stem of list) {
@@ -276,15 +286,29 @@ function createScorer(
 }
 
 function explained(terms: readonly Term[], tool: SearchableTool): Match[] {
-  const fields = stemsByField(tool)
-  const matches: Match[] = []
-  for (const { word, alternatives } of terms)
-    for (const { stems, words } of alternatives) {
-      const where = FIELD_NAMES.filter((name) => stems.every((stem) => fields[name].includes(stem)))
-      const somewhere = stems.every((stem) => FIELD_NAMES.some((name) => fields[name].includes(stem)))
-      if (!somewhere) continue
-      matches.push({ word, matched: words, fields: where })
-      break
-    }
-  return matches
+  const texts = textsByField(tool)
+  const stems = FIELD_NAMES.map((name) => ({ name, all: new Set(texts[name].flatMap(stemsOf)) }))
+  const fieldsOf = (stem: string) => stems.filter(({ all }) => all.has(stem)).map(({ name }) => name)
+  const worth = ({ terms, stems: own, weight }: Term['alternatives'][number]) =>
+    own.reduce((sum, stem, i) => {
+      const said = fieldsOf(stem).reduce((total, name) => total + FIELDS[name].weight, 0)
+      return said === 0 ? Number.NEGATIVE_INFINITY : sum + (weight * terms[i]!.rarity * said) / (K1 + said)
+    }, 0)
+  return terms.flatMap(({ word, alternatives }) => {
+    const [best] = alternatives
+      .map((one) => ({ one, value: worth(one) }))
+      .filter(({ value }) => value > 0)
+      .sort((a, b) => b.value - a.value)
+    if (!best) return []
+    const own = best.one.stems
+    const fields = FIELD_NAMES.filter((name) => own.some((stem) => fieldsOf(stem).includes(name)))
+    return [{ word, matched: own.map((stem) => writtenAs(stem, texts)).join(' '), fields }]
+  })
+}
+
+/** The word of a tool that has this stem; the stem where it is a part of a longer name. */
+function writtenAs(stem: string, texts: Texts): string {
+  for (const name of FIELD_NAMES)
+    for (const text of texts[name]) for (const word of wordsOf(text)) if (stemOf(word) === stem) return word
+  return stem
 }

@@ -1,6 +1,6 @@
 import type { Tool } from '../config/model.ts'
-import type { JsonObject } from '../json/index.ts'
-import type { SearchableTool } from './fields.ts'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import type { SearchableTool } from './tool-texts.ts'
 
 /** A tool of a configuration as it is searched for. */
 export function searchable(
@@ -27,4 +27,21 @@ function pathOf(endpoint: string): string {
     .slice(0, 4_000)
     .replace(/\{\{[^{}]*\}\}/g, ' ')
     .replace(/^[a-z]+:\/\/[^/\s]*/i, '')
+}
+
+/** A tool as a list of an MCP server shows it, and what a configuration says of it besides. */
+export function declared(
+  tool: Json,
+  { group, keywords }: { group?: string | undefined; keywords?: readonly string[] | undefined } = {},
+): SearchableTool {
+  const { name, title, description, inputSchema } = isObject(tool) ? tool : ({} as JsonObject)
+  const text = (value: Json | undefined) => (typeof value === 'string' ? value : undefined)
+  return {
+    name: text(name) ?? '',
+    title: text(title),
+    description: text(description),
+    keywords,
+    group,
+    inputSchema: isObject(inputSchema) ? inputSchema : undefined,
+  }
 }

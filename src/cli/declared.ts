@@ -1,0 +1,42 @@
+import { DEFAULT_LIMITS, type McpServer } from '../config/index.ts'
+import { credentialsFor } from '../credentials/credential.ts'
+import { type Declared, readDeclared } from '../endpoints/index.ts'
+import { guardsOfCommands, HttpClient } from '../net/index.ts'
+import { silentLog } from '../telemetry/silent.ts'
+import { connectionOf } from '../tools/connection.ts'
+import { compileDefinition } from '../upstream/definition.ts'
+import { VERSION } from './version.ts'
+
+/** Whose token is exchanged; the authorization server judges it. */
+const SOMEBODY = { caller: '', subject: '', issuer: '', scopes: new Set<string>(), claims: {} }
+
+/**
+ * Starts a proxied server, or connects to it, and asks what it declares.
+ * @param index of the server in `mcpServers`
+ * @param headers of a caller, for templates that read them
+ * @returns why not, as a text, when it does not answer
+ */
+export async function declaredBy(
+  server: McpServer,
+  index: number,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Declared | string> {
+  const http = new HttpClient()
+  const credentials = credentialsFor({ http, guards: guardsOfCommands(), log: silentLog })(server)
+  const path = ['mcpServers', index]
+  const { connection, problems } = connectionOf(server, path, true)
+  const fault = problems.find(({ severity }) => severity === 'error')
+  if (fault) return fault.message
+  const { definition } = compileDefinition(server, path, process.env, credentials, connection)
+  const identity = credentials?.perCaller && headers.authorization !== undefined ? SOMEBODY : undefined
+  const resolved = definition.resolve({ headers, query: () => ({}), identity })
+  const options = { env: process.env, limits: DEFAULT_LIMITS, log: silentLog, version: VERSION }
+  const timeout = server.startupTimeout
+  const either = AbortSignal.any([signal, AbortSignal.timeout(2 * timeout)])
+  try {
+    return await readDeclared(definition, resolved, options, { timeout, signal: either })
+  } finally {
+    await http.drain()
+  }
+}

@@ -1,0 +1,160 @@
+import { existsSync } from 'node:fs'
+import { Command } from 'commander'
+import { check } from '../build/check-configurations.ts'
+import type { Configuration, McpServer, ReadConfiguration } from '../config/index.ts'
+import {
+  createIndex,
+  declared,
+  firstSentence,
+  type Match,
+  type SearchableTool,
+  searchable,
+} from '../discovery/index.ts'
+import { hasErrors, palette } from '../findings/index.ts'
+import type { Json } from '../json/index.ts'
+import { createToolFilter } from '../upstream/tool-filter.ts'
+import { printable } from './call/printable.ts'
+import { listTools, withTarget } from './call/target.ts'
+import { declaredBy } from './declared.ts'
+import { addHeader, untilInterrupted, wholeNumber } from './options.ts'
+import { printFindings, printJson, wantsColor } from './output.ts'
+import { loadSettings } from './settings.ts'
+
+interface SearchFlags {
+  settings?: string
+  header: Record<string, string>
+  limit: number
+  group?: string
+  json?: boolean
+}
+
+export function searchCommand(exit: (code: number) => void): Command {
+  return new Command('search')
+    .description('Search tools by what they do, and show which words matched.')
+    .argument('<target>', 'configuration file or folder, prefix of the gateway, or URL of an MCP server')
+    .argument('<queries...>', 'what to look for; the results of several are interleaved by rank')
+    .option('-s, --settings <file>', "settings file, for its `synonyms` and the gateway's address")
+    .option('--limit <n>', 'results at most', wholeNumber(1, 100), 6)
+    .option('--group <name>', 'only tools of this group')
+    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+    .option('--json', 'print the results as JSON')
+    .addHelpText(
+      'after',
+      '\nProxied servers of files are started, or connected to, to list their tools.\n\nExamples:\n  $ plantgw search configs/ "give money back"\n  $ plantgw search configs/ "refund payment" "create a refund" --json',
+    )
+    .action(async (target: string, queries: string[], flags: SearchFlags) =>
+      exit(await search(target, queries, flags)),
+    )
+}
+
+/** Exit codes: 0 found, 1 nothing found or files with errors. */
+async function search(target: string, queries: readonly string[], flags: SearchFlags): Promise<number> {
+  const { settings, wrongUse } = loadSettings(flags.settings)
+  if (!settings) return wrongUse ? 2 : 1
+  const tools = await toolsOf(target, flags)
+  if (!tools) return 1
+  const { group } = flags
+  const accepts = group === undefined ? undefined : (at: number) => tools[at]?.group === group
+  const index = createIndex(tools, settings)
+  const hits = index.search(queries, { limit: flags.limit, accepts })
+  const results = hits.map(({ at }, i) => {
+    const { name, group, description = '' } = tools[at]!
+    const matches = queries.flatMap((query) => index.explain(query, at))
+    const [summary] = firstSentence(description)
+    return { rank: i + 1, name, group: group ?? null, summary, matches: distinct(matches) }
+  })
+  if (flags.json) printJson({ tools: tools.length, results })
+  else process.stdout.write(textOf(results, tools.length))
+  return results.length > 0 ? 0 : 1
+}
+
+interface Result {
+  rank: number
+  name: string
+  group: string | null
+  summary: string
+  matches: Match[]
+}
+
+function textOf(results: readonly Result[], tools: number): string {
+  const { bold, dim } = palette(wantsColor(process.stdout))
+  const lines = results.flatMap(({ rank, name, group, summary, matches }) => [
+    `${String(rank).padStart(3)}  ${bold(printable(name))}${group ? `  ${printable(group)}` : ''}`,
+    ...(summary ? [`     ${printable(summary.replace(/\s+/g, ' '))}`] : []),
+    ...matches.map((match) => dim(`       ${printable(matchText(match))}`)),
+  ])
+  const many = tools.toLocaleString('en-US')
+  return `${[...lines, `${results.length} of ${many} ${tools === 1 ? 'tool' : 'tools'}`].join('\n')}\n`
+}
+
+function matchText({ word, matched, fields }: Match): string {
+  return `${word === matched ? word : `${word} → ${matched}`} (${fields.join(', ')})`
+}
+
+/** Several queries may have a word in common. */
+function distinct(matches: readonly Match[]): Match[] {
+  return [...new Map(matches.map((match) => [match.word, match])).values()]
+}
+
+/** The tools of files, or of a server; undefined when the files have errors, which are printed. */
+async function toolsOf(target: string, flags: SearchFlags): Promise<SearchableTool[] | undefined> {
+  const isFile = existsSync(target)
+  if (!isFile && !/^(?:https?:\/|)\//i.test(target))
+    throw new Error(
+      `${target} is neither a file, a URL such as https://example.com/mcp nor a prefix such as /garden`,
+    )
+  if (!isFile) {
+    const listed = await withTarget(target, flags, { onNotification() {}, answer: undefined }, listTools)
+    return listed.map((tool) => declared(tool))
+  }
+  const { configurations, findings, sources } = await check([target], { env: process.env })
+  if (hasErrors(findings)) {
+    printFindings(
+      findings.filter(({ severity }) => severity === 'error'),
+      sources,
+    )
+    return undefined
+  }
+  return untilInterrupted(async (signal) => {
+    const all = configurations.map((read) => ofConfiguration(read, flags.header, signal))
+    return (await Promise.all(all)).flat()
+  })
+}
+
+async function ofConfiguration(
+  { configuration }: ReadConfiguration,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<SearchableTool[]> {
+  if (!configuration) return []
+  const own = configuration.tools.map((tool) => searchable(tool, serverOf(configuration, tool.name)))
+  const asked = configuration.mcpServers.map((server, i) => ofServer(server, i, headers, signal))
+  return [...own, ...(await Promise.all(asked)).flat()]
+}
+
+/** The first server that offers a tool. */
+function serverOf({ servers, name }: Configuration, tool: string): string {
+  return servers.find(({ allowedTools }) => allowedTools?.includes(tool) ?? true)?.name ?? name
+}
+
+/** The tools of a proxied server as clients see them; a server that does not answer is reported and has none. */
+async function ofServer(
+  server: McpServer,
+  index: number,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<SearchableTool[]> {
+  const answer = await declaredBy(server, index, headers, signal)
+  if (typeof answer === 'string') {
+    process.stderr.write(`plantgw: ${printable(server.name)}: ${printable(answer)}\n`)
+    return []
+  }
+  const filter = createToolFilter(server)
+  return answer.tools.flatMap((tool) => {
+    const { name } = tool
+    if (typeof name !== 'string') return []
+    const words = Object.hasOwn(server.toolOverrides, name) ? server.toolOverrides[name] : undefined
+    const shown: Json[] = filter ? filter.show(tool) : [tool]
+    return shown.map((one) => declared(one, { group: server.name, ...words }))
+  })
+}

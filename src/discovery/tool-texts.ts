@@ -1,0 +1,109 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { firstSentence } from './sentence.ts'
+
+/** What a tool is found by. */
+export interface SearchableTool {
+  name: string
+  title?: string | undefined
+  description?: string | undefined
+  /** Further words that people use for it. */
+  keywords?: readonly string[] | undefined
+  /** What it belongs to. */
+  group?: string | undefined
+  /** Of the HTTP request, where there is one; arguments of the path as `{name}`, or as templates. */
+  method?: string | undefined
+  path?: string | undefined
+  inputSchema?: JsonObject | undefined
+}
+
+/** How much a word counts where it stands, and how much that of long ones is divided (BM25F's b). */
+interface Field {
+  weight: number
+  b: number
+}
+
+export const FIELDS = {
+  name: { weight: 1.2, b: 0.9 },
+  keywords: { weight: 3, b: 0.2 },
+  title: { weight: 1.5, b: 0.5 },
+  /** The first sentence of the description. */
+  summary: { weight: 2.5, b: 1 },
+  description: { weight: 0.3, b: 0.2 },
+  path: { weight: 0.9, b: 0.9 },
+  method: { weight: 1.1, b: 0 },
+  group: { weight: 0.35, b: 0.3 },
+  argument: { weight: 0.15, b: 0.75 },
+  argumentText: { weight: 0.3, b: 0.6 },
+} as const satisfies Record<string, Field>
+
+export type FieldName = keyof typeof FIELDS
+export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[]
+
+/** Verbs that people use for what a method does. */
+const METHOD_WORDS: Readonly<Record<string, string>> = {
+  GET: 'get list read',
+  HEAD: 'check',
+  POST: 'create add',
+  PUT: 'update set replace',
+  PATCH: 'update edit',
+  DELETE: 'delete remove',
+}
+/** Schemas of a tool that are looked at, nested ones included, and UTF-16 units of what they say. */
+const MAX_SCHEMAS = 400
+const MAX_DEPTH = 6
+const MAX_VALUES = 50
+const MAX_SAID = 50_000
+
+/** What a tool says, by field. */
+export type Texts = Record<FieldName, readonly string[]>
+
+export function textsByField(tool: SearchableTool): Texts {
+  const { name, title = '', description = '', keywords = [], group = '', method = '', path = '' } = tool
+  const [summary, rest] = firstSentence(description)
+  const { names, texts } = saidBySchema(tool.inputSchema)
+  return {
+    name: [name],
+    keywords: keywords.slice(0, MAX_VALUES),
+    title: [title],
+    summary: [summary],
+    description: [rest],
+    // Arguments in the path are named by their own field.
+    path: [path.replace(/\{[^{}]*\}+/g, ' ')],
+    method: [METHOD_WORDS[method.toUpperCase()] ?? ''],
+    group: [group],
+    argument: names,
+    argumentText: texts,
+  }
+}
+
+/** The names of arguments, and what is said of them, breadth first: what stands nearest to the root says most. */
+function saidBySchema(root: JsonObject | undefined): { names: string[]; texts: string[] } {
+  const names: string[] = []
+  const texts: string[] = []
+  let left = MAX_SAID
+  const add = (to: string[], text: unknown) => {
+    if (typeof text !== 'string' || left <= 0) return
+    to.push(text.slice(0, left))
+    left -= text.length
+  }
+  let budget = MAX_SCHEMAS
+  let level: Json[] = root ? [root] : []
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    const next: Json[] = []
+    for (const schema of level) {
+      if (budget-- <= 0) break
+      if (!isObject(schema)) continue
+      const { properties, items, enum: values, description, anyOf, oneOf, allOf } = schema
+      if (depth > 0) add(texts, description)
+      if (Array.isArray(values)) for (const value of values.slice(0, MAX_VALUES)) add(texts, value)
+      for (const [name, inner] of isObject(properties) ? Object.entries(properties).slice(0, budget) : []) {
+        add(names, name)
+        next.push(inner)
+      }
+      for (const inner of [items, anyOf, oneOf, allOf])
+        next.push(...(Array.isArray(inner) ? inner.slice(0, MAX_VALUES) : [inner ?? null]))
+    }
+    level = next.slice(0, budget)
+  }
+  return { names, texts }
+}

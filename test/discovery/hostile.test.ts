@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createIndex, indexSteps, type SearchableTool } from '../../src/discovery/index.ts'
+import { readQuery } from '../../src/discovery/query.ts'
+import { stemsOf, wordsOf } from '../../src/discovery/stemming.ts'
+import { synonymsOf } from '../../src/discovery/synonyms.ts'
+import { textsByField } from '../../src/discovery/tool-texts.ts'
+import type { JsonObject } from '../../src/json/index.ts'
+
+const nothing = { termOf: () => 1, ofLength: () => [], sizeOf: () => 1, rarity: () => 1 }
+
+test('a query of a megabyte is read as far as its first words', () => {
+  const words = readQuery('delete remove list pods '.repeat(50_000), nothing, synonymsOf())
+  assert.ok(words.length <= 24, `${words.length} terms`)
+  const one = readQuery('x'.repeat(1_000_000), nothing, synonymsOf())
+  assert.deepEqual(
+    one.map(({ word }) => word.length),
+    [40],
+  )
+  const index = createIndex([{ name: 'a', description: 'Pods' }])
+  assert.equal(index.search('pods '.repeat(200_000), { limit: 1 }).length, 1)
+  assert.equal(index.search(Array(1_000).fill('pods'), { limit: 1_000 }).length, 1)
+})
+
+test('a word that is nearly all others is corrected to a few of them', () => {
+  const near = Array.from({ length: 26 }, (_, i) => `zzzzz${String.fromCharCode(97 + i)}zzzz`)
+  const vocabulary = {
+    termOf: (stem: string) => (near.includes(stem) ? near.indexOf(stem) : undefined),
+    ofLength: (length: number) => (length === 10 ? near : []),
+    sizeOf: () => 1,
+    rarity: () => 1,
+  }
+  const [term] = readQuery('zzzzz0zzzz', vocabulary, synonymsOf())
+  assert.equal(term?.alternatives.length, 4)
+})
+
+test('texts and schemas are read up to a limit', () => {
+  assert.ok(wordsOf('word '.repeat(1_000_000)).length <= 1_600)
+  assert.equal(stemsOf('a'.repeat(1_000_000))[0]?.length, 40)
+  let deep: JsonObject = { description: 'bottom' }
+  for (let i = 0; i < 10_000; i++) deep = { properties: { inner: deep } }
+  const wide = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, i) => [`p${i}`, { description: 'd'.repeat(1_000) }]),
+  )
+  for (const inputSchema of [
+    deep,
+    { properties: wide },
+    { anyOf: Array(100_000).fill({ enum: Array(1_000).fill('v') }) },
+  ]) {
+    const { argument, argumentText } = textsByField({ name: 'a', inputSchema })
+    const said = [...argument, ...argumentText].reduce((sum, text) => sum + text.length, 0)
+    assert.ok(said <= 50_000 && argument.length <= 400, `${said} ${argument.length}`)
+  }
+})
+
+test('a schema that is not one, odd names and names of prototypes are words like others', () => {
+  const odd = { properties: [1], items: 7, enum: [null, {}], anyOf: 'x' } as unknown as JsonObject
+  const tools: SearchableTool[] = [
+    { name: '__proto__', inputSchema: odd },
+    { name: 'constructor', description: 'toString valueOf' },
+    { name: '\ud800', description: '\u0000\u202e' },
+    { name: '' },
+  ]
+  const index = createIndex(tools)
+  assert.equal(tools[index.search('constructor', { limit: 1 })[0]!.at]!.name, 'constructor')
+  assert.equal(tools[index.search('proto', { limit: 1 })[0]!.at]!.name, '__proto__')
+  assert.deepEqual(index.search('hasOwnProperty \ud800 __defineGetter__ \u0000', { limit: 5 }), [])
+  assert.deepEqual(createIndex([]).search('anything', { limit: 5 }), [])
+})
+
+test('the index is built in steps, of which none is for more than one tool', () => {
+  const tools = Array.from({ length: 50 }, (_, i) => ({ name: `tool${i}`, description: 'Does it.' }))
+  const steps = indexSteps(tools)
+  let count = 0
+  for (let step = steps.next(); !step.done; step = steps.next()) count++
+  assert.ok(count >= 50, `${count} steps`)
+})
