@@ -14,29 +14,26 @@ import { hasErrors, palette } from '../findings/index.ts'
 import type { Json } from '../json/index.ts'
 import { createToolFilter } from '../upstream/tool-filter.ts'
 import { printable } from './call/printable.ts'
-import { listTools, withTarget } from './call/target.ts'
+import { accessOptions, listTools, type TargetFlags, withTarget } from './call/target.ts'
 import { declaredBy } from './declared.ts'
-import { addHeader, untilInterrupted, wholeNumber } from './options.ts'
+import { untilInterrupted, wholeNumber } from './options.ts'
 import { printFindings, printJson, wantsColor } from './output.ts'
 import { loadSettings } from './settings.ts'
 
-interface SearchFlags {
-  settings?: string
-  header: Record<string, string>
+interface SearchFlags extends TargetFlags {
   limit: number
   group?: string
-  json?: boolean
 }
 
 export function searchCommand(exit: (code: number) => void): Command {
-  return new Command('search')
+  const command = new Command('search')
     .description('Search tools by what they do, and show which words matched.')
     .argument('<target>', 'configuration file or folder, prefix of the gateway, or URL of an MCP server')
     .argument('<queries...>', 'what to look for; the results of several are interleaved by rank')
     .option('-s, --settings <file>', "settings file, for its `synonyms` and the gateway's address")
     .option('--limit <n>', 'results at most', wholeNumber(1, 100), 6)
     .option('--group <name>', 'only tools of this group')
-    .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
+  return accessOptions(command)
     .option('--json', 'print the results as JSON')
     .addHelpText(
       'after',

@@ -16,10 +16,16 @@ export interface TargetFlags extends LoginFlags {
 
 /** A command for the server at a URL, or at a prefix of the gateway. @param json says what `--json` prints */
 export function targetCommand(name: string, description: string, json: string): Command {
-  return new Command(name)
+  const command = new Command(name)
     .description(`${description} of an MCP server, given as a prefix of the gateway or any URL.`)
     .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
     .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
+  return accessOptions(command).option('--json', `print ${json} as JSON`)
+}
+
+/** The options of how a server is asked, and logged in to. */
+export function accessOptions(command: Command): Command {
+  return command
     .option('--header <name:value>', 'header to send; may be repeated', addHeader, {})
     .option('--token <token>', 'bearer token to send, in place of a login')
     .option('--client-id <id>', 'client that the authorization server knows; absent: one is registered')
@@ -35,7 +41,6 @@ export function targetCommand(name: string, description: string, json: string): 
       wholeNumber(1, 65_535),
     )
     .option('--no-browser', 'print the address of the login only')
-    .option('--json', `print ${json} as JSON`)
 }
 
 /**
