@@ -2,6 +2,7 @@
 
 export { declared, searchable } from './searchable.ts'
 export { firstSentence } from './sentence.ts'
+export { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
 export {
   createIndex,
   type Hit,

@@ -3,6 +3,7 @@ import { asksForLogin, type Cors, type ReadConfiguration } from '../../config/in
 import { type Finding, type Path, type Reporter, sortFindings } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import { type Check, type CheckOptions, type Read, runChecks } from '../check.ts'
+import { FINDABLE_CHECKS } from './findable.ts'
 import { HIDDEN_CHECKS } from './hidden-text.ts'
 import { HOST_CHECKS } from './hosts.ts'
 import { NAME_CHECKS } from './naming.ts'
@@ -75,6 +76,7 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     },
   },
   ...NAME_CHECKS,
+  ...FINDABLE_CHECKS,
   ...TOOL_CHECKS,
   ...HOST_CHECKS,
   ...HIDDEN_CHECKS,

@@ -33,6 +33,28 @@ export const PRACTICE = {
     right:
       'servers:\n  - {name: user, allowedTools: [list]}\ntools:\n  - {name: list, description: Lists users, endpoint: http://localhost/users}',
   },
+  'hard-to-find': {
+    severity: 'info',
+    title: 'A tool that its own first sentence does not find',
+    cause:
+      'A search for the first sentence of the description finds five other tools of the configuration first: a model that looks for what the tool does does not see it. `plantgw search` shows which words matched.',
+    fix: 'Write into the first sentence what only this tool does, or add `keywords`.',
+    wrong:
+      'tools:\n  - {name: cats, description: Gets data, endpoint: http://localhost/cats}\n  - {name: cows, description: Gets data, endpoint: http://localhost/cows}\n  - {name: dogs, description: Gets data, endpoint: http://localhost/dogs}\n  - {name: fish, description: Gets data, endpoint: http://localhost/fish}\n  - {name: hens, description: Gets data, endpoint: http://localhost/hens}\n  - {name: pigs, description: Gets data, endpoint: http://localhost/pigs}',
+    right:
+      'tools:\n  - {name: cats, description: Lists cats, endpoint: http://localhost/cats}\n  - {name: cows, description: Lists cows, endpoint: http://localhost/cows}\n  - {name: dogs, description: Lists dogs, endpoint: http://localhost/dogs}\n  - {name: fish, description: Lists fish, endpoint: http://localhost/fish}\n  - {name: hens, description: Lists hens, endpoint: http://localhost/hens}\n  - {name: pigs, description: Lists pigs, endpoint: http://localhost/pigs}',
+  },
+  'indistinct-tools': {
+    severity: 'warning',
+    title: 'Two tools that no query tells apart',
+    cause:
+      'The names, descriptions and arguments of two tools have the same words: neither a search nor a model can choose between them.',
+    fix: 'Say in the descriptions when to use which, or remove one of the two.',
+    wrong:
+      'tools:\n  - {name: find_user, description: Finds a user, endpoint: http://localhost/v1/users}\n  - {name: find_user_2, description: Finds a user, endpoint: http://localhost/v2/users}',
+    right:
+      'tools:\n  - {name: find_user, description: Finds a user by name, endpoint: http://localhost/v1/users}\n  - {name: find_user_2, description: Finds a user by address, endpoint: http://localhost/v2/users}',
+  },
   'name-length': {
     severity: 'warning',
     title: 'The name of a tool is too long for model providers',

@@ -1,0 +1,84 @@
+import type { Configuration, Tool } from '../../config/index.ts'
+import { createIndex, firstSentence, STOP_WORDS, searchable, stemOf, wordsOf } from '../../discovery/index.ts'
+import type { Reporter } from '../../findings/index.ts'
+import { isObject } from '../../json/index.ts'
+import { quote } from '../../text/index.ts'
+import type { Check, Context } from '../check.ts'
+
+/** Tools that a search cannot find, or cannot tell from each other. */
+export const FINDABLE_CHECKS: readonly Check[] = [
+  {
+    codes: ['indistinct-tools', 'hard-to-find'],
+    on: 'configuration',
+    check(configuration, report, context) {
+      const alike = checkDistinct(configuration, report, context)
+      checkFound(configuration, alike, report, context)
+    },
+  },
+]
+
+/** Results among which a tool is expected. */
+const AMONG = 5
+
+function checkFound(
+  { tools }: Configuration,
+  alike: ReadonlySet<number>,
+  report: Reporter,
+  { doubtful }: Context,
+) {
+  if (tools.length <= AMONG) return
+  const index = createIndex(tools.map((tool) => searchable(tool)))
+  for (const [i, { name, description = '' }] of tools.entries()) {
+    const [sentence] = firstSentence(description)
+    if (sentence === '' || alike.has(i) || doubtful(['tools', i])) continue
+    const hits = index.search(sentence, { limit: AMONG })
+    if (hits.some(({ at }) => at === i)) continue
+    const others = hits.slice(0, 2).map(({ at }) => quote(tools[at]!.name))
+    report({
+      code: 'hard-to-find',
+      path: ['tools', i, 'description'],
+      message: `a search for the first sentence of ${quote(name)} finds ${AMONG} other tools first${others.length > 0 ? `, such as ${others.join(' and ')}` : ''}`,
+      hint: 'Write into the first sentence what only this tool does, or add `keywords`',
+    })
+  }
+}
+
+/** Reports each set of tools with the same words once. @returns the tools of all sets */
+function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }: Context): Set<number> {
+  const sets = new Map<string, number[]>()
+  for (const [i, tool] of tools.entries()) {
+    if (tool.description === undefined || doubtful(['tools', i])) continue
+    const words = wordsOfTool(tool)
+    sets.set(words, [...(sets.get(words) ?? []), i])
+  }
+  const alike = [...sets.values()].filter(({ length }) => length > 1)
+  for (const [first, second, ...more] of alike as [number, number, ...number[]][]) {
+    const [one, other] = [quote(tools[first]!.name), quote(tools[second]!.name)]
+    const rest = more.length > 0 ? ` (and from ${more.length} more)` : ''
+    report({
+      code: 'indistinct-tools',
+      path: ['tools', second, 'name'],
+      message: `no query tells ${other} from ${one}${rest}: their names, descriptions and arguments have the same words`,
+      hint: 'Say in the description when to use which, or remove one of the two',
+      related: { path: ['tools', first, 'name'], message: 'the other one' },
+    })
+  }
+  return new Set(alike.flat())
+}
+
+/** What a query can find a tool by; numbers and versions in its name are words that nobody looks for. */
+function wordsOfTool({ name, title = '', description = '', keywords = [], args, inputSchema }: Tool): string {
+  const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
+  const named = wordsOf(name)
+    .map(stemOf)
+    .filter((stem) => !/^v?\d+$/.test(stem))
+    .sort()
+  const taken = [...args.map((arg) => arg.name), ...properties].sort()
+  return JSON.stringify([named, stems(title), stems(description), stems(keywords.join(' ')), taken])
+}
+
+/** Without the words that a query passes over. */
+function stems(text: string): string[] {
+  const words = wordsOf(text).filter((word) => !STOP_WORDS.has(word))
+  return words.map(stemOf).sort()
+}
