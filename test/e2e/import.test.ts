@@ -19,7 +19,13 @@ async function served(t: TestContext, listener: RequestListener): Promise<string
 const many = () => {
   const paths = Array.from({ length: 200 }, (_, i) => [
     `/t${i % 4}/${i}`,
-    { get: { operationId: `op${i}`, tags: [`t${i % 4}`], summary: `Number ${i}: ${'long words '.repeat(40)}` } },
+    {
+      get: {
+        operationId: `op${i}`,
+        tags: [`t${i % 4}`],
+        summary: `Number ${i}: ${'long words '.repeat(40)}`,
+      },
+    },
   ])
   return document(Object.fromEntries(paths))
 }

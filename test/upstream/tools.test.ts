@@ -11,7 +11,13 @@ const FILTER = {
   allowedTools: ['test_simple_text', 'test_image_content', 'test_error_handling'],
   blockedTools: ['test_image_content'],
   toolOverrides: {
-    test_simple_text: { name: 'greet', description: 'Greets.', annotations: { readOnlyHint: true } },
+    test_simple_text: {
+      name: 'greet',
+      description: 'Greets.',
+      annotations: { readOnlyHint: true },
+      group: 'people',
+      keywords: ['hello'],
+    },
   },
 }
 
@@ -32,6 +38,7 @@ for (const [transport, type] of [
         const greet = tools.find(({ name }: Loose) => name === 'greet')
         assert.equal(greet.description, 'Greets.')
         assert.equal(greet.annotations.readOnlyHint, true)
+        assert.ok(!('keywords' in greet) && !('group' in greet))
         assert.match(await client.call('greet'), /simple text/)
         for (const hidden of ['test_simple_text', 'test_image_content', 'test_audio_content'])
           assert.equal(await client.call(hidden), `error: Unknown tool: ${hidden}`)
