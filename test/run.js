@@ -20,6 +20,7 @@ const UNIT = [
   'json',
   'mcp',
   'openapi',
+  'shaping',
   'telemetry',
   'template',
   'tools',

@@ -1,0 +1,110 @@
+import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
+import type { Entry, MaskFault, Step } from './parse.ts'
+
+/** What masks leave out of a value. */
+interface Node {
+  whole: boolean
+  byName: Map<string, Node>
+  members?: Node
+  items?: Node
+  /** What is left out at any depth below. */
+  deep?: Node
+  /** Whether it holds for everything below, too. */
+  lasting: boolean
+}
+
+/** The nodes that hold for a value, at once. */
+export interface Drop {
+  readonly nodes: readonly Node[]
+  /** Those that hold for everything below. */
+  readonly lasting: Drop
+}
+
+/** Compiles the entries of `drop`. */
+export function compileDrop(entries: readonly Entry[]): Drop | MaskFault {
+  const root = emptyNode(false)
+  for (const entry of entries) {
+    const fault = add(root, entry)
+    if (fault) return fault
+  }
+  return dropOf([root])
+}
+
+function emptyNode(lasting: boolean): Node {
+  return { whole: false, byName: new Map(), lasting }
+}
+
+function add(node: Node, { name, steps, fields, start, end }: Entry): MaskFault | undefined {
+  if (name !== undefined) return { fault: 'gives a name to what it leaves out', start, end }
+  let at = node
+  for (const step of steps) at = below(at, step)
+  if (!fields) at.whole = true
+  for (const field of fields ?? []) {
+    const fault = add(at, field)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+function below(node: Node, step: Step): Node {
+  if (step === 'items') {
+    node.items ??= emptyNode(false)
+    return node.items
+  }
+  if (step === 'members') {
+    node.members ??= emptyNode(false)
+    return node.members
+  }
+  if (step === 'deep') {
+    // `**.**` is `**`.
+    if (node.lasting) return node
+    node.deep ??= emptyNode(true)
+    return node.deep
+  }
+  const next = node.byName.get(step.member) ?? emptyNode(false)
+  node.byName.set(step.member, next)
+  return next
+}
+
+function dropOf(given: readonly Node[]): Drop {
+  const nodes = [...new Set(given.flatMap((node) => (node.deep ? [node, node.deep] : [node])))]
+  const lasting = nodes.filter((node) => node.lasting)
+  const drop = { nodes } as { nodes: Node[]; lasting: Drop }
+  drop.lasting = lasting.length === nodes.length ? drop : dropOf(lasting)
+  return drop
+}
+
+/** What is left out below a member or, without a name, below an item. */
+export function dropBelow(drop: Drop, name?: string): Drop {
+  let more: Node[] | undefined
+  for (const { byName, members, items } of drop.nodes) {
+    const found = name === undefined ? [items] : [byName.get(name), members]
+    for (const node of found) if (node) more = [...(more ?? []), node]
+  }
+  return more ? dropOf([...more, ...drop.lasting.nodes]) : drop.lasting
+}
+
+export function isDropped({ nodes }: Drop): boolean {
+  return nodes.some(({ whole }) => whole)
+}
+
+/** Whether a drop leaves out some member of this value by its name, rather than every one. */
+export function dropsByName({ nodes }: Drop): boolean {
+  return nodes.some(({ byName }) => byName.size > 0)
+}
+
+/** The value without what is left out; the same one where that is nothing. */
+export function without(drop: Drop, value: Json): Json {
+  if (drop.nodes.length === 0) return value
+  if (Array.isArray(value)) {
+    const next = dropBelow(drop)
+    return isDropped(next) ? [] : value.map((item) => without(next, item))
+  }
+  if (!isObject(value)) return value
+  const left: JsonObject = {}
+  for (const [name, member] of Object.entries(value)) {
+    const next = dropBelow(drop, name)
+    if (!isDropped(next)) setOwn(left, name, without(next, member))
+  }
+  return left
+}

@@ -1,0 +1,55 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { compileDrop, type Drop, without } from './drop.ts'
+import { type Entry, type MaskFault, parseMask } from './parse.ts'
+import { shapedSchema } from './schema.ts'
+import { compileSelect, type Keep, select } from './select.ts'
+
+/** What is kept of values and what is left out, as an author writes it. */
+export interface MaskTexts {
+  select?: string | undefined
+  drop?: readonly string[] | undefined
+}
+
+/** Compiled masks. */
+export interface Masks {
+  /** The entries of `select`, and of each text of `drop`. */
+  readonly select: readonly Entry[]
+  readonly drop: readonly (readonly Entry[])[]
+  /** What is left of a value; `select` comes first. A value of another type than the mask expects is empty. */
+  apply(value: Json): Json
+  /** The schema of what is left of values that the schema is true of. */
+  schemaOf(schema: JsonObject): JsonObject
+}
+
+/** A fault in `select`, or in a text of `drop`. */
+export type MasksFault = MaskFault & { path: ['select'] | ['drop', number] }
+
+/** Compiles masks, or reports what is wrong with each. */
+export function compileMasks({ select: selected, drop = [] }: MaskTexts): Masks | MasksFault[] {
+  const faults: MasksFault[] = []
+  const parsed = (text: string, path: MasksFault['path'], compile: (entries: Entry[]) => object) => {
+    const entries = parseMask(text)
+    const made = 'fault' in entries ? entries : compile(entries)
+    if ('fault' in made) faults.push({ ...(made as MaskFault), path })
+    return 'fault' in entries ? [] : entries
+  }
+  const kept = selected === undefined ? [] : parsed(selected, ['select'], compileSelect)
+  const dropped = drop.map((text, i) => parsed(text, ['drop', i], compileDrop))
+  if (faults.length > 0) return faults
+  const keep = selected === undefined ? undefined : (compileSelect(kept) as Keep)
+  const leave = drop.length === 0 ? undefined : (compileDrop(dropped.flat()) as Drop)
+  return {
+    select: kept,
+    drop: dropped,
+    apply(value) {
+      const left = keep ? (select([keep], value) ?? emptyOf(value)) : value
+      return leave ? without(leave, left) : left
+    },
+    schemaOf: (schema) => shapedSchema(schema, keep, leave),
+  }
+}
+
+function emptyOf(value: Json): Json {
+  if (Array.isArray(value)) return []
+  return isObject(value) ? {} : value
+}

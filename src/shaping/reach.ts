@@ -1,0 +1,123 @@
+import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
+import type { Entry, Step } from './parse.ts'
+
+/** An entry of a mask that finds nothing in any value of a schema. */
+export interface Unmatched {
+  entry: Entry
+  /** What is not there: a name, or `[]` where there is no array. */
+  missing: string
+  /** The members that there are instead. */
+  known: string[]
+}
+
+/** Schemas that are looked at for one step. */
+const MAX_SCHEMAS = 1_000
+
+/** The entries that match no value of a schema; where a schema does not say what there is, they may match. */
+export function unmatched(entries: readonly Entry[], schema: JsonObject): Unmatched[] {
+  return entries.flatMap((entry) => follow(entry, [schema], schema))
+}
+
+function follow(entry: Entry, from: readonly JsonObject[], root: JsonObject): Unmatched[] {
+  let at: readonly JsonObject[] = from
+  for (const step of entry.steps) {
+    const flat = flattened(at, root)
+    const next = flat && after(flat, step, root)
+    if (!next) return []
+    if (next.length === 0) {
+      const known = [...new Set(flat.flatMap(({ properties }) => Object.keys(objectOf(properties))))]
+      return [
+        { entry, missing: typeof step === 'object' ? step.member : step === 'items' ? '[]' : '*', known },
+      ]
+    }
+    at = next
+  }
+  return entry.fields?.flatMap((field) => follow(field, at, root)) ?? []
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** The schemas with what they refer to and are combined of; undefined: not all of them are known. */
+function flattened(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] | undefined {
+  const rest: JsonObject[] = [...schemas]
+  const seen = new Set<JsonObject>()
+  for (let one = rest.pop(); one; one = rest.pop()) {
+    if (seen.has(one)) continue
+    if (seen.add(one).size > MAX_SCHEMAS) return undefined
+    const { $ref, allOf, anyOf, oneOf, $dynamicRef } = one
+    if ($dynamicRef !== undefined) return undefined
+    if (typeof $ref === 'string') {
+      const target = $ref === '#' ? root : $ref.startsWith('#/') && valueAt(root, pointerSegments($ref))
+      if (!isObject(target)) return undefined
+      rest.push(target)
+    }
+    for (const part of [allOf, anyOf, oneOf].flat()) if (isObject(part)) rest.push(part)
+  }
+  return [...seen].filter((one) => !isFrame(one))
+}
+
+/** Whether a schema says nothing but what it is made of. */
+function isFrame(schema: JsonObject): boolean {
+  const says = ['type', 'properties', 'items', 'additionalProperties', 'enum', 'const']
+  return (
+    ['$ref', 'allOf', 'anyOf', 'oneOf'].some((key) => schema[key] !== undefined) &&
+    !says.some((key) => schema[key] !== undefined)
+  )
+}
+
+/** The schemas of what a step leads to; undefined: that is not known. */
+function after(schemas: readonly JsonObject[], step: Step, root: JsonObject): JsonObject[] | undefined {
+  if (step === 'deep') return everything(schemas, root)
+  const found: JsonObject[] = []
+  for (const schema of schemas) {
+    const next = step === 'items' ? itemsOf(schema) : membersOf(schema, step)
+    if (!next) return undefined
+    found.push(...next)
+  }
+  return found
+}
+
+function itemsOf(schema: JsonObject): JsonObject[] | undefined {
+  if (!may(schema, 'array')) return []
+  return isObject(schema.items) && schema.prefixItems === undefined ? [schema.items] : undefined
+}
+
+function membersOf(schema: JsonObject, step: 'members' | { member: string }): JsonObject[] | undefined {
+  if (!may(schema, 'object')) return []
+  const { properties, additionalProperties: more, patternProperties } = schema
+  if (step === 'members') return isObject(properties) ? schemasIn(Object.values(properties)) : undefined
+  const named = valueAt(properties, [step.member])
+  if (named !== undefined) return schemasIn([named])
+  const open =
+    !isObject(properties) || patternProperties !== undefined || (more !== undefined && more !== false)
+  return open ? undefined : []
+}
+
+function schemasIn(values: readonly Json[]): JsonObject[] | undefined {
+  return values.every(isObject) ? (values as JsonObject[]) : undefined
+}
+
+function may({ type }: JsonObject, wanted: string): boolean {
+  return type === undefined || [type].flat().includes(wanted)
+}
+
+/** What any number of steps lead to. */
+function everything(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] | undefined {
+  const seen = new Set(schemas)
+  for (const schema of seen) {
+    if (seen.size > MAX_SCHEMAS) return undefined
+    const members = isLeaf(schema) ? [] : membersOf(schema, 'members')
+    const items = isLeaf(schema) ? [] : itemsOf(schema)
+    const below = members && items && flattened([...members, ...items], root)
+    if (!below) return undefined
+    for (const one of below) seen.add(one)
+  }
+  return [...seen]
+}
+
+/** Whether nothing is below its values. */
+function isLeaf(schema: JsonObject): boolean {
+  return schema.type !== undefined && !may(schema, 'object') && !may(schema, 'array')
+}

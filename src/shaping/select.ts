@@ -1,0 +1,153 @@
+import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
+import { quote } from '../text/index.ts'
+import type { Entry, MaskFault, Step } from './parse.ts'
+
+/** What a mask keeps of a value. Entries of one mask are put together, so that `a.b, a.c` keeps both members of `a`. */
+export interface Keep {
+  whole: boolean
+  /** Members that keep their name, and members made of what a path leads to; in the order of the mask. */
+  outputs: Map<string, Keep | Taken>
+  /** Of every member. */
+  members?: Keep
+  items?: Keep
+}
+
+/** A member that is made of what the steps lead to. */
+export interface Taken {
+  steps: readonly Step[]
+  keep: Keep
+}
+
+export function isTaken(output: Keep | Taken | undefined): output is Taken {
+  return output !== undefined && 'steps' in output
+}
+
+/** Compiles the entries of `select`. */
+export function compileSelect(entries: readonly Entry[]): Keep | MaskFault {
+  const root = emptyKeep()
+  return add(root, entries) ?? root
+}
+
+function emptyKeep(): Keep {
+  return { whole: false, outputs: new Map() }
+}
+
+function add(keep: Keep, entries: readonly Entry[]): MaskFault | undefined {
+  for (const entry of entries) {
+    const fault = addEntry(keep, entry)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+function addEntry(keep: Keep, { name, steps, fields, start, end }: Entry): MaskFault | undefined {
+  const misplaced = (fault: string): MaskFault => ({ fault, start, end })
+  if (steps.includes('deep')) return misplaced('has `**`, which only `drop` can have')
+  let at = keep
+  if (name !== undefined) {
+    if (keep.outputs.has(name)) return misplaced(`makes the member ${quote(name)} twice`)
+    at = emptyKeep()
+    keep.outputs.set(name, { steps, keep: at })
+  }
+  for (const step of name === undefined ? steps : []) {
+    const next = below(at, step)
+    if (!next) return misplaced(`makes the member ${quote((step as { member: string }).member)} twice`)
+    at = next
+  }
+  if (fields) return add(at, fields)
+  at.whole = true
+  return undefined
+}
+
+/** Undefined: the member is made of something else already. */
+function below(keep: Keep, step: Step): Keep | undefined {
+  if (step === 'items') {
+    keep.items ??= emptyKeep()
+    return keep.items
+  }
+  if (typeof step === 'string') {
+    keep.members ??= emptyKeep()
+    return keep.members
+  }
+  const output = keep.outputs.get(step.member) ?? emptyKeep()
+  if (isTaken(output)) return undefined
+  keep.outputs.set(step.member, output)
+  return output
+}
+
+/**
+ * What the masks keep of a value; undefined: nothing, as it is of another type than they expect. Null is kept where an
+ * object or array is expected.
+ */
+export function select(keeps: readonly Keep[], value: Json): Json | undefined {
+  if (value === null || keeps.some(({ whole }) => whole)) return value
+  if (Array.isArray(value)) {
+    const items = keepsOfItems(keeps)
+    return items.length ? value.flatMap((item) => listed(select(items, item))) : undefined
+  }
+  const has = ({ outputs, members }: Keep) => outputs.size > 0 || members !== undefined
+  return isObject(value) && keeps.some(has) ? selectMembers(keeps, value) : undefined
+}
+
+const LEFT_OUT: Json[] = []
+
+export function keepsOfItems(keeps: readonly Keep[]): Keep[] {
+  return keeps.flatMap(({ items }) => items ?? [])
+}
+
+/** @param name of a member that keeps it */
+export function keepsOfMember(keeps: readonly Keep[], name: string): Keep[] {
+  return keeps.flatMap(({ outputs, members = [] }) => {
+    const output = outputs.get(name)
+    return output && !isTaken(output) ? [output].concat(members) : members
+  })
+}
+
+function selectMembers(keeps: readonly Keep[], value: JsonObject): JsonObject {
+  const selected: JsonObject = {}
+  const put = (name: string, member: Json | undefined) => {
+    if (member !== undefined) setOwn(selected, name, member)
+  }
+  for (const { outputs } of keeps)
+    for (const name of namesOf(outputs, value)) {
+      const output = outputs.get(name) as Keep | Taken
+      if (Object.hasOwn(selected, name)) continue
+      if (isTaken(output)) put(name, taken(output, 0, value))
+      else if (Object.hasOwn(value, name)) put(name, select(keepsOfMember(keeps, name), value[name] as Json))
+    }
+  if (keeps.some(({ members }) => members))
+    for (const [name, member] of Object.entries(value))
+      if (!Object.hasOwn(selected, name) && !keeps.some(({ outputs }) => isTaken(outputs.get(name))))
+        put(name, select(keepsOfMember(keeps, name), member))
+  return selected
+}
+
+/** In the order of the mask, without looking for every name of a long mask in a small object. */
+function namesOf(outputs: Keep['outputs'], value: JsonObject): Iterable<string> {
+  const own = Object.keys(value)
+  if (own.length * 4 > outputs.size) return outputs.keys()
+  const found = new Set(own.filter((name) => outputs.has(name)))
+  return [...outputs].flatMap(([name, output]) => (found.has(name) || isTaken(output) ? [name] : []))
+}
+
+function taken(from: Taken, i: number, value: Json): Json | undefined {
+  const step = from.steps[i]
+  if (step === undefined) return select([from.keep], value)
+  if (value === null) return null
+  if (step === 'items')
+    return Array.isArray(value) ? value.flatMap((item) => listed(taken(from, i + 1, item))) : undefined
+  if (!isObject(value)) return undefined
+  if (typeof step !== 'string')
+    return Object.hasOwn(value, step.member) ? taken(from, i + 1, value[step.member] as Json) : undefined
+  const members: JsonObject = {}
+  for (const [name, member] of Object.entries(value)) {
+    const one = taken(from, i + 1, member)
+    if (one !== undefined) setOwn(members, name, one)
+  }
+  return members
+}
+
+/** For `flatMap`, which would flatten an item that is an array. */
+function listed(item: Json | undefined): Json[] {
+  return item === undefined ? LEFT_OUT : [item]
+}
