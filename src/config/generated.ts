@@ -236,6 +236,8 @@ export interface Limits {
   maxResponseSize: number
   /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
+  /** Maximum number of characters of the text of a result. Default `100000`. */
+  resultChars: number
 }
 
 /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
@@ -292,6 +294,8 @@ export interface Tool {
   followRedirects: boolean
   /** When a followed redirect to another origin keeps the body (307, 308), sends the body there. Default `false`. */
   redirectBody: boolean
+  /** What clients get of the successful JSON responses of a tool. */
+  response?: Response
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
@@ -318,6 +322,20 @@ export interface Arg {
   items?: JsonObject
   /** For `object`: the schemas of its properties, by name. */
   properties?: Record<string, JsonObject>
+}
+
+/** What clients get of the successful JSON responses of a tool. */
+export interface Response {
+  /** The members to keep: paths with commas between them. */
+  select?: string
+  /** Paths to leave out, in the notation of `select`. */
+  drop: string[]
+  /** Maximum number of items of each list, at every depth. */
+  maxItems?: number
+  /** Maximum number of characters of the text. */
+  maxChars?: number
+  /** How the text is written. Default `json`. */
+  format: 'json' | 'csv' | 'markdown'
 }
 
 /** A prompt that clients can offer to people. */
@@ -574,6 +592,8 @@ export interface ProcessLimits {
   maxResponseSize: number
   /** Maximum size of a client's request: `512KiB`, `4MiB`, `4MB`; a plain number is bytes. Bytes. Default `4MiB`. */
   maxRequestSize: number
+  /** Maximum number of characters of the text of a result. Default `100000`. */
+  resultChars: number
   /** Maximum number of open connections of clients. Default `10000`. */
   maxConnections: number
   /** Maximum number of open connections from one address (IPv6: one /64). Default `5000`. */
@@ -804,6 +824,7 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   timeout: 30000,
   maxResponseSize: 10485760,
   maxRequestSize: 4194304,
+  resultChars: 100000,
   maxConnections: 10000,
   maxConnectionsPerAddress: 5000,
   maxSessions: 100000,

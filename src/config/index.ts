@@ -9,6 +9,7 @@ export {
   asksForLogin,
   DEFAULT_LIMITS,
   DEFAULT_TENANT,
+  hasTemplate,
   isRepeatable,
   METHODS,
   oauthOf,

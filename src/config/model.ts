@@ -38,6 +38,7 @@ export type {
   Rate as RateRule,
   Redis as RedisServer,
   RedisNotifier as RedisSettings,
+  Response as ResponseShaping,
   Router,
   Server,
   ServerTls,
@@ -46,6 +47,14 @@ export type {
 } from './generated.ts'
 export { DEFAULT_LIMITS } from './generated.ts'
 export type { Locate, Path }
+
+/** `{{.Response.Body}}` alone: the response as it is, whatever its type. */
+const PASS_THROUGH = /^\s*\{\{-?\s*\.Response\.Body\s*-?\}\}\s*$/
+
+/** Whether a template of the tool writes the text of its results. */
+export function hasTemplate({ responseBody }: Pick<Tool, 'responseBody'>): boolean {
+  return responseBody !== undefined && !PASS_THROUGH.test(responseBody)
+}
 
 export type ArgPosition = Arg['position']
 

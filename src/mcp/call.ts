@@ -51,6 +51,8 @@ export interface CallEnd extends Ended {
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
   tool?: string
+  /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
+  savedChars?: number
   /** Why it was refused: no rule of `authorize` allows it, one that does wants scopes, or nobody approved it. */
   denied?: 'rule' | 'scope' | 'approval'
 }
@@ -104,6 +106,7 @@ export class Accounted {
       outcome,
       ...(tool !== undefined && { tool }),
       ...(code !== undefined && { code }),
+      ...(end.savedChars !== undefined && { savedChars: end.savedChars }),
       ...asked,
     })
     witness?.call(this, end, ms)

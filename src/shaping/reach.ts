@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, pointerSegments, valueAt } from '../json/index.ts'
-import type { Entry, Step } from './parse.ts'
+import type { Entry, Step } from './mask-text.ts'
 
 /** An entry of a mask that finds nothing in any value of a schema. */
 export interface Unmatched {

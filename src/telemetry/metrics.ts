@@ -14,6 +14,8 @@ export interface CallRecord extends Ended {
   /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
   tool?: string
   ms: number
+  /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
+  savedChars?: number
   /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
   approval?: string
 }
@@ -212,6 +214,11 @@ export function createMetrics(
     'tool',
     'outcome',
   ])
+  const savedChars = counter(
+    'plantgw_result_saved_chars_total',
+    'Characters of answers that clients did not get, as `response` or a limit left them out',
+    ['tenant', 'prefix', 'tool'],
+  )
   const approvals = counter(
     'plantgw_approvals_total',
     'Calls for which a person was to be asked, by what came of it',
@@ -250,9 +257,10 @@ export function createMetrics(
     catalogue: catalogueOf(registry),
     call(record) {
       mcp.call(record)
-      const { tenant, prefix, tool, outcome, approval } = record
-      if (tool !== undefined) toolCalls.inc({ tenant, prefix, tool, outcome })
+      const { tenant, prefix, tool = '', outcome, approval, savedChars: saved } = record
+      if (tool !== '') toolCalls.inc({ tenant, prefix, tool, outcome })
       if (approval !== undefined) approvals.inc({ tenant, prefix, outcome: approval })
+      if (saved !== undefined) savedChars.inc({ tenant, prefix, tool }, saved)
     },
     retry: (of, outcome) => retries.inc({ ...of, outcome }),
     stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),

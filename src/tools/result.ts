@@ -1,10 +1,12 @@
 import type { Limits } from '../config/model.ts'
-import { isObject, type Json, type JsonObject, parse } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import type { HttpAnswer } from '../net/index.ts'
+import { nothingOmitted, type Omitted, type Presented, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { cut, giveWay } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
 import { describeErrors } from './args.ts'
+import { lazy } from './argument-text.ts'
 import { asCallError, CallError } from './failure.ts'
 import { canonicalHeader, define, type Root } from './root.ts'
 import { reads, renderInTurns } from './templates.ts'
@@ -18,15 +20,11 @@ const MAX_FAULTS = 10
 
 /** A compiled `responseBody` or `errorBody`. */
 export interface AnswerTemplate {
-  /** `{{.Response.Body}}` alone: the answer as it is, whatever its type. */
-  passesThrough: boolean
   /** Whether it reads the body as text or as JSON. */
   readsBody: boolean
   /** @throws CallError */
   render(root: Root, read: ReadAnswer): Promise<string>
 }
-
-const PASS_THROUGH = /^\s*\{\{-?\s*\.Response\.Body\s*-?\}\}\s*$/
 
 /** @param what names the template in errors */
 export function answerTemplate(template: Template, what: string): AnswerTemplate {
@@ -34,7 +32,6 @@ export function answerTemplate(template: Template, what: string): AnswerTemplate
     reads(template, 'Response', name),
   )
   return {
-    passesThrough: PASS_THROUGH.test(template.source),
     readsBody: readsData === true || readsText === true,
     async render(root, read) {
       const { answer } = read
@@ -76,10 +73,20 @@ function responseHeaders(answer: HttpAnswer): Record<string, string> {
 
 /** What a tool says of its answers, compiled. */
 export interface Shape {
+  /** Undefined: the answer as it is. */
   responseBody: AnswerTemplate | undefined
   errorBody: AnswerTemplate | undefined
+  shaping: Shaping
   /** Present with an output schema. */
-  output: { validate: Validate; wrapped: boolean } | undefined
+  output: Output | undefined
+}
+
+interface Output {
+  /** Of what the upstream answers, or the template makes of it. */
+  validate: Validate
+  /** Of what clients see. */
+  validateShown: Validate
+  wrapped: boolean
 }
 
 export interface Sent {
@@ -98,7 +105,11 @@ export async function outcomeOf(
 ): Promise<CallOutcome> {
   const { status: upstreamStatus } = read.answer
   try {
-    if (upstreamStatus < 300) return { result: await successResult(read, shape, sent), upstreamStatus }
+    if (upstreamStatus < 300) {
+      const result = await successResult(read, shape, sent)
+      const savedChars = savedBy(shape, read, result)
+      return { result, upstreamStatus, ...(savedChars > 0 && { savedChars }) }
+    }
     return { ...(await errorAnswer(read, shape, sent)), upstreamStatus }
   } catch (error) {
     const failed = asCallError(error, limits)
@@ -117,13 +128,62 @@ export function failedOutcome({ failure, detail, upstreamStatus }: CallError, te
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
 async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
-  const template = shape.responseBody?.passesThrough ? undefined : shape.responseBody
-  if (shape.output) return structuredResult(read, template, shape.output, sent)
-  if (isBinary(read))
-    return { content: [...(await captions(read, template, sent)), await binaryContent(read, sent)] }
-  if (template) return textResult(await template.render(sent.root, read))
+  const { responseBody: template, shaping, output } = shape
+  if (output && !template) return structuredResult(read, read.text(), shape, output, sent)
+  const binary = isBinary(read)
+  const shaped = shaping.isDeclared && !binary ? await shapedAnswer(read, shaping) : undefined
+  if (template && output) {
+    const text = await template.render(sent.root, shaped?.read ?? read)
+    return structuredResult(read, text, shape, output, sent, shaped?.omitted)
+  }
+  if (binary) return { content: [...(await captions(read, template, sent)), await binaryContent(read, sent)] }
+  if (template) {
+    const text = await template.render(sent.root, shaped?.read ?? read)
+    return textsResult(await shaping.presentText(text, shaped?.omitted))
+  }
+  if (shaped) return textsResult(await shaping.present(shaped.value, shaped.omitted))
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
-  return textResult(read.answer.body.length === 0 ? `${statusText(read)} (empty response)` : read.text())
+  const { body } = read.answer
+  if (body.length === 0) return textResult(`${statusText(read)} (empty response)`)
+  return textsResult(await shaping.presentText(read.text()))
+}
+
+/** Characters of an answer that shaping has left out, or the limit. */
+function savedBy({ shaping, responseBody }: Shape, read: ReadAnswer, { content }: ToolResult): number {
+  const isCut = !responseBody && read.answer.body.length > shaping.maxChars
+  if (isBinary(read) || !(shaping.isDeclared || isCut)) return 0
+  const shown = content.reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), 0)
+  return Math.max(0, read.text().length - shown)
+}
+
+interface ShapedAnswer {
+  /** As templates read it. */
+  read: ReadAnswer
+  value: Json
+  omitted: Omitted
+}
+
+/** Undefined: the answer is not JSON, which has nothing to shape. */
+async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedAnswer | undefined> {
+  let data: Json
+  try {
+    data = parseVerbatim(read.text())
+  } catch {
+    return undefined
+  }
+  await giveWay()
+  const omitted = nothingOmitted()
+  const value = shaping.apply(data, omitted)
+  await giveWay()
+  const shaped = { ...read, text: lazy(() => stringify(value)), data: lazy(() => plain(value)) }
+  return { read: shaped, value, omitted }
+}
+
+function textsResult({ text, beside, notice }: Presented): ToolResult {
+  const more = [beside, notice].flatMap((one): Content[] =>
+    one === undefined ? [] : [{ type: 'text', text: one }],
+  )
+  return { content: [{ type: 'text', text }, ...more] }
 }
 
 function isBinary({ kind, answer }: ReadAnswer): boolean {
@@ -151,19 +211,24 @@ async function binaryContent(read: ReadAnswer, sent: Sent): Promise<Content> {
   return { type: 'resource', resource: { uri: await sent.url(), mimeType: mediaType, blob: data } }
 }
 
+/**
+ * @param text of the response, or what the template has made of it
+ * @param templated what was left out before the template; absent: there is none
+ */
 async function structuredResult(
   read: ReadAnswer,
-  template: AnswerTemplate | undefined,
-  { validate, wrapped }: NonNullable<Shape['output']>,
+  text: string,
+  { shaping, responseBody }: Shape,
+  { validate, validateShown, wrapped }: Output,
   sent: Sent,
+  templated?: Omitted,
 ): Promise<ToolResult> {
-  const text = template ? await template.render(sent.root, read) : read.text()
   await giveWay()
   let data: Json
   try {
-    data = parse(text)
+    data = parseVerbatim(text)
   } catch {
-    const what = template
+    const what = responseBody
       ? 'The rendered responseBody'
       : `The response of the upstream (${statusText(read)}, ${read.mediaType})`
     throw new CallError(
@@ -171,26 +236,59 @@ async function structuredResult(
       `${what} is not JSON, but this tool declares structured content (outputSchema).`,
     )
   }
-  const structured: Json = wrapped ? { result: data } : data
   await giveWay()
-  const errors = validate(structured)
-  if (errors.length > 0 || !isObject(structured)) {
-    // The gateway adds the wrapper: faults are about the response inside.
-    const own = wrapped
-      ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
-      : errors
-    const faults = describeErrors(own, data, { name: 'the response' }, MAX_FAULTS).shown
-    throw new CallError(
-      'output-schema',
-      [
-        'The response does not match the outputSchema of this tool:',
-        ...faults.map((fault) => `- ${fault}`),
-      ].join('\n'),
+  checkOutput(plain(data), validate, wrapped, 'The response does not match the outputSchema of this tool:')
+  const omitted = templated ?? nothingOmitted()
+  const shaped = shaping.isDeclared && !responseBody ? shaping.apply(data, omitted) : data
+  const shown = await shownOutput(text, shaped, data, shaping, omitted)
+  const { value = null, ...texts } = shown
+  if (value !== data)
+    checkOutput(
+      plain(value),
+      validateShown,
+      wrapped,
+      'The response is too long to be shown, and shortened it does not match the outputSchema of this tool. Request less in one call:',
     )
-  }
-  const content: Content[] = [{ type: 'text', text }]
-  if (isBinary(read)) content.push(await binaryContent(read, sent))
-  return { content, structuredContent: structured }
+  const result = textsResult(texts)
+  if (isBinary(read)) result.content.push(await binaryContent(read, sent))
+  return { ...result, structuredContent: structured(value, wrapped) as JsonObject }
+}
+
+/** A text that nothing changes stays as it is. */
+async function shownOutput(
+  text: string,
+  shaped: Json,
+  data: Json,
+  shaping: Shaping,
+  omitted: Omitted,
+): Promise<Presented> {
+  const isSame = shaped === data && text.length <= shaping.maxChars && !shaping.isTable
+  if (isSame) return { text, notice: shaping.noticeOf(omitted), value: data }
+  await giveWay()
+  const shown = await shaping.present(shaped, omitted, true)
+  if (stringify(shown.value).length > shaping.maxChars)
+    throw new CallError(
+      'too-large',
+      `The response is longer than the ${shaping.maxChars} characters that a result may have, and cannot be shortened without breaking the outputSchema of this tool. Request less in one call.`,
+    )
+  return shown
+}
+
+function structured(data: Json, wrapped: boolean): Json {
+  return wrapped ? { result: data } : data
+}
+
+/** @throws CallError with the faults behind `what` */
+function checkOutput(data: Json, validate: Validate, wrapped: boolean, what: string): void {
+  const value = structured(data, wrapped)
+  const errors = validate(value)
+  if (errors.length === 0 && isObject(value)) return
+  // The gateway adds the wrapper: faults are about the response inside.
+  const own = wrapped
+    ? errors.map((error) => ({ ...error, instancePath: error.instancePath.replace(/^\/result/, '') }))
+    : errors
+  const faults = describeErrors(own, data, { name: 'the response' }, MAX_FAULTS).shown
+  throw new CallError('output-schema', [what, ...faults.map((fault) => `- ${fault}`)].join('\n'))
 }
 
 /**

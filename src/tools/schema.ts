@@ -1,6 +1,7 @@
-import type { Arg, Tool } from '../config/model.ts'
+import { type Arg, DEFAULT_LIMITS, hasTemplate, type Tool } from '../config/model.ts'
 import type { JsonObject } from '../json/index.ts'
 import { isObject } from '../json/index.ts'
+import type { Shaping } from '../shaping/index.ts'
 import type { ToolDefinition } from './types.ts'
 
 /** What the gateway takes for a part of a form: a text, or a file in two forms. */
@@ -19,18 +20,31 @@ export const TEXT_OR_FILE: JsonObject[] = [
   },
 ]
 
-/** The tool as `tools/list` shows it. */
-export function toolDefinition(tool: Tool): ToolDefinition {
+/** Of a client: results that are longer than this it may put aside. */
+const RESULT_SIZE = 'anthropic/maxResultSizeChars'
+
+/** The tool as `tools/list` shows it. @param shaping absent: its answers are not shaped */
+export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
   const definition: ToolDefinition = {
     name: tool.name,
     inputSchema: tool.inputSchema ?? inputSchema(tool.args),
   }
   if (tool.title !== undefined) definition.title = tool.title
   if (tool.description !== undefined) definition.description = tool.description
-  if (tool.outputSchema) definition.outputSchema = wrapOutput(tool.outputSchema)
+  // What a template makes is what the schema describes.
+  if (tool.outputSchema)
+    definition.outputSchema = outputSchema(tool.outputSchema, hasTemplate(tool) ? undefined : shaping)
   if (tool.annotations) definition.annotations = tool.annotations
-  if (tool.meta) definition._meta = tool.meta
+  const size = shaping && shaping.maxChars !== DEFAULT_LIMITS.resultChars
+  if (tool.meta || size) definition._meta = { ...(size && { [RESULT_SIZE]: shaping.maxChars }), ...tool.meta }
   return definition
+}
+
+/** The schema of structured content. @param shaping absent: none */
+export function outputSchema(schema: JsonObject, shaping?: Shaping): JsonObject {
+  if (!shaping?.isDeclared) return wrapOutput(schema)
+  const shaped = shaping.schemaOf(schema)
+  return isObjectSchema(schema) ? { type: 'object', ...shaped } : wrapOutput(shaped)
 }
 
 /**

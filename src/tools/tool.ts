@@ -1,7 +1,16 @@
-import { type Configuration, DEFAULT_LIMITS, type Limits, type Server, type Tool } from '../config/model.ts'
+import { maskReport } from '../checks/fields/response.ts'
+import {
+  type Configuration,
+  DEFAULT_LIMITS,
+  hasTemplate,
+  type Limits,
+  type Server,
+  type Tool,
+} from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import { Fault } from '../mcp/fault.ts'
 import type { Connection, Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
+import { compileShaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
@@ -17,7 +26,7 @@ import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
 import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
-import { isObjectSchema, toolDefinition } from './schema.ts'
+import { isObjectSchema, outputSchema, toolDefinition } from './schema.ts'
 import {
   compileQuietly,
   REQUEST_ROOTS,
@@ -99,12 +108,22 @@ interface Parts {
   answers: (Template | undefined)[]
 }
 
+function limitsOf(tool: Tool, { limits, server }: ToolContext): Limits {
+  return Object.assign({ ...DEFAULT_LIMITS }, limits, server.limits, tool.limits)
+}
+
 /** Compiles one tool; what is wrong with it goes into `problems`. Undefined when it cannot be called. */
 function compileTool(tool: Tool, path: (string | number)[], context: ToolContext): CompiledTool | undefined {
   const { env, problems, memo, secrets, config, compileSchema } = context
   const before = problems.length
   const compile = restingCompiler(env, problems, memo, secrets)
-  const definition = toolDefinition(tool)
+  const shaping = compileShaping(tool.response, limitsOf(tool, context).resultChars)
+  if (Array.isArray(shaping)) {
+    const faults = shaping.map((fault) => maskReport(fault, [...path, 'response']))
+    problems.push(...faults.map((fault) => ({ ...fault, severity: 'error' as const })))
+    return undefined
+  }
+  const definition = toolDefinition(tool, shaping)
   const at = [...path, 'endpoint']
   const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS)
   const target = url && compileEndpoint(url, tool.args, config)
@@ -125,11 +144,14 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
   })
   const [responseBody, errorBody] = answers
   const shape: Shape = {
-    responseBody: responseBody && answerTemplate(responseBody, 'responseBody'),
+    responseBody:
+      responseBody && hasTemplate(tool) ? answerTemplate(responseBody, 'responseBody') : undefined,
     errorBody: errorBody && answerTemplate(errorBody, 'errorBody'),
-    output: definition.outputSchema && {
-      validate: compileSchema(definition.outputSchema, 'output-schema'),
-      wrapped: !isObjectSchema(tool.outputSchema!),
+    shaping,
+    output: tool.outputSchema && {
+      validate: compileSchema(outputSchema(tool.outputSchema), 'output-schema'),
+      validateShown: compileSchema(definition.outputSchema!, 'output-schema'),
+      wrapped: !isObjectSchema(tool.outputSchema),
     },
   }
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
@@ -188,7 +210,7 @@ class HttpTool implements CompiledTool {
   ) {
     const { config, env, server, compileSchema } = context
     const { url, headers, body, answers } = parts
-    this.limits = Object.assign({ ...DEFAULT_LIMITS }, context.limits, server.limits, tool.limits)
+    this.limits = limitsOf(tool, context)
     this.http = context.http
     this.redact = server.redact
     this.guards = context.guards

@@ -97,6 +97,8 @@ export interface ToolResult {
 export interface CallOutcome {
   result: ToolResult
   upstreamStatus?: number
+  /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
+  savedChars?: number
   failure?: Failure
   /** For the log: what failed in terms of the configuration, where the result says it in the caller's. */
   detail?: string

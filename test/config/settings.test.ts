@@ -27,6 +27,7 @@ test('without a file there are the defaults', () => {
       timeout: 30_000,
       maxResponseSize: 10 * 2 ** 20,
       maxRequestSize: 4 * 2 ** 20,
+      resultChars: 100_000,
       maxConnections: 10_000,
       maxConnectionsPerAddress: 5_000,
       maxSessions: 100_000,

@@ -1,10 +1,11 @@
-import { type Arg, METHODS, type Tool } from '../../config/index.ts'
+import { type Arg, hasTemplate, METHODS, type Tool } from '../../config/index.ts'
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { wrongMethod } from './cors.ts'
+import { checkResponse } from './response.ts'
 import { checkLimits } from './value-rules.ts'
 
 export const TOOL_CHECKS: readonly Check[] = [
@@ -40,6 +41,23 @@ export const TOOL_CHECKS: readonly Check[] = [
           path: ['redirectBody'],
           message: `\`redirectBody\` has no effect for the tool ${quote(name)}, which does not follow redirects`,
           hint: 'Write `followRedirects: true`, or remove it',
+        })
+    },
+  },
+  {
+    codes: ['mask-syntax', 'mask-without-match', 'key-without-effect'],
+    on: 'tool',
+    check(tool, report) {
+      const { name, response, outputSchema } = tool
+      if (!response) return
+      const isWritten = hasTemplate(tool)
+      checkResponse(response, isWritten ? undefined : outputSchema, ['response'], report)
+      if (response.format !== 'json' && isWritten)
+        report({
+          code: 'key-without-effect',
+          path: ['response', 'format'],
+          message: `\`format\` has no effect for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
+          hint: 'Remove one of the two',
         })
     },
   },

@@ -180,6 +180,25 @@ export const FIELDS = {
     right:
       'tools:\n  - name: find\n    endpoint: http://localhost/find\n    args:\n      - {name: q, position: query}',
   },
+  'mask-syntax': {
+    severity: 'error',
+    title: 'A mask that cannot be read',
+    cause: '`select` or an item of `drop` is not a list of paths, or makes a member twice.',
+    fix: 'Write paths with commas between them: `a.b`, `[]` for every item, `*` for every member, `{…}` for several members, `name: path` for another name. `**` can only stand in `drop`.',
+    wrong: 'tools:\n  - {name: list, endpoint: http://localhost/list, response: {select: "items[.id"}}',
+    right: 'tools:\n  - {name: list, endpoint: http://localhost/list, response: {select: "items[].id"}}',
+  },
+  'mask-without-match': {
+    severity: 'warning',
+    title: 'A mask that matches nothing',
+    cause:
+      'The `outputSchema` of the tool, or its examples, have no such member or array, so the path finds nothing in any response.',
+    fix: 'Fix the path, or the schema.',
+    wrong:
+      'tools:\n  - name: find\n    endpoint: http://localhost/find\n    response: {select: titel}\n    outputSchema: {type: object, properties: {title: {type: string}}}',
+    right:
+      'tools:\n  - name: find\n    endpoint: http://localhost/find\n    response: {select: title}\n    outputSchema: {type: object, properties: {title: {type: string}}}',
+  },
   'key-without-effect': {
     severity: 'warning',
     title: 'A key without effect',

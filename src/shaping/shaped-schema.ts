@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, pointerSegments, setOwn, valueAt } from '../json/index.ts'
-import { type Drop, dropBelow, dropsByName, isDropped } from './drop.ts'
-import { isTaken, type Keep, keepsOfItems, keepsOfMember, type Taken } from './select.ts'
+import { type Drop, dropBelow, dropsByName, isDropped } from './omission.ts'
+import { isTaken, type Keep, keepsOfItems, keepsOfMember, type Taken } from './selection.ts'
 
 /** Keywords that stay true of a value of which only a part is left. */
 const WORDS = ['$schema', 'title', 'description', 'deprecated', 'type', 'format']

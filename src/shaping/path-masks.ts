@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { compileDrop, type Drop, without } from './drop.ts'
-import { type Entry, type MaskFault, parseMask } from './parse.ts'
-import { shapedSchema } from './schema.ts'
-import { compileSelect, type Keep, select } from './select.ts'
+import { type Entry, type MaskFault, parseMask } from './mask-text.ts'
+import { compileDrop, type Drop, without } from './omission.ts'
+import { compileSelect, type Keep, select } from './selection.ts'
+import { shapedSchema } from './shaped-schema.ts'
 
 /** What is kept of values and what is left out, as an author writes it. */
 export interface MaskTexts {

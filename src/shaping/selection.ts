@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
 import { quote } from '../text/index.ts'
-import type { Entry, MaskFault, Step } from './parse.ts'
+import type { Entry, MaskFault, Step } from './mask-text.ts'
 
 /** What a mask keeps of a value. Entries of one mask are put together, so that `a.b, a.c` keeps both members of `a`. */
 export interface Keep {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
-import type { Entry, MaskFault, Step } from './parse.ts'
+import type { Entry, MaskFault, Step } from './mask-text.ts'
 
 /** What masks leave out of a value. */
 interface Node {

@@ -1,0 +1,80 @@
+import type { ResponseShaping } from '../../config/index.ts'
+import type { Path, Report, Reporter } from '../../findings/index.ts'
+import { isObject, type Json, type JsonObject } from '../../json/index.ts'
+import { compileMasks, type MasksFault, unmatched } from '../../shaping/index.ts'
+import { nearest, quote, quoteAll } from '../../text/index.ts'
+
+/** Names in a hint. */
+const MAX_LISTED = 12
+
+/** Masks of a `response` that cannot be read, or that match no response of this schema. @param path of the `response` */
+export function checkResponse(
+  response: ResponseShaping,
+  schema: JsonObject | undefined,
+  path: Path,
+  report: Reporter,
+) {
+  const masks = compileMasks(response)
+  if (Array.isArray(masks)) for (const fault of masks) report(maskReport(fault, path))
+  else if (schema) {
+    checkMatches(masks.select, schema, [...path, 'select'], report)
+    for (const [i, entries] of masks.drop.entries())
+      checkMatches(entries, schema, [...path, 'drop', i], report)
+  }
+}
+
+/** @param path of the `response` */
+export function maskReport({ path: at, fault, start, end }: MasksFault, path: Path): Report {
+  return {
+    code: 'mask-syntax',
+    path: [...path, ...at],
+    start,
+    end,
+    message: `the mask ${fault}`,
+    hint: 'Write paths such as `items[].{id, user: user.login}`',
+  }
+}
+
+function checkMatches(
+  entries: Parameters<typeof unmatched>[0],
+  schema: JsonObject,
+  path: Path,
+  report: Reporter,
+) {
+  const missed = unmatched(entries, schema)
+  // Where the schema does not say what there is, its examples do.
+  const examples = Array.isArray(schema.examples) ? schema.examples : []
+  for (const { entry, missing, known } of missed.length || !examples.length
+    ? missed
+    : unmatchedBy(entries, examples)) {
+    const suggestion = nearest(missing, known)
+    report({
+      code: 'mask-without-match',
+      path,
+      start: entry.start,
+      end: entry.end,
+      message:
+        missing === '[]'
+          ? 'the mask has `[]` where `outputSchema` has no array'
+          : `the mask names ${quote(missing)}, which \`outputSchema\` does not have there`,
+      ...(suggestion !== undefined && { suggestion }),
+      hint: known.length ? `It has ${quoteAll(known.slice(0, MAX_LISTED))}` : 'Remove it, or fix the path',
+    })
+  }
+}
+
+/** What finds nothing in any of the examples. */
+function unmatchedBy(entries: Parameters<typeof unmatched>[0], examples: readonly Json[]) {
+  return unmatched(entries, { anyOf: examples.map(schemaOf) })
+}
+
+/** What an example shows, and nothing else. */
+function schemaOf(example: Json): JsonObject {
+  if (Array.isArray(example))
+    return example.length ? { type: 'array', items: { anyOf: example.map(schemaOf) } } : {}
+  if (!isObject(example)) return example === null ? {} : { type: 'string' }
+  const properties = Object.fromEntries(
+    Object.entries(example).map(([name, value]) => [name, schemaOf(value)]),
+  )
+  return { type: 'object', properties }
+}

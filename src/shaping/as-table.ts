@@ -1,0 +1,89 @@
+import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
+
+/** A value as a table: its rows, and what the answer has beside them. */
+export interface Table {
+  columns: string[]
+  rows: ReadonlyMap<string, Json>[]
+  /** Of the list in the value; undefined: the value itself is the list, or the only row. */
+  path: string | undefined
+  beside: JsonObject
+}
+
+/** Beyond this an answer is no table that anybody reads. */
+const MAX_COLUMNS = 200
+/** Objects inside each other whose members become columns. */
+const MAX_NESTED = 4
+
+/** The first list of objects of a value, or its first list, or the value as the only row; undefined: it is no table. */
+export function tableOf(value: Json): Table | undefined {
+  const [path, list] = rowsOf(value)
+  const rows = list.map((item) => new Map(isObject(item) ? cellsOf(item) : [['value', item]]))
+  const columns = new Set<string>()
+  for (const row of rows) for (const name of row.keys()) columns.add(name)
+  if (rows.length === 0 || columns.size === 0 || columns.size > MAX_COLUMNS) return undefined
+  const beside: JsonObject = {}
+  if (isObject(value) && path !== undefined)
+    for (const [name, member] of Object.entries(value)) if (name !== path) beside[name] = member
+  return { columns: [...columns], rows, path, beside }
+}
+
+function rowsOf(value: Json): [path: string | undefined, rows: Json[]] {
+  if (Array.isArray(value)) return [undefined, value]
+  if (!isObject(value)) return [undefined, []]
+  const lists = Object.entries(value).filter((entry): entry is [string, Json[]] => Array.isArray(entry[1]))
+  return lists.find(([, items]) => items.some(isObject)) ?? lists[0] ?? [undefined, [value]]
+}
+
+function cellsOf(object: JsonObject, path = '', depth = 0): [string, Json][] {
+  return Object.entries(object).flatMap(([name, member]): [string, Json][] =>
+    isObject(member) && depth < MAX_NESTED
+      ? cellsOf(member, `${path}${name}.`, depth + 1)
+      : [[`${path}${name}`, member]],
+  )
+}
+
+/** A string as it is, a list of scalars with `; ` between them, null as nothing, anything else as JSON. */
+function cell(value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  const isFlat = Array.isArray(value) && value.every((item) => !Array.isArray(item) && !isObject(item))
+  return isFlat ? value.map(cell).join('; ') : stringify(value)
+}
+
+/** How the lines of a table are written. */
+interface Writing {
+  before(columns: string[]): string
+  row(cells: string[]): string
+}
+
+/** RFC 4180, with LF. */
+const CSV: Writing = {
+  before: (columns) => `${CSV.row(columns)}\n`,
+  row: (cells) =>
+    cells.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(),
+}
+
+const MARKDOWN: Writing = {
+  before: (columns) => `${MARKDOWN.row(columns)}\n|${' --- |'.repeat(columns.length)}\n`,
+  row: (cells) =>
+    `| ${cells.map((text) => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')).join(' | ')} |`,
+}
+
+export const WRITINGS = { csv: CSV, markdown: MARKDOWN }
+
+/** The table with as many of its first rows as `most` characters have room for. */
+export function tableText(
+  { columns, rows }: Table,
+  most: number,
+  writing: Writing,
+): { text: string; kept: number } {
+  let text = writing.before(columns)
+  let kept = 0
+  for (const row of rows) {
+    const line = writing.row(columns.map((name) => cell(row.get(name))))
+    if (text.length + line.length > most) break
+    text += `${line}\n`
+    kept++
+  }
+  return { text: text.trimEnd(), kept }
+}
