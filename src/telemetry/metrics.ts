@@ -208,17 +208,7 @@ export function createMetrics(
   const mcp = mcpMetrics()
   for (const { metric } of mcp.durations) registry.registerMetric(metric)
   const counter = countersOf(registers)
-  const toolCalls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
-    'tenant',
-    'prefix',
-    'tool',
-    'outcome',
-  ])
-  const savedChars = counter(
-    'plantgw_result_saved_chars_total',
-    'Characters of answers that clients did not get, as `response` or a limit left them out',
-    ['tenant', 'prefix', 'tool'],
-  )
+  const { toolCalls, savedChars } = toolCounters(counter)
   const approvals = counter(
     'plantgw_approvals_total',
     'Calls for which a person was to be asked, by what came of it',
@@ -278,6 +268,22 @@ export function createMetrics(
       return parts.join('\n')
     },
     contentType: registry.contentType,
+  }
+}
+
+function toolCounters(counter: ReturnType<typeof countersOf>) {
+  return {
+    toolCalls: counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
+      'tenant',
+      'prefix',
+      'tool',
+      'outcome',
+    ]),
+    savedChars: counter(
+      'plantgw_result_saved_chars_total',
+      'Characters of answers that clients did not get, as `response` or a limit left them out',
+      ['tenant', 'prefix', 'tool'],
+    ),
   }
 }
 

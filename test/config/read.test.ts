@@ -73,7 +73,9 @@ test('the defaults are filled in', () => {
     'name: a\nrouters: [{server: s, prefix: /s, cors: {allowOrigins: [], allowMethods: [get]}, auth: {mode: bearer, tokens: [{token: t}]}}]\nservers: [{name: s, limits: {timeout: 1m30s, maxRequestSize: 2KiB}}]\ntools: [{name: t, method: post, endpoint: e, args: [{name: x, position: body}]}]\nmcpServers: [{type: stdio, name: m, command: c}]',
   )
   assert.equal(tenant, 'default')
-  assert.deepEqual(servers, [{ name: 's', config: {}, limits: { timeout: 90_000, maxRequestSize: 2048 } }])
+  assert.deepEqual(servers, [
+    { name: 's', config: {}, redact: 'own', limits: { timeout: 90_000, maxRequestSize: 2048 } },
+  ])
   assert.deepEqual(tools, [
     {
       name: 't',
@@ -94,6 +96,7 @@ test('the defaults are filled in', () => {
       env: {},
       headers: {},
       pin: 'off',
+      redact: 'own',
       policy: 'onDemand',
       preinstalled: false,
       isolation: 'session',
