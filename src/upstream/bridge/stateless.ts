@@ -27,7 +27,7 @@ import {
   timedOut,
 } from '../rpc/rpc-client.ts'
 import { tracedHeaders } from '../sent-requests.ts'
-import { mediaType, readResponse } from '../transport/http.ts'
+import { discard, type HttpAnswer, mediaType, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 
 type Sent = Promise<JsonObject | Fault | undefined>
@@ -343,11 +343,22 @@ async function askHttp(
   const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal })
   if (answer instanceof Fault) return answer
   // A subscription may be silent, but an answer in its place has an end.
-  const isSilent = message.method === LISTEN && mediaType(answer) === 'text/event-stream'
+  const listens = message.method === LISTEN
+  const isSilent = listens && mediaType(answer) === 'text/event-stream'
+  if (listens && !isSilent && isEndless(answer)) {
+    discard(answer)
+    const said = `answered ${LISTEN} with ${mediaType(answer) || 'no media type'} instead of an event stream`
+    return new Fault('invalid', `The server ${upstream.name} ${said}`)
+  }
   const timeout = isSilent ? Infinity : upstream.limits.timeout
   const read = await readResponse(answer, message.id, upstream, onMessage, timeout)
   if (signal.aborted) return new Fault('cancelled', 'The call was cancelled')
   return read instanceof Fault ? read : { ...read.message.raw, id: message.id }
+}
+
+/** Whether nobody knows when it ends. An error instead of a stream is short, or says how long it is. */
+function isEndless({ status, headers, whole }: HttpAnswer): boolean {
+  return status === 200 && !whole && headers['content-length'] === undefined
 }
 
 function traced(headers: RequestHeaders): Record<string, string> {
