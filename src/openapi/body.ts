@@ -116,7 +116,10 @@ function addWhole(draft: Draft, schema: JsonObject, { required, description }: B
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
   if (schema.type !== undefined && schema.type !== 'string')
     throw new Unfit('its text body has an unknown format')
-  const text = withFittingDefault({ ...schema, type: 'string' })
+  // Without a type it may say values and alternatives that are no text.
+  const { enum: values, anyOf, ...rest } = schema
+  const known = schema.type === undefined ? rest : schema
+  const text = withFittingDefault({ ...known, type: 'string' })
   const { name } = draft.add('body', 'request', { position: 'body', required, schema: text, description })
   draft.requestBody = printArg(name)
 }

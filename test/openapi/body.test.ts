@@ -173,6 +173,9 @@ test('JSON goes before other forms; text and types with +json are sent as such',
     headers: { 'Content-Type': 'text/plain' },
     body: 'a "b"\n{{c}}',
   })
+  const untyped = { type: [], enum: [false], anyOf: [{ type: 'number' }] }
+  const words = await toolsOf(operation(body({ 'text/plain': { schema: untyped } }), POST))
+  assert.equal((await words.send({ body: 'yes' })).body, 'yes')
 })
 
 test('a body that cannot be sent skips what brings something, and is left out of the rest', () => {

@@ -55,9 +55,9 @@ async function fill({ requestedSchema }: JsonObject, read: Read): Promise<JsonOb
   const content: JsonObject = {}
   const fields = Object.entries(isObject(schema.properties) ? schema.properties : {})
   if (fields.length === 0) {
-    const answer = await read('Accept? [Y/n] ')
+    const answer = await read('Accept? [y/N] ')
     if (answer === undefined) return { action: 'cancel' }
-    return /^n/i.test(answer.trim()) ? { action: 'decline' } : { action: 'accept', content }
+    return /^y/i.test(answer.trim()) ? { action: 'accept', content } : { action: 'decline' }
   }
   process.stderr.write('(leave empty for the default or to omit it; Ctrl-D declines)\n')
   for (const [name, given] of fields) {
