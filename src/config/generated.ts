@@ -294,7 +294,7 @@ export interface Tool {
   followRedirects: boolean
   /** When a followed redirect to another origin keeps the body (307, 308), sends the body there. Default `false`. */
   redirectBody: boolean
-  /** What clients get of the successful JSON responses of a tool. */
+  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
   response?: Response
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
@@ -324,7 +324,7 @@ export interface Arg {
   properties?: Record<string, JsonObject>
 }
 
-/** What clients get of the successful JSON responses of a tool. */
+/** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
 export interface Response {
   /** The members to keep: paths with commas between them. */
   select?: string
@@ -440,6 +440,8 @@ export interface ToolOverride {
   keywords?: string[]
   /** Annotations; each replaces the server's own. */
   annotations?: JsonObject
+  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+  response?: Response
 }
 
 /** How gateways are notified that a configuration changed, so that they reload it. */

@@ -54,7 +54,8 @@ function shapingOf(masks: Masks, texts: ShapingTexts | undefined, resultChars: n
   const { maxItems, format = 'json', maxChars = resultChars } = texts ?? {}
   return {
     masks,
-    isDeclared: texts !== undefined,
+    isDeclared:
+      masks.select.length > 0 || masks.drop.length > 0 || maxItems !== undefined || format !== 'json',
     isTable: format !== 'json',
     maxChars,
     noticeOf,

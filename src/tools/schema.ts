@@ -21,7 +21,7 @@ export const TEXT_OR_FILE: JsonObject[] = [
 ]
 
 /** Of a client: results that are longer than this it may put aside. */
-const RESULT_SIZE = 'anthropic/maxResultSizeChars'
+export const RESULT_SIZE = 'anthropic/maxResultSizeChars'
 
 /** The tool as `tools/list` shows it. @param shaping absent: its answers are not shaped */
 export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
@@ -42,7 +42,7 @@ export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
 
 /** The schema of structured content. @param shaping absent: none */
 export function outputSchema(schema: JsonObject, shaping?: Shaping): JsonObject {
-  if (!shaping?.isDeclared) return wrapOutput(schema)
+  if (!shaping) return wrapOutput(schema)
   const shaped = shaping.schemaOf(schema)
   return isObjectSchema(schema) ? { type: 'object', ...shaped } : wrapOutput(shaped)
 }

@@ -41,6 +41,7 @@ import {
   type Started,
 } from './rpc/link.ts'
 import type { ServerView } from './server-view.ts'
+import { shapedResponse } from './shaped-result.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
@@ -112,6 +113,12 @@ export class Aggregate {
   /** The response of a server to what `decide` sent it, as the client is to see it. */
   shown(i: number, method: string, raw: JsonObject): JsonObject {
     return (this.servers[i] as AggregatedServer).view.shown(method, raw)
+  }
+
+  /** The same, with the result of a call shaped. @param params as the server got them */
+  answer(i: number, method: string, params: JsonObject, raw: JsonObject): JsonObject | Promise<JsonObject> {
+    const shaping = (this.servers[i] as AggregatedServer).view.shaping({ method, params }, true)
+    return shaping ? shapedResponse(raw, shaping) : this.shown(i, method, raw)
   }
 
   /** The server whose tool or prompt it is, by its name. */
@@ -315,7 +322,7 @@ export class AggregateSession implements Link {
   #count = 0
   readonly #own = new Map<string, OwnRequest>()
   /** Requests of the client that one server has, by id. */
-  readonly #routed = new Map<RequestId, { to: number; method: string }>()
+  readonly #routed = new Map<RequestId, { to: number; method: string; params: JsonObject }>()
   /** Requests of servers to the client, under ids that differ among servers. */
   readonly #asked = new Map<string, { from: number; id: RequestId }>()
   /** How the client began, for servers that come up later. */
@@ -465,9 +472,23 @@ export class AggregateSession implements Link {
     } else if (message.kind !== 'response') this.events.message(message, text)
     else if (message.id !== null && !this.#settle(String(message.id), message.raw)) {
       const call = this.#routed.get(message.id)
-      if (call && this.#routed.delete(message.id))
-        this.#emit(this.#aggregate.shown(i, call.method, message.raw))
+      if (call && this.#routed.delete(message.id)) this.#give(i, call, message.id, message.raw)
     }
+  }
+
+  /** Gives the client the response of a server. */
+  #give(
+    i: number,
+    { method, params }: { method: string; params: JsonObject },
+    id: RequestId,
+    raw: JsonObject,
+  ): void {
+    const shown = this.#aggregate.answer(i, method, params, raw)
+    const failed = unexpected(method, () =>
+      this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: FAILED } }),
+    )
+    if (shown instanceof Promise) shown.then((one) => this.#emit(one)).catch(failed)
+    else this.#emit(shown)
   }
 
   /** Takes a request of the client. */
@@ -491,7 +512,7 @@ export class AggregateSession implements Link {
     )
     if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
     const { to, params } = outcome
-    this.#routed.set(id, { to, method })
+    this.#routed.set(id, { to, method, params })
     this.#states[to]!.remember({ method, params })
     const sent = { ...raw, params }
     const fault = await this.#deliver(to, { ...request, params, raw: sent }, stringify(sent))
@@ -646,7 +667,7 @@ export class AggregateStateless implements Stateless {
     const aggregate = new Aggregate(servers, this.onClash)
     const ask = async (i: number, asked: string, own: JsonObject) => {
       const raw = await this.#send(call, i, asked, own)
-      return !raw || raw instanceof Fault ? raw : aggregate.shown(i, asked, raw)
+      return !raw || raw instanceof Fault ? raw : aggregate.answer(i, asked, own, raw)
     }
     const outcome = await aggregate.decide({ method, params }, ask)
     if ('to' in outcome) return ask(outcome.to, method, outcome.params)

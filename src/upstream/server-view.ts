@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { isObject, visible } from '../mcp/index.ts'
+import { isObject, type Request, visible } from '../mcp/index.ts'
+import type { Shaping } from '../shaping/index.ts'
 import type { Pins } from './pins.ts'
 import type { ToolFilter } from './tool-filter.ts'
 
@@ -22,6 +23,13 @@ export class ServerView {
   /** Whether the response to a request of this method is to be read. */
   reads(method: string): boolean {
     return Object.hasOwn(LISTS, method) || HANDSHAKES.has(method)
+  }
+
+  /** How the result of a request is shaped; undefined: it passes as it is. @param own whether `params` has the server's own name */
+  shaping({ method, params }: Pick<Request, 'method' | 'params'>, own = false): Shaping | undefined {
+    if (method !== 'tools/call' || !this.filter || typeof params.name !== 'string') return undefined
+    const name = own ? params.name : this.filter.ownName(params.name)
+    return name === undefined ? undefined : this.filter.shaping(name)
   }
 
   /**

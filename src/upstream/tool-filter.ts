@@ -1,6 +1,8 @@
 import type { McpServer } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { fold, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../mcp/index.ts'
+import { compileShaping, type Shaping } from '../shaping/index.ts'
+import { RESULT_SIZE } from '../tools/schema.ts'
 import type { Pins } from './pins.ts'
 import type { Request } from './rpc/link.ts'
 
@@ -15,17 +17,20 @@ export interface ToolFilter {
   show(tool: Json): Json[]
   /** The server's own name of a tool that clients see under this one; undefined when they see none. */
   ownName(shown: string): string | undefined
+  /** How results of a tool are shaped, by the server's own name; undefined: they pass as they are. */
+  shaping(own: string): Shaping | undefined
   /** Whether clients may use a prompt. */
   hasPrompt(name: string): boolean
 }
 
-/** `allowedTools`, `blockedTools`, `toolOverrides` and `pin: block` of a server; undefined when it has none of them. */
+/** `allowedTools`, `blockedTools`, `toolOverrides`, `limits.resultChars` and `pin: block` of a server; undefined when it has none of them. */
 export function createToolFilter(
-  { allowedTools, blockedTools, toolOverrides }: McpServer,
+  { allowedTools, blockedTools, toolOverrides, limits }: McpServer,
   pins?: Pins,
 ): ToolFilter | undefined {
   const overrides = new Map(Object.entries(toolOverrides))
-  if (!allowedTools && !blockedTools.length && !overrides.size && !pins?.blocks) return undefined
+  const shaping = shapings(overrides, limits?.resultChars)
+  if (!allowedTools && !blockedTools.length && !overrides.size && !pins?.blocks && !shaping) return undefined
   const allowed = allowedTools && new Set(allowedTools)
   // A server may take a name in another case, or with a NUL, for the one that is hidden.
   const blocked = new Set(blockedTools.map(fold))
@@ -47,9 +52,10 @@ export function createToolFilter(
     // A tool whose name another one was given cannot be told from it.
     if (!shows(own) || (renamed.has(own) && !hiddenByName.has(fold(own)))) return []
     const override = overrides.get(own)
-    if (!override) return [tool]
-    const { annotations, group: _, keywords: __, ...words } = override
-    const changed: JsonObject = { ...tool, ...words }
+    const shaped = shaping?.(own)
+    if (!override && !shaped) return [tool]
+    const { annotations, group: _, keywords: __, response: ___, ...words } = override ?? {}
+    const changed: JsonObject = { ...tool, ...(shaped && shapedDefinition(tool, shaped)), ...words }
     if (annotations)
       changed.annotations = { ...(isObject(tool.annotations) && tool.annotations), ...annotations }
     return [changed]
@@ -65,6 +71,7 @@ export function createToolFilter(
   return {
     ownName,
     show,
+    shaping: (own) => shaping?.(own),
     hasPrompt,
     request(message) {
       const { method, params, raw } = message
@@ -81,5 +88,32 @@ export function createToolFilter(
       const renamed = { ...params, name: own }
       return { ...message, params: renamed, raw: { ...raw, params: renamed } }
     },
+  }
+}
+
+/** How results of a server's tools are shaped, by its own names; undefined: none of them are. */
+function shapings(
+  overrides: ReadonlyMap<string, McpServer['toolOverrides'][string]>,
+  resultChars: number | undefined,
+): ((own: string) => Shaping | undefined) | undefined {
+  const compiled = ({ response }: McpServer['toolOverrides'][string]) => {
+    const maxChars = response?.maxChars ?? resultChars
+    const made = response || maxChars !== undefined ? compileShaping({ ...response, maxChars }, Infinity) : []
+    // The checks report masks that cannot be read, with which the server is not served.
+    return Array.isArray(made) ? undefined : made
+  }
+  const others = compiled({})
+  const own = new Map([...overrides].map(([name, override]) => [name, compiled(override)]))
+  if (!others && [...own.values()].every((one) => !one)) return undefined
+  return (name) => own.get(name) ?? others
+}
+
+/** What a list says of a tool whose results are shaped. */
+function shapedDefinition(tool: JsonObject, shaping: Shaping): JsonObject {
+  const { outputSchema, _meta } = tool
+  const { maxChars } = shaping
+  return {
+    ...(isObject(outputSchema) && { outputSchema: { type: 'object', ...shaping.schemaOf(outputSchema) } }),
+    ...(maxChars !== Infinity && { _meta: { ...(isObject(_meta) && _meta), [RESULT_SIZE]: maxChars } }),
   }
 }

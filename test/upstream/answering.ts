@@ -32,6 +32,7 @@ export async function answering(
   era: Era,
   answer: (response: ServerResponse, message: Loose, request: IncomingMessage) => void,
   begin = plain,
+  tools: readonly object[] = [],
 ): Promise<{ server: { type: string; url: string }; seen: IncomingMessage[] }> {
   const seen: IncomingMessage[] = []
   let events: Out | undefined
@@ -50,7 +51,7 @@ export async function answering(
     if (era === 'sse' || id === undefined) response.writeHead(202).end()
     if (id === undefined) return
     if (method === 'tools/call') return answer((events ?? response) as ServerResponse, message, request)
-    const own = method === 'tools/list' ? { tools: [] } : HANDSHAKES[era][method]
+    const own = method === 'tools/list' ? { tools } : HANDSHAKES[era][method]
     const told = own ? { result: { ...COMMON, ...own } } : { error: { code: -32601, message: 'unknown' } }
     const whole = JSON.stringify({ jsonrpc: '2.0', id, ...told })
     if (events) events.write(`data: ${whole}\n\n`)

@@ -2,6 +2,7 @@ import type { McpServer } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
+import { checkResponse } from './response.ts'
 import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
 
 export const MCP_SERVER_CHECKS: readonly Check[] = [
@@ -20,6 +21,14 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
     codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name'],
     on: 'mcpServer',
     check: checkToolNames,
+  },
+  {
+    codes: ['mask-syntax'],
+    on: 'mcpServer',
+    check({ toolOverrides }, report) {
+      for (const [own, { response }] of Object.entries(toolOverrides))
+        if (response) checkResponse(response, undefined, ['toolOverrides', own, 'response'], report)
+    },
   },
   { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },
 ]

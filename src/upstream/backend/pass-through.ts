@@ -35,6 +35,7 @@ import {
   tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
+import type { Shaping } from '../../shaping/index.ts'
 import type { TraceContext } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { encodeHeader } from '../bridge/stateless.ts'
@@ -42,6 +43,7 @@ import type { Resolved } from '../definition.ts'
 import { INITIALIZED } from '../rpc/link.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
 import { tracedHeaders } from '../sent-requests.ts'
+import { shapedResponse } from '../shaped-result.ts'
 import { tooLarge } from '../transport/channel.ts'
 import {
   BODILESS,
@@ -57,6 +59,7 @@ import {
 import type { Upstream } from '../upstream.ts'
 import { type Handshake, notOpened, ProxySession, type SessionContext } from './session.ts'
 import { createLasting, isRepeatable, type Restored, setsState } from './session-state.ts'
+import { endOf } from './stateless.ts'
 import { isAnswer, type Watch, watchEvents, watchJson } from './watch.ts'
 
 const ACCEPT = 'application/json, text/event-stream'
@@ -518,6 +521,10 @@ async function passAnswer(
 ): Promise<Response> {
   const { view, limits } = upstream
   const id = requests[0]?.id ?? null
+  // Where results are shaped, batches are taken apart before.
+  const only = requests.length === 1 && !batch && answer.status < 300 ? requests[0] : undefined
+  const shaping = only && view.shaping(only)
+  if (only && shaping) return passShaped(exchange, answer, only, { upstream, shaping, passage, onEnd })
   if (!requests.some(({ method }) => view.reads(method)) || answer.status >= 300) {
     const { timeout } = limits
     return forwardAnswer(exchange, answer, { id, upstream, timeout, batch, passage, onEnd })
@@ -541,6 +548,64 @@ async function passAnswer(
   if (streamed) return eventStream(exchange, before + shown.map((text) => event(text)).join(''))
   return reply(exchange, batch ? `[${shown.join(',')}]` : shown.join(), 'json')
 }
+
+interface ShapedPassage extends Pick<ForwardOptions, 'upstream' | 'passage' | 'onEnd'> {
+  shaping: Shaping
+}
+
+/** Passes what comes before the result of a call at once, and the result as it is shaped. */
+async function passShaped(
+  exchange: Exchange,
+  answer: HttpAnswer,
+  { id, method }: Request,
+  { upstream, shaping, passage, onEnd }: ShapedPassage,
+): Promise<Response> {
+  const shown = async (onMessage: (raw: JsonObject) => void): Promise<string | Fault> => {
+    const read = passage.reason(
+      await readResponse(answer, id, upstream, onMessage, upstream.limits.timeout, onMessage),
+    )
+    if (read instanceof Fault) {
+      onEnd(endOfFault(read))
+      return read
+    }
+    const { raw } = read.message
+    const text = stringify(await shapedResponse(raw, shaping))
+    const savedChars = read.text.length - text.length
+    onEnd({ ...endOf(raw), ...(savedChars > 0 && { savedChars }) })
+    return text
+  }
+  if (mediaType(answer) !== EVENTS) {
+    const text = await shown(() => {})
+    return text instanceof Fault ? failed(exchange, text, id) : reply(exchange, text, 'json')
+  }
+  let isGone = false
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      let size = 0
+      const send = (text: string) => {
+        const bytes = Buffer.from(event(text))
+        size += bytes.length
+        if (!isGone && size <= MAX_BEFORE * upstream.limits.maxResponseSize) controller.enqueue(bytes)
+      }
+      shown((raw) => send(stringify(raw)))
+        .then((text) => {
+          size = 0
+          send(text instanceof Fault ? errorOf(id, text) : text)
+          if (!isGone) controller.close()
+        })
+        .catch(unexpected(method, () => controller.error()))
+    },
+    cancel: () => {
+      isGone = true
+      passage.signal.abort()
+      answer.body.destroy()
+    },
+  })
+  return eventStream(exchange, stream)
+}
+
+/** Times the size of an answer that may come before it. */
+const MAX_BEFORE = 4
 
 function idOf({ headers }: HttpAnswer): string | undefined {
   const id = headers['mcp-session-id']

@@ -17,13 +17,14 @@ import {
   type RequestId,
   type Session,
 } from '../../mcp/index.ts'
+import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
 import type { ServerView } from '../server-view.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 import { createLasting, type Restored } from './session-state.ts'
-import { endOf } from './stateless.ts'
+import { answerShaped, endOf } from './stateless.ts'
 
 /** Milliseconds that calls under way have to end when a server is replaced. */
 export const DRAIN = 30_000
@@ -255,7 +256,16 @@ export class LinkSession extends ProxySession {
     // What came too late has nobody who waits for it.
     if (call?.served !== this) return
     const { view } = this.options
-    const shown = view ? view.response(call.request.method, message.raw, text) : text
+    const { request } = call
+    const shaping = view?.shaping(request)
+    if (shaping) {
+      const failed = unexpected(request.method, () =>
+        call.fail(new Fault('internal', 'The result could not be shaped')),
+      )
+      answerShaped(call, message.raw, text, shaping).catch(failed)
+      return
+    }
+    const shown = view ? view.response(request.method, message.raw, text) : text
     call.answer(shown, endOf(message.raw))
   }
 }

@@ -14,8 +14,10 @@ import {
   type StatelessServer,
   statusOfError,
 } from '../../mcp/index.ts'
+import type { Shaping } from '../../shaping/index.ts'
 import type { Resolved } from '../definition.ts'
 import type { ServerView } from '../server-view.ts'
+import { shapedResponse } from '../shaped-result.ts'
 import type { ToolFilter } from '../tool-filter.ts'
 
 /** Requests of 2026-07-28, each of which stands alone, to a server of whatever revision. */
@@ -87,11 +89,13 @@ export class StatelessRequest implements StatelessServer {
     const raw = await this.server.request(this.callOf(call, message))
     if (!raw) call.cancel()
     else if (raw instanceof Fault) call.fail(raw)
-    else this.answer(call, message, raw)
+    else await this.answer(call, message, raw)
   }
 
-  private answer(call: Call, message: Request, raw: JsonObject): void {
+  private async answer(call: Call, message: Request, raw: JsonObject): Promise<void> {
     const text = stringify(raw)
+    const shaping = this.view?.shaping(message, true)
+    if (shaping) return answerShaped(call, raw, text, shaping)
     const shown = this.view ? this.view.response(message.method, raw, text) : text
     call.answer(shown, endOf(raw), statusOfError(raw.error))
   }
@@ -113,6 +117,18 @@ export class StatelessRequest implements StatelessServer {
       },
     }
   }
+}
+
+/** Answers with a result that `response` or a limit shapes. @param text of `raw` */
+export async function answerShaped(
+  call: Call,
+  raw: JsonObject,
+  text: string,
+  shaping: Shaping,
+): Promise<void> {
+  const shown = stringify(await shapedResponse(raw, shaping))
+  const savedChars = text.length - shown.length
+  call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
 }
 
 /** Characters of a server's error that are logged. */

@@ -359,8 +359,9 @@ export function refusal(
 
 /**
  * The response to a request, and its text.
- * @param onMessage takes the notifications before it; requests of the server are passed over
+ * @param onMessage takes the notifications before it
  * @param timeout milliseconds of silence after which there will be none
+ * @param onRequest takes the requests before it
  */
 export async function readResponse(
   answer: HttpAnswer,
@@ -368,8 +369,9 @@ export async function readResponse(
   upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
   onMessage?: (raw: JsonObject) => void,
   timeout: number = upstream.limits.timeout,
+  onRequest?: (raw: JsonObject) => void,
 ): Promise<Answered | Fault> {
-  const read = await readResponses(answer, [id], upstream, { onMessage, timeout })
+  const read = await readResponses(answer, [id], upstream, { onMessage, onRequest, timeout })
   return read instanceof Fault ? read : (read[0] as Answered)
 }
 
@@ -380,6 +382,7 @@ interface Answered {
 
 interface ReadOptions {
   onMessage?: ((raw: JsonObject) => void) | undefined
+  onRequest?: ((raw: JsonObject) => void) | undefined
   timeout?: number
   /** Whether it may be an array. */
   batch?: boolean
@@ -390,7 +393,7 @@ export async function readResponses(
   answer: HttpAnswer,
   ids: readonly RequestId[],
   upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
-  { onMessage, timeout = upstream.limits.timeout, batch = false }: ReadOptions,
+  { onMessage, onRequest, timeout = upstream.limits.timeout, batch = false }: ReadOptions,
 ): Promise<Answered[] | Fault> {
   const { name, limits } = upstream
   const [id = null] = ids
@@ -421,6 +424,7 @@ export async function readResponses(
         responses.push({ message, text })
         isWhole ||= message.id === null || responses.length >= ids.length
       } else if (message.kind === 'notification') onMessage?.(message.raw)
+      else if (message.kind === 'request') onRequest?.(message.raw)
     }
     return isWhole || faults.length > 0
   }

@@ -1,0 +1,83 @@
+import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { nothingOmitted, type Presented, type Shaping } from '../shaping/index.ts'
+import { giveWay } from '../text/index.ts'
+
+/**
+ * The response to a call of a tool, with its result shaped: the texts that are JSON, and the structured content. Texts of
+ * errors are only cut where they are too long.
+ */
+export async function shapedResponse(raw: JsonObject, shaping: Shaping): Promise<JsonObject> {
+  const { result } = raw
+  if (!isObject(result) || !Array.isArray(result.content)) return raw
+  const isError = result.isError === true
+  const shown = await shownStructure(result.structuredContent, shaping, isError)
+  if (shown === TOO_LONG) return { ...raw, result: tooLong(result, shaping) }
+  const content = await shownContent(result.content, shaping, isError)
+  // A text that repeats the structured content has said already what is missing.
+  if (shown?.notice !== undefined && !content.some((item) => isObject(item) && item.text === shown.notice))
+    content.push({ type: 'text', text: shown.notice })
+  return { ...raw, result: { ...result, content, ...(shown && { structuredContent: shown.value as Json }) } }
+}
+
+const TOO_LONG = Symbol('too long')
+
+async function shownStructure(
+  given: Json | undefined,
+  shaping: Shaping,
+  isError: boolean,
+): Promise<Presented | typeof TOO_LONG | undefined> {
+  if (given === undefined) return undefined
+  const omitted = nothingOmitted()
+  const value = isError ? given : shaping.apply(given, omitted)
+  await giveWay()
+  const shown = await shaping.present(value, omitted, true)
+  return stringify(shown.value).length > shaping.maxChars ? TOO_LONG : shown
+}
+
+async function shownContent(content: readonly Json[], shaping: Shaping, isError: boolean): Promise<Json[]> {
+  const shown: Json[] = []
+  const notices = new Set<string>()
+  let size = 0
+  let left = 0
+  for (const item of content) {
+    if (!isObject(item) || item.type !== 'text' || typeof item.text !== 'string') {
+      shown.push(item)
+      continue
+    }
+    await giveWay()
+    const { text, beside, notice } = await shownText(item.text, shaping, isError)
+    size += text.length
+    // The first one is within the limit.
+    if (size > shaping.maxChars) left++
+    else shown.push({ ...item, text }, ...(beside === undefined ? [] : [{ type: 'text', text: beside }]))
+    if (notice !== undefined && size <= shaping.maxChars) notices.add(notice)
+  }
+  if (left > 0) notices.add(`Shortened: ${left} of the ${content.length} contents are left out.`)
+  return [...shown, ...[...notices].map((text) => ({ type: 'text', text }))]
+}
+
+async function shownText(text: string, shaping: Shaping, isError: boolean): Promise<Presented> {
+  const data = isError || !shaping.isDeclared ? undefined : jsonIn(text)
+  if (data === undefined) return shaping.presentText(text)
+  await giveWay()
+  const omitted = nothingOmitted()
+  const value = shaping.apply(data, omitted)
+  await giveWay()
+  return shaping.present(value, omitted)
+}
+
+/** Undefined: it is not an array or object of JSON. */
+function jsonIn(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return parseVerbatim(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Clients hold structured content against the schema of its tool, so that it cannot be left out of a result. */
+function tooLong({ _meta }: JsonObject, { maxChars }: Shaping): JsonObject {
+  const text = `The result of the tool is longer than the ${maxChars} characters that it may have, and cannot be shortened without breaking its form. Request less in one call.`
+  return { content: [{ type: 'text', text }], isError: true, ...(_meta !== undefined && { _meta }) }
+}
