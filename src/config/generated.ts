@@ -336,6 +336,8 @@ export interface Response {
   maxChars?: number
   /** How the text is written. Default `json`. */
   format: 'json' | 'csv' | 'markdown'
+  /** Gives the tool an optional argument `fields`, with which the model names the members that it needs: paths as in `select`, without names, of what `select` and `drop` leave. Default `false`. */
+  fields: boolean
 }
 
 /** A prompt that clients can offer to people. */

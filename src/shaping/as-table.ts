@@ -17,10 +17,15 @@ const MAX_NESTED = 4
 /** The first list of objects of a value, or its first list, or the value as the only row; undefined: it is no table. */
 export function tableOf(value: Json): Table | undefined {
   const [path, list] = rowsOf(value)
-  const rows = list.map((item) => new Map(isObject(item) ? cellsOf(item) : [['value', item]]))
   const columns = new Set<string>()
-  for (const row of rows) for (const name of row.keys()) columns.add(name)
-  if (rows.length === 0 || columns.size === 0 || columns.size > MAX_COLUMNS) return undefined
+  const rows: Map<string, Json>[] = []
+  for (const item of list) {
+    const row = new Map(isObject(item) ? cellsOf(item) : [['value', item]])
+    for (const name of row.keys()) columns.add(name)
+    if (columns.size > MAX_COLUMNS) return undefined
+    rows.push(row)
+  }
+  if (columns.size === 0) return undefined
   const beside: JsonObject = {}
   if (isObject(value) && path !== undefined)
     for (const [name, member] of Object.entries(value)) if (name !== path) beside[name] = member
@@ -80,7 +85,9 @@ export function tableText(
   let text = writing.before(columns)
   let kept = 0
   for (const row of rows) {
-    const line = writing.row(columns.map((name) => cell(row.get(name))))
+    const cells = columns.map((name) => cell(row.get(name)))
+    if (text.length + cells.reduce((sum, one) => sum + one.length, 0) > most) break
+    const line = writing.row(cells)
     if (text.length + line.length > most) break
     text += `${line}\n`
     kept++

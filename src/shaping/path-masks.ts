@@ -49,6 +49,22 @@ export function compileMasks({ select: selected, drop = [] }: MaskTexts): Masks 
   }
 }
 
+/** Compiles what a model asks for, which must fit the schema of what there is: no entry has a name. */
+export function compileFields(text: string): Masks | MaskFault {
+  const made = compileMasks({ select: text })
+  if (Array.isArray(made)) return made[0] as MaskFault
+  const named = firstNamed(made.select)
+  return named ? { fault: 'gives a name to a member', start: named.start, end: named.end } : made
+}
+
+function firstNamed(entries: readonly Entry[]): Entry | undefined {
+  for (const entry of entries) {
+    const found = entry.name === undefined ? entry.fields && firstNamed(entry.fields) : entry
+    if (found) return found
+  }
+  return undefined
+}
+
 function emptyOf(value: Json): Json {
   if (Array.isArray(value)) return []
   return isObject(value) ? {} : value

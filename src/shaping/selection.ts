@@ -7,6 +7,8 @@ export interface Keep {
   whole: boolean
   /** Members that keep their name, and members made of what a path leads to; in the order of the mask. */
   outputs: Map<string, Keep | Taken>
+  /** Names of outputs that are made of what a path leads to. */
+  taken: string[]
   /** Of every member. */
   members?: Keep
   items?: Keep
@@ -29,7 +31,7 @@ export function compileSelect(entries: readonly Entry[]): Keep | MaskFault {
 }
 
 function emptyKeep(): Keep {
-  return { whole: false, outputs: new Map() }
+  return { whole: false, outputs: new Map(), taken: [] }
 }
 
 function add(keep: Keep, entries: readonly Entry[]): MaskFault | undefined {
@@ -48,6 +50,7 @@ function addEntry(keep: Keep, { name, steps, fields, start, end }: Entry): MaskF
     if (keep.outputs.has(name)) return misplaced(`makes the member ${quote(name)} twice`)
     at = emptyKeep()
     keep.outputs.set(name, { steps, keep: at })
+    keep.taken.push(name)
   }
   for (const step of name === undefined ? steps : []) {
     const next = below(at, step)
@@ -108,9 +111,9 @@ function selectMembers(keeps: readonly Keep[], value: JsonObject): JsonObject {
   const put = (name: string, member: Json | undefined) => {
     if (member !== undefined) setOwn(selected, name, member)
   }
-  for (const { outputs } of keeps)
-    for (const name of namesOf(outputs, value)) {
-      const output = outputs.get(name) as Keep | Taken
+  for (const keep of keeps)
+    for (const name of namesOf(keep, value)) {
+      const output = keep.outputs.get(name) as Keep | Taken
       if (Object.hasOwn(selected, name)) continue
       if (isTaken(output)) put(name, taken(output, 0, value))
       else if (Object.hasOwn(value, name)) put(name, select(keepsOfMember(keeps, name), value[name] as Json))
@@ -122,12 +125,11 @@ function selectMembers(keeps: readonly Keep[], value: JsonObject): JsonObject {
   return selected
 }
 
-/** In the order of the mask, without looking for every name of a long mask in a small object. */
-function namesOf(outputs: Keep['outputs'], value: JsonObject): Iterable<string> {
+/** In the order of the mask, unless that has many more names than the object: then in the order of the object. */
+function namesOf({ outputs, taken }: Keep, value: JsonObject): Iterable<string> {
   const own = Object.keys(value)
   if (own.length * 4 > outputs.size) return outputs.keys()
-  const found = new Set(own.filter((name) => outputs.has(name)))
-  return [...outputs].flatMap(([name, output]) => (found.has(name) || isTaken(output) ? [name] : []))
+  return [...own.filter((name) => outputs.has(name) && !taken.includes(name)), ...taken]
 }
 
 function taken(from: Taken, i: number, value: Json): Json | undefined {

@@ -19,6 +19,19 @@ const OF_SCALARS = [
 /** What a shortened value may not fulfil: of its strings, of its arrays. */
 const OF_LENGTH = ['pattern', 'format', 'minLength', 'minItems', 'contains', 'minContains']
 
+/** What a value may not fulfil that lacks members. */
+const OF_MEMBERS = [
+  'required',
+  'minProperties',
+  'dependentRequired',
+  'dependentSchemas',
+  'oneOf',
+  'not',
+  'if',
+  'const',
+  'enum',
+]
+
 /** Schemas that are made of one: what lies behind has no constraint. */
 const MAX_SCHEMAS = 5_000
 /** References that follow each other. */
@@ -37,12 +50,12 @@ export function shapedSchema(
   return keeps ? new Shaper(dropped).start((shaper) => shaper.select(dropped, [keeps])) : dropped
 }
 
-/** The schema for values whose lists and strings may be cut. */
-export function loosenedSchema(schema: JsonObject): JsonObject {
-  const loose = (value: Json): Json => (isObject(value) ? loosenedSchema(value) : value)
+/** The schema for values whose lists and strings may be cut. @param isPart whether members may be missing, too */
+export function loosenedSchema(schema: JsonObject, isPart = false): JsonObject {
+  const loose = (value: Json): Json => (isObject(value) ? loosenedSchema(value, isPart) : value)
   const made: JsonObject = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (OF_LENGTH.includes(keyword)) continue
+    if (OF_LENGTH.includes(keyword) || (isPart && OF_MEMBERS.includes(keyword))) continue
     if (OF_MAPS.includes(keyword) && isObject(value)) setOwn(made, keyword, mapped(value, loose))
     else if (OF_LISTS.includes(keyword) && Array.isArray(value)) setOwn(made, keyword, value.map(loose))
     else setOwn(made, keyword, OF_ONE.includes(keyword) ? loose(value) : value)

@@ -2,7 +2,8 @@ import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '
 import { giveWay, quoteAll, shorten, wellFormed } from '../text/index.ts'
 import { tableOf, tableText, WRITINGS } from './as-table.ts'
 import { fitJson, isOmitted, limitItems, nothingOmitted, type Omitted } from './fit.ts'
-import { compileMasks, type Masks, type MasksFault, type MaskTexts } from './path-masks.ts'
+import type { MaskFault } from './mask-text.ts'
+import { compileFields, compileMasks, type Masks, type MasksFault, type MaskTexts } from './path-masks.ts'
 import { loosenedSchema } from './shaped-schema.ts'
 
 /** How the answers of a tool are shaped, as an author writes it. */
@@ -11,6 +12,8 @@ export interface ShapingTexts extends MaskTexts {
   /** Default: `resultChars` of the limits. */
   maxChars?: number | undefined
   format?: 'json' | 'csv' | 'markdown' | undefined
+  /** Whether a call may ask for less. */
+  fields?: boolean | undefined
 }
 
 /** A text for a client. */
@@ -40,6 +43,10 @@ export interface Shaping {
   /** A text of any kind, cut where it is too long. @param omitted before the text was made */
   presentText(text: string, omitted?: Omitted): Promise<Presented>
   noticeOf(omitted: Omitted): string | undefined
+  /** Whether a call may ask for less. */
+  readonly hasFields: boolean
+  /** The same for a call that asks for less. @param fields a mask of what the masks leave */
+  narrowed(fields: string): Shaping | MaskFault
   /** The schema of shaped values. */
   schemaOf(schema: JsonObject): JsonObject
 }
@@ -50,8 +57,13 @@ export function compileShaping(texts: ShapingTexts | undefined, resultChars: num
   return Array.isArray(masks) ? masks : shapingOf(masks, texts, resultChars)
 }
 
-function shapingOf(masks: Masks, texts: ShapingTexts | undefined, resultChars: number): Shaping {
-  const { maxItems, format = 'json', maxChars = resultChars } = texts ?? {}
+function shapingOf(
+  masks: Masks,
+  texts: ShapingTexts | undefined,
+  resultChars: number,
+  asked?: Masks,
+): Shaping {
+  const { maxItems, format = 'json', maxChars = resultChars, fields: hasFields = false } = texts ?? {}
   return {
     masks,
     isDeclared:
@@ -60,8 +72,10 @@ function shapingOf(masks: Masks, texts: ShapingTexts | undefined, resultChars: n
     maxChars,
     noticeOf,
     apply(value, omitted) {
-      const left = masks.apply(value)
-      if (masks.select.length > 0 && isEmpty(left) && !isEmpty(value)) omitted.missed = namesOf(value)
+      const kept = masks.apply(value)
+      const left = asked ? asked.apply(kept) : kept
+      if ((asked ?? masks).select.length > 0 && isEmpty(left) && !isEmpty(value))
+        omitted.missed = namesOf(asked && !isEmpty(kept) ? kept : value)
       return maxItems === undefined ? left : limitItems(left, maxItems, omitted)
     },
     async present(value, omitted, whole = false) {
@@ -71,9 +85,15 @@ function shapingOf(masks: Masks, texts: ShapingTexts | undefined, resultChars: n
       return { ...(table ?? { text: stringify(fit) }), notice: noticeOf(omitted), value: fit }
     },
     presentText: (text, omitted = nothingOmitted()) => presentText(text, maxChars, omitted),
+    hasFields,
+    narrowed(fields) {
+      const made = compileFields(fields)
+      return 'fault' in made ? made : shapingOf(masks, texts, resultChars, made)
+    },
     schemaOf(schema) {
       const shaped = masks.schemaOf(schema)
-      return maxItems === undefined && texts?.maxChars === undefined ? shaped : loosenedSchema(shaped)
+      const isCut = maxItems !== undefined || texts?.maxChars !== undefined
+      return isCut || hasFields ? loosenedSchema(shaped, hasFields) : shaped
     },
   }
 }
@@ -132,7 +152,7 @@ function noticeOf(omitted: Omitted): string | undefined {
   if (!isOmitted(omitted)) return undefined
   const { lists, strings, rest, missed } = omitted
   if (missed)
-    return `The response has none of the members that this tool selects. It has ${quoteAll(missed.map((name) => shorten(name, 60)))}.`
+    return `The response has none of the members that are selected. It has ${quoteAll(missed.map((name) => shorten(name, 60)))}.`
   const parts = [...lists].slice(0, MAX_LISTED).map(([path, { kept, of }]) => {
     const inLists = path.includes('[]')
     return `${path === '' ? 'the list' : `\`${path}\``} has the first ${count(kept)} of ${inLists ? 'up to ' : ''}${count(of)} items`

@@ -29,6 +29,7 @@ export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
     name: tool.name,
     inputSchema: tool.inputSchema ?? inputSchema(tool.args),
   }
+  if (shaping?.hasFields) definition.inputSchema = withFields(definition.inputSchema)
   if (tool.title !== undefined) definition.title = tool.title
   if (tool.description !== undefined) definition.description = tool.description
   // What a template makes is what the schema describes.
@@ -38,6 +39,22 @@ export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
   const size = shaping && shaping.maxChars !== DEFAULT_LIMITS.resultChars
   if (tool.meta || size) definition._meta = { ...(size && { [RESULT_SIZE]: shaping.maxChars }), ...tool.meta }
   return definition
+}
+
+/** The argument with which a call asks for less of the response. */
+export const FIELDS = 'fields'
+
+function withFields(schema: JsonObject): JsonObject {
+  const fields = {
+    type: 'string',
+    description:
+      'The members of the response that you need, to save tokens: paths with commas between them, such as `total, items[].{id, user.login}`. Omit it for all of them.',
+    maxLength: 2_000,
+  }
+  return {
+    ...schema,
+    properties: { ...(isObject(schema.properties) && schema.properties), [FIELDS]: fields },
+  }
 }
 
 /** The schema of structured content. @param shaping absent: none */

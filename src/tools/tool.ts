@@ -8,11 +8,12 @@ import {
   type Tool,
 } from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
+import type { JsonObject } from '../json/index.ts'
 import { Fault } from '../mcp/fault.ts'
 import type { Connection, Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
-import { compileShaping } from '../shaping/index.ts'
+import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay } from '../text/index.ts'
+import { giveWay, quote } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -26,7 +27,7 @@ import { POSITIONS, type Position, RequestDraft } from './positions.ts'
 import { send } from './redirect.ts'
 import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
-import { isObjectSchema, outputSchema, toolDefinition } from './schema.ts'
+import { FIELDS, isObjectSchema, outputSchema, toolDefinition } from './schema.ts'
 import {
   compileQuietly,
   REQUEST_ROOTS,
@@ -167,6 +168,8 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
 interface Plan {
   request: UpstreamRequest
   sent: Sent
+  /** As the call asks for it. */
+  shape: Shape
   /** Of what the answer must not repeat; made when there is one. */
   mask: () => Mask | undefined
 }
@@ -275,7 +278,7 @@ class HttpTool implements CompiledTool {
   private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
     // A batch may hold thousands of calls.
     await giveWay()
-    const args = this.readArgs(given)
+    const { args, shaping } = this.split(this.readArgs(given))
     await giveWay()
     const root = this.buildRoot()(args, call)
     const { origin, path } = await this.parts.endpoint(root)
@@ -302,7 +305,21 @@ class HttpTool implements CompiledTool {
     const mask = credential
       ? () => this.keepMask(secrets(credential.sent()))
       : lazy(() => this.keepMask(secrets([])))
-    return { request, sent, mask }
+    return { request, sent, mask, shape: { ...this.parts.shape, shaping } }
+  }
+
+  /** What `fields` asks for is not for the upstream. */
+  private split(args: JsonObject): { args: JsonObject; shaping: Shaping } {
+    const { shaping } = this.parts.shape
+    if (!shaping.hasFields) return { args, shaping }
+    const { [FIELDS]: fields, ...own } = args
+    if (typeof fields !== 'string') return { args: own, shaping }
+    const narrowed = shaping.narrowed(fields)
+    if (!('fault' in narrowed)) return { args: own, shaping: narrowed }
+    const { fault, start, end } = narrowed
+    const at = start < end ? ` at ${quote(fields.slice(start, end))}` : ''
+    const text = `The argument \`${FIELDS}\` ${fault}${at}. No request was sent; write paths such as \`items[].{id, user.login}\`.`
+    throw new CallError('arguments', text)
   }
 
   private async addBody(request: UpstreamRequest, root: Root, draft: RequestDraft): Promise<void> {
@@ -314,9 +331,9 @@ class HttpTool implements CompiledTool {
     if (contentType) request.headers.push('Content-Type', contentType)
   }
 
-  private async outcomeOf(answer: HttpAnswer, { sent, mask }: Plan): Promise<CallOutcome> {
+  private async outcomeOf(answer: HttpAnswer, { sent, mask, shape }: Plan): Promise<CallOutcome> {
     await giveWay()
-    return outcomeOf(masked(readAnswer(answer), this.redacting(mask())), this.parts.shape, sent, this.limits)
+    return outcomeOf(masked(readAnswer(answer), this.redacting(mask())), shape, sent, this.limits)
   }
 
   /** @param mask of what a redirect or a broken answer may have brought into the error */

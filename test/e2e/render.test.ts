@@ -199,6 +199,27 @@ tools:
     assert.match(broken.stdout, /^isError: true\n[\s\S]*not JSON/)
   })
 
+  test('--response shows how much a shaped response saves', async (t) => {
+    const answer = join(temporaryFolder(t), 'answer.json')
+    writeFileSync(answer, JSON.stringify([1, 2].map((id) => ({ id, avatar_url: 'x'.repeat(200) }))))
+    const input = `name: a
+tools:
+  - name: list
+    description: Lists
+    endpoint: http://localhost:1/
+    response: {drop: ["**.avatar_url"], format: csv}
+`
+    const { code, stdout, stderr } = await run(t, ['render', '-', 'list', '--response', answer], {
+      env,
+      input,
+    })
+    assert.deepEqual([code, stdout], [0, 'id\n1\n2\n'])
+    assert.equal(
+      stderr,
+      'response: 451 characters (about 113 tokens)\nresult:   6 characters (about 2 tokens)\n',
+    )
+  })
+
   test('key=@file reads a file, and a form gets it as a file', async (t) => {
     const folder = temporaryFolder(t)
     writeFileSync(join(folder, 'note.txt'), 'words of a note')

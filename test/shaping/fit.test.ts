@@ -147,5 +147,5 @@ test('a table has as many rows as there is room for', async () => {
 test('a mask of which nothing is found says what there is', async () => {
   const { text, notice } = await present({ select: 'items[].id' }, { error: 'no such repository', code: 7 })
   assert.equal(text, '{}')
-  assert.equal(notice, 'The response has none of the members that this tool selects. It has `error`, `code`.')
+  assert.equal(notice, 'The response has none of the members that are selected. It has `error`, `code`.')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResponseShaping } from '../../src/config/model.ts'
-import { callable, compileAll, makeTool, text, upstream } from './harness.ts'
+import { arg, callable, compileAll, makeTool, text, upstream } from './harness.ts'
 
 let body = ''
 let type = 'application/json'
@@ -14,7 +14,7 @@ function get(
 ) {
   type = typeof answer === 'string' ? 'text/plain' : 'application/json'
   body = typeof answer === 'string' ? answer : JSON.stringify(answer)
-  const shaped = response && { response: { drop: [], format: 'json' as const, ...response } }
+  const shaped = response && { response: { drop: [], format: 'json' as const, fields: false, ...response } }
   return callable({ endpoint: target.origin, ...shaped, ...parts })()
 }
 
@@ -34,7 +34,7 @@ test('select and drop leave their part of a JSON response', async () => {
   assert.equal(savedChars, JSON.stringify(ISSUES).length - 52)
   const numbers = await callable({
     endpoint: target.origin,
-    response: { select: 'price', drop: [], format: 'json' },
+    response: { select: 'price', drop: [], format: 'json', fields: false },
   })
   body = '{"id": 12345678901234567890, "price": 1.10}'
   assert.equal(text(await numbers()), '{"price":1.10}')
@@ -79,7 +79,12 @@ const OUTPUT = {
 }
 
 test('structured content and its schema are shaped together', async () => {
-  const response = { select: 'items[].{id, user: user.login}', drop: [], format: 'csv' as const }
+  const response = {
+    select: 'items[].{id, user: user.login}',
+    drop: [],
+    format: 'csv' as const,
+    fields: false,
+  }
   const { result } = await get(ISSUES, response, { outputSchema: OUTPUT })
   assert.deepEqual(result, {
     content: [{ type: 'text', text: 'id,user\n1,x\n2,' }],
@@ -151,11 +156,57 @@ test('no result is longer than resultChars, and the definition says so where it 
       endpoint: target.origin,
       name: 'larger',
       meta: { a: 1 },
-      response: { drop: [], format: 'json', maxChars: 300_000 },
+      response: { drop: [], format: 'json', fields: false, maxChars: 300_000 },
     }),
   ])
   assert.deepEqual(
     tools.list.map(({ _meta }) => _meta),
     [undefined, { 'anthropic/maxResultSizeChars': 5_000 }, { 'anthropic/maxResultSizeChars': 300_000, a: 1 }],
   )
+})
+
+test('a call asks for less with fields, which is not sent', async () => {
+  body = JSON.stringify(ISSUES)
+  type = 'application/json'
+  const response = {
+    select: 'items[].{id, user: user.login}',
+    drop: [],
+    format: 'json' as const,
+    fields: true,
+  }
+  const parts = {
+    endpoint: target.origin,
+    method: 'POST',
+    args: [arg('q', 'body')],
+    requestBody: '{{toJSON .Args}}',
+    outputSchema: OUTPUT,
+    response,
+  }
+  const call = callable(parts)
+  const narrow = await call({ q: 'x', fields: 'items[].user' })
+  assert.deepEqual(narrow.result.structuredContent, { items: [{ user: 'x' }, { user: null }] })
+  assert.equal(target.last().body.toString(), '{"q":"x"}')
+  assert.deepEqual((await call({})).result.structuredContent, {
+    items: [
+      { id: 1, user: 'x' },
+      { id: 2, user: null },
+    ],
+  })
+  const none = await call({ fields: 'items[].title' })
+  assert.deepEqual(none.result.structuredContent, { items: [{}, {}] })
+  const requests = target.received.length
+  assert.equal(
+    text(await call({ fields: 'items[.id' })),
+    'The argument `fields` has `[` without `]`; `[]` stands for every item at `[`. No request was sent; write paths such as `items[].{id, user.login}`.',
+  )
+  assert.match(
+    text(await call({ fields: 'a: items' })),
+    /^The argument `fields` gives a name to a member at `a: items`\./,
+  )
+  assert.match(text(await call({ fields: 7 })), /fields/)
+  assert.equal(target.received.length, requests)
+  const [definition] = compileAll([makeTool(parts)]).tools.list
+  const { properties } = definition!.inputSchema as { properties: Record<string, { type: string }> }
+  assert.deepEqual([Object.keys(properties), properties.fields!.type], [['q', 'fields'], 'string'])
+  assert.equal(JSON.stringify(definition!.outputSchema).includes('required'), false)
 })

@@ -23,11 +23,21 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
     check: checkToolNames,
   },
   {
-    codes: ['mask-syntax'],
+    codes: ['mask-syntax', 'key-without-effect'],
     on: 'mcpServer',
     check({ toolOverrides }, report) {
-      for (const [own, { response }] of Object.entries(toolOverrides))
-        if (response) checkResponse(response, undefined, ['toolOverrides', own, 'response'], report)
+      for (const [own, { response }] of Object.entries(toolOverrides)) {
+        if (!response) continue
+        const path = ['toolOverrides', own, 'response']
+        checkResponse(response, undefined, path, report)
+        if (response.fields)
+          report({
+            code: 'key-without-effect',
+            path: [...path, 'fields'],
+            message: '`fields` has no effect for tools of MCP servers',
+            hint: 'Remove it, and write `select`',
+          })
+      }
     },
   },
   { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },

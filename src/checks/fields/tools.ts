@@ -1,7 +1,7 @@
 import { type Arg, hasTemplate, METHODS, type Tool } from '../../config/index.ts'
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
-import { type Json, type JsonObject, toDoubles } from '../../json/index.ts'
+import { type Json, type JsonObject, toDoubles, valueAt } from '../../json/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { wrongMethod } from './cors.ts'
@@ -45,13 +45,22 @@ export const TOOL_CHECKS: readonly Check[] = [
     },
   },
   {
-    codes: ['mask-syntax', 'mask-without-match', 'key-without-effect'],
+    codes: ['mask-syntax', 'mask-without-match', 'key-without-effect', 'duplicate-name'],
     on: 'tool',
     check(tool, report) {
       const { name, response, outputSchema } = tool
       if (!response) return
       const isWritten = hasTemplate(tool)
       checkResponse(response, isWritten ? undefined : outputSchema, ['response'], report)
+      const other = tool.args.findIndex((arg) => arg.name === 'fields')
+      const isDeclared = valueAt(tool.inputSchema, ['properties', 'fields']) !== undefined
+      if (response.fields && (other >= 0 || isDeclared))
+        report({
+          code: 'duplicate-name',
+          path: ['response', 'fields'],
+          message: `the tool ${quote(name)} has an argument \`fields\` of its own`,
+          hint: 'Rename the argument, or remove `fields` of `response`',
+        })
       if (response.format !== 'json' && isWritten)
         report({
           code: 'key-without-effect',

@@ -14,7 +14,7 @@ import { addHeader, formatOption, noSuch } from '../options.ts'
 import { printFindings } from '../output.ts'
 import { isInvented } from './invented.ts'
 import { hiddenOf, secretsOf, withoutSecrets } from './masks.ts'
-import { requestJson, requestText, resultJson, resultText } from './rendered.ts'
+import { requestJson, requestText, resultJson, resultText, sizesText } from './rendered.ts'
 
 interface RenderFlags {
   format: 'text' | 'json'
@@ -78,6 +78,7 @@ async function render(
     const result = flags.showSecrets ? real : (await hidden?.respond(args, call, answer))?.result
     if (!result || result.isError !== real.isError) throw new Error(NEEDS_SECRETS)
     process.stdout.write(json ? resultJson(result, mask) : resultText(result, mask))
+    if (tool.response && !json) process.stderr.write(sizesText(answer, real))
     return result.isError ? 1 : 0
   }
   const { request, error } = await compiled.request(args, call)
