@@ -78,12 +78,17 @@ export async function serveHttp(t: TestContext, listener: RequestListener): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+/** Results are as long as answers. */
+export const WHOLE = { resultChars: 100_000_000 }
+
 /** A configuration with one HTTP tool, `call`. */
 export function httpTool(prefix: string, endpoint: string, more: object = {}) {
   return {
     routers: [{ server: 'api', prefix }],
     servers: [{ name: 'api', allowedTools: ['call'] }],
-    tools: [{ name: 'call', method: 'GET', endpoint, responseBody: '{{.Response.Body}}', ...more }],
+    tools: [
+      { name: 'call', method: 'GET', endpoint, responseBody: '{{.Response.Body}}', limits: WHOLE, ...more },
+    ],
   }
 }
 

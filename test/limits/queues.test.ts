@@ -15,6 +15,7 @@ import {
   serveHttp,
   serveSmall,
   until,
+  WHOLE,
 } from './harness.ts'
 
 // Messages that wait: for a client's stream, for a server, for an answer.
@@ -122,7 +123,7 @@ test('answers of 9 MiB that come slowly, 60 at once', LONG, async (t) => {
     {
       routers: [{ server: 'api', prefix: '/big' }],
       servers: [{ name: 'api', allowedTools: ['call'] }],
-      tools: [{ name: 'call', method: 'GET', endpoint: api, limits: { timeout: '5m' } }],
+      tools: [{ name: 'call', method: 'GET', endpoint: api, limits: { ...WHOLE, timeout: '5m' } }],
     },
   ])
   const url = `${gateway.origin}/big/mcp`
