@@ -70,8 +70,13 @@ const CSV: Writing = {
 
 const MARKDOWN: Writing = {
   before: (columns) => `${MARKDOWN.row(columns)}\n|${' --- |'.repeat(columns.length)}\n`,
-  row: (cells) =>
-    `| ${cells.map((text) => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')).join(' | ')} |`,
+  row: (cells) => `| ${cells.map((text) => onOneLine(text.replaceAll('|', '\\|'))).join(' | ')} |`,
+}
+
+function onOneLine(text: string): string {
+  if (!text.includes('\n')) return text
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
 }
 
 export const WRITINGS = { csv: CSV, markdown: MARKDOWN }

@@ -119,7 +119,7 @@ function protocolOf(given: OtlpSettings['otlp']['protocol'], env: OtlpParts['env
 
 function addressOf({ endpoint, headers }: OtlpSettings['otlp'], path: string) {
   return {
-    ...(endpoint !== undefined && { url: `${endpoint.replace(/\/+$/, '')}/${path}` }),
+    ...(endpoint !== undefined && { url: `${endpoint.replace(/(?<!\/)\/*$/, '')}/${path}` }),
     ...(headers && { headers }),
   }
 }

@@ -220,9 +220,15 @@ export async function shownUrl(origin: string, masked: Template | undefined, roo
 
 /** The path of an endpoint with the names of its values in their places: it is the same for every call, and holds no argument. */
 export function pathTemplate(endpoint: string): string {
-  const named = endpoint
-    .trim()
-    .replace(/\{\{.*?\}\}/gs, (action) => `{${/(\w+)\W*$/.exec(action)?.[1] ?? ''}}`)
+  const [before = '', ...actions] = endpoint.trim().split('{{')
+  const named = [before, ...actions.map(namedAction)].join('')
   const path = named.replace(/[?#].*$/s, '').replace(/^(?:https?:\/\/)?[^/]*/i, '')
   return path || '/'
+}
+
+/** What begins with an action, with its last name in its place. */
+function namedAction(text: string): string {
+  const end = text.indexOf('}}')
+  if (end < 0) return `{{${text}`
+  return `{${/(\w+)\W*$/.exec(text.slice(0, end))?.[1] ?? ''}}${text.slice(end + 2)}`
 }

@@ -11,7 +11,8 @@ const MIB = 1024 * 1024
 function rendering(responseBody: string): (args: { [name: string]: Json }) => Promise<string> {
   const endpoint = 'http://127.0.0.1/x'
   const inputSchema = { type: 'object' }
-  const { tools, problems } = compileAll([makeTool({ endpoint, method: 'POST', inputSchema, responseBody })])
+  const tool = makeTool({ endpoint, method: 'POST', inputSchema, responseBody })
+  const { tools, problems } = compileAll([tool], { limits: { resultChars: 8 * MIB } })
   assert.deepEqual(problems, [])
   const answer = { status: 200, reason: 'OK', headers: {}, body: Buffer.from('{}') }
   const call = { headers: {}, body: null, signal: new AbortController().signal }
