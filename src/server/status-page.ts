@@ -28,8 +28,8 @@ ${prefixes.map(
     html`<tr><td><code>${one.prefix}</code></td><td>${qualifiedName({ name: one.configuration, tenant: one.tenant })}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`,
 )}</tbody></table>
 <h2>Last reloads</h2>
-<table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>What came of it</th></tr></thead><tbody>
-${reloads.map(
+<table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>Result</th></tr></thead><tbody>
+${reloads.length === 0 ? html`<tr><td colspan="4">none since the start</td></tr>` : ''}${reloads.map(
   ({ at, triggers, generation: own, added, changed, removed, refused, findings }) =>
     html`<tr><td>${at}</td><td>${triggers.join(', ')}</td><td>${own}</td><td>${said({ added, changed, removed })}${
       refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
