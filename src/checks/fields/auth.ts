@@ -2,7 +2,7 @@ import type { Auth, Issuer, Router } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { checkTokens, reportUrl } from './value-rules.ts'
+import { checkScopes, checkTokens, reportUrl } from './value-rules.ts'
 
 type Mode = Auth['mode']
 
@@ -39,8 +39,6 @@ export const AUTH_CHECK: Check = {
   check: checkAuth,
 }
 
-/** RFC 6749, 3.3. */
-export const SCOPE = /^[!#-[\]-~]+$/
 /** Milliseconds. */
 const MOST_SKEW = 600_000
 
@@ -69,14 +67,7 @@ function checkAuth({ auth }: Router, report: Reporter, context: Context) {
   }
   checkDuplicates(issuers, report)
   if (mode === 'introspection') checkIntrospection(issuers, report)
-  for (const [i, scope] of auth.scopes.entries())
-    if (!SCOPE.test(scope))
-      report({
-        code: 'invalid-value',
-        path: ['auth', 'scopes', i],
-        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
-        hint: 'Write one item for each scope',
-      })
+  checkScopes(auth.scopes, ['auth', 'scopes'], report)
   if (auth.clockSkew > MOST_SKEW)
     report({
       code: 'invalid-value',

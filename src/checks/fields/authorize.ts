@@ -9,7 +9,7 @@ import {
 import { type Path, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll, wildcards } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { SCOPE } from './auth.ts'
+import { checkScopes, SCOPE } from './value-rules.ts'
 
 export const AUTHORIZE_CHECK: Check = {
   codes: ['authorize-without-login', 'rule-without-effect', 'missing-key', 'invalid-value'],
@@ -78,14 +78,7 @@ export function checkRules(
 
 /** Of scopes and names of claims, which nobody could have otherwise. */
 function checkWords({ scopes = [], claims = {} }: AuthorizeRule, path: Path, report: Reporter) {
-  for (const [j, scope] of scopes.entries())
-    if (!SCOPE.test(scope))
-      report({
-        code: 'invalid-value',
-        path: [...path, 'scopes', j],
-        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
-        hint: 'Write one item for each scope',
-      })
+  checkScopes(scopes, [...path, 'scopes'], report)
   for (const name of Object.keys(claims))
     if (/^\/(?:.*~(?![01])|.{256})/s.test(name))
       report({

@@ -9,8 +9,7 @@ import {
 import type { Reporter } from '../../findings/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { SCOPE } from './auth.ts'
-import { reportIdle, reportUrl } from './value-rules.ts'
+import { checkScopes, reportIdle, reportUrl } from './value-rules.ts'
 
 type Type = Credentials['type']
 
@@ -147,14 +146,7 @@ function checkEndpoint(
 }
 
 function checkWants({ scopes, resource = [] }: Credentials, report: Reporter) {
-  for (const [i, scope] of scopes.entries())
-    if (!SCOPE.test(scope))
-      report({
-        code: 'invalid-value',
-        path: ['credentials', 'scopes', i],
-        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
-        hint: 'Write one item for each scope',
-      })
+  checkScopes(scopes, ['credentials', 'scopes'], report)
   for (const [i, uri] of [resource].flat().entries())
     if (!URL.canParse(uri) || uri.includes('#'))
       report({

@@ -36,6 +36,21 @@ export function checkLimits(limits: Partial<Limits> | undefined, path: Path, rep
   }
 }
 
+/** RFC 6749, 3.3. */
+export const SCOPE = /^[!#-[\]-~]+$/
+
+/** @param path of the list */
+export function checkScopes(scopes: readonly string[], path: Path, report: Reporter) {
+  for (const [i, scope] of scopes.entries())
+    if (!SCOPE.test(scope))
+      report({
+        code: 'invalid-value',
+        path: [...path, i],
+        message: `${quote(scope)} is not a scope: those have no spaces, quotes and backslashes`,
+        hint: 'Write one item for each scope',
+      })
+}
+
 /** Of settings and of routers. @param path of the list */
 export function checkRates(rates: readonly RateRule[], path: Path, report: Reporter) {
   for (const [i, { limit, window, burst = limit }] of rates.entries()) {
