@@ -133,7 +133,7 @@ async function presentText(text: string, most: number, omitted: Omitted): Promis
 }
 
 /** Undefined: the text is not an array or object of JSON. */
-function jsonIn(text: string): Json | undefined {
+export function jsonIn(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
     return parseVerbatim(text)

@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
-import { nothingOmitted, type Presented, type Shaping } from '../shaping/index.ts'
+import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { jsonIn, nothingOmitted, type Presented, type Shaping } from '../shaping/index.ts'
 import { giveWay } from '../text/index.ts'
 
 /**
@@ -64,16 +64,6 @@ async function shownText(text: string, shaping: Shaping, isError: boolean): Prom
   const value = shaping.apply(data, omitted)
   await giveWay()
   return shaping.present(value, omitted)
-}
-
-/** Undefined: it is not an array or object of JSON. */
-function jsonIn(text: string): Json | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return parseVerbatim(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Clients hold structured content against the schema of its tool, so that it cannot be left out of a result. */

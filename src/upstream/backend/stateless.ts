@@ -89,15 +89,17 @@ export class StatelessRequest implements StatelessServer {
     const raw = await this.server.request(this.callOf(call, message))
     if (!raw) call.cancel()
     else if (raw instanceof Fault) call.fail(raw)
-    else await this.answer(call, message, raw)
+    // A promise costs each call a turn, so only results that are shaped are awaited.
+    else return this.answer(call, message, raw)
   }
 
-  private async answer(call: Call, message: Request, raw: JsonObject): Promise<void> {
+  private answer(call: Call, message: Request, raw: JsonObject): Promise<void> | undefined {
     const text = stringify(raw)
     const shaping = this.view?.shaping(message, true)
     if (shaping) return answerShaped(call, raw, text, shaping)
     const shown = this.view ? this.view.response(message.method, raw, text) : text
     call.answer(shown, endOf(raw), statusOfError(raw.error))
+    return undefined
   }
 
   private callOf(call: Call, message: Request): StatelessCall {
