@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import type { Server } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
-import { serve } from '@hono/node-server'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
@@ -17,8 +14,7 @@ import {
   MACHINE,
   SCOPES,
 } from '../fixtures/authorization-server.ts'
-import { oauthWire, TestClock } from '../support/oauth.ts'
-import { freePort } from '../support/process.ts'
+import { oauthServer, type TestClock } from '../support/oauth.ts'
 import type { Loose } from '../support/wire.ts'
 
 const REDIRECT = 'http://localhost:1/callback'
@@ -114,7 +110,7 @@ async function world(t: TestContext, mode: Mode = 'jwt', rules?: object[]): Prom
   const client = { clientId: MACHINE.client_id, clientSecret: MACHINE.client_secret }
   const issuers = [{ issuer: as.issuer, ...(mode === 'introspection' && client) }]
   const auth = { mode, issuers, scopes, ...(mode === 'introspection' && { cacheTtl: 0 }) }
-  return { as, scopes, ...(await gatewayOf(t, auth, rules)) }
+  return { as, scopes, ...(await oauthServer(t, auth, { rules })) }
 }
 
 const form = (of: object) => ({ method: 'POST', body: new URLSearchParams({ ...of }) })
@@ -124,25 +120,6 @@ async function machineToken({ as, scopes }: World, resource: string): Promise<st
   const answer = (await (await fetch(`${as.issuer}/token`, form(ask))).json()) as Loose
   assert.ok(answer.access_token, JSON.stringify(answer))
   return answer.access_token
-}
-
-async function gatewayOf(
-  t: TestContext,
-  auth: object,
-  rules?: object[],
-): Promise<Pick<World, 'clock' | 'base'>> {
-  const clock = new TestClock()
-  const port = await freePort()
-  const base = `http://127.0.0.1:${port}`
-  const { app, hub } = await oauthWire(t, auth, clock, { publicUrl: base, ...(rules && { rules }) })
-  const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
-  if (!server.listening) await once(server, 'listening')
-  t.after(() => {
-    hub.close()
-    server.closeAllConnections()
-    server.close()
-  })
-  return { clock, base }
 }
 
 const MODES: readonly Mode[] = ['jwt', 'introspection']
@@ -327,7 +304,7 @@ describe('tokens of oidc-provider', () => {
     const issuers = [
       { issuer: w.as.issuer, clientId: MACHINE.client_id, clientSecret: MACHINE.client_secret },
     ]
-    const { base } = await gatewayOf(t, { mode: 'introspection', issuers, scopes: w.scopes, cacheTtl: 0 })
+    const { base } = await oauthServer(t, { mode: 'introspection', issuers, scopes: w.scopes, cacheTtl: 0 })
     const token = await machineToken(w, `${base}/one/mcp`)
     assert.ok(!token.includes('.'))
     assert.equal((await list(base, token)).status, 200)

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { serve } from '@hono/node-server'
 import {
   type AuthorizationServer,
   authorizationServer,
   MACHINE,
   SCOPES,
 } from '../fixtures/authorization-server.ts'
-import { oauthWire, TestClock } from '../support/oauth.ts'
+import { oauthServer, type TestClock } from '../support/oauth.ts'
 import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
 
 const TIMEOUT = { timeout: 120_000 }
@@ -34,18 +31,8 @@ interface World {
 /** A gateway that trusts a real authorization server, and the command line. */
 async function world(t: TestContext): Promise<World> {
   const as = await authorizationServer(t)
-  const clock = new TestClock()
-  const port = await freePort()
-  const base = `http://127.0.0.1:${port}`
   const auth = { mode: 'jwt', issuers: [{ issuer: as.issuer }], scopes: SCOPES }
-  const { app, hub } = await oauthWire(t, auth, clock, { publicUrl: base, listed: ['water'] })
-  const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
-  if (!server.listening) await once(server, 'listening')
-  t.after(() => {
-    hub.close()
-    server.closeAllConnections()
-    server.close()
-  })
+  const { clock, base } = await oauthServer(t, auth, { listed: ['water'] })
   const state = temporaryFolder(t)
   const folder = join(state, 'plantgw', 'logins')
   const run: World['run'] = (args, more = {}) =>

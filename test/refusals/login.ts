@@ -28,6 +28,8 @@ const bad = (when: string, token: string, why: string): Refusal => ({
   why,
 })
 
+/** Where nobody can judge a token now. */
+const UNAVAILABLE = { status: 503, error: -32600, headers: { 'retry-after': '5' } }
 const CLAIM = 'Ask the authorization server for a token with this claim.'
 
 export const LOGIN: Chapter = {
@@ -220,7 +222,7 @@ export const LOGIN: Chapter = {
     {
       when: '`mode: jwt`, the issuer does not respond',
       send: call('/jwt-down', bearer('good')),
-      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      answer: UNAVAILABLE,
       why: 'The gateway has never seen the keys. Look whether it reaches the issuer (`plantgw check-endpoints`).',
     },
     {
@@ -269,25 +271,25 @@ export const LOGIN: Chapter = {
     {
       when: '`mode: jwt`, the issuer has more than 100 keys',
       send: call('/jwt-many', bearer('many')),
-      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      answer: UNAVAILABLE,
       why: 'A key set has at most 256 KiB and 100 keys. The log names the limit.',
     },
     {
       when: '`mode: jwt`, the metadata are those of another issuer',
       send: call('/jwt-mixup', bearer('mixup')),
-      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      answer: UNAVAILABLE,
       why: 'Its `issuer` must be the one of the router (RFC 8414, 3.3): another server could vouch for tokens.',
     },
     {
       when: '`mode: introspection`, an answer of 10 MB',
       send: call('/introspection', bearer('large')),
-      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      answer: UNAVAILABLE,
       why: 'The rest is not read.',
     },
     {
       when: '`mode: introspection`, the issuer does not respond',
       send: call('/introspection-down', bearer('unknown')),
-      answer: { status: 503, error: -32600, headers: { 'retry-after': '5' } },
+      answer: UNAVAILABLE,
       why: 'Nobody can say whether the token is good.',
     },
     {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer as createPlain, type RequestListener } from 'node:http'
 import { createServer as createSecure } from 'node:https'
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
@@ -12,28 +11,12 @@ import { createGateway } from '../../src/server/gateway.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
 import { type Authority, authority, selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
+import { listening } from '../support/listening.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import { body, type Loose, open, post, rpc } from '../support/wire.ts'
 
 const ADMIN = 'an-admin-token-of-30-characters'
-
-async function listening(t: TestContext, server: Server): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
-  })
-  server.on('tlsClientError', () => {})
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 /** Says whose certificate it was shown and which name was asked for; over POST it is an MCP server that says so in its tool. */
 const saying: RequestListener = async (request, response) => {

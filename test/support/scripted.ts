@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
+import { listening } from './listening.ts'
 import type { Loose } from './wire.ts'
 
 /** What a server writes for a call, line by line; `id` is the call's own, as JSON. */
@@ -75,7 +75,7 @@ export async function scripted(t: TestContext): Promise<Scripted> {
     socket.on('error', () => {})
   }
   const stdio = async (modern: boolean) => {
-    const port = await listen(t, createServer(relay(modern)))
+    const port = await listening(t, createServer(relay(modern)))
     return { type: 'stdio', command: process.execPath, args: ['-e', RELAY, String(port)] }
   }
   const streamable = async (modern: boolean) => {
@@ -89,7 +89,7 @@ export async function scripted(t: TestContext): Promise<Scripted> {
       response.writeHead(200, { 'content-type': 'text/event-stream', ...session })
       return response.end(lines.map((line) => `data: ${line}\n\n`).join(''))
     })
-    return { type: 'streamable-http', url: `http://127.0.0.1:${await listen(t, server)}/mcp` }
+    return { type: 'streamable-http', url: `http://127.0.0.1:${await listening(t, server)}/mcp` }
   }
   const sse = async () => {
     const streams = new Map<string, ServerResponse>()
@@ -106,7 +106,7 @@ export async function scripted(t: TestContext): Promise<Scripted> {
       const stream = streams.get(searchParams.get('session') ?? '')
       return lines.map((line) => stream?.write(`event: message\ndata: ${line}\n\n`))
     })
-    return { type: 'sse', url: `http://127.0.0.1:${await listen(t, server)}/sse` }
+    return { type: 'sse', url: `http://127.0.0.1:${await listening(t, server)}/sse` }
   }
   const made: Scripted = {
     servers: {
@@ -126,21 +126,6 @@ export async function scripted(t: TestContext): Promise<Scripted> {
     const lines = key === undefined ? undefined : scripts.get(decodeURIComponent(key))?.('1')
     response.writeHead(200, { 'content-type': made.type }).end(lines?.join('\n') ?? '{"ok":true}')
   })
-  made.api = `http://127.0.0.1:${await listen(t, api)}`
+  made.api = `http://127.0.0.1:${await listening(t, api)}`
   return made
-}
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
 }
