@@ -2,6 +2,7 @@ import { ExactNumber, exact, parseExact, stringifyExact } from './exact.ts'
 import { type Interest, type KeyWatch, scan } from './scan.ts'
 import { setOwn } from './values.ts'
 
+export { withoutComments } from './comments.ts'
 export { ExactNumber } from './exact.ts'
 export { closingQuote, JSON_LIMITS, type KeyWatch, numberEnd } from './scan.ts'
 export { isObject, pointerOf, pointerSegments, setOwn, valueAt } from './values.ts'

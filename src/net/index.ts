@@ -18,6 +18,7 @@ export {
   judgedAddress,
   judgeLiteral,
 } from './guard.ts'
+export { linkTargets } from './link-header.ts'
 export { Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
 export {

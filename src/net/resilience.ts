@@ -19,6 +19,8 @@ const PASSING = new Set<NetFaultKind>([
   'connect-timeout',
   'closed',
 ])
+/** Not a byte of the request was sent. */
+const UNSENT = new Set<NetFaultKind>(['name', 'refused', 'unreachable', 'connect-timeout'])
 /** The upstream, or what stands before it, says that it cannot answer now. */
 const PASSING_STATUS = new Set([429, 502, 503, 504])
 /** Nothing that the upstream did. */
@@ -54,6 +56,8 @@ export interface Attempts {
   attempts: number
   /** When the time of the call is over, of `performance.now()`. */
   deadline: number
+  /** Repeats only requests of which not a byte was sent. Default false. */
+  unsent?: boolean
   signal?: CancelSignal | undefined
 }
 
@@ -94,7 +98,7 @@ export class Resilience {
    */
   async run<A extends Answered>(
     send: () => Promise<A | NetFault>,
-    { origin, attempts, deadline, signal }: Attempts,
+    { origin, attempts, deadline, unsent = false, signal }: Attempts,
   ): Promise<A | NetFault> {
     this.budget.call()
     let last: A | NetFault | undefined
@@ -109,7 +113,7 @@ export class Resilience {
       last = result
       if (signal?.aborted) return result
       if (count > 1) this.options.onRetry?.(isGood(result) ? 'ok' : 'failed')
-      if (count >= attempts || !isPassing(result)) return result
+      if (count >= attempts || !isPassing(result, unsent)) return result
       const pause = Math.max(retryPause(count - 1, LONGEST_PAUSE), askedPause(result))
       // Nothing is waited for that cannot be sent then.
       if (this.now() + pause >= deadline) return this.given('deadline', result)
@@ -136,9 +140,9 @@ function isGood(result: Answered | NetFault): boolean {
 }
 
 /** Whether another request may get what this one did not. */
-function isPassing(result: Answered | NetFault): boolean {
-  if (!(result instanceof NetFault)) return PASSING_STATUS.has(result.status)
-  return PASSING.has(result.kind) && !result.answered
+function isPassing(result: Answered | NetFault, unsent: boolean): boolean {
+  if (!(result instanceof NetFault)) return !unsent && PASSING_STATUS.has(result.status)
+  return (unsent ? UNSENT : PASSING).has(result.kind) && !result.answered
 }
 
 /** Tells the breaker how an attempt went. */

@@ -2,9 +2,9 @@
 
 export { fold } from './fold.ts'
 export { hiddenIn, withoutHidden } from './hidden.ts'
-export { BETWEEN_TOKENS, ISSUED, LONGEST_KNOWN, replaceKnownSecrets } from './issued-tokens.ts'
+export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
-export { closest, isOneEdit, nearest } from './nearest.ts'
+export { closest, isOneEdit, nearest, proposal } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export {
   isCertainSecret,
@@ -13,6 +13,7 @@ export {
   isSecretParameter,
   SECRET_KEY_END,
 } from './secrets.ts'
+export { shellWords } from './shell-words.ts'
 export { atOnce, giveWay, giveWayToCalls, inTurns, nextTurn, type Steps, turnIsOver } from './turns.ts'
 export { wildcards } from './wildcards.ts'
 export {
@@ -24,5 +25,6 @@ export {
   shorten,
   sizeText,
   timeText,
+  tokensIn,
   wellFormed,
 } from './words.ts'

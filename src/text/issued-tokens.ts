@@ -52,22 +52,70 @@ const PEM = String.raw`-----BEGIN (?:[A-Z]+ ){0,4}PRIVATE KEY-----(?:[\sA-Za-z\d
 /** A password in a URL. */
 const LOGIN = String.raw`(?<=${START}[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'{}$]{1,64}:)[^\s:@/"'{}$]{3,128}(?=@)`
 const KNOWN = new RegExp(
-  `${START}(?:${ISSUED.map(([, form]) => form).join('|')})|${JWT}|${PEM}|${LOGIN}`,
+  `(?<token>${START}(?:${ISSUED.map(([, form]) => form).join('|')}))|(?<jwt>${JWT})|(?<key>${PEM})|(?<login>${LOGIN})`,
   'g',
 )
+/** Base64 or Base64url, also with slashes and ends of lines as JSON writes them; not within a longer word. */
+const BASE64 = /(?:(?<=\\[bfnrt])|(?<![\w\\+/=-]))[\w+/-](?:[\w+/-]|\\[n/]){23,7999}={0,2}(?![\w+/=-])/g
+/** Characters of Base64: of the longest that is decoded, and of all that is decoded of one text. */
+const MAX_BASE64 = 8_000
+const MAX_DECODED = 1024 * 1024
 
 /** Characters of the longest match, and of what decides whether it is one. */
 export const LONGEST_KNOWN = 8_500
 /** No match goes across one of these, but for a private key. */
 export const BETWEEN_TOKENS = /[\s"'{}$]/
 
+/** A token of a known issuer, a JSON Web Token, a private key, or a password in a URL. */
+export type SecretKind = 'token' | 'jwt' | 'private-key' | 'url-password'
+
+export interface KnownSecret {
+  start: number
+  end: number
+  kind: SecretKind
+}
+
 /**
- * Replaces what has the form of a token of a known issuer, a JSON Web Token, a private key, or a password in a URL. JSON
- * stays JSON. The time is linear in the text.
+ * What has the form of a known secret in a text, or in Base64 in it, in order and apart from each other. Where it is replaced by
+ * characters that JSON does not escape, JSON stays JSON. The time is linear in the text.
  */
-export function replaceKnownSecrets(text: string, by: (start: number, end: number) => string): string {
-  return text.replace(KNOWN, (match, ...rest) => {
-    const start = rest.find((one) => typeof one === 'number') as number
-    return by(start, start + match.length)
-  })
+export function knownSecrets(text: string): KnownSecret[] {
+  const found = Array.from(text.matchAll(KNOWN), placeOf)
+  const encoded = inBase64(text)
+  if (!encoded.length) return found
+  let last = 0
+  return [...found, ...encoded]
+    .sort((a, b) => a.start - b.start)
+    .filter(({ start, end }) => {
+      const isApart = start >= last
+      if (isApart) last = end
+      return isApart
+    })
+}
+
+function placeOf({ 0: { length }, index: start, groups }: RegExpExecArray): KnownSecret {
+  const { token, jwt, key } = groups as Record<string, string | undefined>
+  const kind =
+    token !== undefined
+      ? 'token'
+      : jwt !== undefined
+        ? 'jwt'
+        : key !== undefined
+          ? 'private-key'
+          : 'url-password'
+  return { start, end: start + length, kind }
+}
+
+function inBase64(text: string): KnownSecret[] {
+  const found: KnownSecret[] = []
+  let decoded = 0
+  for (const { 0: run, index: start } of text.matchAll(BASE64)) {
+    if (run.length > MAX_BASE64) continue
+    decoded += run.length
+    if (decoded > MAX_DECODED) break
+    const plain = run.includes('\\') ? run.replace(/\\n|\\(?=\/)/g, '') : run
+    const [secret] = Buffer.from(plain, 'base64').toString('latin1').matchAll(KNOWN)
+    if (secret) found.push({ start, end: start + run.length, kind: placeOf(secret).kind })
+  }
+  return found
 }

@@ -22,6 +22,15 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return word.length > MAX_LETTERS ? undefined : nearer(word, candidates, Number.POSITIVE_INFINITY)
 }
 
+/** A sentence that proposes a name for one that there is not, or an empty text. */
+export function proposal(name: string, names: readonly string[]): string {
+  const near = nearest(name, names)
+  if (near !== undefined) return `Did you mean ${near}?`
+  // Too far off to be what was meant, but a name to go on with.
+  const some = closest(name, names)
+  return some === undefined ? '' : `The nearest name is ${some}.`
+}
+
 /** The nearest candidate of those that are fewer steps than `bound` away. */
 function nearer(word: string, candidates: Iterable<string>, bound: number): string | undefined {
   let best: string | undefined

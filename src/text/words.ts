@@ -37,6 +37,14 @@ export function timeText(milliseconds: number): string {
   return milliseconds % 1000 === 0 ? `${milliseconds / 1000} s` : `${milliseconds} ms`
 }
 
+/** Characters of a token of English text and JSON, by rule of thumb. */
+const TOKEN = 4
+
+/** Estimated tokens of a text of so many characters. */
+export function tokensIn(characters: number): number {
+  return Math.ceil(characters / TOKEN)
+}
+
 /** `10 MiB`, `512 KiB`, `100 bytes`. */
 export function sizeText(bytes: number): string {
   if (bytes >= 2 ** 20 && bytes % 2 ** 20 === 0) return `${bytes / 2 ** 20} MiB`
