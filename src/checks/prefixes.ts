@@ -82,6 +82,7 @@ export function isBelow(prefix: string, root: string): boolean {
 }
 
 function prefixFault(prefix: string): string | undefined {
+  if (prefix === '/') return undefined
   if (prefix === '') return 'is empty'
   if (!prefix.startsWith('/')) return 'does not begin with a slash'
   if (prefix.endsWith('/')) return 'ends with a slash'

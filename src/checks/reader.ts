@@ -4,6 +4,8 @@ import {
   createFileReader,
   type Env,
   filesOf,
+  mayBeConfiguration,
+  noFiles,
   outsideFinding,
   type ReadConfiguration,
   type ReadConfigurationsResult,
@@ -87,16 +89,21 @@ export async function readConfigurations(
   /** Those that a link of a folder leads to outside of it, and that nobody named. */
   const outside = new Set<string>()
   const named = new Set(paths.map((path) => resolve(path)))
+  const found = new Map<string, readonly string[]>()
   for (const path of paths) {
-    for (const file of await filesOf(path, findings, undefined, outside)) {
+    found.set(path, await filesOf(path, findings, undefined, outside))
+    for (const file of found.get(path) ?? []) {
       const identity = file === '-' ? file : resolve(file)
       if (!files.has(identity)) files.set(identity, file)
     }
   }
   for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
   const configurations: ReadConfiguration[] = []
+  /** Files of folders that are something else. */
+  const others = new Set<string>()
   const read = async (source: Source | undefined) => {
-    if (source) configurations.push(shown(await reader.read(source), outside))
+    if (source && !named.has(resolve(source.file)) && !mayBeConfiguration(source)) others.add(source.file)
+    else if (source) configurations.push(shown(await reader.read(source), outside))
     await giveWayToCalls()
   }
   const names = [...files.values()]
@@ -104,6 +111,8 @@ export async function readConfigurations(
   for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
     if (part[0] === '-') await read(readStdin(options, findings))
     else for await (const source of fileReader(part, findings)) await read(source)
+  for (const [path, all] of found)
+    if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   for (const read of configurations) findings.push(...read.findings)
   findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
   const sources = new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))

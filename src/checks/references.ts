@@ -1,4 +1,12 @@
-import { type Configuration, isOpen, oauthOf, type Path, type Router, serverNames } from '../config/index.ts'
+import {
+  type Configuration,
+  findMembers,
+  isOpen,
+  oauthOf,
+  type Path,
+  type Router,
+  serversOf,
+} from '../config/index.ts'
 import { type Reporter, type Suggestion, suggest } from '../findings/index.ts'
 import { quote, quoteAll } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
@@ -109,25 +117,23 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
   const hint = chooser(known, 'Servers here', 'Add it under `servers` or `mcpServers`')
   // The server that a dangling reference most likely means is not reported as unrouted: one mistake, one finding.
   const meant = new Set<string>()
+  const routed = new Set<string>()
   let excused = 0
   const isOpen = lacks('servers', context) || lacks('mcpServers', context)
   for (const [i, router] of isOpen ? [] : routers.entries()) {
     if (doubtful(['routers', i, 'server'])) continue
-    for (const [j, server] of serverNames(router).entries()) {
-      const isList = typeof router.server !== 'string'
-      const path = ['routers', i, 'server', ...(isList ? [j] : [])]
-      if (!known.has(server)) {
-        const chosen = hint(server)
-        if (chosen.suggestion === undefined) excused++
-        else meant.add(chosen.suggestion)
-        report({ code: 'dangling-server', path, message: `there is no server ${quote(server)}`, ...chosen })
-      } else if (isList && servers.some(({ name }) => name === server))
-        report({
-          code: 'dangling-server',
-          path,
-          message: `${quote(server)} has HTTP tools, and only MCP servers can share a prefix`,
-          hint: 'Give it a router of its own',
-        })
+    const { missing, found } = findMembers(router, serversOf(configuration), [])
+    for (const { server } of found) routed.add(server)
+    for (const j of missing) {
+      const [server, ...at] =
+        typeof router.server === 'string' ? [router.server] : [router.server[j]!.server, j]
+      // Those of other configurations are known once all were read.
+      if (at.length && server.includes('/')) continue
+      const chosen = hint(server)
+      if (chosen.suggestion === undefined) excused++
+      else meant.add(chosen.suggestion)
+      const path = ['routers', i, 'server', ...at]
+      report({ code: 'dangling-server', path, message: `there is no server ${quote(server)}`, ...chosen })
     }
   }
   if (doubtful(['routers']) || routers.some((_, i) => doubtful(['routers', i, 'server']))) return
@@ -139,7 +145,6 @@ function checkRouters(configuration: Configuration, report: Reporter, context: C
       message: `the configuration ${quote(name)} has no router`,
       hint: 'Add one under `routers`',
     })
-  const routed = new Set(routers.flatMap(serverNames))
   for (const key of ['servers', 'mcpServers'] as const)
     for (const [i, { name }] of configuration[key].entries()) {
       if (routed.has(name) || meant.has(name) || doubtful([key, i, 'name']) || excused-- > 0) continue

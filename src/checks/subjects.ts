@@ -92,6 +92,12 @@ export function toolSubjects(configuration: Configuration, tool: Tool, index: nu
     subjects.push(make(tool.requestBody, ['requestBody'], bodyPlace(tool), 'request'))
   for (const key of ['responseBody', 'errorBody'] as const)
     if (tool[key] !== undefined) subjects.push(make(tool[key], [key], 'auto', 'response'))
+  const { poll, done, failed, cancel } = tool.async ?? {}
+  if (poll !== undefined) subjects.push(make(poll.trim(), ['async', 'poll'], 'url', 'response'))
+  if (cancel?.endpoint !== undefined)
+    subjects.push(make(cancel.endpoint.trim(), ['async', 'cancel', 'endpoint'], 'url', 'response'))
+  if (done !== undefined) subjects.push(make(done.trim(), ['async', 'done'], 'text', 'response'))
+  if (failed !== undefined) subjects.push(make(failed.trim(), ['async', 'failed'], 'text', 'response'))
   return { tool, path, args, subjects }
 }
 

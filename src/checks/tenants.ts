@@ -65,6 +65,20 @@ export const AUTHOR_CHECKS: readonly Check[] = [
       })
     },
   },
+  {
+    codes: ['tenant-file'],
+    on: 'configuration',
+    check({ skills }, report, context) {
+      const owner = ownerOf(context)
+      if (!owner || skills === undefined) return
+      report({
+        code: 'tenant-file',
+        path: ['skills'],
+        message: `the tenant ${quote(owner.name)} may not have files of the gateway read`,
+        hint: 'Remove `skills`, or serve them by an MCP server of the tenant',
+      })
+    },
+  },
   ...(['server', 'mcpServer'] as const).map(
     (on): Check => ({
       codes: ['tenant-file'],

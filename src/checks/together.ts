@@ -2,6 +2,7 @@ import { DEFAULT_TENANT, type ReadConfiguration, uniqueName } from '../config/in
 import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
+import { listingSteps } from './listings.ts'
 import { prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
@@ -71,17 +72,32 @@ export function* togetherSteps(
   configurations: readonly ReadConfiguration[],
   aloneOf: (read: Read) => Alone,
 ): Steps<Finding[]> {
-  const findings: Finding[] = []
+  const reads = configurations.filter((each): each is Read => each.configuration !== undefined)
+  const { findings, usedOf } = yield* listingSteps(reads)
   const taken: Taken = new Map()
-  for (const each of configurations) {
-    if (!each.configuration) continue
-    const read = each as Read
+  for (const read of reads) {
     const alone = aloneOf(read)
-    for (const found of alone.findings) findings.push(found)
+    for (const found of routedFindings(alone.findings, read, usedOf(read))) findings.push(found)
     for (const claims of alone.claims) take(taken, claims, read, findings)
     yield
   }
   return sortFindings(findings)
+}
+
+/** Without those of servers that no router of the same configuration names, where one of another does. */
+function routedFindings(
+  findings: readonly Finding[],
+  { configuration: { servers, mcpServers }, locate }: Read,
+  used: ReadonlySet<string>,
+): readonly Finding[] {
+  if (!used.size) return findings
+  const places = Object.entries({ servers, mcpServers }).flatMap(([key, all]) =>
+    all.flatMap(({ name }, i) => (used.has(name) ? [locate([key, i, 'name'])?.start.offset] : [])),
+  )
+  return findings.filter(
+    ({ code, range }) =>
+      code !== 'no-router' && !(code === 'unrouted-server' && places.includes(range?.start.offset)),
+  )
 }
 
 /** Takes what one owner claims; of an owner that comes too late one place is reported. */

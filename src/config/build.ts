@@ -38,7 +38,10 @@ function fillOf(schema: SchemaNode, root: SchemaNode): Fill | undefined {
   }
 }
 
-function objectFill({ properties = {}, 'x-model': model }: SchemaNode, root: SchemaNode): Fill {
+function objectFill(
+  { properties = {}, required: [first = ''] = [], 'x-model': model }: SchemaNode,
+  root: SchemaNode,
+): Fill {
   const fields = Object.entries(properties)
     .filter(([, member]) => !member.deprecated)
     .map(([key, member]) => {
@@ -48,7 +51,8 @@ function objectFill({ properties = {}, 'x-model': model }: SchemaNode, root: Sch
       return { key, fill, fallback: () => (hasDefault ? (fill?.(written) ?? written) : undefined) }
     })
   return (value) => {
-    const given = value as JsonObject
+    // Where the schema takes a string too, it is the field that is required.
+    const given = typeof value === 'string' ? { [first]: value } : (value as JsonObject)
     const built: JsonObject = {}
     for (const { key, fill, fallback } of fields) {
       const one = given[key]

@@ -1,13 +1,37 @@
 import { type Dirent, realpathSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
+import { isObject } from '../json/index.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
 import { unreadable } from './loader.ts'
+import type { Source } from './model.ts'
+
+/** The settings file that commands find by themselves in the folder in which they run. */
+export const SETTINGS_FILE = 'plantgw.yaml'
+
+/** Keys that only configurations have at their top. */
+const OWN_KEYS = ['routers', 'servers', 'tools', 'prompts', 'mcpServers']
 
 /**
- * The files that a path stands for: for a folder every `*.yaml` and `*.yml` in and below it, hidden ones and
- * `plantgw.lint.yaml` apart. Adds a finding where there are none.
+ * Whether a file that nobody named, such as `package.json` or the settings beside the configurations, is one: by its
+ * name, else by its keys. What cannot be parsed is, so that its fault is reported.
+ */
+export function mayBeConfiguration({ file, text }: Source): boolean {
+  if (basename(file) === SETTINGS_FILE)
+    return OWN_KEYS.some((key) => text.startsWith(`${key}:`) || text.includes(`\n${key}:`))
+  if (!/\.json$/i.test(file)) return true
+  try {
+    const value = JSON.parse(text.replace(/^\uFEFF/, ''))
+    return isObject(value) && OWN_KEYS.some((key) => Object.hasOwn(value, key))
+  } catch {
+    return true
+  }
+}
+
+/**
+ * The files that a path stands for: for a folder every `*.yaml`, `*.yml` and `*.json` in and below it; hidden ones,
+ * `node_modules` and `plantgw.lint.yaml` apart. Adds a finding where there are none.
  * @param folders takes the folders in which these files are, those behind symbolic links too
  * @param outside takes the files that are links to somewhere else than in or below the folder
  */
@@ -23,11 +47,8 @@ export async function filesOf(
     const onLink = (link: string) => {
       if (outside && leadsOutside(link, path)) outside.add(link)
     }
-    const files = await yamlFiles(path, findings, folders, onLink)
-    if (files.length === 0) {
-      const hint = 'Name a folder that contains `*.yaml` or `*.yml` files'
-      findings.push(finding('no-files', path, 'the folder contains no configuration', { hint }))
-    }
+    const files = await configurationFiles(path, findings, folders, onLink)
+    if (files.length === 0) findings.push(noFiles(path))
     return files
   } catch (error) {
     findings.push(unreadable(path, error))
@@ -35,7 +56,14 @@ export async function filesOf(
   }
 }
 
-async function yamlFiles(
+export function noFiles(folder: string): Finding {
+  const hint = 'Name a folder that contains configurations: `*.yaml`, `*.yml` or `*.json` files'
+  return finding('no-files', folder, 'the folder contains no configuration', { hint })
+}
+
+const SKIPPED: ReadonlySet<string> = new Set([LINT_CONFIG_FILE, 'node_modules'])
+
+async function configurationFiles(
   folder: string,
   findings: Finding[],
   folders: Set<string> | undefined,
@@ -45,15 +73,15 @@ async function yamlFiles(
   const entries = await readdir(folder, { withFileTypes: true })
   const files: string[] = []
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (entry.name.startsWith('.') || entry.name === LINT_CONFIG_FILE) continue
+    if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       try {
-        files.push(...(await yamlFiles(path, findings, folders, onLink)))
+        files.push(...(await configurationFiles(path, findings, folders, onLink)))
       } catch (error) {
         findings.push(unreadable(path, error))
       }
-    } else if (/\.ya?ml$/i.test(entry.name) && (await isReadable(entry, path))) {
+    } else if (/\.(?:ya?ml|json)$/i.test(entry.name) && (await isReadable(entry, path))) {
       files.push(path)
       if (entry.isSymbolicLink()) onLink(path)
       if (folders && entry.isSymbolicLink()) folders.add(dirname(await realpath(path).catch(() => path)))

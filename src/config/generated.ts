@@ -19,6 +19,8 @@ export interface Configuration {
   tools: Tool[]
   /** Prompts that the servers offer in addition to the tools. */
   prompts: Prompt[]
+  /** A folder of [Agent Skills](https://agentskills.io) that the servers offer in addition to the tools: each folder in it that holds a `SKILL.md`. */
+  skills?: string
   /** Existing MCP servers that are proxied. */
   mcpServers: McpServer[]
   /** How gateways are notified that a configuration changed, so that they reload it. */
@@ -28,7 +30,9 @@ export interface Configuration {
 /** Binds a URL prefix to a server. */
 export interface Router {
   /** The `name` of a server or of an MCP server of this configuration. */
-  server: string | string[]
+  server: string | Member[]
+  /** How the tools and prompts of an array of servers are named. Default `prefixed`. */
+  names: 'prefixed' | 'plain'
   /** URL path of the server: clients connect to `{prefix}/mcp`, or to `{prefix}/sse` and `{prefix}/message`. */
   prefix: string
   /** The path below which `/sse` and `/message` are served, instead of `prefix`. */
@@ -41,8 +45,70 @@ export interface Router {
   authorize?: Authorize
   /** Whether a person has to approve the calls of tools that may destroy something: those without `readOnlyHint: true` and without `destructiveHint: false` in their `annotations`. Default `none`. */
   approval: 'none' | 'elicitation'
+  /** How the router lists its tools. */
+  discovery: Discovery
   /** How many requests the router takes, in addition to `rate` of the settings. */
   rate?: Rate[]
+}
+
+/** One of the servers behind a prefix, and what clients of the router see of it. */
+export interface Member {
+  /** Name of a server of this configuration, or `configuration/server`; `*` stands for any characters. */
+  server: string
+  /** The tools that clients of the router see and can call, by the names that the server itself shows. */
+  allowedTools?: string[]
+  /** The tools that clients of the router cannot see or call, by the names that the server itself shows. */
+  blockedTools: string[]
+  /** Replacements for what clients of the router see of a tool, by the name that the server itself shows. */
+  toolOverrides: Record<string, ToolOverride>
+}
+
+/** Replacements for what the server declares about a tool. */
+export interface ToolOverride {
+  /** The name under which clients see and call the tool. */
+  name?: string
+  /** Title of the tool. */
+  title?: string
+  /** Description of the tool. */
+  description?: string
+  /** What the tool belongs to, by which searches are narrowed. */
+  group?: string
+  /** Further words by which the tool is found, such as those of its users. */
+  keywords?: string[]
+  /** Annotations; each replaces the server's own. */
+  annotations?: JsonObject
+  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+  response?: Response
+}
+
+/** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
+export interface Response {
+  /** The members to keep: paths with commas between them. */
+  select?: string
+  /** Paths to leave out, in the notation of `select`. */
+  drop: string[]
+  /** Maximum number of items of each list, at every depth. */
+  maxItems?: number
+  /** Maximum number of characters of the text. */
+  maxChars?: number
+  /** How the text is written. Default `json`. */
+  format: 'json' | 'csv' | 'markdown'
+  /** Gives the tool an optional argument `fields`, with which the model names the members that it needs: paths as in `select`, without names, of what `select` and `drop` leave. Default `false`. */
+  fields: boolean
+  /** `handle` keeps what `maxItems` or `maxChars` cut off for ten minutes: clients read it with the tool `read_result`, which the endpoint then has, or as a resource. */
+  more?: 'handle'
+  /** Reads several pages of a list, and makes one response of them. */
+  pages?: Pages
+}
+
+/** Reads several pages of a list, and makes one response of them. */
+export interface Pages {
+  /** Where the next page is: `link` for the `Link` header (RFC 8288), the path of a URL in the response, `parameter: path` for a value in the response that the next request has as a query parameter (`[]` in the path is the last item), or `parameter: +1` for the number of the page. */
+  next: string
+  /** Path of the list in the response. */
+  items?: string
+  /** Maximum number of pages of one call. Default `10`. */
+  max: number
 }
 
 /** The web pages of other origins that may use the router. */
@@ -130,6 +196,18 @@ export interface AuthorizeRule {
   callers?: string[]
 }
 
+/** How the router lists its tools. */
+export interface Discovery {
+  /** What `tools/list` shows. Default `list`. */
+  mode: 'list' | 'search' | 'auto'
+  /** The length of the list of all tools, in tokens (estimated: 4 characters each), above which `mode: auto` switches to `search`. Default `8000`. */
+  above: number
+  /** Tools that the list also shows in search mode, by the names that clients see; `*` stands for any characters. */
+  pin: string[]
+  /** The number of results of a search that does not say how many it wants. Default `6`. */
+  results: number
+}
+
 /** How many requests may come in a time. */
 export interface Rate {
   /** What is counted apart. */
@@ -158,8 +236,8 @@ export interface Server {
   config: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
-  /** Which secrets are replaced by `***` in answers of the server. Default `own`. */
-  redact: 'off' | 'own' | 'patterns'
+  /** Which secrets are replaced by `***` in answers of the server. */
+  redact?: 'off' | 'own' | 'patterns'
   /** How TLS is spoken with the server. */
   tls?: ServerTls
   /** The proxy through which a server is asked, with a tunnel also for http. */
@@ -300,6 +378,8 @@ export interface Tool {
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
   retry?: Retry
+  /** For an API that accepts a request, goes on after its response, and is polled for the result. */
+  async?: Async
 }
 
 /** One argument of a tool. */
@@ -324,20 +404,30 @@ export interface Arg {
   properties?: Record<string, JsonObject>
 }
 
-/** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
-export interface Response {
-  /** The members to keep: paths with commas between them. */
-  select?: string
-  /** Paths to leave out, in the notation of `select`. */
-  drop: string[]
-  /** Maximum number of items of each list, at every depth. */
-  maxItems?: number
-  /** Maximum number of characters of the text. */
-  maxChars?: number
-  /** How the text is written. Default `json`. */
-  format: 'json' | 'csv' | 'markdown'
-  /** Gives the tool an optional argument `fields`, with which the model names the members that it needs: paths as in `select`, without names, of what `select` and `drop` leave. Default `false`. */
-  fields: boolean
+/** For an API that accepts a request, goes on after its response, and is polled for the result. */
+export interface Async {
+  /** The status of a response that begins an operation. Default `202`. */
+  accepted: number
+  /** Template of the URL that is polled, rendered once with the response that began the operation. */
+  poll?: string
+  /** Time between two polls: `500ms`, `5s`. Milliseconds. Default `5s`. */
+  interval: number
+  /** Template over the response to a poll that writes `true` once the operation is over. */
+  done?: string
+  /** Template over the response to a poll that writes `true` if the operation has failed. */
+  failed?: string
+  /** The request that cancels the operation. */
+  cancel?: Cancellation
+  /** How long a task, or the handle that a client without tasks gets, is good for: `10m`, `24h`. Milliseconds. Default `1h`. */
+  ttl: number
+}
+
+/** The request that cancels the operation. */
+export interface Cancellation {
+  /** Its method. Default `DELETE`. */
+  method: 'DELETE' | 'POST' | 'PUT' | 'PATCH'
+  /** Template of its URL, rendered as `poll` is. */
+  endpoint?: string
 }
 
 /** A prompt that clients can offer to people. */
@@ -396,8 +486,8 @@ export interface McpServer {
   headers: Record<string, string>
   /** What requests to the server are sent with, so that it knows the gateway or the caller. */
   credentials?: Credentials
-  /** Which secrets are replaced by `***` in answers of the server. Default `own`. */
-  redact: 'off' | 'own' | 'patterns'
+  /** Which secrets are replaced by `***` in answers of the server. */
+  redact?: 'off' | 'own' | 'patterns'
   /** How TLS is spoken with the server. */
   tls?: ServerTls
   /** The proxy through which a server is asked, with a tunnel also for http. */
@@ -420,30 +510,14 @@ export interface McpServer {
   toolOverrides: Record<string, ToolOverride>
   /** Time-outs and sizes. */
   limits?: Partial<Limits>
+  /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
+  retry?: Retry
   /** Stops calling an origin (scheme, host and port) that keeps failing: calls fail at once until one of them, after a pause, shows that it works again. */
   breaker?: Breaker
   /** When the gateway starts the server or connects to it: when the configuration is loaded, or at the first call. Default `onDemand`. */
   policy: 'onStart' | 'onDemand'
   /** Starts the server once when the configuration is loaded, so that it is installed before the first call, and ends it. Default `false`. */
   preinstalled: boolean
-}
-
-/** Replacements for what the server declares about a tool. */
-export interface ToolOverride {
-  /** The name under which clients see and call the tool. */
-  name?: string
-  /** Title of the tool. */
-  title?: string
-  /** Description of the tool. */
-  description?: string
-  /** What the tool belongs to, by which searches are narrowed. */
-  group?: string
-  /** Further words by which the tool is found, such as those of its users. */
-  keywords?: string[]
-  /** Annotations; each replaces the server's own. */
-  annotations?: JsonObject
-  /** What clients get of the successful JSON responses of a tool, or of the JSON in the results of an MCP server's tool. */
-  response?: Response
 }
 
 /** How gateways are notified that a configuration changed, so that they reload it. */
@@ -536,6 +610,8 @@ export interface Settings {
   limits: ProcessLimits
   /** How the gateway ends when it receives SIGTERM. */
   drain: Drain
+  /** Folders of secret files, as Docker and Kubernetes mount them, relative to the settings file. */
+  secrets: string[]
   /** Host names that the gateway accepts in requests. */
   allowedHosts: string[]
   /** Origins that the gateway accepts in addition to those of each router's `cors`. */
@@ -562,6 +638,8 @@ export interface Settings {
   audit?: Audit
   /** Traces and metrics by OpenTelemetry. */
   telemetry?: Telemetry
+  /** Which secrets are replaced by `***` in answers of servers that have no `redact`: `own` are those with which the gateway itself asks the server, `patterns` also what has the form of a token, a JSON Web Token, a private key or a password in a URL, `off` none. Default `own`. */
+  redact: 'off' | 'own' | 'patterns'
   /** Groups of words and phrases that mean the same to those who search for tools, beside the built-in ones. */
   synonyms: string[][]
   /** How many requests the gateway takes, in addition to what its routers say with `rate`. */
@@ -676,6 +754,8 @@ export interface Tenant {
   outbound?: TenantOutbound
   /** Time-outs and sizes for configurations of the tenant, and the most that these may set for their servers and tools. */
   limits?: TenantLimits
+  /** `redact` of the tenant's servers that have none. */
+  redact?: 'off' | 'own' | 'patterns'
   /** What callers may use of the routers of the tenant at most: a call needs this to allow it, and `authorize` of the router. */
   authorize?: Authorize
 }
@@ -772,9 +852,9 @@ export interface Cluster {
 
 /** A Redis server in which replicas count together what `rate` limits. */
 export interface Redis {
-  /** Topology: one server, or servers behind sentinels. Default `single`. */
-  cluster_type: 'single' | 'sentinel'
-  /** Address as `host:port`; for `sentinel` the addresses of the sentinels, separated by commas. */
+  /** Topology: one server, servers behind sentinels, or a Redis Cluster, one node of which holds all counts. Default `single`. */
+  cluster_type: 'single' | 'sentinel' | 'cluster'
+  /** Address as `host:port`; for `sentinel` the addresses of the sentinels, for `cluster` those of some nodes, separated by commas. */
   addr: string
   /** For `sentinel`: the name of the master in the sentinels. Default `mymaster`. */
   master_name: string

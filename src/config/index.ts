@@ -1,7 +1,17 @@
 export { parseDuration, parseSize } from './build.ts'
 export { exposedAt, isOpen, type Listening, provesIssuers } from './exposure.ts'
-export { filesOf, leadsOutside, outsideFinding } from './files.ts'
+export { filesOf, leadsOutside, mayBeConfiguration, noFiles, outsideFinding, SETTINGS_FILE } from './files.ts'
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
+export {
+  type FoundMember,
+  findMembers,
+  nameOf,
+  ownServers,
+  reachesOut,
+  SEPARATOR,
+  type Servers,
+  serversOf,
+} from './listed-servers.ts'
 export { isLocal, type ListenAddress, listenText, parseListen, socketPath } from './listen.ts'
 export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
@@ -13,7 +23,7 @@ export {
   isRepeatable,
   METHODS,
   oauthOf,
-  serverNames,
+  RESULT_TOOL_NAME,
 } from './model.ts'
 export { ambiguous, type Identity, identityOf, named, qualifiedName, uniqueName } from './qualified-name.ts'
 export type { SchemaNode } from './schemas.ts'

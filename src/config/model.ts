@@ -11,6 +11,7 @@ import type {
   Plants,
   ProcessLimits,
   Router,
+  Server,
   Settings as SettingsFile,
   Tool,
 } from './generated.ts'
@@ -31,6 +32,7 @@ export type {
   Limits,
   LintConfiguration as LintConfig,
   McpServer,
+  Member,
   Notifier,
   Outbound as OutboundSettings,
   Prompt,
@@ -44,9 +46,13 @@ export type {
   ServerTls,
   Tenant as TenantSettings,
   Tool,
+  ToolOverride,
 } from './generated.ts'
 export { DEFAULT_LIMITS } from './generated.ts'
 export type { Locate, Path }
+
+/** The tool by which clients without tasks go on with what a tool with `async` has begun. */
+export const RESULT_TOOL_NAME = 'get_operation_result'
 
 /** `{{.Response.Body}}` alone: the response as it is, whatever its type. */
 const PASS_THROUGH = /^\s*\{\{-?\s*\.Response\.Body\s*-?\}\}\s*$/
@@ -78,6 +84,9 @@ export type StorageSettings =
   | { type: 'directory'; path: string; poll?: never; keep?: never }
   | { type: 'lowdb'; file: string; poll?: number; keep?: number }
   | { type: 'postgres' | 'mysql'; url: string; poll?: number; keep?: number }
+
+/** Which secrets are taken out of the answers of a server. */
+export type Redact = NonNullable<Server['redact']>
 
 export interface PlantSettings extends Omit<Plants, 'file' | 'storage'> {
   storage: PlantStorage
@@ -114,11 +123,6 @@ export function asksForLogin({ auth }: Pick<Router, 'auth'>): boolean {
 /** The `auth` of a router whose tokens are those of authorization servers (OAuth 2.1); undefined: they are not. */
 export function oauthOf({ auth }: Pick<Router, 'auth'>): Auth | undefined {
   return auth?.mode === 'jwt' || auth?.mode === 'introspection' ? auth : undefined
-}
-
-/** The names of the servers behind a router. */
-export function serverNames({ server }: Pick<Router, 'server'>): string[] {
-  return typeof server === 'string' ? [server] : server
 }
 
 export interface Source {

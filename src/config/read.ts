@@ -1,14 +1,16 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
 import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
-import type { Json } from '../json/index.ts'
-import { atOnce, nearest, type Steps } from '../text/index.ts'
+import { type Json, withoutComments } from '../json/index.ts'
+import { atOnce, type Steps } from '../text/index.ts'
+import { withArgumentCures } from './argument-variables.ts'
 import { readArguments } from './arguments.ts'
 import { buildConfiguration } from './build.ts'
+import { foreignFile, hintForLarge } from './foreign-file.ts'
 import type { Env, Locate, ReadConfiguration, Source } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
-import { describer, pointerPath, schemaFinding } from './schema-findings.ts'
-import { type LoadedSchema, loadSchema, type SchemaName, type SchemaNode, schemaErrorsOf } from './schemas.ts'
+import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
+import { type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
 import { readValues, type Values } from './yaml/yaml-values.ts'
@@ -94,18 +96,31 @@ interface OpenFile {
 /** The tree of a file and its values, with what is wrong with the YAML. */
 function* openFile(source: Source, env: Env, { shape }: LoadedSchema): Steps<OpenFile> {
   const size = source.text.length > MAX_FILE_SIZE
-  const parsed = yield* parseYaml(size ? { ...source, text: '' } : source)
+  const commented = size ? undefined : withoutComments(source.text)
+  const parsed = yield* parseYaml(size ? { ...source, text: '' } : { ...source, ...commented })
   yield
   const { findings } = parsed
+  if (commented) findings.push(commentFinding(source, commented.first, parsed))
   if (size)
     findings.push(
-      finding('file-too-large', source.file, 'the file is larger than 4 MiB', { hint: 'Split it' }),
+      finding('file-too-large', source.file, 'the file is larger than 4 MiB', {
+        hint: hintForLarge(source.text, source.file),
+      }),
     )
   const broken = size || findings.some(({ code }) => code !== 'yaml-warning' && code !== 'not-json')
-  const values = readValues(source, env, broken ? { ...parsed, root: null } : parsed, shape)
-  const nodes = nodesOf(broken ? null : parsed.root, values.aliases)
+  // A file of another kind is recognized by its first document, and without its comments.
+  const unread = broken && findings.some(({ code }) => code !== 'several-documents') && !commented
+  const values = readValues(source, env, unread ? { ...parsed, root: null } : parsed, shape)
+  const nodes = nodesOf(unread ? null : parsed.root, values.aliases)
   const locateBy = (by: Nodes) => locator(source, env, parsed, by)
   return { parsed, broken, values, nodes, locateBy }
+}
+
+function commentFinding({ file, text }: Source, [start, end]: [number, number], { range }: Parsed): Finding {
+  const message = 'this is JSON with comments, and neither JSON nor YAML has comments of this form'
+  const isLine = text.startsWith('//', start)
+  const hint = isLine ? 'Write `#` instead of `//`' : 'Write `#` before each of its lines'
+  return finding('yaml-syntax', file, message, { range: range(start, end), hint })
 }
 
 function locatorOf(source: Source, env: Env): Locate {
@@ -126,8 +141,12 @@ function* schemaFileSteps(source: Source, env: Env, name: SchemaName): Steps<Sch
   const { value, spoilt } = values
   const locate = locateBy(nodes)
   const result = { value, findings, locate, nodes, sound: false, broken: true, errors: [], spoilt, locateBy }
+  const foreign = name !== 'lint' && foreignFinding(values.value, name, source, locate)
+  if (foreign) return { ...result, findings: [foreign] }
   if (broken) return result
-  for (const found of values.findings) findings.push(found)
+  const told =
+    name === 'configuration' ? withArgumentCures(values.findings, value, nodes, source) : values.findings
+  for (const found of told) findings.push(found)
   if (parsed.root === null || (value === null && values.findings.length === 0)) {
     // Settings may all be left out.
     if (name !== 'configuration') return { ...result, value: {}, sound: true, broken: false }
@@ -137,25 +156,23 @@ function* schemaFileSteps(source: Source, env: Env, name: SchemaName): Steps<Sch
   }
   const errors = schemaErrorsOf(value, source.text.length, schema, nodes, MAX_FINDINGS)
   const sound = errors.every(({ keyword }) => keyword === 'additionalProperties')
-  if (name === 'configuration' && isSettings(value, schema)) {
-    const [first = ''] = Object.keys(value as object)
-    const range = locate.key([first])
-    const hint = 'Pass it with `--settings`, and keep it out of the folders of configurations'
-    const message = 'this is a settings file, not a configuration'
-    findings.push(finding('missing-key', source.file, message, { ...(range && { range }), hint }))
-    return { ...result, sound: false, broken: false, errors }
-  }
   reportErrors(errors, { ...result, ...source, schema })
   return { ...result, sound, broken: false, errors }
 }
 
-/** Keys at the top of settings, and none of a configuration. */
-function isSettings(value: Json, { schema: { properties: own = {} } }: LoadedSchema): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const keys = Object.keys(value).filter((key) => key !== 'notifier' && !key.startsWith('x-'))
-  if (keys.length === 0 || keys.some((key) => key in own)) return false
-  const known = loadSchema('settings').schema.properties ?? {}
-  return keys.every((key) => key in known)
+/** A file of another kind is one mistake, whatever is in it. */
+function foreignFinding(
+  value: Json,
+  name: 'configuration' | 'settings',
+  { file }: Source,
+  locate: Locate,
+): Finding | undefined {
+  const foreign = foreignFile(value, name, file)
+  if (!foreign) return undefined
+  const { what, path, hint } = foreign
+  const range = locate.key(path)
+  const wanted = name === 'settings' ? 'settings of plantgw' : 'a configuration'
+  return finding('wrong-file', file, `this is ${what}, not ${wanted}`, { ...(range && { range }), hint })
 }
 
 type Checked = SchemaFile & Source & { schema: LoadedSchema }
@@ -178,10 +195,5 @@ function reportErrors(errors: readonly ErrorObject[], { findings, nodes, spoilt,
 /** A key that is missing because it is misspelt is reported once, as an unknown key. */
 function misspeltKeys(errors: readonly ErrorObject[]): Set<string> {
   const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties')
-  return new Set(
-    unknown.slice(0, MAX_FINDINGS).map(({ instancePath, params, parentSchema }) => {
-      const known = Object.keys((parentSchema as SchemaNode).properties ?? {})
-      return `${instancePath} ${nearest(params.additionalProperty, known)}`
-    }),
-  )
+  return new Set(unknown.slice(0, MAX_FINDINGS).map((error) => `${error.instancePath} ${meantKey(error)}`))
 }

@@ -1,10 +1,9 @@
 import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
 import { isObject, type Json, type JsonObject, pointerOf, setOwn, stringify, valueAt } from '../json/index.ts'
-import { nearest } from '../text/index.ts'
 import type { Path } from './model.ts'
-import { pointerPath } from './schema-findings.ts'
-import { type LoadedSchema, type SchemaNode, type Shape, schemaErrorsOf, shapeAt } from './schemas.ts'
+import { meantKey, pointerPath } from './schema-findings.ts'
+import { type LoadedSchema, type Shape, schemaErrorsOf, shapeAt } from './schemas.ts'
 import type { Nodes } from './yaml/locate.ts'
 
 /** Taking a value out may make its map faulty, and that the list that holds it. */
@@ -164,9 +163,10 @@ function spoiltPaths({ value, nodes, spoilt }: Faulty): Path[] {
   return visit(value, [])
 }
 
-function mendKey({ instancePath, params, parentSchema }: ErrorObject, tree: Tree, whole: Shape) {
+function mendKey(error: ErrorObject, tree: Tree, whole: Shape) {
+  const { instancePath, params } = error
   const path = pointerPath(instancePath, tree.value)
-  const close = nearest(params.additionalProperty, Object.keys((parentSchema as SchemaNode).properties ?? {}))
+  const close = meantKey(error)
   const own = [...path, params.additionalProperty]
   const value = tree.at(own)
   if (!close || value === undefined || tree.at([...path, close]) !== undefined)

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { isScalar } from 'yaml'
 import { type Place, type Report, suggest } from '../findings/index.ts'
-import { pointerSegments, valueAt } from '../json/index.ts'
+import { isObject, pointerSegments, valueAt } from '../json/index.ts'
 import { nearest, quote, quoteAll, shorten } from '../text/index.ts'
 import type { Path } from './model.ts'
 import { type LoadedSchema, type SchemaNode, shapeAt, titled } from './schemas.ts'
@@ -66,11 +66,45 @@ const ELSEWHERE = new Map([
   ['target_url', '`target_url` belongs under `api` of a notifier'],
 ])
 
-function unknownKey({ params, parentSchema }: ErrorObject, path: Path, { schema }: Context): Report {
+/** Keys that other formats have for what is meant, by the key that an object has here. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  endpoint: ['url', 'uri', 'href'],
+  args: ['params', 'parameters', 'arguments'],
+  arguments: ['args', 'params', 'parameters'],
+  position: ['in', 'location'],
+  requestBody: ['body'],
+  prefix: ['path'],
+}
+
+/** Of an unknown key: the known one that other formats call so. A key that is there already is not meant. */
+function synonym({ params, data, parentSchema }: ErrorObject): string | undefined {
+  const { properties = {} } = parentSchema as SchemaNode
+  const given = data as Record<string, unknown>
+  return Object.keys(SYNONYMS).find(
+    (own) =>
+      SYNONYMS[own]!.includes(params.additionalProperty) &&
+      properties[own] &&
+      !(own in given) &&
+      // A schema is no list of arguments.
+      (properties[own].type !== 'array' || Array.isArray(given[params.additionalProperty])),
+  )
+}
+
+/** The known key that an unknown one (`additionalProperties`) most likely means. */
+export function meantKey(error: ErrorObject): string | undefined {
+  const { properties = {} } = error.parentSchema as SchemaNode
+  return synonym(error) ?? nearest(error.params.additionalProperty, Object.keys(properties))
+}
+
+function unknownKey(error: ErrorObject, path: Path, { schema }: Context): Report {
+  const { params, parentSchema } = error
   const key = params.additionalProperty as string
   const known = Object.keys((parentSchema as SchemaNode).properties ?? {})
   const homes = schema.homes.get(key)
-  const { suggestion, fix } = suggest(key, known)
+  const meant = synonym(error)
+  const { suggestion, fix } = meant
+    ? { suggestion: meant, fix: { was: key, now: meant } }
+    : suggest(key, known)
   const hint =
     ELSEWHERE.get(key) ??
     (homes
@@ -147,12 +181,17 @@ function requiredHint(data: unknown, path: Path): string | undefined {
   return ofArgument ? `${hint}; for the object of an argument write it in the tool’s \`inputSchema\`` : hint
 }
 
-function typeHint(type: string | string[], data: unknown, path: Path, { examples }: SchemaNode): string {
+function typeHint(type: string | string[], data: unknown, path: Path, schema: SchemaNode): string {
+  const { examples, items } = schema
   if (data === null) return 'Give it a value, or remove the key'
-  if (type === 'array')
-    return typeof data === 'object'
-      ? 'Put `- ` before each item'
-      : 'Write each item on a line of its own after `- `'
+  if (type === 'array') {
+    if (typeof data !== 'object') return 'Write each item on a line of its own after `- `'
+    const [first = '', member] = Object.entries(data)[0] ?? []
+    // A map of named members, as other formats write it.
+    if (isObject(items) && isObject(member) && !('name' in data))
+      return `Write an item for each of them, with its key as the name: ${quote(`- name: ${first}`)}, and the rest below it`
+    return 'Put `- ` before each item'
+  }
   if (type === 'object') return 'Write it as `key: value` lines'
   if (typeof data === 'object' && data !== null && path.length > 0) {
     // `{{…}}` without quotes is a key that YAML cannot hold, which leaves an empty object.

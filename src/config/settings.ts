@@ -134,6 +134,7 @@ function buildSettings(given: GivenSettings, outer: GivenSettings, file: string)
   if (settings.pid !== undefined && outer.pid === undefined) settings.pid = path(settings.pid)
   const { audit } = settings
   if (audit?.path !== undefined) audit.path = path(audit.path)
+  settings.secrets = settings.secrets.map(path)
   return {
     ...settings,
     ...(publicUrl !== undefined && { publicUrl: withoutSlash(publicUrl) }),

@@ -29,6 +29,11 @@ export function isWithheld(env: Env, name: string): boolean {
   return patterns !== undefined && !matches(name, patterns)
 }
 
+/** Whether an environment is one of a tenant, whose files the gateway must not read others for. */
+export function readsNoFiles(env: Env): boolean {
+  return narrowed.has(env)
+}
+
 function matches(name: string, patterns: readonly string[]): boolean {
   return patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
 }

@@ -3,6 +3,7 @@ import { FIELDS, UPSTREAM } from './catalogue/fields.ts'
 import { ENV, FILES, IGNORES } from './catalogue/files.ts'
 import { NAMES } from './catalogue/names.ts'
 import { PRACTICE } from './catalogue/practice.ts'
+import { SKILLS } from './catalogue/skills.ts'
 import { TEMPLATES } from './catalogue/templates.ts'
 import type { Severity } from './finding.ts'
 
@@ -25,7 +26,7 @@ export const CHECKS = {
   yaml: 'files that can be read and are YAML',
   env: 'environment variables that must be set',
   fields: 'keys, types and values, and how they fit each other',
-  references: 'names, prefixes, and what refers to them',
+  references: 'names, prefixes, what refers to them, and skills',
   templates: 'syntax of templates, and their variables',
   practice: 'what works, but experience advises against',
   pid: 'whether the pid file of `--settings` can be written',
@@ -42,6 +43,7 @@ export const CODES = {
   ...IGNORES,
   ...FIELDS,
   ...NAMES,
+  ...SKILLS,
   ...TEMPLATES,
   ...UPSTREAM,
   ...PID,
@@ -56,7 +58,7 @@ const SECTIONS: Record<CheckName, object> = {
   yaml: { ...FILES, ...IGNORES },
   env: ENV,
   fields: { ...FIELDS, ...UPSTREAM },
-  references: NAMES,
+  references: { ...NAMES, ...SKILLS },
   templates: TEMPLATES,
   practice: PRACTICE,
   pid: PID,

@@ -131,7 +131,9 @@ export interface Replacement {
 }
 
 /** One thing that a check has found. */
-export interface Report extends Suggestion {
+export interface Report extends Omit<Suggestion, 'fix'> {
+  /** A function where something else than the place of the report is replaced; undefined where that is not sure. */
+  fix?: Replacement | ((place: Place) => Fix | undefined)
   code: Finding['code']
   /** The value at fault. */
   path: Path
@@ -164,7 +166,7 @@ export function toFinding(report: Report, place: Place): Finding {
   const range = isKey
     ? (place.locate.key(path) ?? place.locate(path.slice(0, -1)))
     : (place.locate(path, start, end) ?? place.locate.key(path))
-  const replaced = fix && range && fixAt(range, fix, place.text)
+  const replaced = typeof fix === 'function' ? fix(place) : fix && range && fixAt(range, fix, place.text)
   const near = related?.place ?? place
   const other = related && (near.locate(related.path) ?? near.locate.key(related.path))
   return finding(code, place.file, rest.message, {

@@ -99,9 +99,13 @@ function count(amount: number, noun: string): string {
   return amount === 0 ? '' : `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }
 
-/** Findings for programs: `{findings, summary: {errors, warnings, infos, files}}` as indented JSON. */
-export function formatJson(findings: readonly Finding[]): string {
-  const { error, warning, info, files } = countFindings(findings)
+/**
+ * Findings for programs: `{findings, summary: {errors, warnings, infos, files}}` as indented JSON.
+ * @param looked files that were looked at, which `files` counts beside those with findings
+ */
+export function formatJson(findings: readonly Finding[], looked: Iterable<string> = []): string {
+  const { error, warning, info } = countFindings(findings)
+  const files = new Set([...looked, ...findings.map(({ file }) => file)]).size
   const report = { findings, summary: { errors: error, warnings: warning, infos: info, files } }
   return `${printableJson(JSON.stringify(report, null, 2))}\n`
 }

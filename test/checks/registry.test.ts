@@ -12,12 +12,18 @@ const ELSEWHERE = new Set<FindingCode>([
   'unsupported-auth',
   'invalid-default',
   'duplicate-name',
+  'dangling-member',
   'duplicate-prefix',
+  'name-clash',
   'duplicate-configuration',
   'upstream-shared',
   'upstream-start',
   'upstream-not-pinned',
   'tenant-variable',
+  'skill-folder',
+  'skill-file',
+  'skill-front-matter',
+  'skill-name',
 ])
 
 test('every code of a phase belongs to a check of the registry', () => {

@@ -65,7 +65,7 @@ describe('golden files', () => {
 
 test('every code of this room has a golden file', () => {
   // Of files and folders: files.test.ts and outside.test.ts, of stores: test/store, of many: read.test.ts. Of templates and of sending: the rooms above.
-  // Of comments and of practice: test/validate; of endpoints: test/endpoints.
+  // Of comments and of practice: test/validate; of endpoints: test/endpoints; of skills: test/skills.
   const elsewhere = [
     'unreadable-file',
     'unreadable-store',
@@ -80,6 +80,7 @@ test('every code of this room has a golden file', () => {
     'upstream-',
     'ignore-form',
     'unused-ignore',
+    'skill-',
   ]
   const here = Object.keys(CODES)
     .filter((code) => !['practice', 'endpoints', 'connections', 'pid'].includes(checkOf(code as FindingCode)))

@@ -73,9 +73,7 @@ test('the defaults are filled in', () => {
     'name: a\nrouters: [{server: s, prefix: /s, cors: {allowOrigins: [], allowMethods: [get]}, auth: {mode: bearer, tokens: [{token: t}]}}]\nservers: [{name: s, limits: {timeout: 1m30s, maxRequestSize: 2KiB}}]\ntools: [{name: t, method: post, endpoint: e, args: [{name: x, position: body}]}]\nmcpServers: [{type: stdio, name: m, command: c}]',
   )
   assert.equal(tenant, 'default')
-  assert.deepEqual(servers, [
-    { name: 's', config: {}, redact: 'own', limits: { timeout: 90_000, maxRequestSize: 2048 } },
-  ])
+  assert.deepEqual(servers, [{ name: 's', config: {}, limits: { timeout: 90_000, maxRequestSize: 2048 } }])
   assert.deepEqual(tools, [
     {
       name: 't',
@@ -96,7 +94,6 @@ test('the defaults are filled in', () => {
       env: {},
       headers: {},
       pin: 'off',
-      redact: 'own',
       policy: 'onDemand',
       preinstalled: false,
       isolation: 'session',
@@ -163,7 +160,14 @@ test('merged keys: own keys win, then the first of the list', () => {
   const text =
     'name: a\nx-a: &a {server: one, prefix: /one}\nx-b: &b {server: two, ssePrefix: /sse}\nrouters:\n  - prefix: /own\n    <<: [*a, *b]\nservers: [{name: one}]'
   assert.deepEqual(sound(text).routers, [
-    { server: 'one', prefix: '/own', ssePrefix: '/sse', approval: 'none' },
+    {
+      server: 'one',
+      prefix: '/own',
+      ssePrefix: '/sse',
+      names: 'prefixed',
+      approval: 'none',
+      discovery: { mode: 'list', above: 8000, pin: [], results: 6 },
+    },
   ])
 })
 

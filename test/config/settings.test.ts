@@ -20,6 +20,7 @@ test('without a file there are the defaults', () => {
     allowUnauthenticated: false,
     reload_interval: 600_000,
     reload_switch: false,
+    secrets: [],
     watch: false,
     logger: { level: 'info' },
     limits: {
@@ -49,6 +50,7 @@ test('without a file there are the defaults', () => {
     outbound: { deny: ['own', 'metadata', 'linkLocal'], allowHosts: [], allowCidrs: [] },
     synonyms: [],
     rate: [],
+    redact: 'own',
   })
 })
 

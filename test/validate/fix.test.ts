@@ -99,3 +99,39 @@ test('--fix leaves a report for programs whole', async (t) => {
     assert.match(stderr, /fixed: `\.querry` → `\.query`/)
   }
 })
+
+test('validate --fix mends what other formats call otherwise', async (t) => {
+  const cwd = temporaryFolder(t)
+  const foreign = `name: shop
+routers:
+  - {server: shop, prefix: /shop, cors: {allowOrigins: ["*"], allowCredentials: true}}
+  - {server: files, prefix: /files}
+servers: [{name: shop}]
+mcpServers:
+  - name: files
+    type: stdio
+    command: npx -y 'my files' --root=/srv # all of them
+tools:
+  - name: search
+    description: Finds things
+    method: GET
+    url: "https://api.example.com/\${query}"
+    params:
+      - {name: query, in: path, required: true, description: What to find}
+`
+  const right = foreign
+    .replace('allowCredentials: true', 'allowCredentials: false')
+    .replace(
+      "command: npx -y 'my files' --root=/srv",
+      'command: npx\n    args: ["-y", "my files", "--root=/srv"]',
+    )
+    .replace('url:', 'endpoint:')
+    .replace('${query}', '{{.Args.query}}')
+    .replace('params:', 'args:')
+    .replace('in: path', 'position: path')
+  writeFileSync(join(cwd, 'shop.yaml'), foreign)
+  const fixed = await run(t, ['validate', '--fix', '--skip', 'practice', 'shop.yaml'], { cwd })
+  assert.equal(readFileSync(join(cwd, 'shop.yaml'), 'utf8'), right)
+  assert.match(fixed.stdout, /1 file, nothing wrong\n$/)
+  assert.equal(fixed.code, 0)
+})

@@ -32,6 +32,21 @@ async function codes(t: TestContext, cwd: string, ...args: string[]) {
 }
 
 describe('which checks are told', () => {
+  test('without paths the settings are checked, and the folder that they name', async (t) => {
+    const cwd = write(t, {
+      'sound.yaml': 'port: 5300\n',
+      'wrong.yaml': 'port: 70000\n',
+      'stored.yaml': 'storage: {type: directory, path: configs}\n',
+      'configs/user.yaml': faulty,
+    })
+    const sound = await run(t, ['validate', '--settings', 'sound.yaml'], { cwd })
+    assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
+    assert.deepEqual((await codes(t, cwd, '--settings', 'wrong.yaml')).told, ['error invalid-value'])
+    const stored = await codes(t, cwd, '--settings', 'stored.yaml')
+    assert.deepEqual(stored.told, ['warning unrouted-server', 'error template-root'])
+    const nothing = await codes(t, cwd)
+    assert.deepEqual([nothing.code, /--settings/.test(nothing.stderr)], [2, true])
+  })
   test('--only and --skip take checks and codes', async (t) => {
     const cwd = write(t, { 'user.yaml': faulty })
     const all = await codes(t, cwd, 'user.yaml')
@@ -102,6 +117,20 @@ describe('what is printed', () => {
     const many = await run(t, ['validate', '--quiet', '--max-warnings', '0', 'warned.yaml'], { cwd })
     assert.deepEqual([many.stdout, many.code], ['1 warning, and --max-warnings allows 0\n', 1])
     assert.equal((await run(t, ['validate', '--max-warnings', 'few', 'warned.yaml'], { cwd })).code, 2)
+  })
+  test('json counts every file that was looked at', async (t) => {
+    const cwd = write(t, {
+      'user.yaml': faulty,
+      'shop.yaml': faulty.replaceAll('user', 'shop').replace('Arg.', 'Args.').replace(', {name: other}', ''),
+    })
+    const args = ['validate', '--format', 'json']
+    const one = await run(t, [...args, 'shop.yaml'], { cwd })
+    assert.deepEqual(JSON.parse(one.stdout), {
+      findings: [],
+      summary: { errors: 0, warnings: 0, infos: 0, files: 1 },
+    })
+    const both = await run(t, [...args, '.'], { cwd })
+    assert.equal(JSON.parse(both.stdout).summary.files, 2)
   })
   test('--color and --no-color win over the environment', async (t) => {
     const cwd = write(t, { 'warned.yaml': 'name: warned\n' })
@@ -179,10 +208,10 @@ describe('practice', () => {
     const cwd = write(t, {
       'user.yaml':
         'name: user\nrouters: [{server: user, prefix: /user, cors: {allowOrigins: ["*"]}}]\nservers: [{name: user}]\n',
-      'plantgw.yaml': 'host: 0.0.0.0\nallowUnauthenticated: true\n',
+      'beyond.yaml': 'host: 0.0.0.0\nallowUnauthenticated: true\n',
     })
     assert.deepEqual((await codes(t, cwd, 'user.yaml')).told, [])
-    assert.deepEqual((await codes(t, cwd, 'user.yaml', '-s', 'plantgw.yaml')).told, [
+    assert.deepEqual((await codes(t, cwd, 'user.yaml', '-s', 'beyond.yaml')).told, [
       'warning cors-any-origin',
     ])
     const { stdout } = await run(t, ['validate', 'user.yaml'], { cwd, env: { NODE_ENV: 'production' } })

@@ -17,7 +17,7 @@ describe('golden files of validate', () => {
     const [input, expected] = readFileSync(new URL(name, folder), 'utf8').split(EXPECTED) as [string, string?]
     test(name, async () => {
       const { findings, sources } = await check(['-'], {
-        env: { SET: 'set' },
+        env: { SET: 'set-to-what-nobody-guesses' },
         stdin: () => Buffer.from(input),
         practice: { production: true },
       })

@@ -4,7 +4,6 @@ import {
   type Configuration,
   provesIssuers,
   type Router,
-  serverNames,
 } from '../../config/index.ts'
 import { type Path, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll, wildcards } from '../../text/index.ts'
@@ -129,8 +128,7 @@ function isSound(name: string): boolean {
 /** Names of the HTTP tools behind a router; undefined: they are not known before a server is asked. */
 function knownTools(router: Router, { configuration, doubtful }: Context): string[] | undefined {
   const { servers, tools } = configuration as Configuration
-  const [name] = serverNames(router)
-  const server = servers.find((one) => one.name === name)
+  const server = servers.find((one) => one.name === router.server)
   if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
   return server.allowedTools ?? tools.map((tool) => tool.name)
 }

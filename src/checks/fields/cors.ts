@@ -1,4 +1,4 @@
-import { type Cors, METHODS } from '../../config/index.ts'
+import { type Cors, METHODS, type Path } from '../../config/index.ts'
 import { type Report, type Reporter, suggest } from '../../findings/index.ts'
 import { quote, quoteAll } from '../../text/index.ts'
 import type { Context } from '../check.ts'
@@ -13,7 +13,7 @@ const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
  * @param login pages send `Authorization`
  */
 export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, doubtful }: Context) {
-  checkValues(cors, report)
+  checkValues(cors, [...path, 'cors'], report)
   const isGiven = (key: string) => read.locate.key([...path, 'cors', key]) !== undefined
   // Without an origin none of it is used.
   if (cors.allowOrigins.length === 0) {
@@ -57,7 +57,7 @@ export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, 
   lacks('exposeHeaders', missingFrom(cors, 'exposeHeaders', ['Mcp-Session-Id']))
 }
 
-function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, report: Reporter) {
+function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, path: Path, report: Reporter) {
   if (allowCredentials && allowOrigins.includes('*'))
     report({
       code: 'cors-credentials',
@@ -65,6 +65,12 @@ function checkValues({ allowOrigins, allowMethods, allowCredentials }: Cors, rep
       message: 'the origin `*` together with `allowCredentials`',
       hint: 'List the origins, or set `allowCredentials: false`',
       related: { path: ['cors', 'allowCredentials'], message: 'credentials are allowed here' },
+      // Of the two this changes nothing: with both no browser lets a page read an answer.
+      fix: ({ text, locate }) => {
+        const range = locate([...path, 'allowCredentials'])
+        const isPlain = range && text.slice(range.start.offset, range.end.offset) === 'true'
+        return isPlain ? { range, text: 'false' } : undefined
+      },
     })
   for (const [k, method] of allowMethods.entries())
     if (!METHODS.includes(method)) report({ path: ['cors', 'allowMethods', k], ...wrongMethod(method) })

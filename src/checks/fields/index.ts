@@ -34,8 +34,16 @@ export const FIELD_CHECKS: readonly Check[] = [
   {
     codes: ['key-without-effect', 'invalid-value'],
     on: 'configuration',
-    check({ notifier }, report, { doubtful }) {
+    check({ notifier, skills, servers }, report, { doubtful }) {
       if (notifier && !doubtful(['notifier'])) checkNotifier(notifier, ['notifier'], report)
+      if (skills !== undefined && servers.length === 0)
+        report({
+          code: 'key-without-effect',
+          path: ['skills'],
+          isKey: true,
+          message: '`skills` are offered by `servers`, of which there are none',
+          hint: 'Remove it: MCP servers have skills of their own',
+        })
     },
   },
 ]

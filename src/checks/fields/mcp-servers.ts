@@ -1,8 +1,10 @@
 import type { McpServer } from '../../config/index.ts'
-import type { Path, Reporter } from '../../findings/index.ts'
-import { quote } from '../../text/index.ts'
+import type { Path, Report, Reporter } from '../../findings/index.ts'
+import { READ_RESULT } from '../../shaping/index.ts'
+import { quote, shellWords } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
-import { checkResponse } from './response.ts'
+import { checkResponse, takenName } from './response.ts'
+import { checkAttempts } from './retries.ts'
 import { checkDuration, checkLimits, reportIdle } from './value-rules.ts'
 
 export const MCP_SERVER_CHECKS: readonly Check[] = [
@@ -18,27 +20,9 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
   },
   { codes: ['key-without-effect'], on: 'mcpServer', check: checkIdleKeys },
   {
-    codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name'],
+    codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name', 'mask-syntax'],
     on: 'mcpServer',
-    check: checkToolNames,
-  },
-  {
-    codes: ['mask-syntax', 'key-without-effect'],
-    on: 'mcpServer',
-    check({ toolOverrides }, report) {
-      for (const [own, { response }] of Object.entries(toolOverrides)) {
-        if (!response) continue
-        const path = ['toolOverrides', own, 'response']
-        checkResponse(response, undefined, path, report)
-        if (response.fields)
-          report({
-            code: 'key-without-effect',
-            path: [...path, 'fields'],
-            message: '`fields` has no effect for tools of MCP servers',
-            hint: 'Remove it, and write `select`',
-          })
-      }
-    },
+    check: (server, report) => checkSelection(server, report, [], server.limits),
   },
   { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },
 ]
@@ -51,17 +35,69 @@ function checkIdleKeys(server: McpServer, report: Reporter, { doubtful, path }: 
       : (['command', 'args', 'env'] as const)
   const given = idle.filter((key) => Object.keys(server[key] ?? {}).length > 0)
   // Over SSE a server is called through one stream, which has pauses of its own.
-  const keys = server.breaker && server.type !== 'streamable-http' ? [...given, 'breaker'] : given
+  const unused = (['retry', 'breaker'] as const).filter((key) => server[key])
+  const keys = server.type === 'streamable-http' ? given : [...given, ...unused]
+  if (server.type === 'streamable-http') checkAttempts(server, report)
   reportIdle(keys, `the MCP server ${quote(server.name)}`, server.type, [], report)
 }
 
+type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides'>
+
+/** What clients see of a server's tools. @param path of what says so @param limits of the server, where it says so itself */
+export function checkSelection(
+  selection: Selection,
+  report: Reporter,
+  path: Path,
+  limits?: McpServer['limits'],
+): void {
+  const below: Reporter = ({ related, ...one }) =>
+    report({
+      ...one,
+      path: [...path, ...one.path],
+      ...(related && { related: { ...related, path: [...path, ...related.path] } }),
+    })
+  checkToolNames(selection, below)
+  const overrides = Object.entries(selection.toolOverrides)
+  if (overrides.some(([, { response }]) => response?.more)) checkResultTool(selection, below)
+  for (const [own, { response }] of overrides) {
+    if (!response) continue
+    const at = ['toolOverrides', own, 'response']
+    checkResponse(response, undefined, at, below)
+    const isCut = response.maxItems ?? response.maxChars ?? limits?.resultChars
+    if (response.more && isCut === undefined)
+      below({
+        code: 'key-without-effect',
+        path: [...at, 'more'],
+        message: '`more` has no effect without a limit: nothing is cut off the results of this tool',
+        hint: 'Add `maxChars` or `maxItems`, or `limits.resultChars` of the server',
+      })
+    for (const key of ['fields', 'pages'] as const)
+      if (response[key])
+        below({
+          code: 'key-without-effect',
+          path: [...at, key],
+          message: `\`${key}\` has no effect for tools of MCP servers`,
+          hint: key === 'fields' ? 'Remove it, and write `select`' : 'Remove it',
+        })
+  }
+}
+
+/** The endpoint has a tool of its own that reads what is kept of results. */
+function checkResultTool({ toolOverrides, allowedTools }: Selection, report: Reporter) {
+  for (const [own, { name }] of Object.entries(toolOverrides))
+    if (name === READ_RESULT) report(takenName(['toolOverrides', own, 'name']))
+  const i = allowedTools?.indexOf(READ_RESULT) ?? -1
+  if (i >= 0 && (toolOverrides[READ_RESULT]?.name ?? READ_RESULT) === READ_RESULT)
+    report(takenName(['allowedTools', i]))
+}
+
 /** Two tools under one name; the server's other tools are known only when it runs. */
-function checkToolNames({ toolOverrides, blockedTools, allowedTools }: McpServer, report: Reporter) {
+function checkToolNames({ toolOverrides, blockedTools, allowedTools }: Selection, report: Reporter) {
   if (allowedTools?.length === 0)
     report({
       code: 'empty-allowed-tools',
       path: ['allowedTools'],
-      message: 'the MCP server allows no tools',
+      message: '`allowedTools` is empty, so no tool is allowed',
       hint: 'Name tools, or remove the key to allow all',
     })
   for (const [i, tool] of blockedTools.entries())
@@ -108,19 +144,32 @@ const COMMAND_LINE = /^[\w.+-]+\s+\S/
 /** What only a shell replaces. */
 const SHELL = /^(?:--?[\w-]+=)?(?:~(?:\/|$)|\$[A-Za-z_]\w*(?:\/|$))/
 
+function commandLine(command: string, args: readonly string[], path: Path): Report {
+  const [first = '', ...rest] = shellWords(command) ?? command.trim().split(/\s+/)
+  const list = `[${[...rest, ...args].map((word) => JSON.stringify(word)).join(', ')}]`
+  return {
+    code: 'command-line',
+    path: ['command'],
+    message: `${quote(command)} is a command with its arguments; the gateway looks for a program of that whole name`,
+    hint: `Write \`command: ${first}\` and \`args: ${list}\``,
+    fix: ({ text, locate }) => {
+      const [range, key] = [locate([...path, 'command']), locate.key([...path, 'command'])]
+      // Other arguments stand elsewhere, and a variable stands for what is not in the file.
+      if (!range || !key || locate.key([...path, 'args']) || !shellWords(command)) return undefined
+      const written = text.slice(range.start.offset, range.end.offset)
+      if (!written.includes(first) || /[\n\\]|\$\{/.test(written)) return undefined
+      const before = text.slice(key.start.offset - key.start.column + 1, key.start.offset)
+      const between = /^[\s-]*$/.test(before) ? `\n${' '.repeat(before.length)}` : ', '
+      return { range, text: `${first}${between}args: ${list}` }
+    },
+  }
+}
+
 /** `command` is started as it stands, without a shell. */
 function checkCommand(server: McpServer, report: Reporter, { doubtful, path }: Context) {
   const { type, command = '', args, env } = server
   if (type !== 'stdio' || doubtful([...path, 'type'])) return
-  if (COMMAND_LINE.test(command)) {
-    const [first = '', ...rest] = command.trim().split(/\s+/)
-    report({
-      code: 'command-line',
-      path: ['command'],
-      message: `${quote(command)} is a command with its arguments; the gateway looks for a program of that whole name`,
-      hint: `Write \`command: ${first}\` and \`args: [${[...rest, ...args].join(', ')}]\``,
-    })
-  }
+  if (COMMAND_LINE.test(command)) report(commandLine(command, args, path))
   const words: [Path, string][] = [
     [['command'], command],
     ...args.map((arg, i): [Path, string] => [['args', i], arg]),

@@ -1,7 +1,7 @@
 import type { ResponseShaping } from '../../config/index.ts'
 import type { Path, Report, Reporter } from '../../findings/index.ts'
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
-import { compileMasks, type MasksFault, unmatched } from '../../shaping/index.ts'
+import { compileMasks, compilePages, READ_RESULT, type ShapingFault, unmatched } from '../../shaping/index.ts'
 import { nearest, quote, quoteAll } from '../../text/index.ts'
 
 /** Names in a hint. */
@@ -21,17 +21,46 @@ export function checkResponse(
     for (const [i, entries] of masks.drop.entries())
       checkMatches(entries, schema, [...path, 'drop', i], report)
   }
+  if (response.pages) checkPages(response.pages, schema, [...path, 'pages'], report)
+}
+
+function checkPages(
+  texts: NonNullable<ResponseShaping['pages']>,
+  schema: JsonObject | undefined,
+  path: Path,
+  report: Reporter,
+) {
+  const pages = compilePages(texts, Number.POSITIVE_INFINITY)
+  if (Array.isArray(pages)) for (const fault of pages) report(maskReport(fault, path.slice(0, -1)))
+  else if (schema) {
+    const { items, next } = pages.entries
+    checkMatches([items], schema, [...path, ...(texts.items === undefined ? [] : ['items'])], report)
+    if (next) checkMatches([next], schema, [...path, 'next'], report)
+  }
+}
+
+/** Clients see the gateway's own tool under this name. @param path of the name */
+export function takenName(path: Path): Report {
+  return {
+    code: 'duplicate-name',
+    path,
+    message: `\`more: handle\` gives the endpoint a tool \`${READ_RESULT}\` of its own, which hides this one`,
+    hint: 'Choose another name, or remove `more`',
+  }
 }
 
 /** @param path of the `response` */
-export function maskReport({ path: at, fault, start, end }: MasksFault, path: Path): Report {
+export function maskReport({ path: at, fault, start, end }: ShapingFault, path: Path): Report {
+  const isPath = at[0] === 'pages'
   return {
     code: 'mask-syntax',
     path: [...path, ...at],
     start,
     end,
-    message: `the mask ${fault}`,
-    hint: 'Write paths such as `items[].{id, user: user.login}`',
+    message: `the ${isPath ? 'path' : 'mask'} ${fault}`,
+    hint: isPath
+      ? 'Write one path, such as `data.items`'
+      : 'Write paths such as `items[].{id, user: user.login}`',
   }
 }
 

@@ -17,8 +17,11 @@ export const RETRY_CHECKS: readonly Check[] = [
   { codes: ['key-without-effect'], on: 'tool', check: checkTool },
 ]
 
-function checkServer(server: Server, report: Reporter, { configuration, doubtful }: Context) {
-  const { name, retry, breaker, allowedTools } = server
+/** Attempts of a server that cannot be made. */
+export function checkAttempts(
+  { name, retry, breaker }: Pick<Server, 'name' | 'retry' | 'breaker'>,
+  report: Reporter,
+) {
   if (!retry) return
   if (retry.attempts === 1)
     report({
@@ -34,6 +37,12 @@ function checkServer(server: Server, report: Reporter, { configuration, doubtful
       message: `the server ${quote(name)} is no longer called after ${breaker.failures} failures (\`breaker\`), so no request is sent ${retry.attempts} times`,
       hint: 'Write fewer `attempts`, or more `failures`',
     })
+}
+
+function checkServer(server: Server, report: Reporter, { configuration, doubtful }: Context) {
+  const { name, retry, allowedTools } = server
+  checkAttempts(server, report)
+  if (!retry) return
   const { tools } = configuration
   if (doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i]))) return
   const own = tools.filter((tool) => allowedTools?.includes(tool.name) ?? true)

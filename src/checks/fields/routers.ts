@@ -1,10 +1,12 @@
-import { asksForLogin, type Configuration, type Router, serverNames } from '../../config/index.ts'
-import { type Reporter, suggest } from '../../findings/index.ts'
-import { quote, wildcards } from '../../text/index.ts'
+import { asksForLogin, type Configuration, ownServers, type Router, SEPARATOR } from '../../config/index.ts'
+import type { Reporter } from '../../findings/index.ts'
+import { quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 import { AUTH_CHECK } from './auth.ts'
 import { AUTHORIZE_CHECK } from './authorize.ts'
 import { checkCors } from './cors.ts'
+import { checkSelection } from './mcp-servers.ts'
+import { DISCOVERY_CHECKS } from './router-tools.ts'
 import { checkRates } from './value-rules.ts'
 
 export const ROUTER_CHECKS: readonly Check[] = [
@@ -25,18 +27,24 @@ export const ROUTER_CHECKS: readonly Check[] = [
     on: 'router',
     check: ({ rate = [] }, report) => checkRates(rate, ['rate'], report),
   },
-  { codes: ['dangling-tool'], on: 'router', check: checkRatedTools },
+  ...DISCOVERY_CHECKS,
   { codes: ['duplicate-name', 'ambiguous-name'], on: 'router', check: checkServerList },
+  {
+    codes: ['empty-allowed-tools', 'key-without-effect', 'duplicate-name', 'mask-syntax'],
+    on: 'router',
+    check({ server: list }, report) {
+      for (const [i, member] of typeof list === 'string' ? [] : list.entries())
+        checkSelection(member, report, ['server', i])
+    },
+  },
 ]
 
 const LOGIN = /\.Request\.Headers(?:\.|\s+\\?["`])Authorization\b/i
 
 /** Whether what a router serves forwards the `Authorization` of its callers. */
-function forwardsLogin(
-  { servers, tools, mcpServers }: Configuration,
-  router: Pick<Router, 'server'>,
-): boolean {
-  const names = new Set(serverNames(router))
+function forwardsLogin(configuration: Configuration, router: Pick<Router, 'server'>): boolean {
+  const { servers, tools, mcpServers } = configuration
+  const names = new Set(ownServers(router, configuration))
   const reads = (...values: unknown[]) => LOGIN.test(JSON.stringify(values))
   if (mcpServers.some(({ name, env, url, headers }) => names.has(name) && reads(env, url, headers)))
     return true
@@ -50,34 +58,17 @@ function forwardsLogin(
   )
 }
 
-/** Of HTTP tools the names are known. */
-function checkRatedTools(
-  { rate = [], server: name }: Router,
-  report: Reporter,
-  { configuration, doubtful }: Context,
-) {
-  const { servers, tools } = configuration
-  const server = servers.find((one) => one.name === name)
-  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return
-  const names = new Set(server.allowedTools ?? tools.map((tool) => tool.name))
-  for (const [i, { tools: patterns = [] }] of rate.entries())
-    for (const [j, pattern] of patterns.entries()) {
-      if ([...names].some(wildcards(pattern))) continue
-      report({
-        code: 'dangling-tool',
-        path: ['rate', i, 'tools', j],
-        message: `the server ${quote(server.name)} has no tool ${quote(pattern)}, so this limits nothing`,
-        ...suggest(pattern, names),
-        hint: 'Write the name of a tool, with `*` for any characters',
-      })
-    }
-}
-
 /** Tools are known as `server__tool`, so the names of servers must tell them apart. */
-function checkServerList({ server: names }: Router, report: Reporter, { doubtful, path }: Context) {
-  if (typeof names === 'string' || doubtful([...path, 'server'])) return
+function checkServerList(
+  { server: list, names: naming }: Router,
+  report: Reporter,
+  { doubtful, path }: Context,
+) {
+  if (typeof list === 'string' || doubtful([...path, 'server'])) return
+  const names = list.map(({ server }) => server)
   for (const [i, name] of names.entries()) {
-    const other = names.find((each) => name.startsWith(`${each}__`))
+    const other =
+      naming === 'prefixed' ? names.find((each) => name.startsWith(`${each}${SEPARATOR}`)) : undefined
     if (names.indexOf(name) < i)
       report({
         code: 'duplicate-name',
@@ -89,7 +80,7 @@ function checkServerList({ server: names }: Router, report: Reporter, { doubtful
       report({
         code: 'ambiguous-name',
         path: ['server', i],
-        message: `tools of ${quote(name)} can be taken for tools of ${quote(other)}: both begin with \`${other}__\``,
+        message: `tools of ${quote(name)} can be taken for tools of ${quote(other)}: both begin with \`${other}${SEPARATOR}\``,
         hint: 'Rename one of the two servers',
       })
   }

@@ -2,8 +2,8 @@ import {
   type Configuration,
   type Credentials,
   oauthOf,
+  ownServers,
   type Server,
-  serverNames,
   type Tool,
 } from '../../config/index.ts'
 import type { Reporter } from '../../findings/index.ts'
@@ -157,9 +157,9 @@ function checkWants({ scopes, resource = [] }: Credentials, report: Reporter) {
       })
 }
 
-function checkLogins(name: string, { routers }: Configuration, report: Reporter) {
-  for (const router of routers)
-    if (serverNames(router).includes(name) && !oauthOf(router))
+function checkLogins(name: string, configuration: Configuration, report: Reporter) {
+  for (const router of configuration.routers)
+    if (ownServers(router, configuration).includes(name) && !oauthOf(router))
       report({
         code: 'exchange-without-login',
         path: ['credentials', 'type'],

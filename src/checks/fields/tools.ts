@@ -1,12 +1,13 @@
-import { type Arg, hasTemplate, METHODS, type Tool } from '../../config/index.ts'
+import { type Arg, hasTemplate, METHODS, RESULT_TOOL_NAME, type Tool } from '../../config/index.ts'
 import { metaFaults, unsupportedPatterns } from '../../config/json-schema/check-schema.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { type Json, type JsonObject, toDoubles, valueAt } from '../../json/index.ts'
+import { READ_RESULT } from '../../shaping/index.ts'
 import { quote } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 import { wrongMethod } from './cors.ts'
-import { checkResponse } from './response.ts'
-import { checkLimits } from './value-rules.ts'
+import { checkResponse, takenName } from './response.ts'
+import { checkDuration, checkLimits } from './value-rules.ts'
 
 export const TOOL_CHECKS: readonly Check[] = [
   {
@@ -61,6 +62,13 @@ export const TOOL_CHECKS: readonly Check[] = [
           message: `the tool ${quote(name)} has an argument \`fields\` of its own`,
           hint: 'Rename the argument, or remove `fields` of `response`',
         })
+      if (response.pages && tool.method !== 'GET')
+        report({
+          code: 'key-without-effect',
+          path: ['response', 'pages'],
+          message: `\`pages\` has no effect for the tool ${quote(name)}, whose method is ${tool.method}: further pages are requested with GET only`,
+          hint: 'Remove it, or write `method: GET`',
+        })
       if (response.format !== 'json' && isWritten)
         report({
           code: 'key-without-effect',
@@ -68,6 +76,37 @@ export const TOOL_CHECKS: readonly Check[] = [
           message: `\`format\` has no effect for the tool ${quote(name)}, whose \`responseBody\` writes the text`,
           hint: 'Remove one of the two',
         })
+    },
+  },
+  {
+    codes: ['invalid-value'],
+    on: 'tool',
+    check({ async: slow }, report) {
+      for (const key of slow ? (['interval', 'ttl'] as const) : [])
+        checkDuration(slow![key], ['async', key], report)
+    },
+  },
+  {
+    codes: ['duplicate-name'],
+    on: 'configuration',
+    check({ tools }, report) {
+      const at = tools.findIndex(({ name }) => name === RESULT_TOOL_NAME)
+      const slow = tools.find((tool) => tool.async)
+      if (at >= 0 && slow)
+        report({
+          code: 'duplicate-name',
+          path: ['tools', at, 'name'],
+          message: `the gateway adds a tool ${quote(RESULT_TOOL_NAME)} for the \`async\` of ${quote(slow.name)}`,
+          hint: 'Rename the tool',
+        })
+    },
+  },
+  {
+    codes: ['duplicate-name'],
+    on: 'tool',
+    check({ name }, report, { configuration }) {
+      if (name === READ_RESULT && configuration.tools.some(({ response }) => response?.more))
+        report(takenName(['name']))
     },
   },
   { codes: ['body-with-get', 'form-data-with-body'], on: 'tool', check: checkBody },

@@ -11,6 +11,9 @@ import { TOOL_CHECKS } from './tools.ts'
 
 export { secretsIn } from './leaked-secrets.ts'
 
+/** Characters of a token that nobody guesses. */
+const SHORTEST_TOKEN = 16
+
 /** What works, and experience advises against; `secretsIn` beside them looks at the text of the file. */
 export const PRACTICE_CHECKS: readonly Check[] = [
   {
@@ -19,9 +22,9 @@ export const PRACTICE_CHECKS: readonly Check[] = [
     on: 'configuration',
     check({ name }, report, { read: { file } }) {
       // A file that a store or standard input gives has no name of its own.
-      if (!/\.ya?ml$/i.test(file)) return
+      if (!/\.(?:ya?ml|json)$/i.test(file)) return
       const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
-      const [own, other] = [plain(basename(file).replace(/\.ya?ml$/i, '')), plain(name)]
+      const [own, other] = [plain(basename(file).replace(/\.(?:ya?ml|json)$/i, '')), plain(name)]
       if (own === '' || other === '' || own.includes(other) || other.includes(own)) return
       report({
         code: 'file-name',
@@ -73,6 +76,24 @@ export const PRACTICE_CHECKS: readonly Check[] = [
         message: `every web site may call the tools of ${quote(prefix)}`,
         hint: 'List the origins of your own pages, or require a login with `auth`',
       })
+    },
+  },
+  {
+    codes: ['weak-token'],
+    on: 'router',
+    check({ auth }, report, { doubtful, path }) {
+      for (const [k, { token }] of (auth?.tokens ?? []).entries()) {
+        const own = ['auth', 'tokens', k, 'token']
+        // The token of a digest is not known.
+        if (token.length >= SHORTEST_TOKEN || token.startsWith('sha256:') || doubtful([...path, ...own]))
+          continue
+        report({
+          code: 'weak-token',
+          path: own,
+          message: `the token has fewer than ${SHORTEST_TOKEN} characters`,
+          hint: 'Make one with `openssl rand -base64 32`, and pass it as `${NAME}`',
+        })
+      }
     },
   },
   ...NAME_CHECKS,

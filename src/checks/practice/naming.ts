@@ -1,4 +1,4 @@
-import { type Configuration, type McpServer, serverNames } from '../../config/index.ts'
+import { type Configuration, type McpServer, ownServers } from '../../config/index.ts'
 import type { Path, Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
 import { nearest, quote } from '../../text/index.ts'
@@ -94,10 +94,13 @@ function checkUnused({ servers, tools }: Configuration, report: Reporter, { doub
 function checkProxiedNames(
   { name: server, allowedTools, toolOverrides, blockedTools }: McpServer,
   report: Reporter,
-  { configuration: { routers } }: Context,
+  { configuration }: Context,
 ) {
-  const isListed = routers.some(
-    (router) => typeof router.server !== 'string' && serverNames(router).includes(server),
+  const isListed = configuration.routers.some(
+    (router) =>
+      typeof router.server !== 'string' &&
+      router.names === 'prefixed' &&
+      ownServers(router, configuration).includes(server),
   )
   const front = isListed ? `${server}__` : ''
   if (front.length >= MAX_TOOL_NAME)

@@ -24,8 +24,10 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   if (!configuration) return []
   const findings: Finding[] = []
   const seen = new Set<string>()
+  const unset = unsetVariables(read)
   const add = (found: Finding) => {
     const { code, range, message } = found
+    if (code === 'template-literal' && unset.has(range?.start.offset ?? -1)) return
     const key = JSON.stringify([code, range?.start.offset, range?.end.offset, message])
     if (!seen.has(key)) findings.push(found)
     seen.add(key)
@@ -47,7 +49,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
       key: subject.path.slice(2).join('.'),
       refs: check(subject),
     }))
-    checkUsage(subjects, used, reportAt)
+    checkUsage(subjects, used, new Set(unset.values()), reportAt)
   }
   const prompts = configuration.prompts.map((): Ref[] => [])
   for (const subject of otherSubjects(configuration)) {
@@ -90,6 +92,12 @@ function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report
       })
     }
   }
+}
+
+/** What was written for variables that are not set, such as `${id}`, by its place: it was told there, whatever it leads to. */
+function unsetVariables({ findings, text }: ReadConfiguration): Map<number, string> {
+  const told = findings.flatMap(({ code, range }) => (code === 'env-unset' && range ? [range] : []))
+  return new Map(told.map(({ start, end }) => [start.offset, text.slice(start.offset, end.offset)]))
 }
 
 /** `.Config` of each server as it is at run time, rendered once. */

@@ -1,15 +1,11 @@
-import { asksForLogin, type Configuration, serverNames } from '../../config/index.ts'
+import { asksForLogin, type Configuration, ownServers } from '../../config/index.ts'
 import type { Subject } from '../subjects.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
 /** Whether a template serves a router that authenticates its callers. */
-export function subjectsBehindLogin({
-  routers,
-  servers,
-  tools,
-  mcpServers,
-}: Configuration): (subject: Subject) => boolean {
-  const names = new Set(routers.filter(asksForLogin).flatMap(serverNames))
+export function subjectsBehindLogin(configuration: Configuration): (subject: Subject) => boolean {
+  const { routers, servers, tools, mcpServers } = configuration
+  const names = new Set(routers.filter(asksForLogin).flatMap((router) => ownServers(router, configuration)))
   const own = servers.filter(({ name }) => names.has(name))
   const isOffered = tools.map((tool) =>
     own.some(({ allowedTools }) => allowedTools?.includes(tool.name) ?? true),

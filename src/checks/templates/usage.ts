@@ -11,10 +11,14 @@ export interface Used {
   refs: readonly Ref[]
 }
 
-/** Arguments that reach nothing. */
+/**
+ * Arguments that reach nothing.
+ * @param unset variables as written, `${id}`: of those that name an argument it was told how to write them
+ */
 export function checkUsage(
   { tool, path, args }: ToolSubjects,
   used: readonly Used[],
+  unset: ReadonlySet<string>,
   report: Reporter,
 ): void {
   const { names, whole } = namesOf(
@@ -29,6 +33,7 @@ export function checkUsage(
   let excused = undeclared(endpoint.names).length
   for (const [i, { name, position }] of tool.args.entries()) {
     const own = [...path, 'args', i, 'name']
+    if (unset.has(`\${${name}}`)) continue
     if (position === 'path') {
       if (endpoint.names.has(name) || endpoint.whole || excused-- > 0) continue
       const message = `the endpoint does not contain the path argument \`${name}\``
@@ -50,7 +55,7 @@ export function checkUsage(
   if (!isObject(properties) || whole) return
   const declared = new Set(tool.args.map(({ name }) => name))
   for (const name of Object.keys(properties))
-    if (!declared.has(name) && !names.has(name))
+    if (!declared.has(name) && !names.has(name) && !unset.has(`\${${name}}`))
       report({
         code: 'template-unused',
         path: [...path, 'inputSchema', 'properties', name],

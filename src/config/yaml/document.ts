@@ -53,12 +53,16 @@ export function* parseYaml(source: Source): Steps<Parsed> {
   }
   const findings: Finding[] = []
   let line = 0
+  let tabs = false
   for (const error of doc.errors) {
     if (findings.length === MAX_SYNTAX_ERRORS) break
     // Once the tree is left, every further token is told: an echo of the first error.
     const echo = findings.length > 0 && error.message.includes('in YAML stream')
     const { line: at } = range(error.pos[0], error.pos[0]).start
     if (echo || at === line) continue
+    // With tabs the parser loses its way: of later lines it is only right about what is in quotes.
+    if (tabs && error.code !== 'BAD_DQ_ESCAPE') continue
+    tabs ||= error.code === 'TAB_AS_INDENT'
     line = at
     findings.push(errorFinding(error, source, range, doc))
   }
@@ -160,8 +164,22 @@ function explain(error: YAMLError, text: string, doc: Document.Parsed): Explaine
   const lineStart = text.lastIndexOf('\n', at - 1) + 1
   const line = text.slice(lineStart, lineStart + 300).split('\n', 1)[0]!
   const before = text.slice(lineStart, at)
+  const template = BARE_TEMPLATE.exec(line)
+  if (template) {
+    const start = lineStart + template.index
+    return {
+      start,
+      end: start + template[0].length,
+      message: 'a template without quotes',
+      hint: QUOTE_TEMPLATE,
+    }
+  }
   return { start: at, end: Math.max(end, at + 1), ...wordsOf(error, line, before) }
 }
+
+/** The rest of a line from a value on that begins with a template. */
+const BARE_TEMPLATE = /\{\{(?<=[:-]\s+\{\{)(?:.*\S)?/
+export const QUOTE_TEMPLATE = 'Put a value that starts with a template in quotes: `"{{…}}"`'
 
 const CLOSERS: Record<string, string> = { '[': ']', '{': '}' }
 
@@ -205,8 +223,6 @@ function wordsOf(error: YAMLError, line: string, before: string): { message: str
         /flow-map-start|flow-seq-start|flow-map-end|flow-seq-end|seq-item-ind/g,
         (name) => TOKENS[name]!,
       )
-  if (/(:|-)\s+\{\{/.test(line))
-    return { message, hint: 'Put a value that starts with a template in quotes: `"{{…}}"`' }
   if (/(?:^|["'])[^"'{[,]*[{[,][^"']*\$\{/.test(line))
     return { message, hint: 'Inside `{ }` and `[ ]` put `${NAME}` in quotes: `"${NAME}"`' }
   if (error.message.startsWith('Sequence item without')) return UNEVEN

@@ -1,4 +1,6 @@
 import type { Env } from '../model.ts'
+import { secretOf } from '../secret-files.ts'
+import { readsNoFiles } from '../tenant-env.ts'
 
 /** A piece of the replaced text: `[start, end)` there comes from `[from, to)` of the text before. */
 export interface Piece {
@@ -11,8 +13,8 @@ export interface Piece {
 }
 
 export interface EnvProblem {
-  kind: 'unset' | 'syntax'
-  /** Name of the variable, or the text that looks like one. */
+  kind: 'unset' | 'syntax' | 'file'
+  /** Name of the variable, path of the file with why it cannot be read, or the text that looks like a variable. */
   name: string
   /** Place in the text before the replacement. */
   from: number
@@ -33,7 +35,7 @@ const FORM =
   /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::((?:[^}$]|\$(?!\{))*))?\}|\$\{[ \t]{0,8}[A-Za-z_](?:[^{}\n$]|\$(?!\{)){0,80}\}?/g
 
 /**
- * Replaces `${NAME}` and `${NAME:default}`; `$${` gives `${`. A variable that is set but empty counts as set.
+ * Replaces `${NAME}`, `${NAME:default}` and `${file:/path}`; `$${` gives `${`. A variable that is set but empty counts as set.
  * An unset one without a default stays as it is and is a problem. Other text stays as it is.
  */
 export function replaceEnv(text: string, env: Env): Replaced {
@@ -60,6 +62,13 @@ export function replaceEnv(text: string, env: Env): Replaced {
       add(whole, index, end, true)
       continue
     }
+    if (name === 'file' && fallback?.startsWith('/')) {
+      const secret = readsNoFiles(env) ? { fault: OF_TENANT } : secretOf(env, fallback)
+      if ('fault' in secret)
+        problems.push({ kind: 'file', name: `${fallback}: ${secret.fault}`, from: index, to: end })
+      add('value' in secret ? secret.value : whole, index, end, 'fault' in secret)
+      continue
+    }
     const value = (Object.hasOwn(env, name) ? env[name] : undefined) ?? fallback
     if (value === undefined) problems.push({ kind: 'unset', name, from: index, to: end })
     else if (/^[-?=+]/.test(fallback ?? ''))
@@ -69,6 +78,8 @@ export function replaceEnv(text: string, env: Env): Replaced {
   if (last < text.length) add(text.slice(last), last, text.length, true)
   return { text: out, pieces, problems }
 }
+
+const OF_TENANT = 'configurations of a tenant have no files read'
 
 /** The place before the replacement of a place after it; a replaced piece counts as a whole. */
 export function placeBefore(pieces: readonly Piece[], start: number, end: number): [number, number] {

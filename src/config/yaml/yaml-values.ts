@@ -13,8 +13,9 @@ import { type Finding, finding } from '../../findings/index.ts'
 import { type Json, type JsonObject, parse, setOwn } from '../../json/index.ts'
 import type { Env, Source } from '../model.ts'
 import { ANY, type Shape } from '../schemas.ts'
+import { envFileOf } from '../secret-files.ts'
 import { isWithheld, withheld } from '../tenant-env.ts'
-import type { Parsed } from './document.ts'
+import { type Parsed, QUOTE_TEMPLATE } from './document.ts'
 import { replaceEnv } from './env.ts'
 import { placeInScalar } from './scalar-trace.ts'
 
@@ -214,9 +215,7 @@ export function keyText(node: Scalar | null): string {
 
 function reportKey(node: Node, reading: Reading) {
   const template = reading.source.text.startsWith('{', node.range?.[0] ?? 0)
-  const hint = template
-    ? 'Put a value that starts with a template in quotes: `"{{…}}"`'
-    : 'Write the key as a string'
+  const hint = template ? QUOTE_TEMPLATE : 'Write the key as a string'
   report(reading, node, 'not-json', 'a key must be a string, not an array or object', { hint })
 }
 
@@ -232,7 +231,12 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
     } else if (kind === 'unset') {
       report(reading, node, 'env-unset', `the environment variable ${name} is not set`, {
         range,
-        hint: `Set it, or give a default: \`\${${name}:default}\``,
+        hint: `Set it${inFile(reading.env)}, or give a default: \`\${${name}:default}\``,
+      })
+    } else if (kind === 'file') {
+      report(reading, node, 'secret-file', `the gateway cannot read the secret file ${name}`, {
+        range,
+        hint: 'Write the absolute path of a file that this user may read',
       })
     } else {
       report(reading, node, 'env-syntax', `\`${name}\` is not a supported form of an environment variable`, {
@@ -248,6 +252,11 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
     shape,
     reading,
   )
+}
+
+function inFile(env: Env): string {
+  const file = envFileOf(env)
+  return file === undefined ? '' : ` in ${file}`
 }
 
 function typedValue(node: Scalar, text: string, replaced: boolean, shape: Shape, reading: Reading): Json {

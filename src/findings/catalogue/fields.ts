@@ -183,7 +183,8 @@ export const FIELDS = {
   'mask-syntax': {
     severity: 'error',
     title: 'A mask that cannot be read',
-    cause: '`select` or an item of `drop` is not a list of paths, or makes a member twice.',
+    cause:
+      '`select` or an item of `drop` is not a list of paths, or makes a member twice; or `next` or `items` of `pages` is not one path.',
     fix: 'Write paths with commas between them: `a.b`, `[]` for every item, `*` for every member, `{…}` for several members, `name: path` for another name. `**` can only stand in `drop`.',
     wrong: 'tools:\n  - {name: list, endpoint: http://localhost/list, response: {select: "items[.id"}}',
     right: 'tools:\n  - {name: list, endpoint: http://localhost/list, response: {select: "items[].id"}}',

@@ -26,7 +26,7 @@ export const FILES = {
     severity: 'warning',
     title: 'The folder contains no configurations',
     cause:
-      'The gateway reads every `*.yaml` and `*.yml` file in and below a folder, except hidden ones; this folder has none.',
+      'The gateway reads every `*.yaml`, `*.yml` and `*.json` file in and below a folder, except hidden ones, those in `node_modules`, and JSON files without a key of configurations such as `servers`; this folder has none.',
     fix: 'Name the folder that contains the configurations, or add one.',
   },
   'file-too-large': {
@@ -40,6 +40,15 @@ export const FILES = {
     title: 'The file is empty',
     cause: 'The file contains no YAML value: it is empty, or contains only comments.',
     fix: 'Write a configuration with at least `name`, or remove the file.',
+  },
+  'wrong-file': {
+    severity: 'error',
+    title: 'The file is of another kind',
+    cause:
+      'The file is valid, but made for something else: an OpenAPI description, a Postman collection, the list of MCP servers of a client, a manifest, or a settings file where a configuration belongs, or the reverse. Nothing else is checked in it.',
+    fix: 'Use the command that reads it, as the finding says, or give the right file.',
+    wrong: 'openapi: 3.1.0\ninfo: {title: Shop, version: 1.0.0}\npaths: {}',
+    right: 'name: shop',
   },
   'too-many-findings': {
     severity: 'info',
@@ -106,6 +115,15 @@ export const ENV = {
       '`${NAME}` without a default, or `env "NAME"` in a template, reads a variable that does not exist.',
     fix: 'Set the variable, or give a default: `${NAME:default}`, `{{env "NAME" "default"}}`.',
     wrong: 'name: ${SERVICE_NAME}',
+    right: 'name: ${SERVICE_NAME:user}',
+  },
+  'secret-file': {
+    severity: 'error',
+    title: 'A secret file that cannot be read',
+    cause:
+      '`${file:/path}` is replaced by the content of a file, such as a secret that Docker or Kubernetes mounts. The file does not exist, is not a regular file of at most 64 KiB, may not be read by this user, or the configuration belongs to a tenant, for which no files are read.',
+    fix: 'Fix the path, which is absolute, or the permissions of the file. For a tenant use a variable that `env` of the tenant names.',
+    wrong: 'name: ${file:/run/secrets/missing}',
     right: 'name: ${SERVICE_NAME:user}',
   },
   'env-withheld': {

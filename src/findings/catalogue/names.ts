@@ -94,8 +94,8 @@ export const NAMES = {
     severity: 'error',
     title: 'A file that the tenant may not have read',
     cause:
-      'The gateway reads files as its own user, so that a path in `tls` could use the key of another tenant. Configurations of a tenant give certificates and keys as PEM text, from variables that the settings let them read.',
-    fix: 'Put the PEM text into a variable that `env` of the tenant names.',
+      'The gateway reads files as its own user, so that a path in `tls` could use the key of another tenant, and `skills` show its files. Configurations of a tenant give certificates and keys as PEM text, from variables that the settings let them read.',
+    fix: 'Put the PEM text into a variable that `env` of the tenant names; remove `skills`.',
   },
   'tenant-limits': {
     severity: 'error',
@@ -116,14 +116,42 @@ export const NAMES = {
   'dangling-server': {
     severity: 'error',
     title: 'A router names a server that does not exist',
-    cause: '`server` of a router is the `name` of a server or of an MCP server of the same configuration.',
+    cause:
+      '`server` of a router is the `name` of a server or of an MCP server of the same configuration; a list may also name `configuration/server`.',
     fix: 'Fix the name, or add the server.',
+  },
+  'dangling-member': {
+    severity: 'warning',
+    title: 'A list of servers names a server or a tool that does not exist',
+    cause:
+      'A router names servers of other configurations as `configuration/server`, and chooses from their tools. While there is none of that name, clients see nothing of it; the other servers of the list are not affected.',
+    fix: 'Fix the name, or add the configuration.',
+    wrong: 'routers:\n  - {server: [user/usr], prefix: /all}\nservers: [{name: user}]',
+    right: 'routers:\n  - {server: [user/user], prefix: /all}\nservers: [{name: user}]',
+  },
+  'name-clash': {
+    severity: 'warning',
+    title: 'Tools of two servers of a router have the same name',
+    cause:
+      'Clients call a tool by its name, so of two with the same name only that of the first server is served.',
+    fix: 'Write `names: prefixed`, rename one with `toolOverrides`, or hide it with `blockedTools`.',
   },
   'dangling-tool': {
     severity: 'error',
     title: 'allowedTools names a tool that does not exist',
     cause: 'The tools of a server are chosen from the `tools` of the same configuration.',
     fix: 'Fix the name, or add the tool.',
+  },
+  'reserved-tool-name': {
+    severity: 'error',
+    title: 'A tool with the name of a discovery tool',
+    cause:
+      'With `discovery: {mode: search}` or `auto` the gateway adds `search_tools`, `describe_tools`, `call_read_tool` and `call_tool` to the tools of the router. A tool of the service with one of these names is neither listed nor found, and nobody can call it.',
+    fix: 'Rename the tool; one of a proxied server by `name` in `toolOverrides`.',
+    wrong:
+      'routers:\n  - {server: user, prefix: /user, discovery: {mode: search}}\nservers:\n  - {name: user}\ntools:\n  - {name: search_tools, description: Finds power tools, endpoint: http://localhost/power-tools}',
+    right:
+      'routers:\n  - {server: user, prefix: /user, discovery: {mode: search}}\nservers:\n  - {name: user}\ntools:\n  - {name: search_power_tools, description: Finds power tools, endpoint: http://localhost/power-tools}',
   },
   'empty-allowed-tools': {
     severity: 'warning',

@@ -104,7 +104,7 @@ export const PRACTICE = {
     title: 'A list of tools that costs a model many tokens',
     cause:
       'A client passes the whole `tools/list` of a prefix to its model, usually with every request. Above `limits.toolListTokens` of `plantgw.lint.yaml` (10,000; counted as 4 characters per token) that is slow and expensive, and models choose worse among many tools.',
-    fix: 'Split the tools over several servers and prefixes with `allowedTools`, and shorten descriptions and schemas.',
+    fix: 'Let clients search the tools (`discovery: {mode: auto}` of the router), split them over several servers and prefixes with `allowedTools`, or shorten descriptions and schemas.',
   },
   'required-default': {
     severity: 'warning',
@@ -164,6 +164,17 @@ export const PRACTICE = {
     fix: 'Replace the secret at its issuer, since it may have been read; then pass the new one as `${NAME}`.',
     wrong: 'servers:\n  - name: user\n    config: {token: 9f8Ac27b-41Ee-8d03-77Bc-5521c0aAe9d4}',
     right: 'servers:\n  - name: user\n    config: {token: "${USER_TOKEN:}"}',
+  },
+  'weak-token': {
+    severity: 'warning',
+    title: 'A short token',
+    cause:
+      'A token of fewer than 16 characters can be guessed, as everybody who reaches the gateway may try; `limits.maxFailedLogins` only makes that slow.',
+    fix: 'Make another one with `openssl rand -base64 32`, and pass it as `${NAME}`.',
+    wrong:
+      'routers:\n  - server: user\n    prefix: /user\n    auth: {mode: bearer, tokens: [{token: secret, caller: agent}]}',
+    right:
+      'routers:\n  - server: user\n    prefix: /user\n    auth: {mode: bearer, tokens: [{token: "${AGENT_TOKEN}", caller: agent}]}',
   },
   'plain-http': {
     severity: 'warning',

@@ -1,0 +1,217 @@
+import {
+  type Configuration,
+  type FoundMember,
+  findMembers,
+  type Member,
+  nameOf,
+  type Router,
+  reachesOut,
+  SEPARATOR,
+  type Servers,
+  serversOf,
+} from '../config/index.ts'
+import { type Finding, type Reporter, reporter, suggest } from '../findings/index.ts'
+import { quote, type Steps } from '../text/index.ts'
+import type { Read } from './check.ts'
+
+/** What routers with lists of servers come to, as only all configurations together show. */
+export interface Listings {
+  findings: Finding[]
+  /** Servers of a configuration that routers of other ones use. */
+  usedOf(read: Read): ReadonlySet<string>
+}
+
+/** So many pairs of words are compared for all: beyond that, findings have no suggestion. */
+const MAX_COMPARED = 1_000_000
+
+/** Checks routers with lists: servers and tools that do not exist, and those that have the same name. */
+export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
+  const findings: Finding[] = []
+  const used = new Map<Read, Set<string>>()
+  const listing = reads.filter(({ configuration: { routers } }) => routers.some(isListing))
+  const tenants = listing.length ? byTenant(reads) : new Map<string, Known>()
+  const budget = { left: MAX_COMPARED }
+  for (const read of listing) {
+    const { configuration, doubtful } = read
+    const known = tenants.get(configuration.tenant) as Known
+    const own = serversOf(configuration)
+    for (const [i, router] of configuration.routers.entries()) {
+      if (!isListing(router) || doubtful(['routers', i, 'server'])) continue
+      const { found, missing } = findMembers(router, own, reachesOut(router) ? known.servers : [])
+      for (const { configuration: name, server } of found) {
+        const owner = known.reads.get(name)
+        if (!owner || owner === read) continue
+        used.set(owner, (used.get(owner) ?? new Set()).add(server))
+      }
+      const report = reporter(read, findings)
+      reportMissing(router, missing, ['routers', i, 'server'], known, budget, report)
+      checkFound(router, found, ['routers', i, 'server'], { known, own: read, budget }, report)
+    }
+    yield
+  }
+  return { findings, usedOf: (read) => used.get(read) ?? new Set() }
+}
+
+interface Known {
+  reads: Map<string, Read>
+  servers: Servers[]
+}
+
+type Budget = { left: number }
+
+function isListing({ server }: Router): boolean {
+  return typeof server !== 'string'
+}
+
+function byTenant(reads: readonly Read[]): Map<string, Known> {
+  const tenants = new Map<string, Known>()
+  for (const read of reads) {
+    const { tenant, name } = read.configuration
+    const known: Known = tenants.get(tenant) ?? { reads: new Map(), servers: [] }
+    tenants.set(tenant, known)
+    if (known.reads.has(name)) continue
+    known.reads.set(name, read)
+    known.servers.push(serversOf(read.configuration))
+  }
+  return tenants
+}
+
+/** What the word most likely means, while there is time to look for it. */
+function meant(word: string, names: readonly string[], budget: Budget) {
+  budget.left -= names.length
+  return budget.left < 0 ? {} : suggest(word, names)
+}
+
+function reportMissing(
+  { server: list }: Router,
+  missing: readonly number[],
+  path: (string | number)[],
+  { servers }: Known,
+  budget: Budget,
+  report: Reporter,
+): void {
+  for (const at of missing) {
+    const { server } = (list as Member[])[at] as Member
+    // What can only be a server of the same configuration is judged with it.
+    if (!server.includes('/')) continue
+    const names = servers.flatMap(({ name, servers }) => servers.map((one) => nameOf(name, one)))
+    const isGlob = server.includes('*')
+    report({
+      code: 'dangling-member',
+      path: [...path, at],
+      message: isGlob
+        ? `no server is named like ${quote(server)}`
+        : `there is no server ${quote(server)}; clients see nothing of it`,
+      ...(isGlob ? {} : meant(server, names, budget)),
+      hint: 'Write `configuration/server`: the `name` of a configuration of the same tenant, and that of its server',
+    })
+  }
+}
+
+interface Among {
+  known: Known
+  own: Read
+  budget: Budget
+}
+
+/** What members say of tools that do not exist, and tools of two members that have the same name. */
+function checkFound(
+  { names: naming }: Router,
+  found: readonly FoundMember[],
+  path: (string | number)[],
+  { known, own, budget }: Among,
+  report: Reporter,
+): void {
+  const firsts = new Map<string, FoundMember>()
+  const prefixes = new Map<string, FoundMember>()
+  for (const member of found) {
+    const { server, at } = member
+    const owner =
+      member.configuration === own.configuration.name ? own : known.reads.get(member.configuration)
+    const clash = (first: FoundMember, message: string, hint: string) =>
+      report({
+        code: 'name-clash',
+        path: [...path, at],
+        message,
+        hint,
+        ...(first.at !== at && { related: { path: [...path, first.at], message: 'the first one' } }),
+      })
+    if (naming === 'prefixed') {
+      const first = prefixes.get(server)
+      if (first)
+        clash(
+          first,
+          `two servers of the router have the name ${quote(server)}, so their tools begin alike`,
+          'Rename one of the two servers',
+        )
+      else prefixes.set(server, member)
+    }
+    const tools = owner && toolsOf(owner, server)
+    if (!tools) continue
+    reportUnknown(member, tools, [...path, at], budget, report)
+    // Of servers of one name it was said.
+    if (prefixes.has(server) && prefixes.get(server) !== member) continue
+    let clashing: [first: FoundMember, tool: string] | undefined
+    for (const tool of shownTools(member.member, tools)) {
+      const name = naming === 'plain' ? tool : `${server}${SEPARATOR}${tool}`
+      const first = firsts.get(name)
+      if (!first) firsts.set(name, member)
+      else clashing ??= [first, name]
+    }
+    if (!clashing) continue
+    const [first, tool] = clashing
+    clash(
+      first,
+      `${quote(server)} has tools with the names of tools of ${quote(first.server)}, such as ${quote(tool)}: those of ${quote(first.server)} are served`,
+      'Rename them with `toolOverrides`, hide them with `blockedTools`, or write `names: prefixed`',
+    )
+  }
+}
+
+/** The tools of a server; undefined: they are known only when it runs, or in doubt. */
+function toolsOf({ configuration, doubtful }: Read, name: string): string[] | undefined {
+  const { servers, tools } = configuration as Configuration
+  const server = servers.find((one) => one.name === name)
+  if (!server || doubtful(['tools']) || tools.some((_, i) => doubtful(['tools', i, 'name']))) return undefined
+  return server.allowedTools ?? tools.map((tool) => tool.name)
+}
+
+/** Under the names that clients see, without those of the server. */
+function shownTools(
+  { allowedTools, blockedTools, toolOverrides }: Member,
+  tools: readonly string[],
+): string[] {
+  const [allowed, blocked] = [allowedTools && new Set(allowedTools), new Set(blockedTools)]
+  return tools
+    .filter((tool) => !blocked.has(tool) && (!allowed || allowed.has(tool)))
+    .map((tool) => (Object.hasOwn(toolOverrides, tool) ? toolOverrides[tool]?.name : undefined) ?? tool)
+}
+
+function reportUnknown(
+  { server, member: { allowedTools = [], blockedTools, toolOverrides, server: pattern } }: FoundMember,
+  tools: readonly string[],
+  path: (string | number)[],
+  budget: Budget,
+  report: Reporter,
+): void {
+  // Of several servers, each has its own tools.
+  if (pattern.includes('*')) return
+  const known = new Set(tools)
+  const named: [string, (string | number)[]][] = [
+    ...allowedTools.map((tool, i): [string, (string | number)[]] => [tool, ['allowedTools', i]]),
+    ...blockedTools.map((tool, i): [string, (string | number)[]] => [tool, ['blockedTools', i]]),
+    ...Object.keys(toolOverrides).map((tool): [string, (string | number)[]] => [
+      tool,
+      ['toolOverrides', tool],
+    ]),
+  ]
+  for (const [tool, place] of named)
+    if (!known.has(tool))
+      report({
+        code: 'dangling-member',
+        path: [...path, ...place],
+        message: `the server ${quote(server)} has no tool ${quote(tool)}`,
+        ...meant(tool, tools, budget),
+        hint: 'Write the name of a tool of the server',
+      })
+}

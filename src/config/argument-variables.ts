@@ -1,0 +1,44 @@
+import { type Finding, finding } from '../findings/index.ts'
+import { isObject, type Json } from '../json/index.ts'
+import { quote } from '../text/index.ts'
+import type { Source } from './model.ts'
+import type { Nodes } from './yaml/locate.ts'
+
+/** Keys whose items are the arguments of a tool, or are most likely meant to be. */
+const ARGUMENT_LISTS = ['args', 'params', 'parameters', 'arguments']
+
+/** What was said of unset variables, with another cure where the tool has an argument of that name: `${id}` is `{{.Args.id}}`. */
+export function withArgumentCures(
+  findings: readonly Finding[],
+  value: Json,
+  nodes: Nodes,
+  source: Source,
+): Finding[] {
+  const tools = isObject(value) && Array.isArray(value.tools) ? value.tools : []
+  return findings.map((found) => {
+    const { code, range } = found
+    if (code !== 'env-unset' || !range) return found
+    const [start, end] = [range.start.offset, range.end.offset]
+    const name = /^\$\{(\w+)\}$/.exec(source.text.slice(start, end))?.[1]
+    if (name === undefined) return found
+    const i = tools.findIndex((_, index) => {
+      const [from = 0, to = 0] = nodes.at(['tools', index])?.range ?? []
+      return from <= start && end <= to
+    })
+    if (!argumentNames(tools[i]).includes(name)) return found
+    const action = `{{.Args.${name}}}`
+    const hint = `Write \`${action}\`: \`\${…}\` is a variable of the environment, and ${quote(name)} an argument`
+    // A plain scalar that begins with a brace would be a map.
+    const quoted = /["'][^"'\n]*$/.test(source.text.slice(source.text.lastIndexOf('\n', start) + 1, start))
+    const fix = quoted ? { range, text: action } : undefined
+    return finding(code, found.file, found.message, { range, hint, fix })
+  })
+}
+
+function argumentNames(tool: Json | undefined): string[] {
+  if (!isObject(tool)) return []
+  const listed = ARGUMENT_LISTS.flatMap((key) => (Array.isArray(tool[key]) ? tool[key] : []))
+  const names = listed.flatMap((one) => (isObject(one) && typeof one.name === 'string' ? [one.name] : []))
+  const { properties } = isObject(tool.inputSchema) ? tool.inputSchema : {}
+  return [...names, ...(isObject(properties) ? Object.keys(properties) : [])]
+}

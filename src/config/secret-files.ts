@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Configuration, Env } from './model.ts'
+
+/** Bytes of a secret at most: it is read whole each time the configurations are. */
+const MAX_SIZE = 64 * 1024
+
+/** What `${file:…}` read for an environment: another environment reads again. */
+const read = new WeakMap<Env, Map<string, Secret>>()
+
+export type Secret = { value: string } | { fault: string }
+
+/**
+ * The value of `${file:/path}`, without the line break at its end; the same for the same environment.
+ * @param path absolute
+ */
+export function secretOf(env: Env, path: string): Secret {
+  const known = read.get(env) ?? new Map<string, Secret>()
+  read.set(env, known)
+  const secret = known.get(path) ?? readSecret(path)
+  known.set(path, secret)
+  return secret
+}
+
+/** Whether what `${file:…}` read for an environment would be read again as it was. */
+export function areSecretsCurrent(env: Env): boolean {
+  const known = read.get(env) ?? new Map<string, Secret>()
+  return [...known].every(([path, secret]) => JSON.stringify(readSecret(path)) === JSON.stringify(secret))
+}
+
+/**
+ * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: each file is one, by its name.
+ * Hidden files, such as the `..data` of Kubernetes, are none. A folder that is not there has none.
+ */
+export function secretVariables(folders: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const folder of folders)
+    for (const name of namesIn(folder)) {
+      const secret = readSecret(join(folder, name))
+      if ('value' in secret) found[name] ??= secret.value
+    }
+  return found
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+  } catch {
+    return []
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+}
+
+function readSecret(path: string): Secret {
+  try {
+    const stats = statSync(path)
+    // A pipe would hold the process.
+    if (!stats.isFile()) return { fault: stats.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
+    if (stats.size > MAX_SIZE) return { fault: 'it is larger than 64 KiB' }
+    return { value: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    return { fault: REASONS[code] ?? message }
+  }
+}
+
+/** The file of variables that an environment was read from, for hints. */
+const filesOfVariables = new WeakMap<Env, string>()
+
+export function nameEnvFile(env: Env, file: string): void {
+  filesOfVariables.set(env, file)
+}
+
+export function envFileOf(env: Env): string | undefined {
+  return filesOfVariables.get(env)
+}
+
+/** A variable or secret file in `${…}`, or a variable of `env "NAME"` in a template. */
+const USED = /\$\{(?:file:(\/[^}$]*)|([A-Za-z_]\w*))|\benv\s+["`](\w+)["`]/g
+
+/** By environment and configuration, which is the same object as long as its text is: it is looked through once. */
+const stamps = new WeakMap<Env, WeakMap<Configuration, string>>()
+
+/** Differs once variables or secret files that the text of a configuration names have other values. */
+export function environmentStamp(configuration: Configuration, text: string, env: Env): string {
+  const known = stamps.get(env) ?? new WeakMap<Configuration, string>()
+  stamps.set(env, known)
+  const stamp = known.get(configuration) ?? digest(text, env)
+  known.set(configuration, stamp)
+  return stamp
+}
+
+function digest(text: string, env: Env): string {
+  const used = [...text.matchAll(USED)].map(([, path, name, other]) =>
+    path === undefined ? env[(name ?? other) as string] : secretOf(env, path),
+  )
+  return used.length ? createHash('sha256').update(JSON.stringify(used)).digest('base64') : ''
+}
