@@ -15,7 +15,7 @@ import {
   textOf,
   type Version,
 } from './open-document.ts'
-import { isSelected, operationsOf, type Selection } from './operations.ts'
+import { isSelected, type Operation, operationsOf, type Selection } from './operations.ts'
 import { credentialsOf } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
 import { oldSchemes } from './swagger.ts'
@@ -36,6 +36,10 @@ export interface ImportOptions extends Selection {
   headers?: Readonly<Record<string, string>>
   /** URL that the document was read from. */
   base?: string
+  /** What every call of an operation sends as it is, as templates: headers, and a body in which its properties are arguments. */
+  fixed?: (operation: Operation) => { headers: Readonly<Record<string, string>>; body?: string } | undefined
+  /** What made the configurations, for their first line. Default: `plantgw import openapi`, and of what. */
+  made?: string
   /** The files that it refers to. Default: what refers to one is skipped. */
   others?: Others
   /** Characters of a prefix's `tools/list`. Default 38,000, which `plantgw validate` says nothing against. */
@@ -83,9 +87,13 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   const name = options.name ?? (titleSlug(title) || 'api')
   const found = toolsOf(document, version, name, options)
   const prefix = withoutEnd(options.prefix ?? `/${name}`)
+  const kind = version === '2.0' ? 'Swagger' : 'OpenAPI'
+  const head = `Made by plantgw import openapi of the ${kind} description of ${title || name}.`
   const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)
   const configurations =
-    found.members.length === 0 ? [] : groups.map((group) => write(group, name, prefix, title, version))
+    found.members.length === 0
+      ? []
+      : groups.map((group) => write(group, { name, prefix, title, head: options.made ?? head }))
   return { ...found.counts, imported: found.members.length, configurations }
 }
 
@@ -116,11 +124,13 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       const base = baseOf(operation.servers, { name, server: options.server, base: options.base })
       const key = bases.get(base.template) ?? `url${bases.size === 0 ? '' : bases.size + 1}`
       const credentials = credentialsOf(operation.security, schemes, name, refs)
-      for (const [header, value] of Object.entries(options.headers ?? {}))
+      const fixed = options.fixed?.(operation)
+      for (const [header, value] of Object.entries({ ...fixed?.headers, ...options.headers }))
         setHeader(credentials.headers, header, value)
       const wanted = toolName(operation.id, operation.method, operation.path)
       const made = makeTool({ operation, name: wanted, url: `{{.Config.${key}}}`, credentials, refs })
       made.tool.name = unique(wanted)
+      if (fixed?.body !== undefined) made.tool.requestBody = fixed.body
       bases.set(base.template, key)
       members.push({ ...made, operation, config: new Map([[key, base.template], ...credentials.config]) })
       for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
@@ -149,15 +159,11 @@ function setHeader(headers: Map<string, string>, name: string, value: string): v
 
 function write(
   { end, members }: Group,
-  name: string,
-  prefix: string,
-  title: string,
-  version: Version,
+  { name, prefix, title, head }: { name: string; prefix: string; title: string; head: string },
 ): ImportedConfiguration {
   const own = end === '' ? name : `${name}-${end}`
   const path = end === '' ? prefix : `${prefix}/${end}`
   const config = new Map(members.flatMap(({ config: entries }) => [...entries]))
-  const kind = version === '2.0' ? 'Swagger' : 'OpenAPI'
   const about = [title || name, aboutOf(end, members)].filter(Boolean).join(': ')
   const text = configurationYaml({
     name: own,
@@ -165,7 +171,7 @@ function write(
     description: about,
     config,
     tools: members.map(({ tool }) => tool),
-    head: [`Made by plantgw import openapi of the ${kind} description of ${title || name}.`],
+    head: [head],
     comments: commentsOf(config),
   })
   return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name) }

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml'
 import { jsonFault } from '../checks/json-fault.ts'
+import { foreignFile } from '../config/foreign-file.ts'
 import type { Source } from '../config/index.ts'
 import { type Finding, finding } from '../findings/index.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
@@ -55,10 +56,10 @@ const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 /** Reads JSON or YAML text as an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Never throws. */
 export function readDocument(source: Source): ReadDocument {
   const read = parseText(source)
-  return 'findings' in read ? read : versionOf(read.value)
+  return 'findings' in read ? read : versionOf(read.value, source.file)
 }
 
-function versionOf(document: unknown): ReadDocument {
+function versionOf(document: Json, file: string): ReadDocument {
   if (!isMap(document)) return { fault: 'the top level is not an object' }
   const { openapi, swagger } = document
   const version = String(openapi ?? swagger ?? '')
@@ -67,6 +68,8 @@ function versionOf(document: unknown): ReadDocument {
       return { fault: 'Swagger 1 is not supported: convert it to OpenAPI 3.0 first' }
     if (document.asyncapi !== undefined)
       return { fault: 'it is an AsyncAPI document, which does not describe HTTP calls' }
+    const foreign = foreignFile(document, 'openapi', file)
+    if (foreign) return { fault: `it is ${foreign.what}. ${foreign.hint}` }
     return { fault: 'the top level has neither `openapi` nor `swagger`' }
   }
   if (!isMap(document.paths)) {

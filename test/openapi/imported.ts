@@ -62,7 +62,11 @@ export async function toolsOf(
   options: ImportOptions = {},
   env: Record<string, string> = {},
 ) {
-  const made = imported(given, options)
+  return compiled(imported(given, options), env)
+}
+
+/** The same of what was imported already. */
+export async function compiled(made: Imported, env: Record<string, string> = {}) {
   assert.deepEqual(await findings(made), [], made.configurations[0]?.text)
   assert.equal(made.configurations.length, 1, JSON.stringify(made.skipped))
   const [{ text, prefix }] = made.configurations as [Imported['configurations'][0]]

@@ -1,7 +1,7 @@
-import type { Imported, ImportedConfiguration } from '../../openapi/index.ts'
-import { jsonText } from '../output.ts'
-
-type Files = ReadonlyMap<string, ImportedConfiguration>
+import type { Variable } from '../../import/secret-variables.ts'
+import type { Imported } from '../../openapi/index.ts'
+import { columns, jsonText } from '../output.ts'
+import type { Files } from './write-imported.ts'
 
 /** Examples of operations for each reason, and reasons. */
 const MAX_EXAMPLES = 3
@@ -28,16 +28,48 @@ export function importText(made: Imported, files: Files, from: string, written: 
       'left out',
     ),
   )
-  if (written) {
-    lines.push('', 'Written:')
-    for (const [file, { prefix, tools }] of files)
-      lines.push(`  ${file}  ${prefix}  ${count(tools.length, 'tool')}`)
-  }
+  if (written) lines.push(...writtenLines(files))
+  lines.push(...variableLines(variablesIn(files), 'Environment variables that are read:'))
   return `${lines.join('\n')}\n`
 }
 
+/** What was written where; MCP servers have tools that no file names. */
+export function writtenLines(files: Files): string[] {
+  const lines = [...files].map(
+    ([file, { prefix, tools }]) =>
+      `  ${file}  ${prefix}${tools.length > 0 ? `  ${count(tools.length, 'tool')}` : ''}`,
+  )
+  return lines.length > 0 ? ['', 'Written:', ...lines] : []
+}
+
+/** The variables that templates of the configurations read, with the server whose credential or address each is. */
+function variablesIn(files: Files): Variable[] {
+  const found = new Map<string, Variable>()
+  for (const { name: server, text } of files.values())
+    for (const [, name = '', preset] of text.matchAll(/\benv \\?"(\w+)\\?"(?: \\?"([^"\\]*)\\?")?/g)) {
+      const use = preset ? `of ${server}; ${preset} without it` : `of ${server}`
+      if (!found.has(name)) found.set(name, { name, use, hadValue: false })
+    }
+  return [...found.values()]
+}
+
+/** What has to be set before the configurations can be served. */
+export function variableLines(
+  variables: readonly Variable[],
+  heading = 'Set these environment variables before you serve:',
+): string[] {
+  if (variables.length === 0) return []
+  const lines = columns(
+    variables.map(({ name, use, hadValue }) => [
+      `  ${name}`,
+      hadValue ? `${use}; its value is in the imported file` : use,
+    ]),
+  )
+  return ['', heading, ...lines]
+}
+
 /** Each reason once, the most frequent first. */
-function reasons(all: [reason: string, what: string][], verb: string): string[] {
+export function reasons(all: [reason: string, what: string][], verb: string): string[] {
   const byReason = new Map<string, string[]>()
   for (const [reason, what] of all) byReason.set(reason, [...(byReason.get(reason) ?? []), what])
   const sorted = [...byReason].sort((a, b) => b[1].length - a[1].length)
@@ -74,6 +106,6 @@ export function importJson(made: Imported, files: Files, written: boolean): stri
   return jsonText({ ...counts, configurations })
 }
 
-function count(number: number, noun: string): string {
+export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -1,12 +1,14 @@
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { importOpenApi, readOthers } from '../../openapi/index.ts'
 import { addHeader, append, formatOption } from '../options.ts'
 import { printFindings } from '../output.ts'
-import { writeNew } from '../write-new.ts'
 import { fetchOther, fetchText } from './fetch-text.ts'
-import { importJson, importText, tooManyText } from './import-text.ts'
+import { mcpCommand } from './import-mcp.ts'
+import { baseUrl, configurationName, urlPrefix } from './import-options.ts'
+import { curlCommand, harCommand, postmanCommand } from './import-requests.ts'
+import { unlaCommand } from './import-unla.ts'
+import { reportImported } from './write-imported.ts'
 
 interface ImportFlags {
   output?: string
@@ -22,7 +24,18 @@ interface ImportFlags {
 }
 
 export function importCommand(exit: (code: number) => void): Command {
-  const openapi = new Command('openapi')
+  return new Command('import')
+    .description('Make configurations from files of other programs.')
+    .addCommand(openapiCommand(exit))
+    .addCommand(mcpCommand(exit))
+    .addCommand(unlaCommand(exit))
+    .addCommand(postmanCommand(exit))
+    .addCommand(curlCommand(exit))
+    .addCommand(harCommand(exit))
+}
+
+function openapiCommand(exit: (code: number) => void): Command {
+  return new Command('openapi')
     .description('Make configurations from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description.')
     .argument('<file|url>', 'JSON or YAML; - for standard input')
     .option('-o, --output <folder>', 'folder for the files (default: standard output)')
@@ -41,7 +54,6 @@ export function importCommand(exit: (code: number) => void): Command {
     .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
     .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
-  return new Command('import').description('Make configurations from API descriptions.').addCommand(openapi)
 }
 
 function addRegex(text: string, before: RegExp[]): RegExp[] {
@@ -50,23 +62,6 @@ function addRegex(text: string, before: RegExp[]): RegExp[] {
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message)
   }
-}
-
-function configurationName(text: string): string {
-  if (!/^[a-z0-9](?:[a-z0-9_.-]{0,38}[a-z0-9])?$/i.test(text))
-    throw new InvalidArgumentError('Use at most 40 letters, digits, -, _ and ., for example shop.')
-  return text
-}
-
-function urlPrefix(text: string): string {
-  if (!/^(?:\/[\w.~-]+)+\/?$/.test(text)) throw new InvalidArgumentError('Use a path, for example /shop.')
-  return text
-}
-
-function baseUrl(text: string): string {
-  if (!/^https?:\/\/[^\s/?#@"{}\\]+(?:\/[^\s?#"{}\\]*)?$/i.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('Use a URL, for example https://api.example.com/v1.')
-  return text
 }
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
@@ -84,16 +79,5 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
     return 1
   }
-  const files = new Map(made.configurations.map((one) => [join(output ?? '', `${one.name}.yaml`), one]))
-  const written = output !== undefined
-  if (written) writeNew(new Map([...files].map(([path, one]) => [path, one.text])), force)
-  const report = importText(made, files, from, written)
-  if (format === 'json') process.stdout.write(importJson(made, files, written))
-  else if (written) process.stdout.write(report)
-  else {
-    if (files.size > 1) throw new Error(tooManyText(made, files))
-    for (const one of files.values()) process.stdout.write(one.text)
-    process.stderr.write(report)
-  }
-  return made.imported > 0 ? 0 : 1
+  return reportImported(made, from, { output, force, format })
 }

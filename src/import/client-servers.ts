@@ -1,0 +1,168 @@
+import { foreignFile } from '../config/foreign-file.ts'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { bridged } from './bridges.ts'
+
+/** An MCP server as a client or a proxy describes it. */
+export interface ClientServer {
+  name: string
+  type: 'stdio' | 'sse' | 'streamable-http'
+  command?: string
+  args: string[]
+  env: Record<string, string>
+  url?: string
+  headers: Record<string, string>
+  /** By the server's own names; absent: all. */
+  allowedTools?: string[]
+  blockedTools: string[]
+  /** What callers of a proxy send as `Authorization: Bearer …`. */
+  tokens: string[]
+  /** What the file says and a configuration cannot; each is told to the user. */
+  notes: string[]
+}
+
+export interface ClientServers {
+  servers: ClientServer[]
+  skipped: { name: string; reason: string }[]
+}
+
+/** More servers are in no client. */
+const MAX_SERVERS = 1000
+
+/**
+ * The MCP servers of a file of a client or proxy: `mcpServers` (Claude Desktop, Claude Code, Cursor, Windsurf, TBXark
+ * mcp-proxy and others), `servers` or `mcp.servers` (VS Code), `projects` (Claude Code).
+ * @param file for the words of the fault
+ * @returns `fault`: why there are none
+ */
+export function clientServers(value: Json, file: string): ClientServers | { fault: string } {
+  if (!isObject(value)) return { fault: 'the top level is not an object' }
+  const maps = serverMaps(value)
+  if (maps.length === 0) {
+    const foreign = foreignFile(value, 'mcp', file)
+    return {
+      fault: foreign ? `it is ${foreign.what}. ${foreign.hint}` : 'it has neither `mcpServers` nor `servers`',
+    }
+  }
+  const proxy = isObject(value.mcpProxy) ? value.mcpProxy : undefined
+  const made: ClientServers = { servers: [], skipped: [] }
+  const entries = maps.flatMap((map) => Object.entries(map))
+  for (const [name, given] of entries.slice(0, MAX_SERVERS)) {
+    const read = isObject(given) ? readServer(name, given, proxy) : 'it is not an object'
+    if (typeof read === 'string') made.skipped.push({ name, reason: read })
+    else made.servers.push(bridged(read))
+  }
+  for (const [name] of entries.slice(MAX_SERVERS))
+    made.skipped.push({ name, reason: `the file has more than ${MAX_SERVERS} servers` })
+  return made
+}
+
+function serverMaps(value: JsonObject): JsonObject[] {
+  const { mcpServers, servers, mcp, projects } = value
+  const found = [mcpServers, servers, isObject(mcp) ? mcp.servers : undefined]
+  for (const project of isObject(projects) ? Object.values(projects) : [])
+    if (isObject(project)) found.push(project.mcpServers)
+  return found.filter(isObject)
+}
+
+/** Other names that clients have for the types; a type of its own is none of them. */
+const TYPES: Readonly<Record<string, ClientServer['type']>> = {
+  stdio: 'stdio',
+  local: 'stdio',
+  sse: 'sse',
+  http: 'streamable-http',
+  streamablehttp: 'streamable-http',
+  remote: 'streamable-http',
+}
+
+/** @returns why it cannot be a server of ours, as text */
+function readServer(name: string, given: JsonObject, proxy: JsonObject | undefined): ClientServer | string {
+  if (given.disabled === true || given.enabled === false) return 'it is disabled'
+  // Some write what reaches the server into an object of its own.
+  const { transport } = given
+  const one = isObject(transport) ? { ...given, ...transport } : given
+  const url = textOf(one.url) ?? textOf(one.serverUrl) ?? textOf(one.httpUrl)
+  const { command, args } = commandOf(one)
+  if (url === undefined && command === undefined) return 'it has neither a command nor a URL'
+  const said = textOf(one.type) ?? textOf(one.transportType) ?? textOf(transport)
+  const known = said === undefined ? undefined : TYPES[said.toLowerCase().replace(/[^a-z]/g, '')]
+  if (said !== undefined && known === undefined) return `the transport ${said.slice(0, 40)} is not supported`
+  const isSse = one.httpUrl === undefined && (proxy !== undefined || /\/sse\/?(?:[?#]|$)/.test(url ?? ''))
+  const type = known ?? (url === undefined ? 'stdio' : isSse ? 'sse' : 'streamable-http')
+  if (type === 'stdio' ? command === undefined : url === undefined)
+    return `it has no ${type === 'stdio' ? 'command' : 'URL'}`
+  const filter = filterOf(one, name)
+  return {
+    name,
+    type,
+    ...(type === 'stdio' && { command: command! }),
+    args: type === 'stdio' ? args : [],
+    env: type === 'stdio' ? textsOf(one.env) : {},
+    ...(type !== 'stdio' && { url: url! }),
+    headers:
+      type === 'stdio'
+        ? {}
+        : { ...textsOf(isObject(one.requestInit) ? one.requestInit.headers : {}), ...textsOf(one.headers) },
+    ...filter,
+    tokens: scalars(optionsOf(one).authTokens ?? optionsOf(proxy).authTokens),
+    notes: notesOf(one),
+  }
+}
+
+/** Some write the whole command as a list; on Windows `cmd /c` stands before it. */
+function commandOf({ command, args }: JsonObject): { command: string | undefined; args: string[] } {
+  const [first, ...rest] = Array.isArray(command) ? scalars(command) : [textOf(command) ?? '']
+  const words = [first ?? '', ...rest, ...scalars(args)]
+  const own = /^cmd(?:\.exe)?$/i.test(words[0]!) && /^\/c$/i.test(words[1] ?? '') ? words.slice(2) : words
+  return { command: own[0] || undefined, args: own.slice(1) }
+}
+
+function optionsOf(given: JsonObject | undefined): JsonObject {
+  return isObject(given?.options) ? given.options : {}
+}
+
+/** Which tools clients see: `toolFilter` of TBXark mcp-proxy, `disabledTools`, `includeTools`, `excludeTools` and `tools`. */
+function filterOf(given: JsonObject, name: string): Pick<ClientServer, 'allowedTools' | 'blockedTools'> {
+  const { toolFilter } = optionsOf(given)
+  const { mode, list } = isObject(toolFilter) ? toolFilter : {}
+  const filtered = scalars(list).map((tool) => tool.replace(`${name}:`, ''))
+  const tools = scalars(given.tools)
+  const allowed =
+    mode === 'allow' ? filtered : tools.includes('*') ? [] : [...scalars(given.includeTools), ...tools]
+  const blocked = [
+    ...(mode === 'block' ? filtered : []),
+    ...scalars(given.disabledTools),
+    ...scalars(given.excludeTools),
+  ].filter((tool) => !allowed.includes(tool))
+  return {
+    ...(allowed.length > 0 && { allowedTools: [...new Set(allowed)] }),
+    blockedTools: [...new Set(blocked)],
+  }
+}
+
+function notesOf({ cwd, envFile, oauth, headersHelper }: JsonObject): string[] {
+  return [
+    cwd !== undefined && 'its `cwd` is not kept: the process starts in the folder of the gateway',
+    envFile !== undefined &&
+      'its `envFile` is not read: set those variables for the gateway, and name them in `env`',
+    oauth !== undefined && 'the client logs in to it by OAuth: add `credentials`',
+    headersHelper !== undefined && 'its `headersHelper` is not run: add `credentials` or `headers`',
+  ].filter((note) => note !== false)
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+function scalars(value: Json | undefined): string[] {
+  if (!Array.isArray(value)) return []
+  return value.filter((one) => one !== null && typeof one !== 'object').map(String)
+}
+
+function textsOf(value: Json | undefined): Record<string, string> {
+  const entries = isObject(value) ? Object.entries(value) : []
+  return Object.fromEntries(
+    entries
+      .filter(([, one]) => one !== null && typeof one !== 'object')
+      .map(([key, one]) => [key, String(one)]),
+  )
+}

@@ -1,0 +1,96 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { hostTitle } from './curl.ts'
+import type { ExampleBody, ExampleRequest, Examples, Parameter } from './requests.ts'
+import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
+
+/** Responses that a page loads for itself. */
+const OF_PAGES =
+  /^(?:text\/(?:html|css|javascript)|application\/(?:javascript|x-javascript|wasm|font.*)|image\/|font\/|video\/|audio\/)/i
+
+/**
+ * The requests of a HAR file (1.2) to an API: one for each method and path; those of pages, scripts and pictures are left out.
+ * @returns `fault`: why there are none
+ */
+export function harExamples(value: Json): Examples | { fault: string } {
+  const log = isObject(value) && isObject(value.log) ? value.log : {}
+  if (!Array.isArray(log.entries)) return { fault: 'it has no `log.entries`' }
+  const requests = new Map<string, ExampleRequest>()
+  const skipped = new Map<string, string>()
+  for (const entry of log.entries.filter(isObject)) {
+    const { request, response } = entry
+    if (!isObject(request) || typeof request.url !== 'string') continue
+    const shown = `${String(request.method)} ${request.url.split(/[?#]/)[0]!.slice(0, 120)}`
+    const type =
+      isObject(response) && isObject(response.content) ? String(response.content.mimeType ?? '') : ''
+    const made = OF_PAGES.test(type) || request.method === 'OPTIONS' ? undefined : requestOf(request)
+    if (!made) skipped.set(shown, 'it is not a call of an API')
+    else {
+      const key = `${made.method} ${made.origin}${made.path}`
+      const known = requests.get(key)
+      requests.set(key, known ? together(known, made) : made)
+    }
+  }
+  const [first] = requests.values()
+  return {
+    title: hostTitle(first?.origin ?? ''),
+    requests: [...requests.values()],
+    servers: new Map(),
+    skipped: [...skipped].map(([operation, reason]) => ({ operation, reason })),
+  }
+}
+
+function requestOf({ method, url, headers, postData }: JsonObject): ExampleRequest | undefined {
+  const body = isObject(postData) ? bodyOf(postData) : undefined
+  return requestTo(String(url), {
+    method: String(method).toUpperCase(),
+    headers: pairs(headers),
+    body,
+    login: undefined,
+  })
+}
+
+function bodyOf({ mimeType, text, params }: JsonObject): ExampleBody | undefined {
+  const type = String(mimeType ?? '')
+  if (Array.isArray(params) && params.length > 0) {
+    const fields = params.filter(isObject).map((one) => ({
+      name: String(one.name),
+      value: String(one.value ?? ''),
+      isFile: one.fileName !== undefined,
+    }))
+    return { form: /multipart/i.test(type) ? 'multipart' : 'urlencoded', fields }
+  }
+  if (typeof text !== 'string') return undefined
+  return /x-www-form-urlencoded/i.test(type)
+    ? { form: 'urlencoded', fields: fieldsOf(text) }
+    : bodyFrom(text, type)
+}
+
+/** Two requests of one operation: all their parameters, and the members that both bodies have. */
+function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
+  const query = new Map([...other.query, ...one.query].map((each) => [each.name, each]))
+  const { body } = one
+  if (
+    body?.form === 'json' &&
+    other.body?.form === 'json' &&
+    isObject(body.value) &&
+    isObject(other.body.value)
+  ) {
+    const [first, second] = [body.value, other.body.value]
+    // What only one of them has need not be there.
+    const rest = Object.fromEntries(
+      Object.keys(second)
+        .filter((key) => !(key in first))
+        .map((key) => [key, null]),
+    )
+    const kept = Object.fromEntries(
+      Object.entries(first).map(([key, value]) => [key, key in second ? value : null]),
+    )
+    return { ...one, query: [...query.values()], body: { form: 'json', value: { ...kept, ...rest } } }
+  }
+  return { ...one, query: [...query.values()] }
+}
+
+function pairs(value: Json | undefined): Parameter[] {
+  const list = Array.isArray(value) ? value.filter(isObject) : []
+  return list.map(({ name, value: text }) => ({ name: String(name), value: String(text ?? '') }))
+}

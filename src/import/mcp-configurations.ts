@@ -1,0 +1,147 @@
+import { stringify } from 'yaml'
+import { readConfiguration } from '../checks/index.ts'
+import { lintPractice } from '../checks/practice/index.ts'
+import type { Source } from '../config/index.ts'
+import type { Finding } from '../findings/index.ts'
+import { type Json, withoutComments } from '../json/index.ts'
+import { visible } from '../mcp/visible.ts'
+import type { ImportedConfiguration } from '../openapi/index.ts'
+import { parseText } from '../openapi/open-document.ts'
+import { namer, slug } from '../openapi/tool-names.ts'
+import { serversOfLine } from './bridges.ts'
+import { type ClientServer, type ClientServers, clientServers } from './client-servers.ts'
+import { Texts, type Variable, Variables } from './secret-variables.ts'
+
+export interface ImportedServers {
+  configurations: ImportedConfiguration[]
+  /** Servers that are not imported, and why. */
+  skipped: { name: string; reason: string }[]
+  /** What of an imported server is not in its configuration. */
+  notes: { name: string; note: string }[]
+  /** To be set before the configurations are served. */
+  variables: Variable[]
+}
+
+export type ServersResult =
+  | ({ fault?: undefined; findings?: undefined } & ImportedServers)
+  /** Why there are no servers in it. */
+  | { fault: string; findings?: undefined }
+  /** It is JSON or YAML with errors. */
+  | { fault?: undefined; findings: Finding[] }
+
+/** Characters of a text of command lines. */
+const MAX_LINES = 64 * 1024
+
+/**
+ * Makes a configuration of each MCP server of a client's file (JSON with or without comments, or YAML), or of command lines
+ * of supergateway, mcp-proxy or mcp-remote. Secrets become variables of the environment. Never throws on what a text says.
+ * @param name of the configuration, where there is one server; default: that of the server
+ */
+export function importServers(source: Source, name?: string): ServersResult {
+  const read = readServers(source)
+  if ('findings' in read || 'fault' in read) return read
+  const unique = namer(60)
+  const variables = new Variables()
+  const made: ImportedServers = {
+    configurations: [],
+    skipped: [...read.skipped],
+    notes: [],
+    variables: variables.found,
+  }
+  for (const server of read.servers) {
+    if (server.args.some((arg) => arg.includes('{{')) || server.command?.includes('{{')) {
+      made.skipped.push({ name: server.name, reason: 'its command contains `{{`, which would be a template' })
+      continue
+    }
+    const wanted = read.servers.length === 1 ? name : undefined
+    const own = unique(wanted ?? (slug(server.name) || 'server')).replaceAll('_', '-')
+    const texts = new Texts(variables, own)
+    const prefix = `/${own}`
+    made.configurations.push({
+      name: own,
+      prefix,
+      text: configurationText(own, prefix, server, texts),
+      tools: [],
+    })
+    for (const note of server.notes) made.notes.push({ name: own, note })
+  }
+  return made
+}
+
+function readServers({ file, text }: Source): ClientServers | { fault: string } | { findings: Finding[] } {
+  const plain = withoutComments(text)?.text ?? text
+  // Only a file in JSON or YAML begins with a key.
+  if (/^\uFEFF?\s*(?:#.*\n\s*)*(?:[{[]|---|["']?[\w-]+["']?:(?:\s|$))/.test(plain)) {
+    const read = parseText({ file, text: plain })
+    return 'findings' in read ? read : clientServers(read.value, file)
+  }
+  if (text.length > MAX_LINES) return { fault: 'it is neither a file of a client nor a command line' }
+  return ofLines(text)
+}
+
+function ofLines(text: string): ClientServers | { fault: string } {
+  const made: ClientServers = { servers: [], skipped: [] }
+  for (const line of text.replace(/\\\r?\n/g, ' ').split(/\r?\n/)) {
+    if (/^\s*(?:#|$)/.test(line)) continue
+    const servers = serversOfLine(line.trim().replace(/^\$\s+/, ''))
+    if (typeof servers === 'string') made.skipped.push({ name: line.trim().slice(0, 40), reason: servers })
+    else made.servers.push(...servers)
+  }
+  const [first] = made.skipped
+  return made.servers.length === 0 ? { fault: first?.reason ?? 'it is empty' } : made
+}
+
+function configurationText(name: string, prefix: string, server: ClientServer, texts: Texts): string {
+  const { type, command, args, env, url, headers, allowedTools, blockedTools, tokens } = server
+  const values = (all: Record<string, string>, read: (key: string, value: string) => string) =>
+    Object.fromEntries(Object.entries(all).map(([key, value]) => [key, read(key, literal(value))]))
+  const own = {
+    name,
+    type,
+    ...(command !== undefined && { command: texts.args([command])[0] }),
+    ...(args.length > 0 && { args: texts.args(args) }),
+    ...(Object.keys(env).length > 0 && { env: values(env, (key, value) => texts.env(key, value)) }),
+    ...(url !== undefined && { url: texts.url(literal(url)) }),
+    ...(Object.keys(headers).length > 0 && {
+      headers: values(headers, (key, value) => texts.header(key, value)),
+    }),
+    ...(allowedTools && { allowedTools }),
+    ...(blockedTools.length > 0 && { blockedTools }),
+  }
+  const auth = tokens.length > 0 && {
+    mode: 'bearer',
+    tokens: tokens.map((token) => ({ token: texts.token(token) })),
+  }
+  const value = { name, routers: [{ server: name, prefix, ...(auth && { auth }) }], mcpServers: [own] }
+  const text = stringify(visible(value as unknown as Json), { lineWidth: 0, aliasDuplicateObjects: false })
+  return silenced(`# Made by plantgw import mcp.\n${text}`)
+}
+
+/** Text that is a template here, as text. */
+function literal(text: string): string {
+  return text.replaceAll('{{', '{{"{{"}}')
+}
+
+/** The file decides where its server is: what is advised against there is silenced with that reason. */
+function silenced(text: string): string {
+  const found = lintPractice(readConfiguration({ file: '', text }, SET), { production: true })
+  const known = found.filter(
+    ({ code }) => code === 'plain-http' || code === 'private-address' || code === 'insecure-url',
+  )
+  const lines = text.split('\n')
+  for (const { code, range } of known) {
+    const at = (range?.start.line ?? 1) - 1
+    lines[at] += ` # plantgw-ignore ${code}: the imported file says so`
+  }
+  return lines.join('\n')
+}
+
+/** An environment in which every variable is set. */
+const SET = new Proxy<Record<string, string>>(
+  {},
+  {
+    get: () => 'set',
+    has: () => true,
+    getOwnPropertyDescriptor: () => ({ value: 'set', configurable: true, enumerable: true, writable: true }),
+  },
+)

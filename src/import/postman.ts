@@ -1,0 +1,225 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
+import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
+import { bodyFrom, jsonOf } from './url-requests.ts'
+
+/** Deeper folders are in no collection. */
+const MAX_DEPTH = 20
+const VARIABLE = /\{\{([^{}]{1,100})\}\}/g
+
+interface Folder {
+  tags: string[]
+  auth: Login | undefined
+  depth: number
+}
+
+/**
+ * The requests of a Postman collection (v2.0 and v2.1), with the folders as tags.
+ * @param name of the configuration, for names of variables
+ * @returns `fault`: why there are none
+ */
+export function postmanExamples(value: Json, name: string | undefined): Examples | { fault: string } {
+  const collection = isObject(value) && isObject(value.collection) ? value.collection : value
+  if (!isObject(collection) || !Array.isArray(collection.item)) return { fault: 'it has no `item`' }
+  const info = isObject(collection.info) ? collection.info : {}
+  const title = plainText(String(info.name ?? ''), 100)
+  const variables = new Map<string, string>()
+  for (const { key, id, value: text } of maps(collection.variable))
+    variables.set(String(key ?? id), String(text ?? ''))
+  const made: Examples = { title, requests: [], servers: variables, skipped: [] }
+  const reader = new Reader(variables, upper(name ?? (titleSlug(title) || 'api')), made)
+  reader.folder(collection.item, { tags: [], auth: loginOf(collection.auth), depth: 0 })
+  return made
+}
+
+class Reader {
+  constructor(
+    readonly variables: ReadonlyMap<string, string>,
+    readonly owner: string,
+    readonly made: Examples,
+  ) {}
+
+  folder(items: readonly Json[], { tags, auth, depth }: Folder): void {
+    for (const item of items.filter(isObject)) {
+      const name = plainText(String(item.name ?? ''), 200)
+      if (Array.isArray(item.item)) {
+        const own = 'auth' in item && item.auth !== null ? loginOf(item.auth) : auth
+        if (depth < MAX_DEPTH)
+          this.folder(item.item, { tags: tags.length > 0 ? tags : [name], auth: own, depth: depth + 1 })
+        else this.made.skipped.push({ operation: name, reason: 'its folder is nested too deeply' })
+        continue
+      }
+      const given = typeof item.request === 'string' ? { url: item.request } : item.request
+      const request = isObject(given) ? this.request(name, given, tags, auth) : undefined
+      if (request) this.made.requests.push(request)
+      else this.made.skipped.push({ operation: name, reason: 'it has no URL' })
+    }
+  }
+
+  request(
+    name: string,
+    given: JsonObject,
+    tags: string[],
+    auth: Login | undefined,
+  ): ExampleRequest | undefined {
+    const raw = typeof given.url === 'string' ? given.url : isObject(given.url) ? rawUrl(given.url) : ''
+    const [, origin = '', rest = '/'] =
+      /^((?:[a-z][a-z\d+.-]*:\/\/)?[^/?#]+)([\s\S]*)$/i.exec(raw.trim()) ?? []
+    if (origin === '') return undefined
+    const url = isObject(given.url) ? given.url : {}
+    const examples = new Map<string, Parameter>()
+    for (const one of maps(url.variable)) examples.set(String(one.key ?? one.id), this.parameter(one))
+    const [written = '', search = ''] = rest.split('#')[0]!.split('?')
+    const path = written
+      .replace(/(?<=\/):([A-Za-z_]\w*)/g, '{$1}')
+      .replace(
+        VARIABLE,
+        (_, key: string) => this.variables.get(key.trim()) || `{${key.trim().replace(/\W+/g, '_')}}`,
+      )
+    const listed = maps(url.query).map((one) => this.parameter(one))
+    const query =
+      listed.length > 0
+        ? listed
+        : [...new URLSearchParams(search)].map(([key, text]) => ({ name: key, value: text }))
+    const headers = maps(given.header)
+      .filter(({ disabled }) => disabled !== true)
+      .map((one) => ({ name: String(one.key ?? ''), value: this.#header(String(one.value ?? '')) }))
+    const type = headers.find((one) => /^content-type$/i.test(one.name))?.value ?? ''
+    const login = 'auth' in given && given.auth !== null ? loginOf(given.auth) : auth
+    return {
+      name,
+      description: textOf(given.description),
+      tags,
+      method: String(given.method ?? 'GET').toUpperCase(),
+      origin: this.#origin(origin),
+      path: path.startsWith('/') ? path : `/${path}`,
+      query: query.filter((one) => one.name !== '' && !one.name.includes('{{')),
+      headers,
+      pathExamples: examples,
+      body: isObject(given.body) ? this.#body(given.body, type) : undefined,
+      login,
+    }
+  }
+
+  parameter({ key, id, value, description }: JsonObject): Parameter {
+    const text = String(value ?? '')
+    return {
+      name: String(key ?? id ?? ''),
+      value: text.replace(VARIABLE, (_, name: string) => this.variables.get(name.trim()) ?? ''),
+      description: textOf(description),
+    }
+  }
+
+  /** Variables of the host come from the environment; without a scheme it is https. */
+  #origin(text: string): string {
+    const named = text.replace(VARIABLE, (_, key: string) => `{${key.trim()}}`)
+    const [, first] = /^\{([^{}]*)\}/.exec(named) ?? []
+    const known = first !== undefined && (this.variables.get(first) ?? '')
+    // A variable that is a whole URL, or of which nothing is known.
+    if (known === '' || (known && /^https?:\/\//i.test(known))) return named
+    return /^[a-z][a-z\d+.-]*:\/\//i.test(named) ? named : `https://${named}`
+  }
+
+  /** A template that reads the environment where the collection reads a variable. */
+  #header(text: string): string {
+    return text.replace(
+      VARIABLE,
+      (_, key: string) =>
+        `{{env ${JSON.stringify(upper(this.owner, key.trim()))} ${JSON.stringify(this.variables.get(key.trim()) ?? '')}}}`,
+    )
+  }
+
+  #body(body: JsonObject, type: string): ExampleBody | undefined {
+    const fields = (list: Json | undefined) =>
+      maps(list)
+        .map((one) => ({ ...this.parameter(one), isFile: one.type === 'file' }))
+        .filter((one) => one.name !== '')
+    switch (body.mode) {
+      case 'urlencoded':
+        return { form: 'urlencoded', fields: fields(body.urlencoded) }
+      case 'formdata':
+        return { form: 'multipart', fields: fields(body.formdata) }
+      case 'graphql': {
+        const { query, variables } = isObject(body.graphql) ? body.graphql : {}
+        const values = typeof variables === 'string' ? jsonOf(this.#values(variables)) : variables
+        return typeof query === 'string'
+          ? { form: 'graphql', query, variables: isObject(values) ? values : {} }
+          : undefined
+      }
+      case 'raw': {
+        const { options } = body
+        const raw = isObject(options) && isObject(options.raw) ? options.raw : {}
+        const media =
+          type ||
+          ({ json: 'application/json', xml: 'application/xml', text: 'text/plain' }[
+            String(raw.language ?? '')
+          ] ??
+            '')
+        return bodyFrom(this.#values(String(body.raw ?? '')), media)
+      }
+      case 'file':
+        return { form: 'text', type: type || 'text/plain' }
+      default:
+        return undefined
+    }
+  }
+
+  /** JSON with variables: what stands in quotes stays a text, what does not becomes its value. */
+  #values(text: string): string {
+    return text.replace(
+      /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|\{\{([^{}]{1,100})\}\}/g,
+      (token, name: string | undefined) => {
+        if (name === undefined)
+          return token.replace(VARIABLE, (_, key: string) =>
+            JSON.stringify(this.variables.get(key.trim()) ?? '').slice(1, -1),
+          )
+        const value = this.variables.get(name.trim())
+        return value && jsonOf(value) !== undefined ? value : JSON.stringify(value ?? '')
+      },
+    )
+  }
+}
+
+function rawUrl({ raw, protocol, host, path }: JsonObject): string {
+  if (typeof raw === 'string' && raw !== '') return raw
+  const joined = (value: Json | undefined, by: string) =>
+    Array.isArray(value)
+      ? value.map((one) => (isObject(one) ? String(one.value) : String(one))).join(by)
+      : typeof value === 'string'
+        ? value
+        : ''
+  const own = joined(host, '.')
+  return own === ''
+    ? ''
+    : `${typeof protocol === 'string' ? `${protocol}://` : ''}${own}/${joined(path, '/').replace(/^\//, '')}`
+}
+
+/** `auth` in the form of v2.0 (a map) or v2.1 (a list of keys and values). */
+function loginOf(auth: Json | undefined): Login | undefined {
+  if (!isObject(auth)) return undefined
+  const { type } = auth
+  const part = auth[String(type)]
+  const values: JsonObject = Array.isArray(part)
+    ? Object.fromEntries(maps(part).map(({ key, value }) => [String(key), value ?? null]))
+    : isObject(part)
+      ? part
+      : {}
+  if (type === 'bearer' || type === 'oauth2') return { type: 'bearer' }
+  if (type === 'basic') return { type: 'basic' }
+  if (type === 'apikey')
+    return {
+      type: 'apiKey',
+      in: values.in === 'query' ? 'query' : 'header',
+      name: String(values.key ?? 'X-Api-Key'),
+    }
+  return type === 'noauth' || type === undefined ? undefined : { type: 'other', scheme: String(type) }
+}
+
+function maps(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+function textOf(value: Json | undefined): string {
+  const text = isObject(value) ? value.content : value
+  return typeof text === 'string' ? text : ''
+}

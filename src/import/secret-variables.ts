@@ -1,0 +1,165 @@
+import { issuedSecrets } from '../checks/practice/secret-forms.ts'
+import { upper } from '../openapi/tool-names.ts'
+import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
+
+/** A variable of the environment that a configuration reads. */
+export interface Variable {
+  name: string
+  /** What it is for: `` `env` of github ``. */
+  use: string
+  /** The imported file holds a value, which is now nowhere else. */
+  hadValue: boolean
+}
+
+/** Names for the secrets of files, unlike each other where their values differ. */
+export class Variables {
+  /** Undefined: the file reads the variable, and does not say what it holds. */
+  readonly #values = new Map<string, string | undefined>()
+  readonly found: Variable[] = []
+
+  /** A variable that the file itself reads. */
+  keep(name: string, use: string): string {
+    if (!this.#values.has(name)) {
+      this.#values.set(name, undefined)
+      if (name !== 'HOME') this.found.push({ name, use, hadValue: false })
+    }
+    return name
+  }
+
+  /** `${NAME}` for a secret. */
+  take(wanted: string, owner: string, value: string, use: string): string {
+    const isFree = (name: string) => !this.#values.has(name) || this.#values.get(name) === value
+    const own = upper(wanted)
+    const candidates = [own, upper(owner, wanted)]
+    let name = candidates.find(isFree)
+    for (let n = 2; name === undefined; n++)
+      name = isFree(`${candidates[1]}_${n}`) ? `${candidates[1]}_${n}` : undefined
+    if (!this.#values.has(name)) this.found.push({ name, use, hadValue: true })
+    this.#values.set(name, value)
+    return `\${${name}}`
+  }
+}
+
+/** Texts of a server of a client, as a configuration writes them. */
+export class Texts {
+  constructor(
+    readonly variables: Variables,
+    /** Name of the server. */
+    readonly owner: string,
+  ) {}
+
+  env(name: string, value: string): string {
+    const use = `\`env\` of ${this.owner}`
+    if (isVariable(value)) return this.#plain(value, use)
+    return isSecretName(name) && isValue(value)
+      ? this.variables.take(name, this.owner, value, use)
+      : this.#formed(value, name, use)
+  }
+
+  header(name: string, value: string): string {
+    const use = `the header \`${name}\` of ${this.owner}`
+    const [, scheme = '', credential = ''] =
+      /^((?:Bearer|Basic|Token|ApiKey)\s+)?([\s\S]*)$/i.exec(value) ?? []
+    if (!isSecretHeader(name) || isVariable(credential) || credential === '')
+      return this.#formed(value, name, use)
+    const wanted = /authorization$/i.test(name) ? upper(this.owner, 'token') : upper(this.owner, name)
+    return scheme + this.variables.take(wanted, this.owner, credential, use)
+  }
+
+  url(url: string): string {
+    const use = `the URL of ${this.owner}`
+    const named = url.replace(/(?<=[?&])([\w.-]+)=([^&#]*)/g, (whole, key: string, value: string) =>
+      isSecretParameter(key) && value !== '' && !isVariable(value)
+        ? `${key}=${this.variables.take(upper(this.owner, key), this.owner, decoded(value), use)}`
+        : whole,
+    )
+    return this.#formed(named, 'token', use)
+  }
+
+  token(value: string): string {
+    const use = `a token of the callers of ${this.owner}`
+    return isVariable(value)
+      ? this.#plain(value, use)
+      : this.variables.take('caller_token', this.owner, value, use)
+  }
+
+  /** Words of a command: `--token x`, `--token=x` and `TOKEN=x` hold secrets, and what has the form of one. */
+  args(words: readonly string[]): string[] {
+    const use = `an argument of ${this.owner}`
+    return words.map((word, i) => {
+      const option = /^--?([A-Za-z][\w-]*)$/.exec(words[i - 1] ?? '')?.[1]
+      const [, key, value = ''] = /^(?:--?)?([A-Za-z][\w-]*)=([\s\S]+)$/.exec(word) ?? []
+      const [name, secret] = key !== undefined ? [key, value] : [option, word]
+      if (name === undefined || secret.startsWith('-') || !isSecretOption(name) || isVariable(secret))
+        return this.#formed(word, 'token', use)
+      return (
+        word.slice(0, word.length - secret.length) +
+        this.variables.take(upper(this.owner, name), this.owner, secret, use)
+      )
+    })
+  }
+
+  /** Replaces what has the form of a secret, wherever it stands. */
+  #formed(text: string, name: string, use: string): string {
+    let made = ''
+    let end = 0
+    for (const { start, secret } of [...issuedSecrets(text)].sort((a, b) => a.start - b.start)) {
+      if (start < end) continue
+      made +=
+        this.#plain(text.slice(end, start), use) +
+        this.variables.take(upper(this.owner, name), this.owner, secret, use)
+      end = start + secret.length
+    }
+    return made + this.#plain(text.slice(end), use)
+  }
+
+  /** Variables of clients in our form; what only a shell or a client replaces becomes a variable. */
+  #plain(text: string, use: string): string {
+    return text
+      .replace(/^(--?[\w-]+=)?~(?=\/|$)/, '$1$${HOME}')
+      .replace(/^(--?[\w-]+=)?\$([A-Za-z_]\w*)(?=\/|$)/, '$1$${$2}')
+      .replace(REFERENCE, (_, kind = '', name?: string, preset?: string) => {
+        if (name === undefined) return '$${'
+        if (name === 'pathSeparator') return '/'
+        const own = this.variables.keep(ownName(kind, name), use)
+        return preset === undefined || kind !== '' ? `\${${own}}` : `\${${own}:${preset}}`
+      })
+  }
+}
+
+/** `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`; or a brace that means nothing. */
+const REFERENCE = /\$\{(?:(env|input|config|command):)?([\w.-]+)(?::-?([^{}]*))?\}|\$\{/g
+/** Variables of clients that no environment has in this spelling. */
+const OF_CLIENTS = /^(?:workspaceFolder|userHome|cwd)/
+
+function ownName(kind: string, name: string): string {
+  if (name === 'userHome') return 'HOME'
+  if (kind === 'config' || kind === 'command') return upper(kind, name)
+  return /^[A-Za-z_]\w*$/.test(name) && kind !== 'input' && !OF_CLIENTS.test(name) ? name : upper(name)
+}
+
+/** Nothing but a variable of the client: there is no value to hide. */
+function isVariable(value: string): boolean {
+  return /^\$\{[^{}]+\}$|^\$[A-Za-z_]\w*$/.test(value)
+}
+
+/** A flag, a number or an address says nothing of who may use it. */
+function isValue(value: string): boolean {
+  return (
+    value !== '' &&
+    !/^(?:true|false|yes|no|on|off|\d{1,6})$/i.test(value) &&
+    !/^https?:\/\/[^@?]*$/i.test(value)
+  )
+}
+
+function isSecretOption(name: string): boolean {
+  return isSecretParameter(name) || /^(?:bearer|auth)$/i.test(name)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

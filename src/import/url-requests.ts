@@ -1,0 +1,71 @@
+import { type Json, parse, withoutComments } from '../json/index.ts'
+import { type ExampleBody, type ExampleRequest, openPath, type Parameter } from './requests.ts'
+
+/** Longer bodies say no more about their form. */
+const MAX_BODY = 256 * 1024
+
+/**
+ * An example of a request to a whole URL.
+ * @returns undefined for what is no URL of HTTP
+ */
+export function requestTo(
+  url: string,
+  { method, headers, body, login }: Pick<ExampleRequest, 'method' | 'headers' | 'body' | 'login'>,
+): ExampleRequest | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, origin, pathname, searchParams, username } = new URL(url)
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined
+  const { path, examples } = openPath(pathname.replace(/[{}]/g, encodeURIComponent))
+  const query = new Map([...searchParams].map(([name, value]) => [name, { name, value }]))
+  return {
+    name: '',
+    description: '',
+    tags: [],
+    method,
+    origin,
+    path,
+    query: [...query.values()],
+    headers,
+    pathExamples: examples,
+    body,
+    login: login ?? (username === '' ? undefined : { type: 'basic' }),
+  }
+}
+
+/** A body as it was sent, by its type; undefined for an empty one. */
+export function bodyFrom(text: string, type: string): ExampleBody | undefined {
+  const media = type.split(';')[0]!.trim().toLowerCase()
+  if (text.trim() === '') return undefined
+  const isJson = /\bjson$/.test(media) || (media === '' && /^\s*[{[]/.test(text))
+  const value = isJson && text.length <= MAX_BODY ? jsonOf(text) : undefined
+  if (value !== undefined) {
+    const { query, variables } = (value ?? {}) as { query?: Json; variables?: Json }
+    if (typeof query === 'string' && /^\s*(?:query|mutation|subscription|fragment|\{)/.test(query))
+      return {
+        form: 'graphql',
+        query,
+        variables:
+          typeof variables === 'object' && !Array.isArray(variables) && variables !== null
+            ? (variables as { [key: string]: Json })
+            : {},
+      }
+    return { form: 'json', value }
+  }
+  if (media === 'application/x-www-form-urlencoded' || (media === '' && /^[\w.%[\]+-]+=/.test(text)))
+    return { form: 'urlencoded', fields: fieldsOf(text.slice(0, MAX_BODY)) }
+  return { form: 'text', type: isJson ? 'application/json' : media || 'text/plain' }
+}
+
+/** JSON as people write it into tools, with comments; undefined: it is none. */
+export function jsonOf(text: string): Json | undefined {
+  try {
+    return parse(withoutComments(text)?.text ?? text)
+  } catch {
+    return undefined
+  }
+}
+
+export function fieldsOf(text: string): Parameter[] {
+  const fields = new Map([...new URLSearchParams(text)].map(([name, value]) => [name, { name, value }]))
+  return [...fields.values()].filter(({ name }) => name !== '')
+}
