@@ -11,6 +11,8 @@ export interface Omitted {
   rest: boolean
   /** The members of a value of which the masks leave nothing. */
   missed: string[] | undefined
+  /** The value before its lists were cut to a number of items; undefined: they were not. */
+  whole?: Json | undefined
 }
 
 export function nothingOmitted(): Omitted {

@@ -1,6 +1,18 @@
 /** What is left of JSON values, and of their schemas: path masks, and values cut to a size. Knows nothing of MCP. */
+
 export { isOmitted, nothingOmitted, type Omitted } from './fit.ts'
+export { jsonIn } from './json-in.ts'
 export { MASK_LIMITS } from './mask-text.ts'
-export { compileMasks, type Masks, type MasksFault, type MaskTexts } from './path-masks.ts'
+export { compilePages, type Next, type Pages } from './pages.ts'
+export { compileMasks, type Masks, type MaskTexts } from './path-masks.ts'
 export { type Unmatched, unmatched } from './reach.ts'
-export { compileShaping, jsonIn, type Presented, type Shaping, type ShapingTexts } from './shaping.ts'
+export { type Part, type PartAsked, partOf, READ_RESULT } from './rest.ts'
+export {
+  compileShaping,
+  type Keep,
+  type Presented,
+  type Shaping,
+  type ShapingFault,
+  type ShapingTexts,
+  withRest,
+} from './shaping.ts'

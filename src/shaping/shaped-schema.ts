@@ -19,6 +19,9 @@ const OF_SCALARS = [
 /** What a shortened value may not fulfil: of its strings, of its arrays. */
 const OF_LENGTH = ['pattern', 'format', 'minLength', 'minItems', 'contains', 'minContains']
 
+/** What a list may not fulfil that several pages are put together in. */
+const OF_ONE_PAGE = ['maxItems', 'uniqueItems', 'maxContains']
+
 /** What a value may not fulfil that lacks members. */
 const OF_MEMBERS = [
   'required',
@@ -52,10 +55,20 @@ export function shapedSchema(
 
 /** The schema for values whose lists and strings may be cut. @param isPart whether members may be missing, too */
 export function loosenedSchema(schema: JsonObject, isPart = false): JsonObject {
-  const loose = (value: Json): Json => (isObject(value) ? loosenedSchema(value, isPart) : value)
+  return withoutKeywords(schema, isPart ? [...OF_LENGTH, ...OF_MEMBERS] : OF_LENGTH)
+}
+
+/** The schema for values with the items of several lists in one. */
+export function joinedSchema(schema: JsonObject): JsonObject {
+  return withoutKeywords(schema, OF_ONE_PAGE)
+}
+
+/** The schema without some keywords, at every depth. */
+function withoutKeywords(schema: JsonObject, omitted: readonly string[]): JsonObject {
+  const loose = (value: Json): Json => (isObject(value) ? withoutKeywords(value, omitted) : value)
   const made: JsonObject = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (OF_LENGTH.includes(keyword) || (isPart && OF_MEMBERS.includes(keyword))) continue
+    if (omitted.includes(keyword)) continue
     if (OF_MAPS.includes(keyword) && isObject(value)) setOwn(made, keyword, mapped(value, loose))
     else if (OF_LISTS.includes(keyword) && Array.isArray(value)) setOwn(made, keyword, value.map(loose))
     else setOwn(made, keyword, OF_ONE.includes(keyword) ? loose(value) : value)

@@ -1,10 +1,12 @@
-import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
 import { giveWay, quoteAll, shorten, wellFormed } from '../text/index.ts'
 import { tableOf, tableText, WRITINGS } from './as-table.ts'
 import { fitJson, isOmitted, limitItems, nothingOmitted, type Omitted } from './fit.ts'
+import { jsonIn } from './json-in.ts'
 import type { MaskFault } from './mask-text.ts'
+import { compilePages, type Pages, type PagesFault, type PagesTexts } from './pages.ts'
 import { compileFields, compileMasks, type Masks, type MasksFault, type MaskTexts } from './path-masks.ts'
-import { loosenedSchema } from './shaped-schema.ts'
+import { joinedSchema, loosenedSchema } from './shaped-schema.ts'
 
 /** How the answers of a tool are shaped, as an author writes it. */
 export interface ShapingTexts extends MaskTexts {
@@ -14,7 +16,14 @@ export interface ShapingTexts extends MaskTexts {
   format?: 'json' | 'csv' | 'markdown' | undefined
   /** Whether a call may ask for less. */
   fields?: boolean | undefined
+  /** Whether what is cut off is kept, for whoever asks for it. */
+  more?: 'handle' | undefined
+  /** Absent: an answer is the only page. */
+  pages?: PagesTexts | undefined
 }
+
+/** A fault in a mask or a path. */
+export type ShapingFault = MasksFault | PagesFault
 
 /** A text for a client. */
 export interface Presented {
@@ -23,8 +32,37 @@ export interface Presented {
   beside?: string
   /** What the text lacks, and how to get it. */
   notice: string | undefined
+  /** Present where something was cut off. */
+  cut?: Cut
   /** The value that the text shows; undefined: the text is not JSON. */
   value?: Json
+}
+
+/** What was cut off a text. */
+interface Cut {
+  /** What the text lacks. */
+  lacks: string
+  isJson: boolean
+  /** The text without the limits. */
+  whole(): string
+}
+
+/** How to get what was cut off, as a sentence, and a content that leads there. */
+export interface Rest {
+  how: string
+  link?: JsonObject | undefined
+}
+
+/** Keeps a text of which a client gets a part; undefined: there is no room. */
+export type Keep = (whole: string, isJson: boolean) => Rest | undefined
+
+/** The text with a notice that leads to what was cut off it. @param keep absent: nothing is kept */
+export function withRest(presented: Presented, keep: Keep | undefined): Presented & { link?: JsonObject } {
+  const { cut } = presented
+  const rest = cut && keep?.(cut.whole(), cut.isJson)
+  if (!cut || !rest) return presented
+  const { how, link } = rest
+  return { ...presented, notice: `${cut.lacks} ${how}`, ...(link && { link }) }
 }
 
 /** Compiled: how the answers of a tool become texts. */
@@ -32,6 +70,8 @@ export interface Shaping {
   readonly masks: Masks
   /** Whether it changes answers that are not too long. */
   readonly isDeclared: boolean
+  /** How the pages of a list follow each other; undefined: they are not read. */
+  readonly pages: Pages | undefined
   /** Whether JSON is written as a table. */
   readonly isTable: boolean
   /** Characters of a text. */
@@ -42,23 +82,36 @@ export interface Shaping {
   present(value: Json, omitted: Omitted, whole?: boolean): Promise<Presented>
   /** A text of any kind, cut where it is too long. @param omitted before the text was made */
   presentText(text: string, omitted?: Omitted): Promise<Presented>
-  noticeOf(omitted: Omitted): string | undefined
+  /** A text that shows a shaped value as it is. */
+  unchanged(text: string, value: Json, omitted: Omitted): Presented
+  /** Whether what is cut off is kept. */
+  readonly keepsRest: boolean
   /** Whether a call may ask for less. */
   readonly hasFields: boolean
   /** The same for a call that asks for less. @param fields a mask of what the masks leave */
   narrowed(fields: string): Shaping | MaskFault
+  /** The schema of what there is to shape, by that of an answer. */
+  wholeSchema(schema: JsonObject): JsonObject
   /** The schema of shaped values. */
   schemaOf(schema: JsonObject): JsonObject
 }
 
 /** @param resultChars of the limits */
-export function compileShaping(texts: ShapingTexts | undefined, resultChars: number): Shaping | MasksFault[] {
+export function compileShaping(
+  texts: ShapingTexts | undefined,
+  resultChars: number,
+): Shaping | ShapingFault[] {
   const masks = compileMasks(texts ?? {})
-  return Array.isArray(masks) ? masks : shapingOf(masks, texts, resultChars)
+  const pages = texts?.pages && compilePages(texts.pages, texts.maxItems ?? Number.POSITIVE_INFINITY)
+  const faults = [masks, pages].flatMap((made): ShapingFault[] => (Array.isArray(made) ? made : []))
+  return faults.length > 0
+    ? faults
+    : shapingOf(masks as Masks, pages as Pages | undefined, texts, resultChars)
 }
 
 function shapingOf(
   masks: Masks,
+  pages: Pages | undefined,
   texts: ShapingTexts | undefined,
   resultChars: number,
   asked?: Masks,
@@ -66,32 +119,38 @@ function shapingOf(
   const { maxItems, format = 'json', maxChars = resultChars, fields: hasFields = false } = texts ?? {}
   return {
     masks,
+    pages,
     isDeclared:
       masks.select.length > 0 || masks.drop.length > 0 || maxItems !== undefined || format !== 'json',
     isTable: format !== 'json',
     maxChars,
-    noticeOf,
+    keepsRest: texts?.more === 'handle',
+    unchanged: (text, value, omitted) => ({ text, value, ...noticed(omitted, () => text, true) }),
     apply(value, omitted) {
       const kept = masks.apply(value)
       const left = asked ? asked.apply(kept) : kept
       if ((asked ?? masks).select.length > 0 && isEmpty(left) && !isEmpty(value))
         omitted.missed = namesOf(asked && !isEmpty(kept) ? kept : value)
-      return maxItems === undefined ? left : limitItems(left, maxItems, omitted)
+      if (maxItems === undefined) return left
+      omitted.whole = left
+      return limitItems(left, maxItems, omitted)
     },
     async present(value, omitted, whole = false) {
       const table = format === 'json' ? undefined : asTable(value, format, maxChars, omitted)
-      if (table && !whole) return { ...table, notice: noticeOf(omitted), value }
+      const all = () => stringify(value)
+      if (table && !whole) return { ...table, ...noticed(omitted, all, true), value }
       const fit = await fitJson(value, maxChars, omitted, whole)
-      return { ...(table ?? { text: stringify(fit) }), notice: noticeOf(omitted), value: fit }
+      return { ...(table ?? { text: stringify(fit) }), ...noticed(omitted, all, true), value: fit }
     },
     presentText: (text, omitted = nothingOmitted()) => presentText(text, maxChars, omitted),
     hasFields,
     narrowed(fields) {
       const made = compileFields(fields)
-      return 'fault' in made ? made : shapingOf(masks, texts, resultChars, made)
+      return 'fault' in made ? made : shapingOf(masks, pages, texts, resultChars, made)
     },
+    wholeSchema: (schema) => (pages ? joinedSchema(schema) : schema),
     schemaOf(schema) {
-      const shaped = masks.schemaOf(schema)
+      const shaped = masks.schemaOf(pages ? joinedSchema(schema) : schema)
       const isCut = maxItems !== undefined || texts?.maxChars !== undefined
       return isCut || hasFields ? loosenedSchema(shaped, hasFields) : shaped
     },
@@ -116,30 +175,30 @@ function asTable(value: Json, format: 'csv' | 'markdown', most: number, omitted:
 }
 
 async function presentText(text: string, most: number, omitted: Omitted): Promise<Presented> {
-  if (text.length <= most) return { text, notice: noticeOf(omitted) }
+  if (text.length <= most) return { text, ...noticed(omitted, () => text, false) }
+  // What a template has made of a shortened value is what is cut now.
+  const all = { ...omitted, whole: undefined }
   const value = jsonIn(text)
   await giveWay()
   if (value !== undefined) {
-    const fit = await fitJson(value, most, omitted)
-    return { text: stringify(fit), notice: noticeOf(omitted), value: fit }
+    const fit = await fitJson(value, most, all)
+    return { text: stringify(fit), ...noticed(all, () => text, true), value: fit }
   }
   const first = text.slice(0, most)
   const line = first.lastIndexOf('\n')
-  const cut = wellFormed(line > most / 2 ? first.slice(0, line) : first)
-  return {
-    text: cut,
-    notice: `Shortened: this is the beginning, ${count(cut.length)} of ${count(text.length)} characters. ${MORE}`,
-  }
+  const part = wellFormed(line > most / 2 ? first.slice(0, line) : first)
+  const lacks = `Shortened: this is the beginning, ${count(part.length)} of ${count(text.length)} characters.`
+  return { text: part, notice: `${lacks} ${MORE}`, cut: { lacks, isJson: false, whole: () => text } }
 }
 
-/** Undefined: the text is not an array or object of JSON. */
-export function jsonIn(text: string): Json | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return parseVerbatim(text)
-  } catch {
-    return undefined
-  }
+/** What is said of what is missing. @param all gives the text without the limit of its length */
+function noticed(omitted: Omitted, all: () => string, isJson: boolean): Pick<Presented, 'notice' | 'cut'> {
+  if (!isOmitted(omitted)) return { notice: undefined }
+  const { missed, whole } = omitted
+  const lacks = missed ? missedText(missed) : lacksText(omitted)
+  if (missed) return { notice: lacks }
+  const cut = whole === undefined ? { isJson, whole: all } : { isJson: true, whole: () => stringify(whole) }
+  return { notice: `${lacks} ${MORE}`, cut: { lacks, ...cut } }
 }
 
 /** Paths in a notice. */
@@ -148,11 +207,11 @@ const MAX_LISTED = 6
 const MAX_NAMES = 20
 const MORE = 'For the rest, call again with arguments that ask for less, such as a filter or another page.'
 
-function noticeOf(omitted: Omitted): string | undefined {
-  if (!isOmitted(omitted)) return undefined
-  const { lists, strings, rest, missed } = omitted
-  if (missed)
-    return `The response has none of the members that are selected. It has ${quoteAll(missed.map((name) => shorten(name, 60)))}.`
+function missedText(missed: readonly string[]): string {
+  return `The response has none of the members that are selected. It has ${quoteAll(missed.map((name) => shorten(name, 60)))}.`
+}
+
+function lacksText({ lists, strings, rest }: Omitted): string {
   const parts = [...lists].slice(0, MAX_LISTED).map(([path, { kept, of }]) => {
     const inLists = path.includes('[]')
     return `${path === '' ? 'the list' : `\`${path}\``} has the first ${count(kept)} of ${inLists ? 'up to ' : ''}${count(of)} items`
@@ -160,7 +219,7 @@ function noticeOf(omitted: Omitted): string | undefined {
   if (lists.size > MAX_LISTED) parts.push(`${count(lists.size - MAX_LISTED)} other lists are cut`)
   if (strings) parts.push(`${count(strings.count)} strings are cut to ${count(strings.longest)} characters`)
   if (rest) parts.push('what had no room is left out')
-  return `Shortened: ${parts.join('; ')}. ${MORE}`
+  return `Shortened: ${parts.join('; ')}.`
 }
 
 /** Of an object, or of the first object of a list. */
