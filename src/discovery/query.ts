@@ -1,6 +1,6 @@
 import { isOneEdit } from '../text/index.ts'
 import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
-import type { Synonyms } from './synonyms.ts'
+import { type Synonyms, withoutFillers } from './synonyms.ts'
 
 /** What an index knows of its words. */
 export interface Vocabulary {
@@ -31,7 +31,7 @@ export interface Term {
 const MAX_QUERY = 1_000
 const MAX_WORDS = 24
 /** What a word counts that is not the query's own. */
-const SYNONYM = 0.95
+const SYNONYM = 0.85
 const MISSPELT = 0.8
 /** Letters from which on a word is looked for with one of them changed; how many such words are. */
 const LEAST_LETTERS = 4
@@ -44,7 +44,7 @@ const MAX_APART = 5
 
 /** What is looked for, each word with what may stand for it. Work is bounded however long the text is. */
 export function readQuery(query: string, vocabulary: Vocabulary, synonyms: Synonyms): Term[] {
-  const words = wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
+  const words = withoutFillers(wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS))
   const stems = words.map(stemOf)
   const terms: Term[] = []
   const covered = new Set<number>()
@@ -55,15 +55,17 @@ export function readQuery(query: string, vocabulary: Vocabulary, synonyms: Synon
     for (const i of places) covered.add(i)
     if (term) terms.push(term)
   }
-  const said = (i: number) => !covered.has(i) && !STOP_WORDS.has(words[i]!)
-  const rest = words.flatMap((_, i) => (said(i) ? [i] : []))
-  const only = rest.length === 0 && terms.length === 0
+  // A stop word says something only where it stands for another word.
+  const said = (i: number) => !STOP_WORDS.has(words[i]!) || synonyms.of(stems[i]!).length > 0
+  const rest = words.flatMap((_, i) => (!covered.has(i) && said(i) ? [i] : []))
+  const only = terms.length === 0 && words.every((word) => STOP_WORDS.has(word))
   let corrected = 0
   for (const i of only ? words.keys() : rest) {
     const stem = stems[i]!
     const joined = [joinedWith(words, i, vocabulary)].flat()
     const meanings = [...joined, ...synonyms.of(stem)]
-    const term = termOf(words[i]!, [stem], meanings, vocabulary)
+    const own = only || !STOP_WORDS.has(words[i]!) ? [stem] : []
+    const term = termOf(words[i]!, own, meanings, vocabulary)
     if (term) terms.push(term)
     else if (stem.length >= LEAST_LETTERS && corrected++ < MAX_MISSPELT) {
       const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
@@ -113,7 +115,7 @@ function termOf(
   meanings: readonly (readonly string[])[],
   vocabulary: Vocabulary,
 ): Term | undefined {
-  const itself = alternative(own, 1, vocabulary)
+  const itself = own.length > 0 ? alternative(own, 1, vocabulary) : undefined
   const others = meanings.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
   // What many words may stand for says as little as a word that many tools have.
   const size = others.reduce(

@@ -1,4 +1,5 @@
 import { atOnce, type Steps } from '../text/index.ts'
+import { type Intent, intentOf } from './intent.ts'
 import { readQuery, type Term, type Vocabulary } from './query.ts'
 import { stemOf, stemsOf, wordsOf } from './stemming.ts'
 import { synonymsOf } from './synonyms.ts'
@@ -42,7 +43,7 @@ export interface ToolIndex {
   readonly tools: readonly SearchableTool[]
   /** Bytes of the lists that it consists of, without the tools. */
   readonly bytes: number
-  /** The best first; of those that are as good the one whose name is first. Several queries are interleaved by rank. */
+  /** The best first; of those that are as good the one whose name is first. Several queries are merged by rank. */
   search(query: string | readonly string[], options: SearchOptions): Hit[]
   explain(query: string, at: number): Match[]
 }
@@ -54,12 +55,21 @@ const MAX_QUERIES = 5
 /** Words of all tools together; tools beyond are found by their name alone. */
 const MAX_WORDS = 4_000_000
 /** What is taken off the score of a tool for the part of the query that it does not match. */
-const COVERAGE = 0.4
+const COVERAGE = 0.35
 /** What is left of a phrase of which a tool has only a part. */
-const PART = 0.1
+const PART = 0.15
 /** Makes words that only few tools have count less than BM25 has it: in a sentence most of them are there by chance. */
-const RARITY = 0.4
+const RARITY = 0.3
 const DEPRECATED = 0.7
+const DEPRECATION = /(?:^\W*|[.!?]\s)deprecated\b/i
+/** What is left of a tool that changes something where the query asks, and of one that reads where it does not. */
+const OTHER_INTENT = { read: 0.6, write: 0.7 }
+/** How much less a tool counts the more segments its path has: what is asked for is mostly not deep inside of something else. */
+const DEPTH = 0.12
+/** UTF-16 units of a path and a description that are looked at for this. */
+const MAX_PATH = 1_000
+/** Results of each query that are merged with those of the others. */
+const MERGED = 20
 
 /** For each word the tools that have it, and how much it counts for each. */
 interface Postings {
@@ -83,18 +93,19 @@ export function* indexSteps(
   const { vocabulary, starts, docs, impacts } = postings
   const known = vocabularyOf(vocabulary, starts, tools.length)
   const meanings = synonymsOf(synonyms)
-  const factors = Float32Array.from(tools, ({ description = '' }) =>
-    /^\W*deprecated\b/i.test(description) ? DEPRECATED : 1,
-  )
+  const factors = Float32Array.from(tools, factorOf)
+  const intents = tools.map(intentOfTool)
   const order = rankOfNames(tools)
   const scorer = createScorer(postings, tools.length)
 
-  function one(query: string, { limit, accepts }: SearchOptions): Hit[] {
+  function one(query: string, { limit, accepts }: SearchOptions): Ranking {
     const terms = readQuery(query, known, meanings)
     const scores = scorer(terms)
+    const intent = intentOf(query)
     const best: Hit[] = []
     for (let at = 0; at < scores.length; at++) {
-      const score = scores[at]! * factors[at]!
+      const other = intent && intents[at] && intent !== intents[at]
+      const score = scores[at]! * factors[at]! * (other ? OTHER_INTENT[intent] : 1)
       if (score <= 0) continue
       const last = best.at(-1)
       if (best.length >= limit && last && !isBetter(score, order[at]!, last, order)) continue
@@ -104,18 +115,18 @@ export function* indexSteps(
       best.splice(place, 0, { at, score })
       if (best.length > limit) best.pop()
     }
-    return best
+    const most = terms.reduce((sum, { share }) => sum + share, 0)
+    return { hits: best, trust: best.length > 0 ? best[0]!.score / most : 0 }
   }
 
   return {
     tools,
     bytes: starts.byteLength + docs.byteLength + impacts.byteLength + factors.byteLength + order.byteLength,
     search(query, search) {
-      const queries = typeof query === 'string' ? [query] : query.slice(0, MAX_QUERIES)
-      return interleave(
-        queries.map((text) => one(text, search)),
-        search.limit,
-      )
+      if (typeof query === 'string') return one(query, search).hits
+      const limit = Math.max(search.limit, MERGED)
+      const rankings = query.slice(0, MAX_QUERIES).map((text) => one(text, { ...search, limit }))
+      return merged(rankings, order).slice(0, search.limit)
     },
     explain: (query, at) => explained(readQuery(query, known, meanings), tools[at]!),
   }
@@ -134,17 +145,30 @@ function rankOfNames(tools: readonly SearchableTool[]): Uint32Array {
   return order
 }
 
-/** The first of each list, then the second of each, …; those that more lists have go first among as many. */
-function interleave(lists: readonly Hit[][], limit: number): Hit[] {
+/** What one query finds, and how far its best result is from a perfect one. */
+interface Ranking {
+  hits: Hit[]
+  trust: number
+}
+
+/** Each query has a vote, divided by the rank: the first place of one that matches well counts most. */
+function merged(rankings: readonly Ranking[], order: Uint32Array): Hit[] {
   const votes = new Map<number, number>()
-  for (const list of lists) for (const { at } of list) votes.set(at, (votes.get(at) ?? 0) + 1)
-  const found = new Map<number, Hit>()
-  for (let rank = 0; found.size < limit && lists.some((list) => rank < list.length); rank++) {
-    const level = lists.flatMap((list) => list[rank] ?? [])
-    level.sort((a, b) => votes.get(b.at)! - votes.get(a.at)!)
-    for (const hit of level) if (found.size < limit && !found.has(hit.at)) found.set(hit.at, hit)
-  }
-  return [...found.values()]
+  for (const { hits, trust } of rankings)
+    for (const [rank, { at }] of hits.entries()) votes.set(at, (votes.get(at) ?? 0) + trust / (1 + rank))
+  const hits = [...votes].map(([at, score]) => ({ at, score }))
+  return hits.sort((a, b) => b.score - a.score || order[a.at]! - order[b.at]!)
+}
+
+/** What the score of a tool is multiplied with, whatever the query. */
+function factorOf({ description = '', path = '' }: SearchableTool): number {
+  const depth = path.slice(0, MAX_PATH).split('/').filter(Boolean).length
+  return (DEPRECATION.test(description.slice(0, MAX_PATH)) ? DEPRECATED : 1) / Math.max(1, depth) ** DEPTH
+}
+
+function intentOfTool({ method }: SearchableTool): Intent {
+  if (method === undefined) return undefined
+  return /^(?:get|head)$/i.test(method) ? 'read' : 'write'
 }
 
 function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {

@@ -23,14 +23,14 @@ interface Field {
 }
 
 export const FIELDS = {
-  name: { weight: 1.2, b: 0.9 },
+  name: { weight: 1, b: 0.9 },
   keywords: { weight: 3, b: 0.2 },
   title: { weight: 1.5, b: 0.5 },
   /** The first sentence of the description. */
   summary: { weight: 2.5, b: 1 },
-  description: { weight: 0.3, b: 0.2 },
+  description: { weight: 0.45, b: 0.2 },
   path: { weight: 0.9, b: 0.9 },
-  method: { weight: 1.1, b: 0 },
+  method: { weight: 1.4, b: 0 },
   group: { weight: 0.35, b: 0.3 },
   argument: { weight: 0.15, b: 0.75 },
   argumentText: { weight: 0.3, b: 0.6 },

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createIndex, indexSteps, type SearchableTool } from '../../src/discovery/index.ts'
+import {
+  createCatalogue,
+  createIndex,
+  type Discovery,
+  indexSteps,
+  lineOf,
+  type SearchableTool,
+  signatureOf,
+} from '../../src/discovery/index.ts'
+import { intentOf } from '../../src/discovery/intent.ts'
 import { readQuery } from '../../src/discovery/query.ts'
 import { stemsOf, wordsOf } from '../../src/discovery/stemming.ts'
 import { synonymsOf } from '../../src/discovery/synonyms.ts'
@@ -20,6 +29,12 @@ test('a query of a megabyte is read as far as its first words', () => {
   const index = createIndex([{ name: 'a', description: 'Pods' }])
   assert.equal(index.search('pods '.repeat(200_000), { limit: 1 }).length, 1)
   assert.equal(index.search(Array(1_000).fill('pods'), { limit: 1_000 }).length, 1)
+})
+
+test('the intent of a query of a megabyte is that of its first words', () => {
+  assert.equal(intentOf(`${'please '.repeat(5)}list pods ${'delete '.repeat(100_000)}`), 'read')
+  assert.equal(intentOf('can you '.repeat(100_000)), undefined)
+  assert.equal(intentOf(''), undefined)
 })
 
 test('a word that is nearly all others is corrected to a few of them', () => {
@@ -74,4 +89,71 @@ test('the index is built in steps, of which none is for more than one tool', () 
   let count = 0
   for (let step = steps.next(); !step.done; step = steps.next()) count++
   assert.ok(count >= 50, `${count} steps`)
+})
+
+test('the type of a definition is worked out once for each depth, however often it is referred to', () => {
+  let reads = 0
+  const all = (name: string) => Array.from({ length: 16 }, () => ({ $ref: `#/$defs/${name}` }))
+  const defined = (name: string) => ({
+    get anyOf() {
+      reads++
+      return all(name)
+    },
+  })
+  const properties = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`p${i}`, { anyOf: all('a') }]))
+  const inputSchema = { $defs: { a: defined('b'), b: defined('a') }, properties }
+  assert.match(signatureOf({ name: 'a', inputSchema }), /^a\(p0\?: any, /)
+  assert.ok(reads < 20, `${reads} definitions read`)
+})
+
+test('the line of a tool is one line, and has an end', () => {
+  const odd = {
+    type: { type: 'T'.repeat(100_000) },
+    types: { type: Array(100_000).fill('string') },
+    const: { const: 'c'.repeat(100_000) },
+    enum: { enum: Array.from({ length: 100_000 }, (_, i) => i) },
+    ['k'.repeat(100_000)]: {},
+  }
+  const tool = {
+    name: 'n'.repeat(100_000),
+    description: 'd'.repeat(100_000),
+    inputSchema: { properties: odd },
+  }
+  assert.ok(lineOf(tool).length < 1_000, `${lineOf(tool).length} characters`)
+  assert.equal(
+    lineOf({ name: 'a', description: 'Reads \u0000\u001b[31mall\u202e\u0085b\u2028of\tit\r\nb() – Reads' }),
+    'a() – Reads [31mallb of it',
+  )
+})
+
+const policy: Discovery = {
+  mode: 'search',
+  above: 8_000,
+  results: 6,
+  pins: () => false,
+  wordsOf: () => ({ server: 'shop' }),
+  key: '',
+}
+
+test('descriptions of one answer are limited together, and each can be had alone', () => {
+  const description = 'd'.repeat(150_000)
+  const names = Array.from({ length: 10 }, (_, i) => `tool${i}`)
+  const { describe } = createCatalogue(
+    names.map((name) => ({ name, description })),
+    policy,
+  )
+  const { text } = describe({ names })
+  assert.ok(text.length < 202_000, `${text.length} characters`)
+  assert.match(text, /^\{"name":"tool0"[^\n]+\ntool1: too long to be described together/)
+  for (const name of names) assert.equal(JSON.parse(describe({ names: [name] }).text).name, name)
+  const longer = createCatalogue([{ name: 'a', description: 'd'.repeat(1_000_000) }], policy)
+  assert.ok(longer.describe({ names: ['a'] }).text.length <= 200_000)
+})
+
+test('arguments of a search that are null or empty are as if they were not given', async () => {
+  const { search } = createCatalogue([{ name: 'list_pods' }], policy)
+  const plain = await search({ query: 'pods' })
+  assert.match(plain.text, /^list_pods\(\)/)
+  assert.deepEqual(await search({ query: 'pods', queries: null, group: null, limit: null }), plain)
+  assert.deepEqual(await search({ query: null, queries: ['pods'], group: '' }), plain)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createIndex, type SearchableTool } from '../../src/discovery/index.ts'
+import { DOMAINS, GENERIC, GROUPS } from '../../src/discovery/synonym-table.ts'
 
 const shop: SearchableTool[] = [
   { name: 'listOrders', description: 'Lists the orders of a customer.', method: 'GET', path: '/orders' },
@@ -87,8 +88,9 @@ describe('what a query finds', () => {
     const tools = [
       { name: 'a', description: 'Deprecated. Lists pots.' },
       { name: 'b', description: 'Lists pots.' },
+      { name: 'c', description: 'Lists pots. Deprecated: list plants instead.' },
     ]
-    assert.deepEqual(names('list pots', 2, tools), ['b', 'a'])
+    assert.deepEqual(names('list pots', 3, tools), ['b', 'c', 'a'])
   })
 })
 
@@ -99,12 +101,47 @@ describe('the order of results', () => {
     assert.deepEqual(names('water', 2, tools), ['a', 'b'])
     assert.deepEqual(names('water', 3, tools.toReversed()), ['a', 'b', 'c'])
   })
+  test('a question goes to what reads, a request to what changes something', () => {
+    const tools = ['GET', 'POST'].map((method) => ({ name: `pots${method}`, method, path: '/pots' }))
+    for (const query of [
+      'which pots are there',
+      'how many pots do we have',
+      'Could you please show me the pots?',
+      'do we have pots',
+    ])
+      assert.deepEqual(names(query, 2, tools), ['potsGET', 'potsPOST'], query)
+    for (const query of [
+      'how do I make a pot',
+      'my grandmother needs a pot',
+      'put a pot there',
+      'do not give away our pots',
+    ])
+      assert.deepEqual(names(query, 2, tools), ['potsPOST', 'potsGET'], query)
+    assert.deepEqual(names('pots', 2, tools), names('Töpfe pots', 2, tools), 'words that do not tell')
+  })
+  test('what is less deep in the API goes first among as many', () => {
+    const deep = [
+      { name: 'a', description: 'Waters plants.', path: '/x/y/z' },
+      { name: 'b', description: 'Waters plants.', path: '/x' },
+    ]
+    assert.deepEqual(names('water plants', 2, deep), ['b', 'a'])
+  })
   test('several queries take turns', () => {
     const found = names(['delete order', 'refund', 'config map'], 3)
     assert.deepEqual(new Set(found), new Set(['deleteOrder', 'createRefund', 'create_config_map']))
   })
   test('what several queries find goes first among as many', () => {
     assert.deepEqual(names(['carrier', 'refund', 'payment'], 2), ['createRefund', 'ship'])
+  })
+  test('a query that matches well has more of the first places than one that does not', () => {
+    const tools = [
+      { name: 'a', description: 'Waters one plant.' },
+      { name: 'b', description: 'Waters one plant slowly.' },
+      { name: 'c', description: 'Draws a zebra, among others.' },
+      { name: 'd', description: 'Paints a zebra, among others.' },
+    ]
+    const found = names(['zebra crossing stripes faded water', 'water one plant'], 2, tools)
+    assert.deepEqual(found, ['a', 'b'])
   })
   test('only tools that are accepted are found, and as many as there would be', () => {
     const index = createIndex(shop)
@@ -122,6 +159,34 @@ describe('the order of results', () => {
     assert.equal(name('zurückzahlen'), 'createRefund')
     assert.equal(name('delete the whole nine yards'), 'deleteOrder')
     assert.equal(name('throw the order away'), 'deleteOrder')
+  })
+})
+
+describe('the words of people', () => {
+  test('stand for those of APIs, and not the other way', () => {
+    assert.equal(first('coworker', [{ name: 'a', description: 'Gets a user.' }]), 'a')
+    assert.equal(first('user', [{ name: 'a', description: 'Gets a coworker.' }]), undefined)
+  })
+  test('articles and pronouns do not part a phrase', () => {
+    assert.equal(first('give her the money back'), 'createRefund')
+    assert.equal(first('get rid of that order'), 'deleteOrder')
+  })
+  test('each line of the table says what is meant, and what is said for it', () => {
+    const lines = (GROUPS + GENERIC + DOMAINS)
+      .replace(/\n {2}/g, ' ')
+      .split('\n')
+      .filter(Boolean)
+    assert.ok(lines.length > 500)
+    for (const line of lines) {
+      const sides = line.split(' = ').map((side) => side.split(', '))
+      assert.ok(sides.length === 1 || sides.length === 2, line)
+      const phrases = sides.flat()
+      assert.ok(
+        phrases.length > 1 && phrases.every((phrase) => /^[a-z0-9]+(?: [a-z0-9]+)*$/.test(phrase)),
+        line,
+      )
+      assert.equal(new Set(phrases).size, phrases.length, `twice the same: ${line}`)
+    }
   })
 })
 

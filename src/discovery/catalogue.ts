@@ -1,0 +1,220 @@
+import { isObject, type Json, type JsonObject, plain, stringify } from '../json/index.ts'
+import { inTurns, nearest, proposal, shorten, tokensIn } from '../text/index.ts'
+import {
+  DESCRIBE,
+  DISCOVERY_TOOLS,
+  discoveryTools,
+  MAX_DESCRIBED,
+  MAX_QUERIES,
+  MAX_RESULTS,
+  SEARCH,
+} from './discovery-tools.ts'
+import { countsText, countText, overviewOf } from './overview.ts'
+import { declared } from './searchable.ts'
+import { lineOf } from './signature.ts'
+import { indexSteps, type ToolIndex } from './tool-index.ts'
+import type { Discovery, ToolWords } from './tool-words.ts'
+
+/** What a model gets of a discovery tool: text, which says what to do where it is an error. */
+export interface DiscoveryAnswer {
+  text: string
+  isError?: true
+}
+
+/** The tools that a caller may use, to be listed in part, searched and described. It never changes. */
+export interface Catalogue {
+  /** Estimated tokens of the whole list. */
+  readonly tokens: number
+  get(name: string): JsonObject | undefined
+  /** What `tools/list` shows: all tools, or those that are pinned and those that find the others. */
+  list(whole: boolean): readonly JsonObject[]
+  /** Whether a tool has the name of a discovery tool, and so is not in the catalogue. */
+  readonly clashes: boolean
+  /** Answers `search_tools` and `describe_tools`. @param given arguments as they came */
+  search(given: JsonObject): Promise<DiscoveryAnswer>
+  describe(given: JsonObject): DiscoveryAnswer
+  /** A sentence for a name that no tool has. */
+  unknown(name: string): string
+}
+
+/** Characters of the definitions of one answer. */
+const MAX_DESCRIPTIONS = 200_000
+
+/** @param listed as lists show them to the caller */
+export function createCatalogue(listed: readonly JsonObject[], policy: Discovery): Catalogue {
+  const tools = listed.filter(({ name }) => typeof name === 'string' && !DISCOVERY_TOOLS.has(name))
+  const byName = new Map(tools.map((tool) => [tool.name as string, tool]))
+  const words = tools.map(({ name }) => policy.wordsOf(name as string))
+  const groups = countsOf(words, byPlace)
+  let tokens: number | undefined
+  let shown: readonly JsonObject[] | undefined
+  let index: Promise<ToolIndex> | undefined
+
+  const unknown = (name: string) => unknownText(name, [...byName.keys()])
+
+  async function search(given: JsonObject): Promise<DiscoveryAnswer> {
+    const asked = readSearch(given, policy.results)
+    if ('isError' in asked) return asked
+    const { queries, group, limit } = asked
+    if (group !== undefined && !groups.has(group)) {
+      const near = nearest(group, groups.keys())
+      const cure = near === undefined ? `The groups are ${countsText(groups)}` : `Did you mean ${near}?`
+      return error(`There is no group ${shorten(group, 80)}. ${cure}`)
+    }
+    const searchables = () =>
+      tools.map((tool, i) => ({ ...declared(tool), ...words[i], group: words[i]?.group ?? words[i]?.server }))
+    index ??= inTurns(indexSteps(searchables(), policy))
+    const isIn = (at: number) => words[at]?.group === group || words[at]?.server === group
+    const accepts = group === undefined ? undefined : isIn
+    const hits = (await index).search(queries, { limit, accepts })
+    const lines = hits.map(({ at }) => lineOf(tools[at]!))
+    const among =
+      group === undefined ? countText(tools.length) : `${countText(groups.get(group)!)} in ${group}`
+    const found = hits.length > 0 ? hits.map(({ at }) => words[at]) : words
+    const places = countsOf(found, byGroup)
+    const rest = places.size > 0 ? `; groups: ${countsText(places, MAX_RESULTS)}` : ''
+    return { text: [...lines, `${hits.length} of ${among}${rest}`].join('\n') }
+  }
+
+  function describe(given: JsonObject): DiscoveryAnswer {
+    const { names } = given
+    if (!isTexts(names, MAX_DESCRIBED))
+      return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
+    let left = MAX_DESCRIPTIONS
+    const texts = [...new Set(names)].map((name) => {
+      const tool = byName.get(name)
+      if (!tool) return unknown(name)
+      const whole = stringify(tool)
+      // The first one is cut rather than left out, so that each can be asked for.
+      const text = left === MAX_DESCRIPTIONS ? shorten(whole, left) : whole
+      if (text.length > left)
+        return `${shorten(name, 80)}: too long to be described together with the others; describe it alone`
+      left -= text.length
+      return text
+    })
+    const text = texts.join('\n')
+    return names.some((name) => byName.has(name)) ? { text } : { text, isError: true }
+  }
+
+  return {
+    get tokens() {
+      tokens ??= tokensOf(tools)
+      return tokens
+    },
+    clashes: listed.length > tools.length,
+    get: (name) => byName.get(name),
+    list(whole) {
+      if (whole) return tools
+      shown ??= [
+        ...tools.filter(({ name }) => policy.pins(name as string)),
+        ...discoveryTools(overviewOf(words), policy.results),
+      ]
+      return shown
+    },
+    search,
+    describe,
+    unknown,
+  }
+}
+
+/** Estimated tokens of a list of tools. */
+export function tokensOf(tools: readonly JsonObject[]): number {
+  return tokensIn(tools.reduce((sum, tool) => sum + stringify(tool).length + 1, 0))
+}
+
+/** How many tools there are by what `namesOf` gives for each. */
+function countsOf(
+  words: readonly (ToolWords | undefined)[],
+  namesOf: (words: ToolWords) => readonly string[],
+): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const one of words)
+    for (const name of new Set(one ? namesOf(one) : [])) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+const byGroup = ({ server, group = server }: ToolWords) => [group]
+/** A search may be of a server, too. */
+const byPlace = ({ server, group = server }: ToolWords) => [group, server]
+
+interface Search {
+  queries: string[]
+  group: string | undefined
+  limit: number
+}
+
+function readSearch(given: JsonObject, results: number): Search | (DiscoveryAnswer & { isError: true }) {
+  const { query, queries, group } = given
+  const all = [query ?? [], queries ?? []].flat()
+  if (!isTexts(all, MAX_QUERIES))
+    return error(
+      `${SEARCH} takes 1 to ${MAX_QUERIES} \`queries\`, an array of texts such as ["create pull request", "open a pull request"]`,
+    )
+  const limit = plain(given.limit ?? results)
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1)
+    return error(`\`limit\` of ${SEARCH} must be a whole number from 1 to ${MAX_RESULTS}`)
+  if (group !== undefined && group !== null && typeof group !== 'string')
+    return error(`\`group\` of ${SEARCH} must be the name of a group`)
+  return { queries: all, group: group || undefined, limit: Math.min(limit, MAX_RESULTS) }
+}
+
+function isTexts(values: Json | undefined, most: number): values is string[] {
+  return (
+    Array.isArray(values) &&
+    values.length > 0 &&
+    values.length <= most &&
+    values.every((one) => typeof one === 'string' && one.trim() !== '')
+  )
+}
+
+function error(text: string): DiscoveryAnswer & { isError: true } {
+  return { text, isError: true }
+}
+
+function unknownText(name: string, names: readonly string[]): string {
+  const proposed = proposal(name, names)
+  return `Unknown tool: ${shorten(name, 80)}. ${proposed && `${proposed} `}${SEARCH} finds tools by what they do.`
+}
+
+/** A call of another tool, as `call_tool` and `call_read_tool` are told it. */
+export interface ToolCall {
+  name: string
+  arguments: JsonObject
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['name', 'arguments'])
+
+/** What is to be called, or why that cannot be read. @param parse reads JSON text */
+export function readToolCall(
+  by: string,
+  given: Json | undefined,
+  parse: (text: string) => Json,
+): ToolCall | DiscoveryAnswer {
+  const call = isObject(given) ? given : {}
+  const { name } = call
+  if (typeof name !== 'string' || name === '')
+    return error(`${by} needs the \`name\` of a tool, as ${SEARCH} shows it, and its \`arguments\``)
+  if (DISCOVERY_TOOLS.has(name)) {
+    const cure = name === by ? 'give it the name of the tool that you need' : `call ${name} itself`
+    return error(`${by} cannot call ${name}: ${cure}`)
+  }
+  const other = Object.keys(call).find((key) => !MEMBERS.has(key))
+  if (other !== undefined)
+    return error(
+      `${by} takes \`name\` and \`arguments\`, but not \`${shorten(other, 60)}\`: put the arguments of ${shorten(name, 80)} into \`arguments\``,
+    )
+  const read = readArguments(call.arguments ?? {}, parse)
+  return isObject(read)
+    ? { name, arguments: read }
+    : error(`\`arguments\` of ${by} must be an object, or its JSON text`)
+}
+
+function readArguments(given: Json, parse: (text: string) => Json): Json {
+  if (typeof given !== 'string') return given
+  if (given.trim() === '') return {}
+  try {
+    return parse(given)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,53 @@
+import { wordsOf } from './stemming.ts'
+
+/** What somebody wants of a tool: to know something, or to change something; undefined where the words do not tell. */
+export type Intent = 'read' | 'write' | undefined
+
+/** UTF-16 units and words that are looked at. */
+const MAX_QUERY = 1_000
+const MAX_WORDS = 24
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+
+/** How people begin before they say what they want. */
+const OPENINGS =
+  `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
+i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`
+    .split(/,\s*/)
+    .map((opening) => `${opening} `)
+
+/** First words of a question. */
+const ASKING = setOf(
+  `what whats which who whos whom whose where when why how is are was were did does has am may any show list get find look see read
+  fetch view search browse display retrieve download count check describe lookup query preview compare export`,
+)
+/** First words of two of a question, unlike `do not delete it`. */
+const ASKING_WITH = setOf('do have tell')
+const ASKED = setOf('i we you they people me us')
+
+/** First words of a request to change something, without those that are also nouns of APIs. */
+const CHANGING = setOf(
+  `create add make set update edit change modify delete remove drop destroy cancel stop kill start close open reopen send put write
+  upload move rename merge approve accept reject deny decline invite kick archive unarchive restore enable disable lock unlock assign
+  unassign schedule publish submit run trigger restart rerun retry give take pay void attach detach scale evict patch replace register
+  connect disconnect block unblock ban revoke reset join leave save store share keep turn throw protect grant limit restrict log hide
+  convert finish complete resolve reply answer comment tag label pause resume suspend fork clone copy import install uninstall sign
+  verify capture confirm finalize expire subscribe unsubscribe follow unfollow mute snooze react`,
+)
+/** Words of sentences about somebody: who says how things are, and does not ask, wants them changed. */
+const TELLING = setOf(
+  `i we he she they it you me us him them my our his her their your this that must should shall not no nobody never wants needs is are
+  was were will has have do does did please let everybody somebody`,
+)
+
+export function intentOf(query: string): Intent {
+  let text = `${wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS).join(' ')} `
+  for (let opening: string | undefined = ''; opening !== undefined; ) {
+    text = text.slice(opening.length)
+    opening = OPENINGS.find((one) => text.startsWith(one))
+  }
+  const words = text.split(' ')
+  const [first = '', second = ''] = words
+  if (ASKING.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
+  return CHANGING.has(first) || words.some((word) => TELLING.has(word)) ? 'write' : undefined
+}
