@@ -89,14 +89,19 @@ export class AuditLog {
     do {
       await this.run()
       // Whoever reads a pipe may be slow.
-      if (this.bytes && !this.fault) await pause(DELAY)
-    } while (this.bytes && !this.fault && performance.now() < deadline)
+      if (this.isLeft && !this.fault) await pause(DELAY)
+    } while (this.isLeft && !this.fault && performance.now() < deadline)
     this.closed = true
     clearTimeout(this.timer)
     const rest = this.batch?.subarray(this.written).filter((byte) => byte === NEWLINE).length ?? 0
     const lines = this.waiting.length + rest + this.dropped
     if (lines) this.options.log.error({ lines }, 'lines of the audit log were lost: it could not be written')
     await this.target.close()
+  }
+
+  /** Whether there is something to write. */
+  private get isLeft(): boolean {
+    return this.bytes > 0 || this.dropped > 0
   }
 
   private later(ms: number): void {
@@ -108,15 +113,16 @@ export class AuditLog {
     this.timer = undefined
     this.running ??= this.drain().finally(() => {
       this.running = undefined
-      if (!this.closed && (this.fault || this.bytes)) this.later(this.fault ? RETRY : DELAY)
+      if (!this.closed && (this.fault || this.isLeft)) this.later(this.fault ? RETRY : DELAY)
     })
     return this.running
   }
 
   private async drain(): Promise<void> {
     try {
+      // Less than a batch waits, as each write costs several calls' time.
       do await this.step()
-      while (this.batch || this.waiting.length || this.dropped)
+      while (this.batch || this.bytes >= BATCH)
       if (this.fault) this.options.log.info('the audit log is written again')
       this.fault = undefined
     } catch (error) {

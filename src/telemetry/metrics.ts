@@ -16,6 +16,8 @@ export interface CallRecord extends Ended {
   ms: number
   /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
   savedChars?: number
+  /** Pages of an upstream's list that the result is made of, where there are several. */
+  pages?: number
   /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
   approval?: string
 }
@@ -64,6 +66,13 @@ export interface UpstreamLabels {
   server: string
 }
 
+/** Secrets of one kind that were taken out of an answer. */
+export interface RedactionRecord extends UpstreamLabels {
+  /** Of `RedactedKind`. */
+  kind: string
+  count: number
+}
+
 /** What came of a reload: `refused` when a configuration was. */
 export type ReloadOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
 
@@ -95,11 +104,14 @@ export interface Metrics {
   durations: readonly Durations[]
   call(record: CallRecord): void
   session(record: SessionRecord): void
+  /** A question about a call that nobody answered: `asked` was counted before. */
+  unanswered(of: { tenant: string; prefix: string }): void
   upstreamCall(record: UpstreamCallRecord): void
   upstreamSession(record: UpstreamSessionRecord): void
   stream(record: StreamRecord): void
   /** A request to an upstream that failed and may be repeated. @param outcome of `RetryOutcome` */
   retry(of: UpstreamLabels, outcome: string): void
+  redacted(record: RedactionRecord): void
   reload(triggers: readonly string[], outcome: ReloadOutcome): void
   /** A request that was sent to the replica that holds its session. */
   forwarded(prefix: string, outcome: 'ok' | 'gone' | 'failed'): void
@@ -134,6 +146,8 @@ const METHODS = new Set([
   'resources/templates/list',
   'resources/subscribe',
   'resources/unsubscribe',
+  'skills/list',
+  'skills/get',
   'completion/complete',
   'logging/setLevel',
   'tasks/get',
@@ -208,13 +222,13 @@ export function createMetrics(
   const mcp = mcpMetrics()
   for (const { metric } of mcp.durations) registry.registerMetric(metric)
   const counter = countersOf(registers)
-  const { toolCalls, savedChars } = toolCounters(counter)
+  const countCall = toolCounters(counter)
   const approvals = counter(
     'plantgw_approvals_total',
     'Calls for which a person was to be asked, by what came of it',
     ['tenant', 'prefix', 'outcome'],
   )
-  const { streams, retries } = upstreamCounters(counter)
+  const { streams, retries, redactions } = upstreamCounters(counter)
   const reloads = counter('plantgw_reloads_total', 'Reloads, by what asked for them and what came of them', [
     'trigger',
     'outcome',
@@ -247,12 +261,13 @@ export function createMetrics(
     catalogue: catalogueOf(registry),
     call(record) {
       mcp.call(record)
-      const { tenant, prefix, tool = '', outcome, approval, savedChars: saved } = record
-      if (tool !== '') toolCalls.inc({ tenant, prefix, tool, outcome })
+      countCall(record)
+      const { tenant, prefix, approval } = record
       if (approval !== undefined) approvals.inc({ tenant, prefix, outcome: approval })
-      if (saved !== undefined) savedChars.inc({ tenant, prefix, tool }, saved)
     },
+    unanswered: ({ tenant, prefix }) => approvals.inc({ tenant, prefix, outcome: 'timeout' }),
     retry: (of, outcome) => retries.inc({ ...of, outcome }),
+    redacted: ({ count, ...labels }) => redactions.inc({ ...labels }, count),
     stream: ({ tenant, prefix, outcome }) => streams.inc({ tenant, prefix, outcome }),
     reload(triggers, outcome) {
       for (const trigger of triggers) reloads.inc({ trigger, outcome })
@@ -272,18 +287,28 @@ export function createMetrics(
 }
 
 function toolCounters(counter: ReturnType<typeof countersOf>) {
-  return {
-    toolCalls: counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
-      'tenant',
-      'prefix',
-      'tool',
-      'outcome',
-    ]),
-    savedChars: counter(
-      'plantgw_result_saved_chars_total',
-      'Characters of answers that clients did not get, as `response` or a limit left them out',
-      ['tenant', 'prefix', 'tool'],
-    ),
+  const calls = counter('plantgw_tool_calls_total', 'Calls of HTTP tools that ended', [
+    'tenant',
+    'prefix',
+    'tool',
+    'outcome',
+  ])
+  const of = ['tenant', 'prefix', 'tool']
+  const saved = counter(
+    'plantgw_result_saved_chars_total',
+    'Characters of answers that clients did not get, as `response` or a limit left them out',
+    of,
+  )
+  const pages = counter(
+    'plantgw_further_pages_total',
+    'Pages of lists that calls requested behind the first one',
+    of,
+  )
+  return (record: CallRecord) => {
+    const { tenant, prefix, tool = '', outcome } = record
+    if (tool !== '') calls.inc({ tenant, prefix, tool, outcome })
+    if (record.savedChars !== undefined) saved.inc({ tenant, prefix, tool }, record.savedChars)
+    if (record.pages !== undefined) pages.inc({ tenant, prefix, tool }, record.pages - 1)
   }
 }
 
@@ -318,7 +343,12 @@ function upstreamCounters(counter: ReturnType<typeof countersOf>) {
     'Requests to upstreams that failed and were repeated, or could not be, by what came of it',
     ['tenant', 'server', 'outcome'],
   )
-  return { streams, retries }
+  const redactions = counter(
+    'plantgw_redacted_secrets_total',
+    'Secrets that were taken out of answers of upstreams, by what they are',
+    ['tenant', 'server', 'kind'],
+  )
+  return { streams, retries, redactions }
 }
 
 /** Counters of what is counted without metrics. */

@@ -1,22 +1,13 @@
-import {
-  createTraceState,
-  ROOT_CONTEXT,
-  type Span as SdkSpan,
-  type Tracer as SdkTracer,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  ValueType,
-} from '@opentelemetry/api'
+import { ValueType } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { MetricData, MetricProducer } from '@opentelemetry/sdk-metrics'
-import type { Sampler } from '@opentelemetry/sdk-trace'
 import { requirePackages } from '../durable/packages.ts'
 import { BUCKETS, type Durations } from './durations.ts'
 import type { Logger } from './log.ts'
+import { JsonSpans, ProtobufSpans } from './otlp.ts'
 import { seldom } from './seldom.ts'
-import type { Attributes, Span, SpanError, TraceContext, Tracer } from './trace.ts'
+import type { Attributes, Tracer } from './trace.ts'
+import { type Sampler, type SpanSender, Spans } from './tracer.ts'
 import { unexpected } from './unexpected.ts'
 
 /** Sends spans and metrics by OTLP. Loaded only where the settings ask for it, as are the packages of the SDK. */
@@ -52,17 +43,14 @@ const SCOPE = 'plantgw'
 const EVERY = 300_000
 /** Milliseconds for what waits at the end. */
 const PATIENCE = 2_000
-/** Spans that wait at the most; further ones are dropped. */
-const MAX_QUEUE = 4096
+/** Milliseconds for which spans are gathered. */
+const DELAY = 5_000
 
 const sdk = {
   resources: () => import('@opentelemetry/resources'),
-  trace: () => import('@opentelemetry/sdk-trace'),
+  /** What its exporters send with; the version of the optional dependency admits patches only, as it promises nothing. */
+  transport: () => import('@opentelemetry/otlp-exporter-base/node-http'),
   metrics: () => import('@opentelemetry/sdk-metrics'),
-  traces: {
-    'http/json': () => import('@opentelemetry/exporter-trace-otlp-http'),
-    'http/protobuf': () => import('@opentelemetry/exporter-trace-otlp-proto'),
-  },
   measures: {
     'http/json': () => import('@opentelemetry/exporter-metrics-otlp-http'),
     'http/protobuf': () => import('@opentelemetry/exporter-metrics-otlp-proto'),
@@ -81,18 +69,16 @@ export async function openTelemetry(settings: OtlpSettings, parts: OtlpParts): P
   const closing: (() => Promise<void>)[] = []
   let tracer: Tracer | undefined
   if (otlp.signals.includes('traces')) {
-    const { OTLPTraceExporter } = await sdk.traces[protocol]()
-    const { BatchSpanProcessor, TracerProvider, ...samplers } = await sdk.trace()
-    const exporter = reported(new OTLPTraceExporter(addressOf(otlp, 'v1/traces')), lost)
-    const processor = new BatchSpanProcessor({
-      exporter,
-      maxQueueSize: MAX_QUEUE,
-      ...numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 'scheduledDelayMillis'),
+    const source = { resource: attributesOf(resource), scope: { name: SCOPE, version } }
+    const spans = new Spans({
+      writer: protocol === 'http/json' ? new JsonSpans(source) : new ProtobufSpans(source),
+      sender: await senderOf(protocol, addressOf(otlp, 'v1/traces'), lost),
+      sampler: samplerOf(otlp.sampling, env),
+      delay: DELAY,
+      ...numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 'delay'),
     })
-    const sampler = samplerOf(samplers, otlp.sampling, env)
-    const provider = new TracerProvider({ resource, sampler, spanProcessors: [processor] })
-    tracer = tracerOf(provider.getTracer(SCOPE, version))
-    closing.push(() => provider.shutdown())
+    tracer = spans
+    closing.push(() => spans.close())
   }
   if (otlp.signals.includes('metrics')) {
     const { OTLPMetricExporter } = await sdk.measures[protocol]()
@@ -137,29 +123,54 @@ async function resourceOf({ serviceName }: OtlpSettings, version: string): Promi
     .merge(resourceFromAttributes(serviceName === undefined ? {} : { 'service.name': serviceName }))
 }
 
-type Samplers = Pick<
-  typeof import('@opentelemetry/sdk-trace'),
-  'AlwaysOffSampler' | 'AlwaysOnSampler' | 'ParentBasedSampler' | 'TraceIdRatioBasedSampler'
->
+/** Those of a resource that are known at once. */
+function attributesOf({ attributes }: Resource): Attributes {
+  return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, String(value)]))
+}
+
+type Protocol = ReturnType<typeof protocolOf>
+
+/** Sends by the SDK, which knows its variables of the environment, and tries again. */
+async function senderOf(
+  protocol: Protocol,
+  address: ReturnType<typeof addressOf>,
+  lost: (error: Error | undefined) => void,
+): Promise<SpanSender> {
+  const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await sdk.transport()
+  const type = protocol === 'http/json' ? 'application/json' : 'application/x-protobuf'
+  const options = convertLegacyHttpOptions(address, 'TRACES', 'v1/traces', { 'Content-Type': type })
+  const serializer = { serializeRequest: (body: Uint8Array) => body, deserializeResponse: () => ({}) }
+  const counted = { name: 'span', countItems: () => 0 } as const
+  const delegate = createOtlpHttpExportDelegate(options, serializer, SCOPE, counted, undefined)
+  const exporter = reported(delegate, lost)
+  return {
+    send: (body, done) => exporter.export(body, () => done()),
+    close: () => delegate.shutdown(),
+  }
+}
 
 /** By the setting, else by the variables of the specification of OpenTelemetry. */
-function samplerOf(sdk: Samplers, sampling: number | undefined, env: OtlpParts['env']): Sampler {
-  const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = sdk
-  const given = env.OTEL_TRACES_SAMPLER_ARG
-  const root: Record<string, () => Sampler> = {
-    always_on: () => new AlwaysOnSampler(),
-    always_off: () => new AlwaysOffSampler(),
-    traceidratio: () => {
-      const part = sampling ?? (given ? Number(given) : 1)
-      return part === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(part)
-    },
+function samplerOf(sampling: number | undefined, env: OtlpParts['env']): Sampler {
+  const parts: Record<string, number> = {
+    always_on: 1,
+    always_off: 0,
+    traceidratio: sampling ?? Number(env.OTEL_TRACES_SAMPLER_ARG || 1),
   }
   const name =
     sampling === undefined ? env.OTEL_TRACES_SAMPLER || 'parentbased_always_on' : 'parentbased_traceidratio'
-  const make = root[name.replace('parentbased_', '')]
-  if (!make)
-    throw new Error(`OTEL_TRACES_SAMPLER is ${JSON.stringify(name)}: write one of ${Object.keys(root)}`)
-  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root: make() }) : make()
+  const part = parts[name.replace('parentbased_', '')]
+  if (part === undefined)
+    throw new Error(`OTEL_TRACES_SAMPLER is ${JSON.stringify(name)}: write one of ${Object.keys(parts)}`)
+  const isParentBased = name.startsWith('parentbased_')
+  return (traceId, ofParent) => (isParentBased ? ofParent : undefined) ?? isWithin(traceId, part)
+}
+
+/** Decides as the SDK for JavaScript does, so that services that it is in record the same traces. */
+function isWithin(traceId: string, part: number): boolean {
+  if (part >= 1) return true
+  let sum = 0
+  for (let i = 0; i < 32; i += 8) sum ^= Number.parseInt(traceId.slice(i, i + 8), 16)
+  return sum >>> 0 < Math.floor(part * 0xffff_ffff)
 }
 
 /** A collector that is down is spoken of once in a while, however much is not sent. */
@@ -206,69 +217,6 @@ async function closed(
   const sent = Promise.allSettled(closing.map((close) => close())).then(() => {})
   await Promise.race([sent, late]).catch(unexpected('the end of telemetry'))
   clearTimeout(timer)
-}
-
-function tracerOf(sdk: SdkTracer): Tracer {
-  return {
-    server(name, attributes, parent, link) {
-      const from = parent && spanContext(parent)
-      const context = from ? trace.setSpanContext(ROOT_CONTEXT, from) : ROOT_CONTEXT
-      const links = link ? [{ context: spanContext(link) }] : []
-      return new TracedSpan(sdk, sdk.startSpan(name, { kind: SpanKind.SERVER, attributes, links }, context))
-    },
-  }
-}
-
-function spanContext({ traceparent, tracestate }: TraceContext): SpanContext {
-  return {
-    traceId: traceparent.slice(3, 35),
-    spanId: traceparent.slice(36, 52),
-    traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & 1,
-    isRemote: true,
-    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
-  }
-}
-
-/** What nobody may ask for is made when it is asked for. */
-class TracedSpan implements Span {
-  constructor(
-    private readonly sdk: SdkTracer,
-    private readonly span: SdkSpan,
-  ) {}
-
-  get traceId(): string {
-    return this.span.spanContext().traceId
-  }
-
-  get spanId(): string {
-    return this.span.spanContext().spanId
-  }
-
-  get context(): TraceContext {
-    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext()
-    const traceparent = `00-${traceId}-${spanId}-0${traceFlags & 1}`
-    const tracestate = traceState?.serialize()
-    return tracestate ? { traceparent, tracestate } : { traceparent }
-  }
-
-  client(name: string, attributes: Attributes): Span {
-    const { sdk, span } = this
-    const within = trace.setSpan(ROOT_CONTEXT, span)
-    return new TracedSpan(sdk, sdk.startSpan(name, { kind: SpanKind.CLIENT, attributes }, within))
-  }
-
-  end(attributes: Attributes, error?: SpanError): void {
-    const { span } = this
-    if (span.isRecording()) {
-      span.setAttributes(attributes)
-      if (error) {
-        const { type, message } = error
-        span.setAttribute('error.type', type)
-        span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) })
-      }
-    }
-    span.end()
-  }
 }
 
 /** Gives the SDK what `/metrics` shows too: nothing is counted twice. */

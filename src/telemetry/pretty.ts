@@ -5,8 +5,10 @@ const LEVELS: Record<string, number> = { trace: 90, debug: 34, info: 32, warn: 3
 const CYAN = 36
 const MAGENTA = 35
 
+const GRAY = 90
+
 /**
- * Writes JSON records as lines for people: time of day, level and message, and below them each other field.
+ * Writes JSON records for people: time of day, level, message and plain fields on one line, other fields below it.
  * Ours rather than `pino-pretty`, whose 13 packages do the same here.
  */
 export function prettyStream(to: DestinationStream, color: boolean): DestinationStream {
@@ -16,13 +18,29 @@ export function prettyStream(to: DestinationStream, color: boolean): Destination
     write(record) {
       const { time, level, msg, ...fields } = JSON.parse(record) as Record<string, unknown>
       const label = paint(LEVELS[String(level)] ?? 39, String(level).toUpperCase())
-      const message = msg === undefined ? '' : ` ${paint(CYAN, String(msg))}`
-      const lines = Object.entries(fields).map(([name, value]) => {
-        return `    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`
-      })
-      to.write(`${[`[${timeOfDay(String(time))}] ${label}:${message}`, ...lines].join('\n')}\n`)
+      const line = [`[${timeOfDay(String(time))}] ${label}:`]
+      const below: string[] = []
+      if (msg !== undefined) line.push(paint(CYAN, String(msg)))
+      for (const [name, value] of Object.entries(fields)) {
+        const plain = plainText(value)
+        if (plain !== undefined) line.push(`${paint(GRAY, `${name}=`)}${plain}`)
+        else below.push(`    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`)
+      }
+      to.write(`${[line.join(' '), ...below].join('\n')}\n`)
     },
   }
+}
+
+/** A scalar, or a list of them, as it stands on the line; undefined: it needs lines of its own. */
+function plainText(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const items = value.map(plainText)
+    return items.includes(undefined) || items.join().length > 200 ? undefined : items.join(',')
+  }
+  if (typeof value === 'object' && value !== null) return undefined
+  if (typeof value !== 'string') return String(value)
+  if (value.length > 200) return undefined
+  return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
 /** Indented JSON, with the lines of a stack each on its own. */

@@ -1,6 +1,5 @@
-import type { Attributes } from '@opentelemetry/api'
-
-export type { Attributes } from '@opentelemetry/api'
+/** Texts and integers that are not negative. */
+export type Attributes = Readonly<Record<string, string | number>>
 
 /** W3C Trace Context, as headers and `_meta` have it (SEP-414). */
 export interface TraceContext {
@@ -15,6 +14,19 @@ export interface SpanError {
   message?: string | undefined
 }
 
+/** What is known of a request when it begins. */
+export interface SpanStart {
+  name: string
+  /** The same object for every request with these attributes: what is made of it is kept. */
+  shared: Attributes
+  /** Of this request; default: none. */
+  own?: Attributes
+  /** When it began, of `performance.now()`; default: now. */
+  began?: number
+  /** Whether the spans of others come first where many wait; default: it counts as they do. */
+  isMinor?: boolean
+}
+
 /** The time of one request, and what it belongs to. It ends once. */
 export interface Span {
   readonly traceId: string
@@ -22,29 +34,24 @@ export interface Span {
   /** What is sent with the request. */
   readonly context: TraceContext
   /** Begins the span of a request that is sent for this one. */
-  client(name: string, attributes: Attributes): Span
-  end(attributes: Attributes, error?: SpanError): void
+  client(start: SpanStart): Span
+  /** @param attributes that were not known before; default: none */
+  end(attributes?: Attributes, error?: SpanError): void
 }
 
 /** Makes spans. Absent where no traces are recorded. */
 export interface Tracer {
   /** Begins the span of a request of a client. @param link another context that the request came in */
-  server(name: string, attributes: Attributes, parent?: TraceContext, link?: TraceContext): Span
+  server(start: SpanStart, parent?: TraceContext, link?: TraceContext): Span
 }
-
-/** The last origin that was looked at: nearly all requests of a tool go to one. */
-let last: { origin: string; address: Attributes } | undefined
 
 /** What spans say of the server that is asked. */
 export function addressOf(origin: string): Attributes {
-  if (last?.origin === origin) return last.address
   const { hostname, port, protocol } = new URL(origin)
-  const address = {
+  return {
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
   }
-  last = { origin, address }
-  return address
 }
 
 /** Version, trace, span and flags; versions after 00 may have more. */

@@ -9,8 +9,8 @@ import { ROOT, temporaryFolder } from '../support/process.ts'
 /** What sends OTLP. @param encoding of the names of its packages */
 const otlpPackages = (encoding: string) =>
   [
-    ...['sdk-trace', 'sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`),
-    ...['trace', 'metrics'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`),
+    ...['sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`),
+    ...[`exporter-metrics-otlp-${encoding}`, 'otlp-exporter-base'].map((name) => `${name}@^0.223.0`),
   ]
     .map((name) => `@opentelemetry/${name}`)
     .join(' ')
@@ -20,11 +20,10 @@ const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
 )
 
 test('databases, brokers and telemetry are optional, and a missing package is named with the command that installs it', (t) => {
-  const otlp = ['trace', 'metrics'].flatMap((each) => [
-    `exporter-${each}-otlp-http`,
-    `exporter-${each}-otlp-proto`,
-  ])
-  const telemetry = [...otlp, 'resources', 'sdk-metrics', 'sdk-trace'].map((name) => `@opentelemetry/${name}`)
+  const exporters = ['http', 'proto'].map((each) => `exporter-metrics-otlp-${each}`)
+  const telemetry = [...exporters, 'otlp-exporter-base', 'resources', 'sdk-metrics'].map(
+    (name) => `@opentelemetry/${name}`,
+  )
   assert.deepEqual(Object.keys(peerDependencies), [...telemetry, 'ioredis', 'kysely', 'mysql2', 'pg'].sort())
   for (const name of Object.keys(peerDependencies))
     assert.deepEqual([peerDependenciesMeta[name].optional, dependencies[name]], [true, undefined])

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { type Fields, fieldsOf } from './protobuf.ts'
 import type { Loose } from './wire.ts'
 
 /** A span as OTLP/JSON has it, with attributes by their names. */
@@ -11,6 +12,9 @@ export interface CollectedSpan {
   name: string
   /** 2: SERVER, 3: CLIENT. */
   kind: number
+  /** In decimal. */
+  startTimeUnixNano: string
+  endTimeUnixNano: string
   attributes: Record<string, string | number>
   links: { traceId: string; spanId: string }[]
   /** 2: ERROR. */
@@ -43,7 +47,7 @@ export interface Collector {
   trace(traceId: string, count: number): Promise<CollectedSpan[]>
 }
 
-/** A receiver of OTLP over HTTP; it reads JSON. */
+/** A receiver of OTLP over HTTP; it reads JSON, and spans by protobuf. */
 export async function collector(t: Pick<TestContext, 'after'>): Promise<Collector> {
   const requests: Collector['requests'] = []
   const spans: CollectedSpan[] = []
@@ -59,7 +63,7 @@ export async function collector(t: Pick<TestContext, 'after'>): Promise<Collecto
       for (const each of sent.resourceSpans ?? []) spans.push(...spansOf(each))
       for (const each of sent.resourceMetrics ?? [])
         for (const made of histogramsOf(each)) histograms.set(made.name, made)
-    }
+    } else if (request.url === '/v1/traces') spans.push(...binarySpansOf(fieldsOf(bytes)))
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     for (const each of waiting) each()
   }).listen(0, '127.0.0.1')
@@ -112,6 +116,39 @@ function spansOf({ resource, scopeSpans }: Loose): CollectedSpan[] {
       attributes: attributesOf(attributes),
       resource: of,
     })),
+  )
+}
+
+/** Of `ExportTraceServiceRequest` (opentelemetry-proto, trace/v1/trace.proto). */
+function binarySpansOf(request: Fields): CollectedSpan[] {
+  return request.messages(1).flatMap((resourceSpans) => {
+    const resource = binaryAttributesOf(resourceSpans.messages(1)[0]!, 1)
+    const spans = resourceSpans.messages(2).flatMap((scopeSpans) => scopeSpans.messages(2))
+    return spans.map((span) => {
+      const [status] = span.messages(15)
+      return {
+        traceId: span.hex(1)!,
+        spanId: span.hex(2)!,
+        ...(span.hex(4) !== undefined && { parentSpanId: span.hex(4)! }),
+        name: span.text(5)!,
+        kind: Number(span.number(6)),
+        startTimeUnixNano: String(span.number(7)),
+        endTimeUnixNano: String(span.number(8)),
+        attributes: binaryAttributesOf(span, 9),
+        links: span.messages(13).map((link) => ({ traceId: link.hex(1)!, spanId: link.hex(2)! })),
+        status: status ? { code: Number(status.number(3)), message: status.text(2) ?? '' } : {},
+        resource,
+      }
+    })
+  })
+}
+
+function binaryAttributesOf(of: Fields, field: number): Record<string, string | number> {
+  return Object.fromEntries(
+    of.messages(field).map((pair) => {
+      const [value] = pair.messages(2)
+      return [pair.text(1)!, value!.text(1) ?? Number(value!.number(3))]
+    }),
   )
 }
 

@@ -12,13 +12,18 @@ const printed = (record: object, color = false) => {
   return text.replace(/^\[\d\d:\d\d:05\.006\] /, '')
 }
 
-test('a record is a line with its fields below it', () => {
+test('a record is a line with its plain fields, and the others below it', () => {
   assert.equal(printed({ msg: 'listening' }), 'INFO: listening\n')
   assert.equal(
-    printed({ port: 5235, prefixes: ['/a'], msg: 'listening' }),
-    'INFO: listening\n    port: 5235\n    prefixes: [\n      "/a"\n    ]\n',
+    printed({ port: 5235, prefixes: ['/a', '/b'], tls: { cert: 'x' }, msg: 'listening' }),
+    'INFO: listening port=5235 prefixes=/a,/b\n    tls: {\n      "cert": "x"\n    }\n',
   )
-  assert.equal(printed({ level: 'warn', text: 'two\nlines' }), 'WARN:\n    text: "two\\nlines"\n')
+  assert.equal(printed({ level: 'warn', text: 'two\nlines' }), 'WARN: text="two\\nlines"\n')
+  const long = 'x'.repeat(201)
+  assert.equal(
+    printed({ long, all: [long] }),
+    `INFO:\n    long: "${long}"\n    all: [\n      "${long}"\n    ]\n`,
+  )
 })
 
 test('an error has the lines of its stack, without control characters', () => {
@@ -31,7 +36,7 @@ test('an error has the lines of its stack, without control characters', () => {
 
 test('levels, messages and names have colors where they are wanted', () => {
   assert.equal(
-    printed({ level: 'fatal', port: 1, msg: 'x' }, true),
-    '\u001b[41mFATAL\u001b[49m: \u001b[36mx\u001b[39m\n    \u001b[35mport\u001b[39m: 1\n',
+    printed({ level: 'fatal', port: 1, tls: {}, msg: 'x' }, true),
+    '\u001b[41mFATAL\u001b[49m: \u001b[36mx\u001b[39m \u001b[90mport=\u001b[39m1\n    \u001b[35mtls\u001b[39m: {}\n',
   )
 })

@@ -79,63 +79,107 @@ function call(
   return gateway.post(`${prefix}/mcp`, message, { ...modernHeaders('tools/call', name), ...headers })
 }
 
-test(
-  'a call of an HTTP tool is a SERVER span below that of its client, with the request as its child',
-  TIMEOUT,
-  async (t) => {
-    const [sink, { base, seen }] = [await collector(t), await api(t)]
-    const gateway = await served(t, [shop(base)], { settings: telemetry(sink), env: FAST })
-    const other = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
-    const meta = { traceparent: TRACEPARENT, tracestate: 'rojo=1', baggage: 'user=ann' }
-    await call(gateway, '/shop', 'get_item', { id: 'of-ann' }, meta, { traceparent: other })
-    const spans = await sink.trace(TRACE, 2)
+for (const protocol of ['http/json', 'http/protobuf'])
+  test(
+    `a call of an HTTP tool is a SERVER span below that of its client, with the request as its child, by ${protocol}`,
+    TIMEOUT,
+    async (t) => {
+      const [sink, { base, seen }] = [await collector(t), await api(t)]
+      const began = Date.now()
+      const gateway = await served(t, [shop(base)], { settings: telemetry(sink, { protocol }), env: FAST })
+      const other = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+      const meta = { traceparent: TRACEPARENT, tracestate: 'rojo=1', baggage: 'user=ann' }
+      await call(gateway, '/shop', 'get_item', { id: 'of-ann' }, meta, { traceparent: other })
+      const spans = await sink.trace(TRACE, 2)
+      const server = spans.find(({ kind }) => kind === 2)!
+      const client = spans.find(({ kind }) => kind === 3)!
+      assert.equal(server.name, 'tools/call get_item')
+      assert.equal(server.parentSpanId, PARENT)
+      assert.deepEqual(
+        server.links.map(({ traceId, spanId }) => [traceId, spanId]),
+        [['a'.repeat(32), 'b'.repeat(16)]],
+      )
+      assert.equal(server.status.code ?? 0, 0)
+      const times = [server, client, client, server].map((span, i) =>
+        BigInt(i < 2 ? span.startTimeUnixNano : span.endTimeUnixNano),
+      )
+      const all = [BigInt(began) * 1_000_000n, ...times, BigInt(Date.now() + 1) * 1_000_000n]
+      assert.deepEqual(
+        all,
+        [...all].sort((a, b) => Number(a - b)),
+      )
+      assert.deepEqual(server.attributes, {
+        'mcp.method.name': 'tools/call',
+        'gen_ai.tool.name': 'get_item',
+        'gen_ai.operation.name': 'execute_tool',
+        'jsonrpc.request.id': String(ids),
+        'mcp.protocol.version': '2026-07-28',
+        'network.transport': 'tcp',
+        'network.protocol.name': 'http',
+        'client.address': '127.0.0.1',
+        'plantgw.tenant': 'default',
+        'plantgw.prefix': '/shop',
+      })
+      assert.equal(server.resource['service.name'], 'plantgw')
+      assert.equal(client.parentSpanId, server.spanId)
+      assert.equal(client.name, 'GET /items/{id}')
+      assert.deepEqual(client.attributes, {
+        'http.request.method': 'GET',
+        'url.full': `${base}/items/{id}`,
+        'url.template': '/items/{id}',
+        'server.address': '127.0.0.1',
+        'server.port': Number(new URL(base).port),
+        'http.response.status_code': 200,
+      })
+      const [{ headers }] = seen as [(typeof seen)[0]]
+      assert.equal(headers.traceparent, `00-${TRACE}-${client.spanId}-01`)
+      assert.equal(headers.tracestate, 'rojo=1')
+      assert.equal(headers.baggage, undefined)
+      const sent = sink.requests.map(({ bytes }) => bytes.toString()).join()
+      for (const secret of ['secret-of-the-shop', 'of-ann', 'user=ann'])
+        assert.ok(!sent.includes(secret), secret)
+      const line = gateway
+        .stderr()
+        .split('\n')
+        .find((each) => each.includes('"tool call"'))
+      const { trace_id, span_id } = JSON.parse(line!) as Loose
+      assert.deepEqual([trace_id, span_id], [TRACE, server.spanId])
+    },
+  )
+
+test('spans of many calls arrive by protobuf, with texts of any length and alphabet', TIMEOUT, async (t) => {
+  const [sink, { base }] = [await collector(t), await api(t)]
+  const settings = telemetry(sink, { protocol: 'http/protobuf' })
+  const env = { ...FAST, OTEL_SERVICE_NAME: 'Schlüssel'.repeat(2_000) }
+  const gateway = await served(t, [shop(base)], { settings, env })
+  const sent = ['a', 'x'.repeat(127), 'y'.repeat(128), 'ü'.repeat(64), '🔑'.repeat(50), 'ключ'].map(
+    (text, i) => ({
+      id: text,
+      traceId: String(i + 1).repeat(32),
+    }),
+  )
+  await Promise.all(
+    sent.map(({ id, traceId }) => {
+      const _meta = { ...MODERN, traceparent: `00-${traceId}-${PARENT}-01` }
+      const params = { name: 'broken', arguments: {}, _meta }
+      const message = { jsonrpc: '2.0', id, method: 'tools/call', params }
+      return gateway.post('/shop/mcp', message, modernHeaders('tools/call', 'broken'))
+    }),
+  )
+  for (const { id, traceId } of sent) {
+    const spans = await sink.trace(traceId, 2)
     const server = spans.find(({ kind }) => kind === 2)!
+    assert.equal(server.attributes['jsonrpc.request.id'], id)
+    assert.equal(server.attributes['error.type'], 'tool_error')
+    assert.equal(server.status.code, 2)
+    assert.ok(server.resource['service.name'] === env.OTEL_SERVICE_NAME)
     const client = spans.find(({ kind }) => kind === 3)!
-    assert.equal(server.name, 'tools/call get_item')
-    assert.equal(server.parentSpanId, PARENT)
     assert.deepEqual(
-      server.links.map(({ traceId, spanId }) => [traceId, spanId]),
-      [['a'.repeat(32), 'b'.repeat(16)]],
+      [client.parentSpanId, client.attributes['http.response.status_code']],
+      [server.spanId, 500],
     )
-    assert.equal(server.status.code ?? 0, 0)
-    assert.deepEqual(server.attributes, {
-      'mcp.method.name': 'tools/call',
-      'gen_ai.tool.name': 'get_item',
-      'gen_ai.operation.name': 'execute_tool',
-      'jsonrpc.request.id': String(ids),
-      'mcp.protocol.version': '2026-07-28',
-      'network.transport': 'tcp',
-      'network.protocol.name': 'http',
-      'client.address': '127.0.0.1',
-      'plantgw.tenant': 'default',
-      'plantgw.prefix': '/shop',
-    })
-    assert.equal(server.resource['service.name'], 'plantgw')
-    assert.equal(client.parentSpanId, server.spanId)
-    assert.equal(client.name, 'GET /items/{id}')
-    assert.deepEqual(client.attributes, {
-      'http.request.method': 'GET',
-      'url.full': `${base}/items/{id}`,
-      'url.template': '/items/{id}',
-      'server.address': '127.0.0.1',
-      'server.port': Number(new URL(base).port),
-      'http.response.status_code': 200,
-    })
-    const [{ headers }] = seen as [(typeof seen)[0]]
-    assert.equal(headers.traceparent, `00-${TRACE}-${client.spanId}-01`)
-    assert.equal(headers.tracestate, 'rojo=1')
-    assert.equal(headers.baggage, undefined)
-    const sent = sink.requests.map(({ bytes }) => bytes.toString()).join()
-    for (const secret of ['secret-of-the-shop', 'of-ann', 'user=ann'])
-      assert.ok(!sent.includes(secret), secret)
-    const line = gateway
-      .stderr()
-      .split('\n')
-      .find((each) => each.includes('"tool call"'))
-    const { trace_id, span_id } = JSON.parse(line!) as Loose
-    assert.deepEqual([trace_id, span_id], [TRACE, server.spanId])
-  },
-)
+  }
+})
 
 test('failed calls have an error.type, and a failed request has its own', TIMEOUT, async (t) => {
   const [sink, { base }] = [await collector(t), await api(t)]
