@@ -1,5 +1,5 @@
 import { ExactNumber, type Json, stringify } from '../json/index.ts'
-import { closest, nearest, shorten, sizeText, wellFormed } from '../text/index.ts'
+import { proposal, shorten, sizeText, wellFormed } from '../text/index.ts'
 import { CallError } from './failure.ts'
 
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
@@ -82,12 +82,9 @@ export function typeText(value: Json | undefined): string {
 
 /** @param names of the tools or prompts that there are */
 export function unknownText(kind: 'tool' | 'prompt', name: string, names: readonly string[]): string {
-  const shown = shorten(name, 80)
-  const near = nearest(name, names)
-  if (near) return `Unknown ${kind}: ${shown}. Did you mean ${near}?`
-  // Too far off to be what was meant, but a name to go on with.
-  const some = closest(name, names)
-  return `Unknown ${kind}: ${shown}${some === undefined ? '' : `. The nearest name is ${some}.`}`
+  const said = `Unknown ${kind}: ${shorten(name, 80)}`
+  const proposed = proposal(name, names)
+  return proposed === '' ? said : `${said}. ${proposed}`
 }
 
 /** Makes a value at its first use, once. */

@@ -1,6 +1,7 @@
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
+import type { Seal } from '../cluster/seal.ts'
 import type { Server } from '../config/model.ts'
-import { isObject, type JsonObject, plain, stringify } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import type {
   Adopted,
   Backend,
@@ -10,6 +11,7 @@ import type {
   StatelessServer,
 } from '../mcp/backend.ts'
 import type { Call, CallEnd } from '../mcp/call.ts'
+import { missingCapability } from '../mcp/client-capabilities.ts'
 import { declaredParamHeaders } from '../mcp/mirror.ts'
 import {
   errorText,
@@ -18,8 +20,10 @@ import {
   isSessionRevision,
   listKinds,
   METHOD_NOT_FOUND,
+  metaOf,
   negotiate,
   notificationText,
+  progressTokenOf,
   REVISIONS,
   type Request,
   type RpcError,
@@ -28,25 +32,47 @@ import {
   SUBSCRIPTION_ID,
 } from '../mcp/protocol.ts'
 import type { Session } from '../mcp/session.ts'
+import { visible } from '../mcp/visible.ts'
+import { SKILLS_EXTENSION, type Skills } from '../skills/index.ts'
 import { giveWay, withoutHidden } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'
-import { outcomeOf } from './failure.ts'
-import type { Prompts, Tools } from './types.ts'
+import { notFound, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
+import {
+  answerOf,
+  asksTask,
+  declaresTasks,
+  RESULT_TOOL,
+  TASKS_CAPABILITY,
+  TASKS_EXTENSION,
+  Tasks,
+} from './tasks.ts'
+import type { CallContext, Prompts, Tools } from './types.ts'
 
 export interface BackendParts {
-  server: Server
+  server: Pick<Server, 'name' | 'description'>
   tools: Tools
   prompts: Prompts
+  /** Default: none. */
+  skills?: Skills
+  /** Seals the ids of tasks; absent: tools with `async` have none. */
+  seal?: Seal | undefined
+  /** Names the server among all that are served. */
+  owner?: string
   lists: Lists
+  /** Whether what is cut off results can be read as resources. */
+  keepsResults?: boolean
   /** Whether callers are told apart, so that a list may not be kept for others. */
   authenticated: boolean
   version: string
 }
 
-/** JSON text of what `tools/list` and `prompts/list` show: written once, and compared at a reload. */
+/** JSON text of what lists show: written once, and compared at a reload. */
 export interface Lists {
   tools: string
+  /** With one for each skill. */
   prompts: string
+  /** Absent: there are none. */
+  skills?: string
 }
 
 /** What MCP clients see of one server's HTTP tools and prompts. It never changes: a reload makes another one. */
@@ -55,6 +81,11 @@ export interface Service {
   readonly info: Implementation
   readonly instructions?: string
   readonly capabilities: ServerCapabilities
+  /** Whether calls may become tasks, which each revision declares in its own way. */
+  readonly hasTasks?: boolean
+  readonly lists: Lists
+  /** URIs of what it serves as resources; absent: nothing. */
+  readonly resources?: ReadonlySet<unknown>
   /** What answers each method but those of the protocol itself. */
   readonly methods: ReadonlyMap<string, Method>
   /** The arguments of a tool that a stateless client mirrors into `Mcp-Param-*` headers. */
@@ -66,18 +97,49 @@ export interface Service {
 /** Answers one request; a rejection is a bug and becomes an internal error. */
 export type Method = (params: JsonObject, call: Call) => Answer | Promise<Answer>
 
-/** `result` is the JSON text of an object that has neither `resultType` nor `_meta`. */
-export type Answer = { result: string; end?: CallEnd } | { error: RpcError }
+/** `result` is the JSON text of an object that has neither `resultType` nor `_meta`, which is `meta`. */
+export type Answer =
+  | {
+      result: string
+      resultType?: 'task'
+      meta?: JsonObject
+      end?: CallEnd | undefined
+      cacheScope?: 'public' | 'private'
+    }
+  | { error: RpcError }
 
 /** Makes the backend of one server's HTTP tools and prompts. */
 export function createToolsBackend(parts: BackendParts): ToolsBackend {
-  const { server, tools, prompts, lists, authenticated, version } = parts
+  const {
+    server,
+    tools,
+    prompts,
+    skills = [],
+    lists,
+    keepsResults,
+    authenticated,
+    version,
+    seal,
+    owner = server.name,
+  } = parts
   const methods = new Map<string, Method>()
   methods.set('tools/list', list('tools', lists.tools))
-  methods.set('tools/call', callTool(tools))
+  const isSlow = tools.list.some(({ name }) => tools.get(name)?.operations)
+  const tasks = isSlow && seal && new Tasks({ tools, seal, owner, contextOf })
+  methods.set('tools/call', callTool(tools, tasks || undefined))
+  for (const [name, method] of tasks ? tasks.methods : []) methods.set(name, method)
   // Also without prompts: a reload may have removed the last one, of which a client still asks.
-  methods.set('prompts/list', list('prompts', lists.prompts))
-  methods.set('prompts/get', getPrompt(prompts))
+  methods.set('prompts/list', listPrompts(prompts, lists.prompts, skills))
+  methods.set('prompts/get', getPrompt(prompts, skills))
+  // Those that are kept are in no list.
+  if (keepsResults) {
+    methods.set('resources/list', list('resources', '[]'))
+    methods.set('resources/templates/list', list('resourceTemplates', '[]'))
+    methods.set('resources/read', ({ uri }, { revision }) => ({
+      error: notFound(uri, isSessionRevision(revision)),
+    }))
+  }
+  for (const [name, method] of skillMethods(skills, lists.skills)) methods.set(name, method)
   const paramHeaders = new Map(
     tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
   )
@@ -86,29 +148,50 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
     ...(server.description && { instructions: withoutHidden(server.description) }),
     capabilities: {
       tools: { listChanged: true },
-      ...(prompts.list.length && { prompts: { listChanged: true } }),
+      ...((prompts.list.length || skills.length) && { prompts: { listChanged: true } }),
+      ...(keepsResults && { resources: {} }),
+      ...(skills.length && {
+        resources: { listChanged: true },
+        extensions: { [SKILLS_EXTENSION]: {} },
+      }),
     },
+    hasTasks: tasks !== false && tasks !== undefined,
+    lists,
+    ...(skills.length && {
+      resources: new Set(skills.flatMap(({ uri, files }) => [uri, ...files.map((file) => file.uri)])),
+    }),
     methods,
     paramHeaders: (tool) => paramHeaders.get(tool) ?? [],
     cacheScope: authenticated ? 'private' : 'public',
   })
 }
 
-/** Milliseconds a client may keep a list; `list_changed` says sooner that it changed. */
-const TTL = 60_000
-const LISTS = ['tools', 'prompts'] as const
-const CACHEABLE = new Set(['server/discover', 'tools/list', 'prompts/list'])
+/** Milliseconds a client may keep a list, which only a reload changes; `list_changed` says sooner that it did. */
+const TTL = 3_600_000
+const LISTS = ['tools', 'prompts', 'resources'] as const
+const CACHEABLE = new Set(
+  'server/discover tools/list prompts/list resources/list resources/templates/list resources/read skills/list skills/get'.split(
+    ' ',
+  ),
+)
+
+/** Lists need nothing of their call. */
+const NO_CALL = undefined as unknown as Call
 
 /** HTTP tools have nothing to remember of a session, so that one object serves every session and every request. */
 export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   readonly backend = this
+  readonly listsAlike = true
   readonly needsUniqueIds = false
   readonly timeout = undefined
-  /** The beginning of every result of 2026-07-28. */
-  private readonly frame: string
+  /** `_meta` of nearly every result of 2026-07-28. */
+  private readonly ownMeta: string
+  /** The items of lists, by their text. */
+  private readonly listed = new Map<string, readonly JsonObject[]>()
+  private readonly known = new Map<string, ReadonlySet<unknown>>()
 
   constructor(private readonly service: Service) {
-    this.frame = `{"resultType":"complete","_meta":{"${SERVER_INFO}":${stringify(service.info as JsonObject)}}`
+    this.ownMeta = stringify({ [SERVER_INFO]: service.info as JsonObject })
   }
 
   open(): this {
@@ -140,6 +223,55 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return this.service.paramHeaders(tool)
   }
 
+  /** How long and for whom its answer to a method may be kept. */
+  hints(method: string): JsonObject {
+    const { cacheScope, resources } = this.service
+    // Clients that use skills as such get no prompts for them.
+    return { ttlMs: TTL, cacheScope: method === 'prompts/list' && resources ? 'private' : cacheScope }
+  }
+
+  /** What it has of a list; nothing where it has no such list. @param params of the client's request */
+  async items(method: string, key: string, params: JsonObject): Promise<readonly JsonObject[]> {
+    const { cursor: _, ...first } = params
+    const answer = await this.service.methods.get(method)?.(first, NO_CALL)
+    return answer && 'result' in answer ? this.parsed(answer.result, key) : []
+  }
+
+  has(kind: 'tools' | 'prompts', name: unknown): boolean {
+    return this.names(kind, `{"${kind}":${this.service.lists[kind]}}`, kind, 'name').has(name)
+  }
+
+  /** Whether a request concerns one of its tools, prompts or resources. */
+  takes({ method, params }: Pick<Request, 'method' | 'params'>): boolean {
+    if (method === 'tools/call') return this.has('tools', params.name)
+    if (method === 'prompts/get') return this.has('prompts', params.name)
+    return (method === 'resources/read' || method === 'skills/get') && this.hasResource(params.uri)
+  }
+
+  hasResource(uri: unknown): boolean {
+    return this.service.resources?.has(uri) ?? false
+  }
+
+  private names(as: string, text: string, key: string, member: string): ReadonlySet<unknown> {
+    const names = this.known.get(as) ?? new Set(this.parsed(text, key).map((one) => one[member]))
+    this.known.set(as, names)
+    return names
+  }
+
+  private parsed(text: string, key: string): readonly JsonObject[] {
+    const items = this.listed.get(text) ?? ((parseVerbatim(text) as JsonObject)[key] as JsonObject[])
+    this.listed.set(text, items)
+    return items
+  }
+
+  get capabilities(): JsonObject {
+    return this.service.capabilities as JsonObject
+  }
+
+  get instructions(): string | undefined {
+    return this.service.instructions
+  }
+
   initialize(session: Session, { id, params }: Request): Opened {
     if (typeof params.protocolVersion !== 'string') {
       const message = 'params.protocolVersion must be a string'
@@ -147,7 +279,9 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     }
     const protocolVersion = negotiate(params.protocolVersion)
     session.revision = protocolVersion
-    const { info: serverInfo, capabilities, instructions } = this.service
+    const { info: serverInfo, instructions, hasTasks } = this.service
+    const tasks = hasTasks && protocolVersion === '2025-11-25' && { tasks: TASKS_CAPABILITY }
+    const capabilities = { ...this.service.capabilities, ...tasks } as ServerCapabilities
     session.lists = new Set(LISTS.filter((list) => capabilities[list]?.listChanged))
     const result = { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) }
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
@@ -165,7 +299,7 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
 
   private answer(call: Call, answer: Answer): void {
     if ('error' in answer) call.error(answer.error)
-    else call.result(this.shown(call, answer.result), answer.end)
+    else call.result(this.shown(call, answer), answer.end)
   }
 
   /** Methods of the protocol itself. */
@@ -180,9 +314,12 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   }
 
   private discover(call: Call): void {
-    const { capabilities, instructions } = this.service
+    const { instructions, hasTasks, capabilities: common } = this.service
+    const [, extension] = TASKS_EXTENSION
+    const extensions = hasTasks && { extensions: { ...common.extensions, [extension]: {} } }
+    const capabilities = { ...common, ...extensions } as ServerCapabilities
     const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
-    call.result(this.shown(call, stringify(body as JsonObject)))
+    call.result(this.shown(call, { result: stringify(body as JsonObject) }))
   }
 
   /** Acknowledges a subscription, whose notifications the front sends (2026-07-28, Subscriptions). */
@@ -194,26 +331,43 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
       call.error({ code: INVALID_PARAMS, message })
       return
     }
-    const { tools, prompts } = this.service.capabilities
-    const notifications: JsonObject = {
-      ...(tools && wanted.toolsListChanged === true && { toolsListChanged: true }),
-      ...(prompts && wanted.promptsListChanged === true && { promptsListChanged: true }),
+    if (this.service.hasTasks && wanted.taskIds !== undefined && !declaresTasks(params)) {
+      call.error(missingCapability(TASKS_EXTENSION))
+      return
     }
+    const notifications = this.granted(wanted)
     const method = 'notifications/subscriptions/acknowledged'
     call.message(notificationText(method, { _meta: { [SUBSCRIPTION_ID]: id }, notifications }))
     call.subscribed(listKinds(notifications))
   }
 
+  /** The changes of which a subscriber is told, of those that it wants. */
+  granted(wanted: Json | undefined): JsonObject {
+    if (!isObject(wanted)) return {}
+    const { tools, prompts, resources } = this.service.capabilities
+    return {
+      ...(tools && wanted.toolsListChanged === true && { toolsListChanged: true }),
+      ...(prompts && wanted.promptsListChanged === true && { promptsListChanged: true }),
+      ...(resources && wanted.resourcesListChanged === true && { resourcesListChanged: true }),
+    }
+  }
+
   /** A result with what 2026-07-28 wants on every one, without parsing it. */
-  private shown({ revision, request: { method } }: Call, result: string): string {
-    if (isSessionRevision(revision)) return result
-    const { cacheScope } = this.service
+  private shown(
+    { revision, request: { method } }: Call,
+    { result, resultType, meta, cacheScope = this.service.cacheScope }: Exclude<Answer, { error: RpcError }>,
+  ): string {
+    const inSession = isSessionRevision(revision)
+    if (inSession && !meta) return result
+    const rest = result === '{}' ? '}' : `,${result.slice(1)}`
+    if (inSession) return `{"_meta":${stringify(meta)}${rest}`
     const cache = CACHEABLE.has(method) ? `,"ttlMs":${TTL},"cacheScope":"${cacheScope}"` : ''
-    return `${this.frame}${cache}${result === '{}' ? '}' : `,${result.slice(1)}`}`
+    const _meta = meta ? stringify({ ...meta, [SERVER_INFO]: this.service.info as JsonObject }) : this.ownMeta
+    return `{"resultType":"${resultType ?? 'complete'}","_meta":${_meta}${cache}${rest}`
   }
 }
 
-function list(key: keyof Lists, text: string): Method {
+function list(key: keyof Lists | 'resources' | 'resourceTemplates', text: string): Method {
   const answer: Answer = { result: `{"${key}":${text}}` }
   return (params) =>
     params.cursor === undefined
@@ -221,36 +375,61 @@ function list(key: keyof Lists, text: string): Method {
       : invalid('Invalid cursor: the list is one page, ask without a cursor')
 }
 
-function callTool(tools: Tools): Method {
+/** Clients that use skills as such get no prompts for them, so that nobody keeps the list for another. */
+function listPrompts(prompts: Prompts, whole: string, skills: Skills): Method {
+  const all = list('prompts', whole)
+  if (skills.length === 0) return all
+  const own = list('prompts', stringify(visible(prompts.list as unknown as Json)))
+  return async (params, call) => {
+    const answer = await (usesSkills(params) ? own : all)(params, call)
+    return 'error' in answer ? answer : { ...answer, cacheScope: 'private' }
+  }
+}
+
+function callTool(tools: Tools, tasks: Tasks | undefined): Method {
   const names = tools.list.map((tool) => tool.name)
   return async (params, call) => {
     const { name } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
+    if (tasks && name === RESULT_TOOL.name) return tasks.result(params, call)
     const tool = tools.get(name)
     // With rules a name that is near would tell of a tool that the caller may not use.
     if (!tool) return invalid(unknownText('tool', name, call.exchange.permissions ? [] : names))
-    const { headers, query, stay, identity } = call.exchange
-    const { result, ...end } = await tool.call(plain(params.arguments ?? {}), {
-      headers,
-      query,
-      identity,
-      body: call.request.raw,
-      signal: call,
-      span: call.request.span,
-      hold: stay.hold,
-    })
+    const { operations } = tool
+    if (tasks && !operations && asksTask(call))
+      return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
+    const begin = performance.now()
+    const outcome = await tool.call(plain(params.arguments ?? {}), contextOf(call))
     await giveWay()
-    const outcome = outcomeOf(end.failure, end.upstreamStatus)
-    return { result: stringify(result), end: { outcome, tool: name, ...end } }
+    return tasks && operations ? tasks.goOn(name, operations, outcome, call, begin) : answerOf(outcome, name)
   }
 }
 
-function getPrompt(prompts: Prompts): Method {
-  const names = new Set(prompts.list.map(({ name }) => name))
+/** What a tool reads of a call. */
+function contextOf(call: Call): CallContext {
+  const { headers, query, stay, identity, results } = call.exchange
+  const { raw: body, span } = call.request
+  const own = { progress: progressOf(call), keep: results?.keeper(call) }
+  return { headers, query, identity, body, signal: call, span, hold: stay.hold, ...own }
+}
+
+/** Undefined: the client did not ask for progress. */
+function progressOf(call: Call): ((done: number, message: string) => void) | undefined {
+  const progressToken = progressTokenOf(metaOf(call.request.params))
+  if (progressToken === undefined) return undefined
+  return (progress, message) =>
+    call.message(notificationText('notifications/progress', { progressToken, progress, message }))
+}
+
+function getPrompt(prompts: Prompts, skills: Skills): Method {
+  const names = new Set([...prompts.list, ...skills].map(({ name }) => name))
+  const bySkill = new Map(skills.map((skill) => [skill.name, skill]))
   return async (params, { exchange }) => {
     const { name, arguments: given = {} } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')
     if (exchange.permissions && !names.has(name)) return invalid(unknownText('prompt', name, []))
+    const skill = bySkill.get(name)
+    if (skill) return { result: stringify(promptResultOf(skill)) }
     const { result, error } = await prompts.get(name, plain(given))
     return error === undefined ? { result: stringify(result) } : invalid(error)
   }

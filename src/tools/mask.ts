@@ -1,13 +1,19 @@
-import { BETWEEN_TOKENS, LONGEST_KNOWN, replaceKnownSecrets } from '../text/index.ts'
+import { BETWEEN_TOKENS, knownSecrets, LONGEST_KNOWN, type SecretKind } from '../text/index.ts'
 
 /** What stands where a secret stood. */
 export const SHOWN = '***'
+
+/** `own`: one with which the gateway asks the server. */
+export type RedactedKind = 'own' | SecretKind
+
+/** Hears of the secrets that were replaced; never what they are. */
+export type OnRedacted = (kind: RedactedKind, count: number) => void
 
 /**
  * Replaces secrets.
  * @param json the text is JSON and stays JSON: a number that looks like a secret is left
  */
-export type Mask = (text: string, json?: boolean) => string
+export type Mask = (text: string, json?: boolean, onRedacted?: OnRedacted) => string
 
 /**
  * What finds the secrets: as they are, and as percent-encoding, JSON and base64 write them. A text without them is passed
@@ -39,7 +45,7 @@ export interface StreamMask {
 }
 
 /** @returns what makes a mask for one stream of JSON, or of events that hold JSON */
-export function streamMaskOf(secrets: readonly string[]): () => StreamMask {
+export function streamMaskOf(secrets: readonly string[], onRedacted?: OnRedacted): () => StreamMask {
   const forms = allForms(secrets).map((form) => Buffer.from(form).toString('latin1'))
   const mask = maskOfForms(forms)
   const longest = Math.max(...forms.map(({ length }) => length))
@@ -54,7 +60,7 @@ export function streamMaskOf(secrets: readonly string[]): () => StreamMask {
     let rest = ''
     return {
       push(chunk) {
-        const text = mask(rest + chunk.toString('latin1'), true)
+        const text = mask(rest + chunk.toString('latin1'), true, onRedacted)
         const end = text.length - held(text)
         rest = text.slice(end)
         return Buffer.from(text.slice(0, end), 'latin1')
@@ -65,22 +71,31 @@ export function streamMaskOf(secrets: readonly string[]): () => StreamMask {
 }
 
 /** Takes out what has the form of a known secret, whoever it is of. */
-export const maskKnown: Mask = (text) => replaceKnownSecrets(text, () => SHOWN)
+export const maskKnown: Mask = (text, _json, onRedacted) => {
+  let shown = ''
+  let from = 0
+  for (const { start, end, kind } of knownSecrets(text)) {
+    shown += text.slice(from, start) + SHOWN
+    from = end
+    onRedacted?.(kind, 1)
+  }
+  return from === 0 ? text : shown + text.slice(from)
+}
 
 /** The same of bytes that come in pieces: holds back what may be the beginning of one. */
-export function streamMaskKnown(): StreamMask {
+export function streamMaskKnown(onRedacted?: OnRedacted): StreamMask {
   let rest = ''
   const release = (all: boolean) => {
     let end = all ? rest.length : safeEnd(rest)
     let shown = ''
     let from = 0
-    replaceKnownSecrets(rest, (start, stop) => {
-      if (start >= end) return ''
+    for (const { start, end: stop, kind } of knownSecrets(rest)) {
+      if (start >= end) break
       shown += rest.slice(from, start) + SHOWN
       from = stop
       end = Math.max(end, stop)
-      return ''
-    })
+      onRedacted?.(kind, 1)
+    }
     shown += rest.slice(from, end)
     rest = rest.slice(end)
     return Buffer.from(shown, 'latin1')
@@ -132,13 +147,15 @@ function maskOfForms(forms: readonly string[]): Mask {
     form,
     inJson: NUMERIC.test(form) ? outsideOfNumbers(form) : form,
   }))
-  return (text, json = false) => {
+  return (text, json = false, onRedacted) => {
     if (!holds(text)) return text
     // Ten times as fast as `replaceAll` where there are a million of them.
-    return separators.reduce(
-      (rest, { form, inJson }) => (rest.includes(form) ? rest.split(json ? inJson : form).join(SHOWN) : rest),
-      text,
-    )
+    return separators.reduce((rest, { form, inJson }) => {
+      if (!rest.includes(form)) return rest
+      const parts = rest.split(json ? inJson : form)
+      if (parts.length > 1) onRedacted?.('own', parts.length - 1)
+      return parts.join(SHOWN)
+    }, text)
   }
 }
 

@@ -11,7 +11,7 @@ import {
   NetFault,
   type Resilience,
 } from '../net/index.ts'
-import { type Attributes, addressOf, type Span, type TraceContext } from '../telemetry/trace.ts'
+import { addressOf, type Span, type SpanStart, type TraceContext } from '../telemetry/trace.ts'
 import { decoded } from './credentials.ts'
 import { readOrigin, readPath } from './endpoint.ts'
 import { CallError, credentialError } from './failure.ts'
@@ -40,21 +40,29 @@ export interface SendOptions extends RedirectOptions, Pick<FetchOptions, 'signal
   attempts: number
   /** Gives a header of the first origin. */
   credential?: Credential | undefined
+  /** When the time of the call began, of `performance.now()`. Default: now. */
+  begin?: number
   /** Where traces are recorded: what the call belongs to, and its path without a value, which a redirect leaves. */
   spans?: { span: Span; path?: string } | undefined
+}
+
+/** An answer, and the request that it is the answer to, which may be one that a redirect made. */
+export interface Answered {
+  answer: HttpAnswer
+  request: UpstreamRequest
 }
 
 /**
  * Sends the request of a call, and follows redirects where the tool says so; all within one time-out.
  * @throws CallError, NetFault
  */
-export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<HttpAnswer> {
-  const { limits, signal, hold, connection = {}, credential } = options
+export async function send(first: UpstreamRequest, tool: Tool, options: SendOptions): Promise<Answered> {
+  const { limits, signal, hold, connection = {}, credential, begin = performance.now() } = options
   const { timeout, connectTimeout, maxResponseSize: maxSize } = limits
   const { proxy, tls } = connection
   const fetching: FetchOptions & { begin: number } = {
     timeout,
-    begin: performance.now(),
+    begin,
     maxSize,
     signal,
     hold,
@@ -78,7 +86,7 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
         answer = await sendOne(request, tool, fetching, options)
       }
     }
-    if (!tool.followRedirects || !isRedirect(answer)) return answer
+    if (!tool.followRedirects || !isRedirect(answer)) return { answer, request }
     if (hops === MAX_REDIRECTS)
       throw new CallError(
         'redirect',
@@ -101,15 +109,8 @@ async function fetch(
   { http, spans, authored }: SendOptions,
 ): Promise<HttpAnswer> {
   if (!spans) return http.fetch(request, fetching)
-  const { method, origin } = request
-  const { path } = spans
-  const attributes: Attributes = {
-    'http.request.method': method,
-    'url.full': path === undefined ? origin : origin + path,
-    ...addressOf(origin),
-  }
-  if (path !== undefined) attributes['url.template'] = path
-  const span = spans.span.client(path === undefined ? method : `${method} ${path}`, attributes)
+  const { origin } = request
+  const span = spans.span.client(spanOf(request, spans.path))
   // Who else an argument or a redirect may lead to has no part in the trace.
   const sent = authored?.has(origin) ? withTrace(request, span.context) : request
   try {
@@ -118,17 +119,44 @@ async function fetch(
     span.end({ 'http.response.status_code': status }, status >= 400 ? { type: String(status) } : undefined)
     return answer
   } catch (error) {
-    span.end({}, { type: error instanceof NetFault ? error.kind : '_OTHER' })
+    span.end(undefined, { type: error instanceof NetFault ? error.kind : '_OTHER' })
     throw error
   }
 }
 
+/** Tools whose spans are known; the oldest is forgotten. */
+const MAX_KNOWN = 1_000
+const known = new Map<string | undefined, Pick<UpstreamRequest, 'method' | 'origin'> & { start: SpanStart }>()
+
+/** What spans say of requests with this path: nearly all of them have the same method and origin. */
+function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): SpanStart {
+  const last = known.get(path)
+  if (last?.origin === origin && last.method === method) return last.start
+  const shared = {
+    'http.request.method': method,
+    'url.full': path === undefined ? origin : origin + path,
+    ...(path !== undefined && { 'url.template': path }),
+    ...addressOf(origin),
+  }
+  const start = { name: path === undefined ? method : `${method} ${path}`, shared }
+  known.set(path, { method, origin, start })
+  if (known.size > MAX_KNOWN) known.delete(known.keys().next().value)
+  return start
+}
+
 /** What the tool itself says of the trace stays. */
 function withTrace(request: UpstreamRequest, { traceparent, tracestate }: TraceContext): UpstreamRequest {
-  const names = request.headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase())
-  if (names.includes('traceparent') || names.includes('tracestate')) return request
+  const { headers } = request
+  for (let i = 0; i < headers.length; i += 2) if (isOfTrace(headers[i]!)) return request
   const state = tracestate === undefined ? [] : ['tracestate', tracestate]
-  return { ...request, headers: [...request.headers, 'traceparent', traceparent, ...state] }
+  return { ...request, headers: [...headers, 'traceparent', traceparent, ...state] }
+}
+
+function isOfTrace(name: string): boolean {
+  // Nearly every name is of another length.
+  if (name.length !== 'traceparent'.length && name.length !== 'tracestate'.length) return false
+  const lower = name.toLowerCase()
+  return lower === 'traceparent' || lower === 'tracestate'
 }
 
 async function sendOne(
@@ -201,18 +229,48 @@ function redirected(
   const { status, headers: given } = answer
   const refusal = (why: string) =>
     new CallError('redirect', `${request.origin} answered ${status} with a ${why}`)
+  const toGet = status === 303 ? request.method !== 'HEAD' : status <= 302 && request.method === 'POST'
+  const next = ledTo(request, String(given.location), { toGet, mask, refusal, what: 'redirect' })
+  if (toGet || request.body === undefined) return next
+  if (next.origin !== request.origin && !sendsBody)
+    throw refusal(
+      `redirect to ${next.origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
+    )
+  next.body = request.body
+  return next
+}
+
+/** Where an answer leads. */
+interface Leading extends Pick<RedirectOptions, 'mask'> {
+  /** Whether the request becomes GET. */
+  toGet: boolean
+  /** @param why goes on after "answered with a" */
+  refusal: (why: string) => CallError
+  /** Names it in refusals. */
+  what: 'redirect' | 'link'
+}
+
+/**
+ * The request to where the answer to another one leads, without a body: headers of the tool stay with the first origin,
+ * and a secure call stays secure.
+ * @throws CallError
+ */
+export function ledTo(
+  request: UpstreamRequest,
+  location: string,
+  { toGet, mask, refusal, what }: Leading,
+): UpstreamRequest {
   const base = request.origin + request.path
-  if (!URL.canParse(String(given.location), base)) throw refusal('Location that is not a URL.')
-  const url = new URL(String(given.location), base)
+  if (!URL.canParse(location, base)) throw refusal('Location that is not a URL.')
+  const url = new URL(location, base)
   const origin = originOf(url)
   if (origin === undefined)
-    throw refusal('redirect that was not followed: only http and https URLs without credentials are.')
+    throw refusal(`${what} that was not followed: only http and https URLs without credentials are.`)
   if (request.origin.startsWith('https:') && origin.startsWith('http:'))
-    throw refusal(`redirect to ${origin}, which is not secure; the redirect was not followed.`)
+    throw refusal(`${what} to ${origin}, which is not secure; the ${what} was not followed.`)
   const leaves = origin !== request.origin
   const isSecret = (text: string) =>
     leaves && [text, decoded(text)].some((one) => (mask()?.(one) ?? one) !== one)
-  const toGet = status === 303 ? request.method !== 'HEAD' : status <= 302 && request.method === 'POST'
   const headers: string[] = []
   for (let i = 0; i < request.headers.length; i += 2) {
     const name = request.headers[i]!.toLowerCase()
@@ -223,16 +281,9 @@ function redirected(
   const path = readPath(url.pathname + withoutSecrets(url.search, isSecret), 0)
   if (isSecret(path))
     throw refusal(
-      `redirect to ${origin}, another origin, with a credential of this tool in its path; the redirect was not followed.`,
+      `${what} to ${origin}, another origin, with a credential of this tool in its path; the ${what} was not followed.`,
     )
-  const next: UpstreamRequest = { method: toGet ? 'GET' : request.method, origin, path, headers }
-  if (toGet || request.body === undefined) return next
-  if (leaves && !sendsBody)
-    throw refusal(
-      `redirect to ${origin}. It was not followed, as the body of the request would go to another origin; set \`redirectBody: true\` on the tool to send it there.`,
-    )
-  next.body = request.body
-  return next
+  return { method: toGet ? 'GET' : request.method, origin, path, headers }
 }
 
 /** The query without the pairs that hold a secret. */

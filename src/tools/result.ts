@@ -1,7 +1,14 @@
 import type { Limits } from '../config/model.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import type { HttpAnswer } from '../net/index.ts'
-import { nothingOmitted, type Omitted, type Presented, type Shaping } from '../shaping/index.ts'
+import {
+  type Keep,
+  nothingOmitted,
+  type Omitted,
+  type Presented,
+  type Shaping,
+  withRest,
+} from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { cut, giveWay } from '../text/index.ts'
 import type { ReadAnswer } from './answer.ts'
@@ -94,23 +101,40 @@ export interface Sent {
   /** Without query and secrets; made only when it is needed. */
   url: () => Promise<string>
   root: Root
+  /** Keeps what is cut off the result; absent: nothing is kept. */
+  keep?: Keep | undefined
 }
 
 /** What an answer comes to. */
-export async function outcomeOf(
+export function outcomeOf(read: ReadAnswer, shape: Shape, sent: Sent, limits: Limits): Promise<CallOutcome> {
+  if (read.answer.status >= 300) return failedOperation(read, shape, sent, limits)
+  return settled(read, sent, limits, async () => {
+    const result = await successResult(read, shape, sent)
+    const savedChars = savedBy(shape, read, result)
+    return { result, ...(savedChars > 0 && { savedChars }) }
+  })
+}
+
+/** What an answer comes to that says that an operation has failed, whatever its status. */
+export function failedOperation(
   read: ReadAnswer,
   shape: Shape,
   sent: Sent,
   limits: Limits,
 ): Promise<CallOutcome> {
+  return settled(read, sent, limits, () => errorAnswer(read, shape, sent))
+}
+
+/** The outcome that is made of an answer, or why it could not be made. */
+async function settled(
+  read: ReadAnswer,
+  sent: Sent,
+  limits: Limits,
+  make: () => Promise<CallOutcome>,
+): Promise<CallOutcome> {
   const { status: upstreamStatus } = read.answer
   try {
-    if (upstreamStatus < 300) {
-      const result = await successResult(read, shape, sent)
-      const savedChars = savedBy(shape, read, result)
-      return { result, upstreamStatus, ...(savedChars > 0 && { savedChars }) }
-    }
-    return { ...(await errorAnswer(read, shape, sent)), upstreamStatus }
+    return { ...(await make()), upstreamStatus }
   } catch (error) {
     const failed = asCallError(error, limits)
     return { ...failedOutcome(failed, await unshapedText(read, sent, failed)), upstreamStatus }
@@ -139,13 +163,13 @@ async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promis
   if (binary) return { content: [...(await captions(read, template, sent)), await binaryContent(read, sent)] }
   if (template) {
     const text = await template.render(sent.root, shaped?.read ?? read)
-    return textsResult(await shaping.presentText(text, shaped?.omitted))
+    return textsResult(await shaping.presentText(text, shaped?.omitted), sent.keep)
   }
-  if (shaped) return textsResult(await shaping.present(shaped.value, shaped.omitted))
+  if (shaped) return textsResult(await shaping.present(shaped.value, shaped.omitted), sent.keep)
   if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
   const { body } = read.answer
   if (body.length === 0) return textResult(`${statusText(read)} (empty response)`)
-  return textsResult(await shaping.presentText(read.text()))
+  return textsResult(await shaping.presentText(read.text()), sent.keep)
 }
 
 /** Characters of an answer that shaping has left out, or the limit. */
@@ -179,11 +203,14 @@ async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedA
   return { read: shaped, value, omitted }
 }
 
-function textsResult({ text, beside, notice }: Presented): ToolResult {
+/** @param keep keeps what was cut off; absent: nothing is kept */
+function textsResult(presented: Presented, keep: Keep | undefined): ToolResult {
+  const { text, beside, notice, link } = withRest(presented, keep)
   const more = [beside, notice].flatMap((one): Content[] =>
     one === undefined ? [] : [{ type: 'text', text: one }],
   )
-  return { content: [{ type: 'text', text }, ...more] }
+  const links = link ? [link as unknown as Content] : []
+  return { content: [{ type: 'text', text }, ...more, ...links] }
 }
 
 function isBinary({ kind, answer }: ReadAnswer): boolean {
@@ -249,7 +276,7 @@ async function structuredResult(
       wrapped,
       'The response is too long to be shown, and shortened it does not match the outputSchema of this tool. Request less in one call:',
     )
-  const result = textsResult(texts)
+  const result = textsResult(texts, sent.keep)
   if (isBinary(read)) result.content.push(await binaryContent(read, sent))
   return { ...result, structuredContent: structured(value, wrapped) as JsonObject }
 }
@@ -263,7 +290,7 @@ async function shownOutput(
   omitted: Omitted,
 ): Promise<Presented> {
   const isSame = shaped === data && text.length <= shaping.maxChars && !shaping.isTable
-  if (isSame) return { text, notice: shaping.noticeOf(omitted), value: data }
+  if (isSame) return shaping.unchanged(text, data, omitted)
   await giveWay()
   const shown = await shaping.present(shaped, omitted, true)
   if (stringify(shown.value).length > shaping.maxChars)
@@ -300,7 +327,7 @@ function checkOutput(data: Json, validate: Validate, wrapped: boolean, what: str
  */
 async function errorAnswer(read: ReadAnswer, shape: Shape, sent: Sent): Promise<CallOutcome> {
   const details = errorDetails(read)
-  const isRedirect = read.answer.status < 400
+  const isRedirect = read.answer.status >= 300 && read.answer.status < 400
   // A redirect that is not followed is no answer of the kind that `errorBody` is written for.
   const template = isRedirect ? undefined : shape.errorBody
   let text: string
@@ -334,7 +361,7 @@ async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Pro
 async function errorText(read: ReadAnswer, sent: Sent): Promise<string> {
   const { status, headers, body } = read.answer
   const first = `${sent.method} ${await sent.url()} answered ${statusText(read)}`
-  if (status < 400 && typeof headers.location === 'string')
+  if (status >= 300 && status < 400 && typeof headers.location === 'string')
     return `${first}: a redirect to ${withoutSecrets(headers.location)} that was not followed; set followRedirects on the tool to follow it.`
   if (body.length === 0) return `${first} without a body.`
   if (read.kind !== 'json' && read.kind !== 'text')

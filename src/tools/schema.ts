@@ -36,6 +36,8 @@ export function toolDefinition(tool: Tool, shaping?: Shaping): ToolDefinition {
   if (tool.outputSchema)
     definition.outputSchema = outputSchema(tool.outputSchema, hasTemplate(tool) ? undefined : shaping)
   if (tool.annotations) definition.annotations = tool.annotations
+  // Of 2025-11-25; with other revisions the gateway decides.
+  if (tool.async) definition.execution = { taskSupport: 'optional' }
   const size = shaping && shaping.maxChars !== DEFAULT_LIMITS.resultChars
   if (tool.meta || size) definition._meta = { ...(size && { [RESULT_SIZE]: shaping.maxChars }), ...tool.meta }
   return definition

@@ -4,6 +4,7 @@ import {
   DEFAULT_LIMITS,
   hasTemplate,
   type Limits,
+  type Redact,
   type Server,
   type Tool,
 } from '../config/model.ts'
@@ -22,10 +23,12 @@ import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credent
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
-import { type Mask, maskKnown, maskOf, SHOWN } from './mask.ts'
+import { type Mask, maskKnown, maskOf, type OnRedacted, SHOWN } from './mask.ts'
+import { type Async, compileAsync, isPassing, type Operation } from './operation.ts'
 import { POSITIONS, type Position, RequestDraft } from './positions.ts'
-import { send } from './redirect.ts'
-import { answerTemplate, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
+import { type PagesRead, readPages } from './read-pages.ts'
+import { type Answered, ledTo, type SendOptions, send } from './redirect.ts'
+import { answerTemplate, failedOperation, failedOutcome, outcomeOf, type Sent, type Shape } from './result.ts'
 import { type Root, rootBuilder } from './root.ts'
 import { FIELDS, isObjectSchema, outputSchema, toolDefinition } from './schema.ts'
 import {
@@ -42,6 +45,8 @@ import type {
   CallOutcome,
   CompileContext,
   CompiledTool,
+  Operations,
+  Polled,
   Problem,
   RequestPlan,
   ToolDefinition,
@@ -107,6 +112,8 @@ interface Parts {
   shape: Shape
   /** Those of `responseBody` and `errorBody`. */
   answers: (Template | undefined)[]
+  /** Absent: its responses are results. */
+  slow: Async | undefined
 }
 
 function limitsOf(tool: Tool, { limits, server }: ToolContext): Limits {
@@ -125,6 +132,7 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
     return undefined
   }
   const definition = toolDefinition(tool, shaping)
+  const ownOutput = tool.outputSchema && outputSchema(shaping.wholeSchema(tool.outputSchema))
   const at = [...path, 'endpoint']
   const url = compile(tool.endpoint.trimEnd(), at, 'url', REQUEST_ROOTS)
   const target = url && compileEndpoint(url, tool.args, config)
@@ -144,22 +152,23 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
     return source === undefined ? undefined : compile(source, [...path, key], 'auto', RESPONSE_ROOTS)
   })
   const [responseBody, errorBody] = answers
+  const slow = compileAsync(tool, path, compile, config, [...answers, ...headers.templates])
   const shape: Shape = {
     responseBody:
       responseBody && hasTemplate(tool) ? answerTemplate(responseBody, 'responseBody') : undefined,
     errorBody: errorBody && answerTemplate(errorBody, 'errorBody'),
     shaping,
-    output: tool.outputSchema && {
-      validate: compileSchema(outputSchema(tool.outputSchema), 'output-schema'),
+    output: ownOutput && {
+      validate: compileSchema(ownOutput, 'output-schema'),
       validateShown: compileSchema(definition.outputSchema!, 'output-schema'),
-      wrapped: !isObjectSchema(tool.outputSchema),
+      wrapped: !isObjectSchema(tool.outputSchema!),
     },
   }
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
   return new HttpTool(
     tool,
     definition,
-    { url, endpoint: target.endpoint, authored: target.authored, headers, body, shape, answers },
+    { url, endpoint: target.endpoint, authored: target.authored, headers, body, shape, answers, slow },
     context,
   )
 }
@@ -168,6 +177,8 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
 interface Plan {
   request: UpstreamRequest
   sent: Sent
+  /** As they were read, `fields` included. */
+  args: JsonObject
   /** As the call asks for it. */
   shape: Shape
   /** Of what the answer must not repeat; made when there is one. */
@@ -185,10 +196,18 @@ function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
   return type === 'static' ? [header, hidden ? SHOWN : value] : ['Authorization', 'Bearer <token>']
 }
 
+/** Without the query, which may hold what is not to be shown. */
+function pathOf(path: string): string {
+  const query = path.indexOf('?')
+  return query < 0 ? path : path.slice(0, query)
+}
+
 class HttpTool implements CompiledTool {
+  readonly operations: Operations | undefined
   private readonly limits: Limits
   private readonly http: HttpClient
-  private readonly redact: Server['redact']
+  private readonly redact: Redact
+  private readonly onRedacted: OnRedacted | undefined
   private readonly guards: Guards | undefined
   private readonly connection: Connection
   private readonly resilience: Resilience | undefined
@@ -212,10 +231,12 @@ class HttpTool implements CompiledTool {
     context: ToolContext,
   ) {
     const { config, env, server, compileSchema } = context
-    const { url, headers, body, answers } = parts
+    const { url, headers, body, answers, slow } = parts
     this.limits = limitsOf(tool, context)
+    this.operations = slow && this.operationsOf(slow)
     this.http = context.http
-    this.redact = server.redact
+    this.redact = server.redact ?? 'own'
+    this.onRedacted = context.onRedacted
     this.guards = context.guards
     const { proxy = context.connection?.proxy } = tool
     this.connection = { ...context.connection, proxy }
@@ -225,7 +246,9 @@ class HttpTool implements CompiledTool {
     this.shownHeader = shownCredentials(server, context.secrets !== undefined)
     const validate = compileSchema(definition.inputSchema, 'arguments')
     this.readArgs = argsReader(tool, definition.inputSchema, validate)
-    this.buildRoot = lazy(() => rootBuilder(config, [url, body.template, ...answers, ...headers.templates]))
+    this.buildRoot = lazy(() =>
+      rootBuilder(config, [url, body.template, ...answers, ...headers.templates, ...(slow?.templates ?? [])]),
+    )
     this.placed = tool.args
       .map(({ name, position }): [string, Position] => [name, POSITIONS[position]])
       .filter(([name, { inUrl }]) => !inUrl || !readsArgument(url, name))
@@ -242,18 +265,143 @@ class HttpTool implements CompiledTool {
       const credential = this.credentials?.of(call)
       if (credential instanceof Fault) throw credentialError(credential)
       plan = await this.plan(given, call, credential)
-      const { http, limits, guards, connection, resilience, attempts } = this
-      const { authored } = this.parts
+      const { limits } = this
       const { mask } = plan
-      const sendsBody = this.tool.redirectBody === true
-      const { signal, hold, span } = call
-      const spans = span && { span, path: this.shownPath() }
-      const sending = { http, limits, guards, connection, authored, resilience, attempts, credential }
-      const options = { ...sending, sendsBody, mask, signal, hold, spans }
-      return await this.outcomeOf(await send(plan.request, this.tool, options), plan)
+      const path = this.shownPath()
+      const options = { ...this.sending(call, mask, path), credential, begin: performance.now() }
+      const first = await send(plan.request, this.tool, options)
+      const { slow } = this.parts
+      if (slow && first.answer.status === slow.accepted) return await this.begun(slow, first, plan)
+      const { pages } = plan.shape.shaping
+      if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300)
+        return await this.outcomeOf(first.answer, plan)
+      const read = await readPages(plan.request, first, {
+        pages,
+        limits,
+        args: this.tool.args,
+        progress: call.progress,
+        send: (request, maxResponseSize) =>
+          send(request, this.tool, { ...options, limits: { ...limits, maxResponseSize } }),
+      })
+      return this.withPages(await this.outcomeOf(read.answer, plan), read, mask())
     } catch (error) {
       return this.failed(error, plan?.mask())
     }
+  }
+
+  /** How requests of a call are sent. @param path of the first one, without a value */
+  private sending({ signal, hold, span }: CallContext, mask: Plan['mask'], path?: string): SendOptions {
+    const { http, limits, guards, connection, resilience, attempts } = this
+    const sendsBody = this.tool.redirectBody === true
+    const spans = span && { span, ...(path !== undefined && { path }) }
+    const { authored } = this.parts
+    return {
+      http,
+      limits,
+      guards,
+      connection,
+      authored,
+      resilience,
+      attempts,
+      sendsBody,
+      mask,
+      signal,
+      hold,
+      spans,
+    }
+  }
+
+  /** @throws CallError */
+  private async begun(slow: Async, answered: Answered, { request, sent, args }: Plan): Promise<CallOutcome> {
+    const { status } = answered.answer
+    const operation = await slow.begin(answered, request.origin, readAnswer(answered.answer), sent.root, args)
+    const text = `${operation.origin} accepted the operation (${status}).`
+    return { result: { content: [{ type: 'text', text }] }, upstreamStatus: status, operation }
+  }
+
+  private operationsOf(slow: Async): Operations {
+    const { interval, ttl, cancelMethod } = slow
+    return {
+      interval,
+      ttl,
+      timeout: this.limits.timeout,
+      poll: (operation, call) => this.poll(slow, operation, call),
+      ...(cancelMethod !== undefined && {
+        cancel: (operation: Operation, call: CallContext) => this.cancel(slow, cancelMethod, operation, call),
+      }),
+    }
+  }
+
+  private async poll(slow: Async, operation: Operation, call: CallContext): Promise<Polled> {
+    let mask: Plan['mask'] | undefined
+    try {
+      const { answer, plan } = await this.follow(slow, operation.poll, operation, call)
+      mask = plan.mask
+      const state = await slow.stateOf(readAnswer(answer), plan.sent.root)
+      if (state === 'running') return { running: true }
+      if (state === 'done') return await this.outcomeOf(answer, plan)
+      const read = masked(readAnswer(answer), this.redacting(plan.mask()))
+      return await failedOperation(read, plan.shape, plan.sent, this.limits)
+    } catch (error) {
+      const failed = asCallError(error, this.limits)
+      return isPassing(failed) ? { running: true } : this.failed(failed, mask?.())
+    }
+  }
+
+  private async cancel(
+    slow: Async,
+    method: string,
+    operation: Operation,
+    call: CallContext,
+  ): Promise<CallOutcome> {
+    try {
+      const target = operation.cancel ?? operation.poll
+      const { answer, plan } = await this.follow(slow, target, operation, call, method)
+      const { status } = answer
+      return status < 300
+        ? { result: { content: [] }, upstreamStatus: status }
+        : await this.outcomeOf(answer, plan)
+    } catch (error) {
+      return this.failed(error)
+    }
+  }
+
+  /**
+   * Sends a request about an operation. What the tool says of itself goes to the origin of the call only, as after a
+   * redirect. @throws CallError, NetFault
+   */
+  private async follow(
+    slow: Async,
+    target: string,
+    operation: Operation,
+    call: CallContext,
+    method = 'GET',
+  ): Promise<{ answer: HttpAnswer; plan: Plan }> {
+    const credential = this.credentials?.of(call)
+    if (credential instanceof Fault) throw credentialError(credential)
+    const { args, shaping } = this.split(operation.args)
+    const root = this.buildRoot()(args, call)
+    const draft = new RequestDraft(this.limits.maxRequestSize)
+    await this.parts.headers.write(draft, root)
+    for (const [name, position] of this.placed)
+      if (position === POSITIONS.header && Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
+    const from = { method: 'POST', origin: operation.origin, path: '/', headers: draft.headers }
+    const mask = this.maskOf(from, args, credential)
+    const refusal = (why: string) =>
+      new CallError('redirect', `${from.origin} accepted the operation with a ${why}`)
+    const request = { ...ledTo(from, target, { toGet: true, mask, refusal, what: 'link' }), method }
+    const { authored: named } = this.parts
+    const isOwn = request.origin === from.origin && named?.has(from.origin) === true
+    const { answer } = await send(request, this.tool, {
+      ...this.sending(call, mask),
+      authored: new Set([...(named ?? []), ...slow.authored]),
+      ...(isOwn
+        ? { credential }
+        : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
+    })
+    const url = async () => request.origin + pathOf(mask()?.(request.path) ?? request.path)
+    const plan = { request, sent: { method, url, root }, args, mask, shape: { ...this.parts.shape, shaping } }
+    return { answer, plan }
   }
 
   async request(given: unknown, call: CallContext): Promise<RequestPlan> {
@@ -278,7 +426,8 @@ class HttpTool implements CompiledTool {
   private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
     // A batch may hold thousands of calls.
     await giveWay()
-    const { args, shaping } = this.split(this.readArgs(given))
+    const read = this.readArgs(given)
+    const { args, shaping } = this.split(read)
     await giveWay()
     const root = this.buildRoot()(args, call)
     const { origin, path } = await this.parts.endpoint(root)
@@ -298,14 +447,19 @@ class HttpTool implements CompiledTool {
     await this.addBody(request, root, draft)
     await giveWay()
     const url = async () => shownUrl(origin, this.maskedUrl(), root)
-    const sent = { method: request.method, url, root }
+    const keep = shaping.keepsRest ? call.keep : undefined
+    const sent = { method: request.method, url, root, keep }
+    const mask = this.maskOf(request, args, credential)
+    return { request, sent, args: read, mask, shape: { ...this.parts.shape, shaping } }
+  }
+
+  private maskOf(request: UpstreamRequest, args: JsonObject, credential?: Credential): Plan['mask'] {
     const secrets = (sent: readonly string[]) =>
       secretsOf(request, args, [...this.configured(), ...sent.flatMap(partsOf)])
     // Tokens may be renewed while the call is under way.
-    const mask = credential
+    return credential
       ? () => this.keepMask(secrets(credential.sent()))
       : lazy(() => this.keepMask(secrets([])))
-    return { request, sent, mask, shape: { ...this.parts.shape, shaping } }
   }
 
   /** What `fields` asks for is not for the upstream. */
@@ -336,6 +490,14 @@ class HttpTool implements CompiledTool {
     return outcomeOf(masked(readAnswer(answer), this.redacting(mask())), shape, sent, this.limits)
   }
 
+  /** Tells of the pages that a result is made of. */
+  private withPages(outcome: CallOutcome, { count, notice, detail }: PagesRead, mask?: Mask): CallOutcome {
+    const { result } = outcome
+    const text = notice && (this.redacting(mask)?.(notice) ?? notice)
+    if (text && !result.isError) result.content.push({ type: 'text', text })
+    return { ...outcome, ...(count > 1 && { pages: count }), ...(detail !== undefined && { detail }) }
+  }
+
   /** @param mask of what a redirect or a broken answer may have brought into the error */
   private failed(error: unknown, mask?: Mask): CallOutcome {
     const failed = asCallError(error, this.limits)
@@ -344,8 +506,11 @@ class HttpTool implements CompiledTool {
 
   /** What takes secrets out of answers, as the server wants it. @param own takes out those of the call */
   private redacting(own: Mask | undefined): Mask | undefined {
-    if (this.redact === 'own') return own
-    if (this.redact === 'off') return undefined
-    return (text, json) => maskKnown(own?.(text, json) ?? text, json)
+    const { redact, onRedacted } = this
+    if (redact === 'off' || (redact === 'own' && !own)) return undefined
+    return (text, json) => {
+      const shown = own?.(text, json, onRedacted) ?? text
+      return redact === 'own' ? shown : maskKnown(shown, json, onRedacted)
+    }
   }
 }

@@ -13,9 +13,12 @@ import type {
   HttpRequest,
   Resilience,
 } from '../net/index.ts'
+import type { Keep } from '../shaping/index.ts'
 import type { Span } from '../telemetry/trace.ts'
 import type { Memo, Secrets } from '../template/index.ts'
 import type { Failure } from './failure.ts'
+import type { OnRedacted } from './mask.ts'
+import type { Operation } from './operation.ts'
 
 /** Something wrong with what a tool or prompt says; the caller adds file and range. */
 export interface Problem extends Report {
@@ -34,6 +37,7 @@ export interface ToolDefinition {
   /** Of type object always: a schema of another type is wrapped as the property `result`. */
   outputSchema?: JsonObject
   annotations?: JsonObject
+  execution?: JsonObject
   _meta?: JsonObject
 }
 
@@ -57,7 +61,26 @@ export interface CompiledTool {
   request(args: unknown, call: CallContext): Promise<RequestPlan>
   /** What `call` would come to if the upstream gave this answer; nothing is sent. */
   respond(args: unknown, call: CallContext, answer: HttpAnswer): Promise<CallOutcome>
+  /** What goes on with operations that calls began; absent: none does. */
+  operations?: Operations | undefined
 }
+
+/** Goes on with operations of a tool. */
+export interface Operations {
+  /** Milliseconds between two polls. */
+  interval: number
+  /** Milliseconds that an operation is known. */
+  ttl: number
+  /** Milliseconds that a call may take. */
+  timeout: number
+  /** Asks once. Never rejects. */
+  poll(operation: Operation, call: CallContext): Promise<Polled>
+  /** Asks to end it. Never rejects. Absent: the API cannot. */
+  cancel?(operation: Operation, call: CallContext): Promise<CallOutcome>
+}
+
+/** How far an operation is. */
+export type Polled = { running: true } | CallOutcome
 
 export type RequestPlan =
   | { request: UpstreamRequest; error?: undefined }
@@ -77,6 +100,10 @@ export interface CallContext {
   signal: CancelSignal
   /** Where traces are recorded. */
   span?: Span | undefined
+  /** Tells the client how far the call is; absent: it did not ask. @param done of what has no known end */
+  progress?: ((done: number, message: string) => void) | undefined
+  /** Keeps what is cut off the result; absent: nothing is kept. */
+  keep?: Keep | undefined
   /** Has the bytes of the upstream's answer; absent: they are not counted. */
   hold?: Hold
 }
@@ -97,9 +124,13 @@ export interface ToolResult {
 export interface CallOutcome {
   result: ToolResult
   upstreamStatus?: number
+  /** Pages of the upstream's list that the result is made of, where there are several. */
+  pages?: number
   /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
   savedChars?: number
   failure?: Failure
+  /** What has begun and goes on; the result says no more than that. */
+  operation?: Operation
   /** For the log: what failed in terms of the configuration, where the result says it in the caller's. */
   detail?: string
 }
@@ -118,6 +149,8 @@ export interface CompileContext {
   resilience?: Resilience | undefined
   /** What requests of servers are sent with. Absent: nothing is sent. */
   credentialsOf?: CredentialsOf
+  /** Hears of secrets that were taken out of answers of the server. */
+  onRedacted?: OnRedacted | undefined
   /** Templates that the same run has compiled. */
   memo?: Memo
   /** What the templates of tools do not show, for requests that are not sent. Default: nothing. */

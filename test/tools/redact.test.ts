@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { maskKnown, streamMaskKnown } from '../../src/tools/mask.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import type { Loose } from '../support/wire.ts'
 
@@ -42,6 +45,8 @@ const HARMLESS = [
   'ghp_short',
 ]
 
+const BASE64 = ['base64', 'base64url'] as const
+
 function through(text: string, sizes: () => number): string {
   const mask = streamMaskKnown()
   const bytes = Buffer.from(text)
@@ -68,6 +73,32 @@ test('known forms of secrets are taken out of text and JSON, which stays JSON', 
   for (const text of HARMLESS) assert.equal(maskKnown(text), text)
   // An escape is not the beginning of a token.
   for (const text of [`\npm_${take(36)}`, `\\npm_${take(36)}`, `"\\"${pem(BODY)}\\"`])
+    JSON.parse(maskKnown(JSON.stringify(text), true))
+})
+
+test('known forms of secrets are found in Base64, which is taken out as a whole', () => {
+  for (const [secret] of SECRETS)
+    for (const encoding of BASE64)
+      for (const before of ['', '?', '??', `a text of ÿ\n`]) {
+        const encoded = Buffer.from(`${before} ${secret} `).toString(encoding)
+        for (const around of [encoded, `a ${encoded} b`, `k: "${encoded}"`]) {
+          const shown = maskKnown(around)
+          assert.ok(!shown.includes(encoded) && shown.includes('***'), around)
+          assert.deepEqual(JSON.parse(maskKnown(JSON.stringify([around]), true)), [shown])
+        }
+        // As MIME and PHP write it in JSON.
+        const lines = JSON.stringify(encoded.match(/.{1,60}/g)?.join('\n')).replaceAll('/', '\\/')
+        if (encoded.length < 4000) assert.equal(maskKnown(lines, true), '"***"', lines)
+        assert.equal(
+          through(lines, () => 7),
+          maskKnown(lines, true),
+        )
+      }
+  const harmless = Buffer.from(HARMLESS.join(' ')).toString('base64')
+  assert.equal(maskKnown(harmless), harmless)
+  // Backslashes of a text stay whole.
+  const word = Buffer.from(`ghp_${take(36)}`).toString('base64')
+  for (const text of [`\\${word}`, `\\n${word}`, `x\\${word}\\n`])
     JSON.parse(maskKnown(JSON.stringify(text), true))
 })
 
@@ -101,7 +132,9 @@ test('a seeded mixture of secrets and other text comes out the same in pieces of
   }
   for (let run = 0; run < 60; run++) {
     const parts = Array.from({ length: 1 + random(8) }, () => {
-      const kind = random(4)
+      const kind = random(5)
+      if (kind === 4)
+        return ` ${Buffer.from(SECRETS[random(SECRETS.length)]![0]).toString(BASE64[random(2)])} `
       if (kind === 0) return 'word '.repeat(random(50))
       // As the data of an image.
       if (kind === 1) return ` ${'QUJD'.repeat(random(6000))} `
@@ -190,4 +223,79 @@ test('`redact` of a server says what is taken out', { timeout: 60_000 }, async (
       )
       assert.match(text, / and /)
     }
+})
+
+test('the settings and a tenant say what is taken out where a server does not', {
+  timeout: 60_000,
+}, async (t) => {
+  const origin = await leaking(t)
+  const of = (prefix: string, tenant: string | undefined, more: object = {}) => ({
+    name: `at${prefix.replaceAll('/', '-')}`,
+    ...(tenant && { tenant }),
+    routers: [
+      { server: 's', prefix: `${prefix}/t` },
+      { server: 'm', prefix: `${prefix}/m` },
+    ],
+    servers: [{ name: 's', ...more }],
+    tools: [{ name: 'get', method: 'GET', endpoint: `${origin}/` }],
+    mcpServers: [{ name: 'm', type: 'streamable-http', url: `${origin}/mcp`, ...more }],
+  })
+  const outbound = { allowHosts: ['127.0.0.1'] }
+  const file = join(temporaryFolder(t), 'audit.jsonl')
+  const gateway = await served(
+    t,
+    [of('/a', undefined), of('/b', undefined, { redact: 'off' }), of('/green', 'green'), of('/red', 'red')],
+    {
+      settings: {
+        redact: 'patterns',
+        tenants: [
+          { name: 'green', prefix: '/green', redact: 'own', outbound },
+          { name: 'red', prefix: '/red', outbound },
+        ],
+        audit: { to: 'file', path: file },
+      },
+    },
+  )
+  const isShown: Record<string, boolean> = {}
+  for (const prefix of ['/a', '/b', '/green', '/red'])
+    for (const kind of ['t', 'm']) {
+      const path = `${prefix}/${kind}`
+      const headers = await gateway.open(path)
+      const params = { name: 'get', arguments: {} }
+      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+      const { text } = await gateway.post(`${path}/mcp`, call, headers)
+      isShown[path] = text.includes(take(36))
+      assert.match(text, / and /)
+    }
+  assert.deepEqual(isShown, {
+    '/a/t': false,
+    '/a/m': false,
+    '/b/t': true,
+    '/b/m': true,
+    '/green/t': true,
+    '/green/m': true,
+    '/red/t': false,
+    '/red/m': false,
+  })
+  const metrics = (await gateway.send({ method: 'GET', path: '/metrics' })).text.split('\n')
+  assert.deepEqual(metrics.filter((line) => line.startsWith('plantgw_redacted_secrets_total')).sort(), [
+    'plantgw_redacted_secrets_total{tenant="default",server="m",kind="token"} 1',
+    'plantgw_redacted_secrets_total{tenant="default",server="s",kind="token"} 1',
+    'plantgw_redacted_secrets_total{tenant="red",server="m",kind="token"} 1',
+    'plantgw_redacted_secrets_total{tenant="red",server="s",kind="token"} 1',
+  ])
+  gateway.child.kill('SIGTERM')
+  await gateway.ended
+  const lines = readFileSync(file, 'utf8')
+  assert.ok(!lines.includes('ghp_'))
+  const redacted = lines.split('\n').flatMap((line) => {
+    const { time: _, ...event }: Loose = JSON.parse(line || '{}')
+    return event.event === 'redacted' ? [event] : []
+  })
+  assert.deepEqual(redacted, [
+    { event: 'redacted', tenant: 'default', server: 's', kind: 'token', count: 1 },
+    { event: 'redacted', tenant: 'default', server: 'm', kind: 'token', count: 1 },
+    { event: 'redacted', tenant: 'red', server: 's', kind: 'token', count: 1 },
+    { event: 'redacted', tenant: 'red', server: 'm', kind: 'token', count: 1 },
+  ])
 })

@@ -1,0 +1,349 @@
+import type { Seal } from '../cluster/seal.ts'
+import { RESULT_TOOL_NAME } from '../config/model.ts'
+import { type Json, type JsonObject, parse, plain, stringify } from '../json/index.ts'
+import {
+  type Call,
+  type CallEnd,
+  Cancellation,
+  CLIENT_CAPABILITIES,
+  declares,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  isObject,
+  isSessionRevision,
+  METHOD_NOT_FOUND,
+  metaOf,
+  missingCapability,
+  type RpcError,
+} from '../mcp/index.ts'
+import { unexpected } from '../telemetry/unexpected.ts'
+import type { Answer, Method } from './backend.ts'
+import { outcomeOf } from './failure.ts'
+import type { Operation } from './operation.ts'
+import type { CallContext, CallOutcome, Operations, ToolDefinition, ToolResult, Tools } from './types.ts'
+
+/** Tasks of 2025-11-25 and of the extension `io.modelcontextprotocol/tasks`: what clients see of operations. */
+
+export const TASKS_EXTENSION = ['extensions', 'io.modelcontextprotocol/tasks'] as const
+/** `tasks` of 2025-11-25: `tasks/list` would need a memory. */
+export const TASKS_CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } }
+const RELATED = 'io.modelcontextprotocol/related-task'
+
+/** The tool by which clients without tasks go on with an operation. */
+export const RESULT_TOOL: ToolDefinition = {
+  name: RESULT_TOOL_NAME,
+  title: 'Get the result of an operation',
+  description:
+    'Waits for an operation that another tool has started, and returns its result. If the operation is still running after some time, call this tool again with the same id.',
+  inputSchema: {
+    type: 'object',
+    properties: { id: { type: 'string', description: 'The id that the other tool returned' } },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true },
+}
+
+/** Characters of an id that goes into a header (2026-07-28: `Mcp-Name`), or that a model has to repeat. */
+const MAX_SHORT_ID = 6_000
+/** Bytes of a result, or of an operation, that goes into the id of a task. */
+const MAX_SEALED = 256 * 1024
+
+/** What an id says, to this gateway alone. */
+interface Known {
+  tool: string
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  /** Milliseconds from then on. */
+  ttl: number
+  /** Absent: the API has answered at once. */
+  operation?: Operation
+  result?: ToolResult
+}
+
+/** One that a client may go on with. */
+type Found = Known & { of: Operations }
+
+type Status = 'working' | 'completed' | 'failed' | 'cancelled'
+
+export interface TaskParts {
+  tools: Tools
+  seal: Seal
+  /** Names the server: several may be behind one prefix. */
+  owner: string
+  /** What templates and requests read of a call. */
+  contextOf: (call: Call) => CallContext
+  /** Milliseconds since the epoch. Default: the clock. */
+  now?: () => number
+}
+
+/** How a call ended that came to this. @param tool for the metrics of tools */
+function endOf({ result: _, operation: __, ...end }: CallOutcome, tool?: string): CallEnd {
+  const outcome = outcomeOf(end.failure, end.upstreamStatus)
+  return { outcome, ...(tool !== undefined && { tool }), ...end }
+}
+
+/** The answer of a call that came to this. @param tool for the metrics of tools */
+export function answerOf(outcome: CallOutcome, tool?: string): Answer {
+  const { _meta: meta, ...result } = outcome.result
+  return { result: stringify(result), ...(meta && { meta }), end: endOf(outcome, tool) }
+}
+
+/** Whether a call asks for a task (2025-11-25). */
+export function asksTask({ revision, request: { params } }: Call): boolean {
+  return revision === '2025-11-25' && isObject(params.task)
+}
+
+/** Whether the client of a request knows the extension. */
+export function declaresTasks(params: JsonObject): boolean {
+  const capabilities = metaOf(params)[CLIENT_CAPABILITIES]
+  return isObject(capabilities) && declares(capabilities, TASKS_EXTENSION)
+}
+
+/**
+ * What answers of tools with `async` become. Nothing of a task is kept: its id is what any replica needs to go on with it,
+ * sealed for the caller at the prefix. Ids that have expired, were changed, or are of somebody else are one and the same
+ * answer.
+ */
+export class Tasks {
+  readonly methods: ReadonlyMap<string, Method>
+  private readonly now: () => number
+
+  constructor(private readonly parts: TaskParts) {
+    this.now = parts.now ?? Date.now
+    this.methods = new Map([
+      ['tasks/get', this.method('both', (...given) => this.get(...given))],
+      ['tasks/cancel', this.method('both', (...given) => this.cancel(...given))],
+      ['tasks/result', this.method('session', (...given) => this.payload(...given))],
+      // No operation asks for anything.
+      ['tasks/update', this.method('alone', () => ({ result: '{}' }))],
+    ])
+  }
+
+  /** What the answer to `tools/call` is once the API has responded. @param begin of the call, of `performance.now()` */
+  async goOn(tool: string, of: Operations, outcome: CallOutcome, call: Call, begin: number): Promise<Answer> {
+    const { operation } = outcome
+    const known: Known = { tool, createdAt: this.now(), ttl: of.ttl, ...(operation && { operation }) }
+    if (asksTask(call)) return this.created(known, of, outcome, call, begin)
+    if (!operation) return answerOf(outcome, tool)
+    const { revision, request } = call
+    if (!isSessionRevision(revision) && declaresTasks(request.params)) {
+      const id = this.idOf(known, call)
+      if (id.length <= MAX_SHORT_ID) {
+        const result = stringify(this.shown(id, known, of, 'working', call))
+        return { result, resultType: 'task', end: endOf(outcome, tool) }
+      }
+    }
+    const polled = await this.wait(operation, of, call, begin, false)
+    const hasSchema = this.parts.tools.get(tool)?.definition.outputSchema !== undefined
+    return answerOf(polled ?? this.handleOf(known, call, hasSchema), tool)
+  }
+
+  /** Answers a call of `get_operation_result`. */
+  async result(params: JsonObject, call: Call): Promise<Answer> {
+    const { id } = isObject(params.arguments) ? params.arguments : {}
+    const known = this.open(id, call)
+    const tool = RESULT_TOOL.name
+    if (!known?.operation) {
+      const text =
+        'No operation with this id exists, or it has expired. If its result is needed, call the tool that started it again.'
+      const content = [{ type: 'text' as const, text }]
+      return answerOf({ result: { content, isError: true }, failure: 'arguments' }, tool)
+    }
+    const polled = await this.wait(known.operation, known.of, call, performance.now(), true)
+    return answerOf(polled ?? this.handleOf(known, call, false), tool)
+  }
+
+  /** A task of 2025-11-25, which a client gets whatever the API has responded. */
+  private async created(
+    known: Known,
+    of: Operations,
+    outcome: CallOutcome,
+    call: Call,
+    begin: number,
+  ): Promise<Answer> {
+    const { ttl } = plain(call.request.params.task!) as JsonObject
+    if (typeof ttl === 'number' && ttl > 0) known.ttl = Math.min(ttl, of.ttl)
+    const { operation } = known
+    if (operation && Buffer.byteLength(stringify(operation)) > MAX_SEALED) {
+      const polled = await this.wait(operation, of, call, begin, false)
+      delete known.operation
+      known.result = sealable((polled ?? LOST).result)
+    } else if (!operation) known.result = sealable(outcome.result)
+    const task = this.shown(this.idOf(known, call), known, of, 'working', call)
+    return { result: stringify({ task }), end: endOf(outcome, known.tool) }
+  }
+
+  private boundOf({ account, exchange }: Call): string {
+    return JSON.stringify([this.parts.owner, account.prefix, exchange.caller ?? null])
+  }
+
+  private idOf({ tool, createdAt, ttl, operation, result }: Known, call: Call): string {
+    const all = [tool, createdAt, ttl, operation ?? null, result ?? null]
+    return this.parts.seal.close(stringify(all), this.boundOf(call))
+  }
+
+  private open(id: Json | undefined, call: Call): Found | undefined {
+    const { seal, tools } = this.parts
+    const text = typeof id === 'string' ? seal.open(id, this.boundOf(call)) : undefined
+    if (text === undefined) return undefined
+    const [tool, createdAt, ttl, operation, result] = parse(text) as [string, number, number, Json, Json]
+    const of = tools.get(tool)?.operations
+    if (!of || this.now() > createdAt + ttl) return undefined
+    return {
+      tool,
+      createdAt,
+      ttl,
+      of,
+      ...(operation !== null && { operation: operation as Operation }),
+      ...(result !== null && { result: result as unknown as ToolResult }),
+    }
+  }
+
+  /** A task as the client's revision has it. */
+  private shown(
+    id: string,
+    { createdAt, ttl }: Known,
+    of: Operations,
+    status: Status,
+    { revision }: Call,
+  ): JsonObject {
+    const [life, poll] = isSessionRevision(revision) ? ['ttl', 'pollInterval'] : ['ttlMs', 'pollIntervalMs']
+    return {
+      taskId: id,
+      status,
+      createdAt: new Date(createdAt).toISOString(),
+      lastUpdatedAt: new Date(this.now()).toISOString(),
+      [life]: ttl,
+      [poll]: of.interval,
+    }
+  }
+
+  /**
+   * What came of asking for an operation; undefined: it goes on after the time of the call.
+   * @param begin when that began, of `performance.now()`
+   * @param first whether to ask at once
+   */
+  private async wait(
+    operation: Operation,
+    of: Operations,
+    call: Call,
+    begin: number,
+    first: boolean,
+  ): Promise<CallOutcome | undefined> {
+    const context = this.parts.contextOf(call)
+    const deadline = begin + of.timeout
+    for (let polls = first ? 0 : 1; ; polls++) {
+      if (polls > 0) {
+        if (performance.now() + of.interval >= deadline) return undefined
+        await pause(of.interval, call)
+      }
+      const polled = call.aborted ? CANCELLED : await of.poll(operation, context)
+      if (call.aborted && !first) {
+        // The client has given the call up, and nobody else can go on with it.
+        const late = { ...context, signal: new Cancellation() }
+        of.cancel?.(operation, late).catch(unexpected('the cancellation of an operation'))
+      }
+      if (!('running' in polled)) return polled
+      if (call.aborted) return CANCELLED
+      context.progress?.(polls + 1, 'The operation is still running')
+    }
+  }
+
+  /** A result by which a client without tasks can go on. */
+  private handleOf(known: Known, call: Call, hasSchema: boolean): CallOutcome {
+    const id = this.idOf(known, call)
+    const how =
+      id.length > MAX_SHORT_ID
+        ? LATER
+        : `Do not repeat the call: it would begin another operation. To get the result, call the tool \`${RESULT_TOOL.name}\` with ${JSON.stringify({ id })}.`
+    const content = [{ type: 'text' as const, text: `${GOING}${how}` }]
+    // Clients hold other results against the schema of the tool.
+    return { result: { content, ...(hasSchema && { isError: true }) } }
+  }
+
+  /** Wraps what is done with a task that is known. */
+  private method(
+    isOf: 'session' | 'alone' | 'both',
+    act: (found: Found, id: string, call: Call) => Answer | Promise<Answer>,
+  ): Method {
+    return (params, call) => {
+      const inSession = isSessionRevision(call.revision)
+      if (isOf !== 'both' && (isOf === 'session') !== inSession)
+        return { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${call.request.method}` } }
+      if (!inSession && !declaresTasks(params)) return { error: missingCapability(TASKS_EXTENSION) }
+      const found = this.open(params.taskId, call)
+      return found ? act(found, params.taskId as string, call) : { error: UNKNOWN }
+    }
+  }
+
+  private async get(found: Found, id: string, call: Call): Promise<Answer> {
+    const { of, operation, result } = found
+    const polled = operation
+      ? await of.poll(operation, this.parts.contextOf(call))
+      : ({ result } as CallOutcome)
+    if ('running' in polled) return { result: stringify(this.shown(id, found, of, 'working', call)) }
+    const inSession = isSessionRevision(call.revision)
+    // A result that is an error fails a task of 2025-11-25 (Tasks, Task Execution Errors), and completes others.
+    const status = inSession && polled.result.isError ? 'failed' : 'completed'
+    const task = this.shown(id, found, of, status, call)
+    const whole = inSession ? task : { ...task, result: { resultType: 'complete', ...polled.result } }
+    return { result: stringify(whole), end: endOf(polled) }
+  }
+
+  private async payload({ of, operation, result }: Found, id: string, call: Call): Promise<Answer> {
+    const polled = operation
+      ? await this.wait(operation, of, call, performance.now(), true)
+      : ({ result } as CallOutcome)
+    if (!polled) return { error: GOES_ON }
+    const _meta = { ...polled.result._meta, [RELATED]: { taskId: id } }
+    return answerOf({ ...polled, result: { ...polled.result, _meta } })
+  }
+
+  private async cancel(found: Found, id: string, call: Call): Promise<Answer> {
+    const { of, operation } = found
+    const outcome = operation && (await of.cancel?.(operation, this.parts.contextOf(call)))
+    // An acknowledgement promises nothing.
+    if (!isSessionRevision(call.revision)) return { result: '{}', end: outcome && endOf(outcome) }
+    if (!outcome) return { error: { code: INVALID_PARAMS, message: 'The task cannot be cancelled' } }
+    if (outcome.result.isError)
+      return { error: { code: INTERNAL_ERROR, message: 'The API did not cancel the operation' } }
+    return { result: stringify(this.shown(id, found, of, 'cancelled', call)), end: endOf(outcome) }
+  }
+}
+
+const UNKNOWN: RpcError = { code: INVALID_PARAMS, message: 'There is no such task, or it has expired' }
+const GOES_ON: RpcError = {
+  code: INTERNAL_ERROR,
+  message: 'The operation is still running: repeat the request, or poll with tasks/get',
+}
+const GOING = 'The operation was accepted and is still running. '
+const LATER =
+  'Its result cannot be retrieved later because the arguments of the call are too long. Do not repeat the call: it would begin another operation.'
+/** What a task is whose operation goes on beyond the time of the call, and does not fit into an id. */
+const LOST: CallOutcome = { result: { content: [{ type: 'text', text: GOING + LATER }], isError: true } }
+const CANCELLED: CallOutcome = {
+  result: { content: [{ type: 'text', text: 'The call was cancelled.' }], isError: true },
+  failure: 'cancelled',
+}
+
+/** A result as it can be part of an id. */
+function sealable(result: ToolResult): ToolResult {
+  if (Buffer.byteLength(stringify(result)) <= MAX_SEALED) return result
+  const text = 'The API responded, but the response is too long for a task. Call the tool without a task.'
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+/** Resolves after some milliseconds, or once nobody waits for the call. */
+function pause(milliseconds: number, call: Call): Promise<void> {
+  return new Promise((resolve) => {
+    if (call.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      call.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    call.addEventListener('abort', end)
+  })
+}
