@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { SEPARATOR } from '../config/listed-servers.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
   ACKNOWLEDGED,
@@ -13,6 +14,7 @@ import {
   METHOD_NOT_FOUND,
   type Message,
   metaOf,
+  negotiate,
   omit,
   type ParamHeader,
   PROTOCOL_VERSION,
@@ -25,11 +27,16 @@ import {
   STATELESS_REVISIONS,
   SUBSCRIPTION_ID,
 } from '../mcp/index.ts'
+import { SKILLS_EXTENSION } from '../skills/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import type { ToolsBackend } from '../tools/backend.ts'
 import { Absence } from './absence.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
+import { mergeInstructions } from './instructions.ts'
+import { hintsOf } from './kept-lists.ts'
+import type { NamedKind, PlainNames } from './plain-names.ts'
 import {
   INITIALIZED,
   type Link,
@@ -55,6 +62,21 @@ export interface AggregatedServer {
   capabilities: JsonObject | undefined
 }
 
+/** What two servers may both have. */
+export type ClashKind = 'tool' | 'prompt' | 'resource'
+
+/** What is the same for all clients of several servers. */
+export interface AggregateOptions {
+  /** `serverInfo` of all together. */
+  info: { name: string; version: string }
+  /** Where tools and prompts have their own names; undefined: their names tell their server. */
+  names: PlainNames | undefined
+  /** HTTP tools beside the servers, which answer calls themselves. */
+  local(): ToolsBackend | undefined
+  /** Hears of what a server has and another one before it, too. */
+  onClash(kind: ClashKind, name: string, server: string): void
+}
+
 /** Asks one of the servers; undefined when the request was cancelled. */
 export type AskServer = (
   i: number,
@@ -71,8 +93,14 @@ const LISTS: Record<string, { key: string; capability: string }> = {
   'resources/list': { key: 'resources', capability: 'resources' },
   'tasks/list': { key: 'tasks', capability: 'tasks' },
   'resources/templates/list': { key: 'resourceTemplates', capability: 'resources' },
+  'skills/list': { key: 'skills', capability: SKILLS_EXTENSION },
 }
-const SEPARATOR = '__'
+const BY_URI = new Set(
+  'resources/read resources/subscribe resources/unsubscribe resources/directory/read skills/get'.split(' '),
+)
+const SINGULAR = { tools: 'tool', prompts: 'prompt' } as const
+/** Pages of a list that are read for a name, at the most. */
+const MAX_PAGES = 100
 /** Resources of which it is remembered whose they are. */
 const MAX_OWNERS = 10_000
 
@@ -81,28 +109,27 @@ export class Aggregate {
   /** Whose a resource is, learnt from lists. */
   readonly #owners = new Map<string, number>()
 
-  /**
-   * @param onClash hears of a resource that two servers have; the first one's is served
-   * @param onMissing hears of each list which servers that are up have no part in it
-   */
+  /** @param onMissing hears of each list which servers that are up have no part in it */
   constructor(
     private readonly servers: readonly AggregatedServer[],
-    private readonly onClash: (uri: string, server: string) => void,
+    private readonly options: AggregateOptions,
     private readonly onMissing: (method: string, servers: readonly number[]) => void = () => {},
   ) {}
 
   async decide({ method, params }: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome> {
     if (Object.hasOwn(LISTS, method)) return this.#list(method, params, ask)
-    if (method === 'tools/call' || method === 'prompts/get') return this.#byName(method, params)
+    if (method === 'tools/call') return this.#byName('tools', params, ask)
+    if (method === 'prompts/get') return this.#byName('prompts', params, ask)
     if (method === 'completion/complete' && isObject(params.ref)) {
       const { ref } = params
       if (ref.type !== 'ref/prompt') return this.#byUri(ref.uri, method, params, ask)
-      const found = this.#split(String(ref.name))
-      if (!found) return { error: { code: INVALID_PARAMS, message: `Unknown prompt: ${ref.name}` } }
+      // HTTP prompts complete nothing.
+      if (this.options.local()?.has('prompts', ref.name)) return { result: { completion: { values: [] } } }
+      const found = await this.#find('prompts', String(ref.name), params, ask)
+      if (!found) return unknown('prompts', String(ref.name))
       return { to: found.to, params: { ...params, ref: { ...ref, name: found.own } } }
     }
-    if (/^resources\/(?:read|subscribe|unsubscribe)$/.test(method))
-      return this.#byUri(params.uri, method, params, ask)
+    if (BY_URI.has(method)) return this.#byUri(params.uri, method, params, ask)
     if (method === 'logging/setLevel') {
       await Promise.all(this.#able('logging').map((i) => ask(i, method, params)))
       return { result: {} }
@@ -122,17 +149,52 @@ export class Aggregate {
   }
 
   /** The server whose tool or prompt it is, by its name. */
-  #byName(method: 'tools/call' | 'prompts/get', params: JsonObject): Outcome {
-    const kind = method === 'tools/call' ? 'tool' : 'prompt'
+  async #byName(kind: NamedKind, params: JsonObject, ask: AskServer): Promise<Outcome> {
     const name = String(params.name)
-    const found = this.#split(name)
+    const found = await this.#find(kind, name, params, ask)
     const filter = found && this.servers[found.to]?.filter
     const ownName = (name: string) =>
-      kind === 'tool' ? filter?.ownName(name) : filter?.hasPrompt(name) ? name : undefined
+      kind === 'tools' ? filter?.ownName(name) : filter?.hasPrompt(name) ? name : undefined
     const own = found && (filter ? ownName(found.own) : found.own)
-    if (!found || own === undefined)
-      return { error: { code: INVALID_PARAMS, message: `Unknown ${kind}: ${name.slice(0, 80)}` } }
+    if (!found || own === undefined) return unknown(kind, name)
     return { to: found.to, params: { ...params, name: own } }
+  }
+
+  /** The server that shows a name, and under which. @param params of the request */
+  async #find(
+    kind: NamedKind,
+    name: string,
+    params: JsonObject,
+    ask: AskServer,
+  ): Promise<{ to: number; own: string } | undefined> {
+    const { names } = this.options
+    if (!names) return this.#split(name)
+    const base = params._meta === undefined ? {} : { _meta: omit(metaOf(params), 'progressToken') }
+    const to = await names.find(kind, name, () =>
+      Promise.all(this.servers.map((_, i) => this.#namesOf(i, kind, base, ask))),
+    )
+    return to === undefined ? undefined : { to, own: name }
+  }
+
+  /** All names that a server lists; undefined when it does not answer. */
+  async #namesOf(
+    i: number,
+    kind: NamedKind,
+    base: JsonObject,
+    ask: AskServer,
+  ): Promise<string[] | undefined> {
+    const names: string[] = []
+    let params = base
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const raw = await ask(i, `${kind}/list`, params)
+      if (!raw || raw instanceof Fault || !isPart(raw)) return undefined
+      const { result } = raw
+      const items = isObject(result) && Array.isArray(result[kind]) ? result[kind] : []
+      for (const item of items) if (isObject(item)) names.push(String(item.name))
+      if (!isObject(result) || typeof result.nextCursor !== 'string') return names
+      params = { ...base, cursor: result.nextCursor }
+    }
+    return names
   }
 
   #split(name: string): { to: number; own: string } | undefined {
@@ -150,7 +212,7 @@ export class Aggregate {
     const { key, capability } = LISTS[method] as { key: string; capability: string }
     const wanted = cursorsOf(params.cursor, this.servers.length)
     if (!wanted) return { error: { code: INVALID_PARAMS, message: 'Invalid cursor' } }
-    const able = wanted.filter(([i]) => isObject(this.servers[i]?.capabilities?.[capability]))
+    const able = wanted.filter(([i]) => this.#has(i, capability))
     const pages = await Promise.all(
       able.map(async ([i, cursor]) => {
         const own = omit(params, 'cursor')
@@ -158,10 +220,14 @@ export class Aggregate {
       }),
     )
     const missing = able.flatMap(([i], at) => (isPart(pages[at]) ? [] : [i]))
+    const isFirst = params.cursor === undefined
+    const local = this.options.local()
+    const items: Json[] = isFirst && local ? [...(await local.items(method, key, params))] : []
     // Who is told of an empty list takes it for the truth.
-    if (missing.length && missing.length === able.length) return { error: missingError(pages) }
-    if (params.cursor === undefined) this.onMissing(method, missing)
-    const items: Json[] = []
+    if (missing.length && missing.length === able.length && !items.length)
+      return { error: missingError(pages) }
+    if (isFirst) this.onMissing(method, missing)
+    if (isFirst && isNamed(key)) this.options.names?.begin(key)
     const next: [number, string][] = []
     let rest: JsonObject = {}
     for (const [at, raw] of pages.entries()) {
@@ -181,12 +247,24 @@ export class Aggregate {
     if (!isObject(item)) return []
     if (key === 'tasks') return [item]
     const { name } = this.servers[i] as AggregatedServer
-    if (key === 'tools' || key === 'prompts') return [{ ...item, name: `${name}${SEPARATOR}${item.name}` }]
+    if (isNamed(key)) return this.#showNamed(i, key, item)
     const uri = String(item.uri ?? item.uriTemplate)
-    const owner = this.#owners.get(uri) ?? i
+    const owner = this.options.local()?.hasResource(uri) ? -1 : (this.#owners.get(uri) ?? i)
     this.#learn(uri, owner)
     if (owner === i) return [item]
-    this.onClash(uri, name)
+    this.options.onClash('resource', uri, name)
+    return []
+  }
+
+  /** A tool or prompt as clients see it, unless another one has its name. */
+  #showNamed(i: number, kind: NamedKind, item: JsonObject): Json[] {
+    const { names, local, onClash } = this.options
+    const { name: server } = this.servers[i] as AggregatedServer
+    const own = String(item.name)
+    const shown = names ? own : `${server}${SEPARATOR}${own}`
+    if (!local()?.has(kind, shown) && (names?.take(kind, own, i) ?? true))
+      return [names ? item : { ...item, name: shown }]
+    onClash(SINGULAR[kind], shown, server)
     return []
   }
 
@@ -212,7 +290,13 @@ export class Aggregate {
   }
 
   #able(capability: string): number[] {
-    return [...this.servers.keys()].filter((i) => isObject(this.servers[i]?.capabilities?.[capability]))
+    return [...this.servers.keys()].filter((i) => this.#has(i, capability))
+  }
+
+  /** @param capability of the protocol, or the name of an extension */
+  #has(i: number, capability: string): boolean {
+    const { [capability]: own, extensions } = this.servers[i]?.capabilities ?? {}
+    return isObject(own) || (isObject(extensions) && isObject(extensions[capability]))
   }
 
   #learn(uri: string, owner: number): void {
@@ -220,6 +304,14 @@ export class Aggregate {
     // When a resource was forgotten, each server is asked.
     if (this.#owners.size > MAX_OWNERS) this.#owners.delete(this.#owners.keys().next().value as string)
   }
+}
+
+function isNamed(key: string): key is NamedKind {
+  return key === 'tools' || key === 'prompts'
+}
+
+function unknown(kind: NamedKind, name: string): Outcome {
+  return { error: { code: INVALID_PARAMS, message: `Unknown ${SINGULAR[kind]}: ${name.slice(0, 80)}` } }
 }
 
 /** Whether an answer says what a server has, if it is that it has no such list. */
@@ -273,15 +365,6 @@ function mergeFlags(a: JsonObject, b: JsonObject): JsonObject {
   return merged
 }
 
-/** Instructions of several servers, each under its name. */
-export function mergeInstructions(
-  all: readonly { name: string; text: Json | undefined }[],
-): string | undefined {
-  const told = all.filter(({ text }) => typeof text === 'string' && text !== '')
-  if (!told.length) return undefined
-  return told.map(({ name, text }) => `${name}:\n${text}`).join('\n\n')
-}
-
 /** One of the servers: its name, its filter, and what opens its session. */
 export interface Branch {
   name: string
@@ -291,11 +374,8 @@ export interface Branch {
   open(events: LinkEvents, restore: () => Restored[]): Link
 }
 
-export interface AggregateSessionOptions {
+export interface AggregateSessionOptions extends AggregateOptions {
   branches: readonly Branch[]
-  /** `serverInfo` of all together. */
-  info: { name: string; version: string }
-  onClash(uri: string, server: string): void
   onDown(server: string, reason: string): void
 }
 
@@ -338,14 +418,14 @@ export class AggregateSession implements Link {
     private readonly options: AggregateSessionOptions,
     private readonly events: LinkEvents,
   ) {
-    const { branches, onClash } = options
+    const { branches } = options
     this.#servers = branches.map(({ name, filter, view }) => ({
       name,
       filter,
       view,
       capabilities: undefined,
     }))
-    this.#aggregate = new Aggregate(this.#servers, onClash, (method, servers) =>
+    this.#aggregate = new Aggregate(this.#servers, options, (method, servers) =>
       this.#compare(method, servers),
     )
     this.#absence = new Absence({
@@ -369,21 +449,24 @@ export class AggregateSession implements Link {
       return undefined
     })
     const up = results.filter((result) => result !== undefined)
-    if (up.length) for (const [i, result] of results.entries()) if (!result) this.#absence.add(i)
-    if (!up.length)
+    const local = this.options.local()
+    if (up.length || local) for (const [i, result] of results.entries()) if (!result) this.#absence.add(i)
+    if (!up.length && !local)
       return (
         answers.find((answer) => answer instanceof Fault) ??
         new Fault('unreachable', 'No server took the handshake')
       )
     const instructions = mergeInstructions(
       results.map((result, i) => ({ name: this.#servers[i]!.name, text: result?.instructions })),
+      local?.instructions,
     )
     // The oldest that they speak is understood by all.
-    const revision = up.map((each) => String(each.protocolVersion)).sort()[0] as string
+    const oldest = up.map((each) => String(each.protocolVersion)).sort()[0]
+    const revision = oldest ?? negotiate(String(request.params.protocolVersion))
     this.#begun = { request, text, revision }
     const result = {
       protocolVersion: revision,
-      capabilities: mergeCapabilities(this.#servers),
+      capabilities: mergeCapabilities([...this.#servers, ...(local ? [local] : [])]),
       serverInfo: { ...this.options.info },
       ...(instructions !== undefined && { instructions }),
     }
@@ -402,6 +485,8 @@ export class AggregateSession implements Link {
     } else if (message.kind === 'notification') {
       const cancels = message.method === 'notifications/cancelled'
       const call = cancels ? this.#routed.get(requestIdOf(message)) : undefined
+      // What no server has, HTTP tools had, or all servers for the gateway.
+      if (cancels && !call) return
       for (const [i, link] of this.#links.entries())
         if (this.#servers[i]?.capabilities && (!call || call.to === i)) pass(link, message, text)
     }
@@ -617,6 +702,8 @@ export class AggregateSession implements Link {
 const REFUSED = 'it refused the handshake'
 
 const LISTEN = 'subscriptions/listen'
+/** Of a server that does not answer: what others say may be kept for no time. */
+const NO_HINTS: JsonObject = {}
 
 type Sent = Promise<JsonObject | Fault | undefined>
 /** What a server says of itself; undefined while it is down. */
@@ -634,12 +721,14 @@ export interface StatelessBranch {
   streams: StreamWatch
 }
 
+/** Methods of earlier revisions that 2026-07-28 does not have. */
+const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list'])
+
 /** Several servers behind one prefix, for the requests of one caller that stand alone. */
 export class AggregateStateless implements Stateless {
   constructor(
     private readonly branches: readonly StatelessBranch[],
-    private readonly info: { name: string; version: string },
-    private readonly onClash: (uri: string, server: string) => void,
+    private readonly options: AggregateOptions,
   ) {}
 
   versions(): Promise<string[]> {
@@ -648,8 +737,9 @@ export class AggregateStateless implements Stateless {
 
   async paramHeaders(tool: string, call: StatelessCall): Promise<readonly ParamHeader[]> {
     const { servers } = await this.#servers(call)
-    const asked = { method: 'tools/call', params: { name: tool } }
-    const outcome = await new Aggregate(servers, this.onClash).decide(asked, () => Promise.resolve(undefined))
+    const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }
+    const aggregate = new Aggregate(servers, this.options)
+    const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
     const to = 'to' in outcome ? this.branches[outcome.to] : undefined
     if (!to || !('to' in outcome) || to.server instanceof Fault) return []
     return to.server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
@@ -658,16 +748,23 @@ export class AggregateStateless implements Stateless {
   async request(call: StatelessCall): Sent {
     const { id, method, params } = call.message
     if (method === LISTEN) return this.#listen(call)
+    if (REMOVED.has(method))
+      return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } }
     const { servers, found } = await this.#servers(call)
-    const meta = { [SERVER_INFO]: { ...this.info } }
+    const meta = { [SERVER_INFO]: { ...this.options.info } }
     if (method === 'server/discover') {
       const result = { ...this.#discovered(servers, found), _meta: meta }
       return { jsonrpc: '2.0', id, result }
     }
-    const aggregate = new Aggregate(servers, this.onClash)
-    const ask = async (i: number, asked: string, own: JsonObject) => {
-      const raw = await this.#send(call, i, asked, own)
-      return !raw || raw instanceof Fault ? raw : aggregate.answer(i, asked, own, raw)
+    const aggregate = new Aggregate(servers, this.options)
+    const asking = this.#asking(call, aggregate)
+    const isList = Object.hasOwn(LISTS, method) && method !== 'tasks/list'
+    const parts = found.map((each) => (each ? undefined : NO_HINTS))
+    const ask: AskServer = async (i, asked, own) => {
+      const raw = await asking(i, asked, own)
+      if (isList && asked === method)
+        parts[i] = raw && !(raw instanceof Fault) && isObject(raw.result) ? raw.result : NO_HINTS
+      return raw
     }
     const outcome = await aggregate.decide({ method, params }, ask)
     if ('to' in outcome) return ask(outcome.to, method, outcome.params)
@@ -676,7 +773,25 @@ export class AggregateStateless implements Stateless {
     return {
       jsonrpc: '2.0',
       id,
-      result: { resultType: 'complete', ...result, _meta: { ...metaOf(result), ...meta } },
+      result: {
+        resultType: 'complete',
+        ...result,
+        ...(isList && this.#hints(method, parts)),
+        _meta: { ...metaOf(result), ...meta },
+      },
+    }
+  }
+
+  /** How long and for whom an answer may be kept. @param parts what the servers said, where they said something */
+  #hints(method: string, parts: readonly (JsonObject | undefined)[]): JsonObject {
+    const local = this.options.local()?.hints(method)
+    return hintsOf([...parts, local].filter((part) => part !== undefined))
+  }
+
+  #asking(call: StatelessCall, aggregate: Aggregate): AskServer {
+    return async (i, method, params) => {
+      const raw = await this.#send(call, i, method, params)
+      return !raw || raw instanceof Fault ? raw : aggregate.answer(i, method, params, raw)
     }
   }
 
@@ -721,15 +836,19 @@ export class AggregateStateless implements Stateless {
   }
 
   #discovered(servers: readonly AggregatedServer[], found: readonly Found[]): JsonObject {
+    const local = this.options.local()
     const instructions = mergeInstructions(
       found.map((each, i) => ({ name: servers[i]!.name, text: each?.instructions })),
+      local?.instructions,
     )
     return {
       resultType: 'complete',
       supportedVersions: [...REVISIONS],
-      capabilities: mergeCapabilities(servers),
-      ttlMs: 0,
-      cacheScope: 'private',
+      capabilities: mergeCapabilities([...servers, ...(local ? [local] : [])]),
+      ...this.#hints(
+        'server/discover',
+        found.map((each) => each ?? NO_HINTS),
+      ),
       ...(instructions !== undefined && { instructions }),
     }
   }
@@ -752,7 +871,9 @@ export class AggregateStateless implements Stateless {
       }
     }
     const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted))
+    const local = this.options.local()?.granted(call.message.params.notifications)
     await Promise.all(opening.map(({ open }) => open))
+    if (local) onGranted(local)
     if (uris.size) granted.resourceSubscriptions = [...uris]
     const tag = { [SUBSCRIPTION_ID]: id }
     const params = { _meta: tag, notifications: granted }
@@ -760,6 +881,9 @@ export class AggregateStateless implements Stateless {
     acknowledged = true
     for (const raw of early) call.onMessage(raw)
     await Promise.all(opening.map(({ ended }) => ended))
+    // Changes of HTTP tools are announced where the client listens.
+    if (local && Object.keys(local).length && !call.signal.aborted)
+      await new Promise<void>((resolve) => call.signal.addEventListener('abort', resolve))
     if (call.signal.aborted) return undefined
     return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: tag } }
   }

@@ -47,6 +47,8 @@ export interface Resolved {
 /** A compiled `mcpServers` entry. */
 export interface Definition {
   server: McpServer
+  /** Equal for definitions of which one connection serves all routers; absent: none does. */
+  id?: string
   /** Whether a template reads the request, or each caller has other credentials. */
   varies: boolean
   /** Whether each caller has other credentials, which follow the newest token of the caller. */

@@ -7,8 +7,10 @@ export {
   type PinRecord,
   type ProxyContext,
   type ProxyStatus,
+  type Together,
 } from './backend/proxy.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
 export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'
+export { SharedServers } from './pool/shared.ts'
 export { handshakeRefused } from './rpc/link.ts'

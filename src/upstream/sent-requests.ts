@@ -86,8 +86,7 @@ export class Operation {
     this.method = request.method
     const { span } = request
     if (!span) return
-    const { name, attributes } = spanFacts(request)
-    this.span = span.client(name, { ...attributes, ...all.attributes })
+    this.span = span.client({ ...spanFacts(request), shared: all.attributes })
   }
 
   /** What is sent with it; undefined: nothing but what the client has sent. */

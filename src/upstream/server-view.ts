@@ -1,8 +1,12 @@
+import type { McpServer } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import { isObject, type Request, visible } from '../mcp/index.ts'
 import type { Shaping } from '../shaping/index.ts'
+import { isRepeatable } from './backend/session-state.ts'
 import type { Pins } from './pins.ts'
+import { SafeTools } from './safe-tools.ts'
 import type { ToolFilter } from './tool-filter.ts'
+import type { Repeat } from './transport/http.ts'
 
 /** The members of results in which a server declares what models read. */
 const LISTS: Readonly<Record<string, string>> = {
@@ -15,10 +19,21 @@ const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'
 
 /** What clients see of what a server declares: tools, prompts, resources and instructions. */
 export class ServerView {
+  private readonly safeTools: SafeTools
+
+  /** @param safe tools that are known to be safe to repeat, or the overrides that say so */
   constructor(
     private readonly filter: ToolFilter | undefined,
     private readonly pins: Pins | undefined,
-  ) {}
+    safe: SafeTools | McpServer['toolOverrides'],
+  ) {
+    this.safeTools = safe instanceof SafeTools ? safe : new SafeTools(safe)
+  }
+
+  /** The same server, of which a router shows less. */
+  filtered(filter: ToolFilter | undefined): ServerView {
+    return filter === this.filter ? this : new ServerView(filter, this.pins, this.safeTools)
+  }
 
   /** Whether the response to a request of this method is to be read. */
   reads(method: string): boolean {
@@ -30,6 +45,14 @@ export class ServerView {
     if (method !== 'tools/call' || !this.filter || typeof params.name !== 'string') return undefined
     const name = own ? params.name : this.filter.ownName(params.name)
     return name === undefined ? undefined : this.filter.shaping(name)
+  }
+
+  /** Whether and when a request may be sent again. @param params with the server's own names */
+  repeat({ method, params }: Pick<Request, 'method' | 'params'>): Repeat | undefined {
+    // A session that was opened twice would stay open.
+    if (method === 'initialize') return 'unsent'
+    const isSafe = method === 'tools/call' ? this.safeTools.has(String(params.name)) : isRepeatable(method)
+    return isSafe ? 'always' : undefined
   }
 
   /**
@@ -53,15 +76,17 @@ export class ServerView {
     return clean === result ? raw : { ...raw, result: clean }
   }
 
-  private judge(method: string, result: JsonObject): JsonObject {
+  /** A result as clients are to see it, with hidden characters. */
+  judge(method: string, result: JsonObject): JsonObject {
     const { filter, pins } = this
     if (HANDSHAKES.has(method)) return pins ? pins.handshake(result) : result
     const kind = LISTS[method] as string
     const list = result[kind]
     if (!Array.isArray(list)) return result
+    if (kind === 'tools') this.safeTools.learn(list)
     let shown: Json[] = list
     if (pins && (kind === 'tools' || kind === 'prompts')) shown = pins.list(kind, shown)
-    if (filter && kind === 'tools') shown = shown.flatMap(filter.show)
+    if (filter && kind === 'tools') shown = shown.flatMap((tool) => filter.show(tool))
     return shown === list ? result : { ...result, [kind]: shown }
   }
 }

@@ -1,23 +1,42 @@
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
-import { jsonIn, nothingOmitted, type Presented, type Shaping } from '../shaping/index.ts'
+import {
+  jsonIn,
+  type Keep,
+  nothingOmitted,
+  type Presented,
+  type Shaping,
+  withRest,
+} from '../shaping/index.ts'
 import { giveWay } from '../text/index.ts'
 
 /**
  * The response to a call of a tool, with its result shaped: the texts that are JSON, and the structured content. Texts of
  * errors are only cut where they are too long.
  */
-export async function shapedResponse(raw: JsonObject, shaping: Shaping): Promise<JsonObject> {
+export async function shapedResponse(raw: JsonObject, shaping: Shaping, keep?: Keep): Promise<JsonObject> {
+  const keeps = shaping.keepsRest && keep ? onceEach(keep) : undefined
   const { result } = raw
   if (!isObject(result) || !Array.isArray(result.content)) return raw
   const isError = result.isError === true
-  const shown = await shownStructure(result.structuredContent, shaping, isError)
+  const shown = await shownStructure(result.structuredContent, shaping, isError, keeps)
   if (shown === TOO_LONG) return { ...raw, result: tooLong(result, shaping) }
-  const content = await shownContent(result.content, shaping, isError)
+  const content = await shownContent(result.content, shaping, isError, keeps)
   // A text that repeats the structured content has said already what is missing.
   if (shown?.notice !== undefined && !content.some((item) => isObject(item) && item.text === shown.notice))
-    content.push({ type: 'text', text: shown.notice })
+    content.push({ type: 'text', text: shown.notice }, ...(shown.link ? [shown.link] : []))
   return { ...raw, result: { ...result, content, ...(shown && { structuredContent: shown.value as Json }) } }
 }
+
+/** A text that repeats the structured content is kept once. */
+function onceEach(keep: Keep): Keep {
+  const kept = new Map<string, ReturnType<Keep>>()
+  return (whole, isJson) => {
+    if (!kept.has(whole)) kept.set(whole, keep(whole, isJson))
+    return kept.get(whole)
+  }
+}
+
+type Shown = ReturnType<typeof withRest>
 
 const TOO_LONG = Symbol('too long')
 
@@ -25,18 +44,25 @@ async function shownStructure(
   given: Json | undefined,
   shaping: Shaping,
   isError: boolean,
-): Promise<Presented | typeof TOO_LONG | undefined> {
+  keep: Keep | undefined,
+): Promise<Shown | typeof TOO_LONG | undefined> {
   if (given === undefined) return undefined
   const omitted = nothingOmitted()
   const value = isError ? given : shaping.apply(given, omitted)
   await giveWay()
   const shown = await shaping.present(value, omitted, true)
-  return stringify(shown.value).length > shaping.maxChars ? TOO_LONG : shown
+  return stringify(shown.value).length > shaping.maxChars ? TOO_LONG : withRest(shown, keep)
 }
 
-async function shownContent(content: readonly Json[], shaping: Shaping, isError: boolean): Promise<Json[]> {
+async function shownContent(
+  content: readonly Json[],
+  shaping: Shaping,
+  isError: boolean,
+  keep: Keep | undefined,
+): Promise<Json[]> {
   const shown: Json[] = []
   const notices = new Set<string>()
+  const links = new Set<JsonObject>()
   let size = 0
   let left = 0
   for (const item of content) {
@@ -45,15 +71,17 @@ async function shownContent(content: readonly Json[], shaping: Shaping, isError:
       continue
     }
     await giveWay()
-    const { text, beside, notice } = await shownText(item.text, shaping, isError)
-    size += text.length
+    const presented = await shownText(item.text, shaping, isError)
+    size += presented.text.length
+    const { text, beside, notice, link } = size > shaping.maxChars ? { text: '' } : withRest(presented, keep)
     // The first one is within the limit.
     if (size > shaping.maxChars) left++
     else shown.push({ ...item, text }, ...(beside === undefined ? [] : [{ type: 'text', text: beside }]))
-    if (notice !== undefined && size <= shaping.maxChars) notices.add(notice)
+    if (notice !== undefined) notices.add(notice)
+    if (link) links.add(link)
   }
   if (left > 0) notices.add(`Shortened: ${left} of the ${content.length} contents are left out.`)
-  return [...shown, ...[...notices].map((text) => ({ type: 'text', text }))]
+  return [...shown, ...[...notices].map((text) => ({ type: 'text', text })), ...links]
 }
 
 async function shownText(text: string, shaping: Shaping, isError: boolean): Promise<Presented> {

@@ -1,4 +1,4 @@
-import type { McpServer } from '../config/model.ts'
+import type { McpServer, ToolOverride } from '../config/model.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { fold, INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcError } from '../mcp/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
@@ -9,12 +9,17 @@ import type { Request } from './rpc/link.ts'
 const CALL = 'tools/call'
 const GET = 'prompts/get'
 
+/** What a filter is made of. */
+export type Selection = Pick<McpServer, 'allowedTools' | 'blockedTools' | 'toolOverrides' | 'limits'>
+
 /** What clients may use of a server's tools and prompts, when that is not simply all of them. */
 export interface ToolFilter {
   /** The request as the server is to get it, the same one when its name is its own, or the error that answers it. */
   request(message: Request): Request | RpcError
-  /** A tool of a list as clients are to see it: one or none. */
-  show(tool: Json): Json[]
+  /** A tool of a list as clients are to see it: one or none. @param unshaped says nothing of how results are shaped */
+  show(tool: Json, unshaped?: boolean): Json[]
+  /** The name under which clients would see a tool, by the server's own. */
+  shownName(own: string): string
   /** The server's own name of a tool that clients see under this one; undefined when they see none. */
   ownName(shown: string): string | undefined
   /** How results of a tool are shaped, by the server's own name; undefined: they pass as they are. */
@@ -25,7 +30,7 @@ export interface ToolFilter {
 
 /** `allowedTools`, `blockedTools`, `toolOverrides`, `limits.resultChars` and `pin: block` of a server; undefined when it has none of them. */
 export function createToolFilter(
-  { allowedTools, blockedTools, toolOverrides, limits }: McpServer,
+  { allowedTools, blockedTools, toolOverrides, limits }: Selection,
   pins?: Pins,
 ): ToolFilter | undefined {
   const overrides = new Map(Object.entries(toolOverrides))
@@ -46,13 +51,13 @@ export function createToolFilter(
   }
   const hasPrompt = (name: string) => !pins || pins.allows('prompts', name)
 
-  function show(tool: Json): Json[] {
+  function show(tool: Json, unshaped = false): Json[] {
     if (!isObject(tool) || typeof tool.name !== 'string') return [tool]
     const own = tool.name
     // A tool whose name another one was given cannot be told from it.
     if (!shows(own) || (renamed.has(own) && !hiddenByName.has(fold(own)))) return []
     const override = overrides.get(own)
-    const shaped = shaping?.(own)
+    const shaped = unshaped ? undefined : shaping?.(own)
     if (!override && !shaped) return [tool]
     const { annotations, group: _, keywords: __, response: ___, ...words } = override ?? {}
     const changed: JsonObject = { ...tool, ...(shaped && shapedDefinition(tool, shaped)), ...words }
@@ -71,6 +76,7 @@ export function createToolFilter(
   return {
     ownName,
     show,
+    shownName: (own) => overrides.get(own)?.name ?? own,
     shaping: (own) => shaping?.(own),
     hasPrompt,
     request(message) {
@@ -91,12 +97,40 @@ export function createToolFilter(
   }
 }
 
+/** What one router shows of what a server shows. @param outer by the names that `inner` shows */
+export function composed(
+  inner: ToolFilter | undefined,
+  outer: ToolFilter | undefined,
+): ToolFilter | undefined {
+  if (!inner || !outer) return inner ?? outer
+  const shownName = (own: string) => outer.shownName(inner.shownName(own))
+  const outerShaping = (own: string) => outer.shaping(inner.shownName(own))
+  return {
+    shownName,
+    shaping: (own) => outerShaping(own) ?? inner.shaping(own),
+    hasPrompt: (name) => outer.hasPrompt(name) && inner.hasPrompt(name),
+    ownName(shown) {
+      const between = outer.ownName(shown)
+      return between === undefined ? undefined : inner.ownName(between)
+    },
+    show(tool, unshaped = false) {
+      const own = isObject(tool) && typeof tool.name === 'string' ? tool.name : ''
+      const without = unshaped || outerShaping(own) !== undefined
+      return inner.show(tool, without).flatMap((one) => outer.show(one, unshaped))
+    },
+    request(message) {
+      const sent = outer.request(message)
+      return 'code' in sent ? sent : inner.request(sent)
+    },
+  }
+}
+
 /** How results of a server's tools are shaped, by its own names; undefined: none of them are. */
 function shapings(
-  overrides: ReadonlyMap<string, McpServer['toolOverrides'][string]>,
+  overrides: ReadonlyMap<string, ToolOverride>,
   resultChars: number | undefined,
 ): ((own: string) => Shaping | undefined) | undefined {
-  const compiled = ({ response }: McpServer['toolOverrides'][string]) => {
+  const compiled = ({ response }: ToolOverride) => {
     const maxChars = response?.maxChars ?? resultChars
     const made = response || maxChars !== undefined ? compileShaping({ ...response, maxChars }, Infinity) : []
     // The checks report masks that cannot be read, with which the server is not served.

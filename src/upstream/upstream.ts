@@ -1,9 +1,18 @@
-import type { BreakerSettings, Limits, McpServer } from '../config/model.ts'
+import { bump } from '../access/quota.ts'
+import type { BreakerSettings, Limits, Redact } from '../config/model.ts'
 import { Fault } from '../mcp/index.ts'
 import { Breaker, ENCODINGS, type Guards, type Resilience } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { partsOf } from '../tools/credentials.ts'
-import { chained, type Mask, maskKnown, maskOf, streamMaskKnown, streamMaskOf } from '../tools/mask.ts'
+import {
+  chained,
+  type Mask,
+  maskKnown,
+  maskOf,
+  type OnRedacted,
+  streamMaskKnown,
+  streamMaskOf,
+} from '../tools/mask.ts'
 import type { Definition, Resolved } from './definition.ts'
 import { type PinChange, Pins } from './pins.ts'
 import { RpcClient, type RpcEvents } from './rpc/rpc-client.ts'
@@ -12,7 +21,7 @@ import { ServerView } from './server-view.ts'
 import { createToolFilter, type ToolFilter } from './tool-filter.ts'
 import type { Channel, ChannelEvents } from './transport/channel.ts'
 import { type AnswerMasks, Http } from './transport/http.ts'
-import { SseChannel, StreamableChannel } from './transport/http-channels.ts'
+import { type HttpChannelOptions, SseChannel, StreamableChannel } from './transport/http-channels.ts'
 import { type StreamChange, StreamWatch } from './transport/lasting-stream.ts'
 import { StdioChannel } from './transport/stdio.ts'
 
@@ -28,15 +37,20 @@ export interface UpstreamContext {
   guards?: Guards | undefined
   /** Hears of each event stream that a server ends, and that is open again. */
   onStream?: (server: string, change: StreamChange) => void
-  /** Makes the circuit breaker of a server over HTTP. Absent: there is none. */
-  createResilience?: (server: string, breaker: BreakerSettings) => Resilience | undefined
+  /** Makes what retries and the circuit breaker of a server over HTTP need. Absent: there are none. */
+  createResilience?: (server: string, breaker: BreakerSettings | undefined) => Resilience | undefined
   /** Is called once for each thing that a server declares otherwise than it was pinned. */
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
+  /** Hears of secrets that were taken out of answers. */
+  onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void
 }
 
 const NOBODY: Measures = { tenant: '', prefix: '' }
 /** Milliseconds of silence after which a call times out, unless `limits.timeout` of the server says otherwise. */
 const SILENCE = 300_000
+
+/** One session of so many is out of reach of a caller who has all others: without `auth`, of an address. */
+const LEFT_FOR_OTHERS = 4
 
 /** One proxied MCP server with all its connections. */
 export class Upstream {
@@ -53,6 +67,9 @@ export class Upstream {
   /** Process ids of children, by their connections. */
   readonly #live = new Map<RpcClient, number | undefined>()
   readonly #ending = new Set<Promise<void>>()
+  /** Whose share of the limit live connections are; absent: nobody's. */
+  readonly #sharers = new Map<RpcClient, string>()
+  readonly #shares = new Map<string, number>()
   /** A connection that was opened to probe the server, for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
@@ -65,29 +82,39 @@ export class Upstream {
     logMask: Mask
   }
 
-  /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's */
+  /** @param makeRoom ends a session that nobody uses, if there is one that may go for somebody's, or is theirs */
   constructor(
     readonly definition: Definition,
     given: UpstreamContext,
-    private readonly makeRoom: (sharer: string | undefined) => boolean,
+    private readonly makeRoom: (sharer: string | undefined, ownOnly?: boolean) => boolean,
   ) {
-    const { env, limits, log, guards, measures = NOBODY, onStream, onPinChange, createResilience } = given
+    const {
+      env,
+      limits,
+      log,
+      guards,
+      measures = NOBODY,
+      onStream,
+      onPinChange,
+      onRedacted,
+      createResilience,
+    } = given
     const { server, secrets, pinned, varies } = definition
     this.name = server.name
     const blocks = server.pin === 'block'
     const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
     this.filter = createToolFilter(server, pins)
-    this.view = new ServerView(this.filter, pins)
+    this.view = new ServerView(this.filter, pins, server.toolOverrides)
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
     const fixed = varies ? undefined : definition.resolve({ headers: {}, query: () => ({}) })
     const origin = fixed instanceof Fault ? undefined : fixed?.origin
     this.operations = new Operations(server.name, measures, server.type, origin)
     this.streams = new StreamWatch((change) => onStream?.(this.name, change))
-    const { redact } = server
-    this.#masksOf = masksOf(secrets, redact)
+    const { redact = 'own' } = server
+    this.#masksOf = masksOf(secrets, redact, (kind, count) => onRedacted?.(this.name, kind, count))
     const as: Mask = (text) => text
     const mask = this.#masksOf([])?.text ?? as
-    const logMask = redact === 'off' ? (masksOf(secrets, 'own')([])?.text ?? as) : mask
+    const logMask = masksOf(secrets, redact === 'off' ? 'own' : redact)([])?.text ?? as
     this.#options = { env, maxMessage: this.limits.maxResponseSize, log, mask, logMask }
     // The stream of SSE names an address, which must stay as it is: its messages are masked one by one.
     const masked =
@@ -96,13 +123,15 @@ export class Upstream {
       (secrets.length > 0 || server.credentials !== undefined || redact === 'patterns')
     // Who writes the header into the configuration knows what the server can do.
     const encodes = Object.keys(server.headers).some((name) => name.toLowerCase() === 'accept-encoding')
-    const { breaker, name } = server
-    if (breaker && server.type === 'streamable-http') this.resilience = createResilience?.(name, breaker)
+    const { breaker, retry, name } = server
+    if ((breaker || retry) && server.type === 'streamable-http')
+      this.resilience = createResilience?.(name, breaker)
     this.http = new Http({
       ...this.limits,
       connection: definition.connection,
       guards,
       resilience: this.resilience,
+      attempts: retry?.attempts,
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
       ...(masked && { masks: this.#masksOf }),
     })
@@ -136,11 +165,22 @@ export class Upstream {
   connect(resolved: Resolved, events: RpcEvents, sharer: string | undefined, by?: string): RpcClient | Fault {
     // A probe that the end has cut short would try once more.
     if (this.#closed) return new Fault('lost', `The server ${this.name} is being closed`)
-    const probed = this.takeProbed(resolved.key)
-    if (probed && (!probed.handshake || probed.handshake.by === by)) {
-      probed.events = events
-      return probed
+    const refused = this.#shareTaken(sharer)
+    if (refused) return refused
+    const client = this.#fresh(resolved, sharer, by)
+    if (client instanceof Fault) return client
+    client.events = events
+    if (sharer !== undefined && !client.ended) {
+      this.#sharers.set(client, sharer)
+      bump(this.#shares, sharer, 1)
     }
+    return client
+  }
+
+  /** The connection that was probed, or another one, if there may be one more. */
+  #fresh(resolved: Resolved, sharer: string | undefined, by: string | undefined): RpcClient | Fault {
+    const probed = this.takeProbed(resolved.key)
+    if (probed && (!probed.handshake || probed.handshake.by === by)) return probed
     probed?.close()
     const refusal = this.starts.refusal(resolved.key)
     if (refusal) return new Fault('unreachable', refusal)
@@ -150,14 +190,34 @@ export class Upstream {
         'busy',
         `All ${maxSessions} sessions with the server ${this.name} are in use (maxSessions): try again later`,
       )
-    const client = this.#open(resolved)
-    client.events = events
-    return client
+    return this.#open(resolved)
+  }
+
+  /** Why somebody gets no further session, and no idle one of theirs can make room: some are left for others. */
+  #shareTaken(sharer: string | undefined): Fault | undefined {
+    const { maxSessions } = this.definition.server
+    const left = Math.floor(maxSessions / LEFT_FOR_OTHERS)
+    const most = maxSessions - left
+    if (sharer === undefined || left === 0 || (this.#shares.get(sharer) ?? 0) < most) return undefined
+    if (this.makeRoom(sharer, true)) return undefined
+    const of = `of the ${maxSessions} sessions with the server ${this.name} (maxSessions)`
+    return new Fault(
+      'busy',
+      `The caller has ${most} ${of}, the others are for other callers: try again later`,
+    )
+  }
+
+  #unshare(client: RpcClient): void {
+    const sharer = this.#sharers.get(client)
+    if (sharer === undefined) return
+    this.#sharers.delete(client)
+    bump(this.#shares, sharer, -1)
   }
 
   /** Keeps the connection of a probe for the first session with the same values. */
   keepProbed(client: RpcClient, key: string): void {
     this.#dropProbed()
+    this.#unshare(client)
     if (client.ended) return
     const closed = () => {
       if (this.#probed?.client === client) this.#probed = undefined
@@ -206,9 +266,10 @@ export class Upstream {
       channel = this.#transport(resolved, events)
       return channel
     }
-    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, this.operations, open, () =>
-      this.#live.delete(client),
-    )
+    const client: RpcClient = new RpcClient(this.name, this.limits.timeout, this.operations, open, () => {
+      this.#live.delete(client)
+      this.#unshare(client)
+    })
     this.#live.set(client, channel?.pid)
     const ended = channel?.ended
       .catch((error) => client.fail(error))
@@ -224,7 +285,8 @@ export class Upstream {
     const { definition, http } = this
     const { type } = definition.server
     if (type === 'stdio') return new StdioChannel(definition, resolved, events, this.#options)
-    const options = { http, streams: this.streams, ...this.#options }
+    const repeat: HttpChannelOptions['repeat'] = (request) => this.view.repeat(request)
+    const options = { http, streams: this.streams, repeat, ...this.#options }
     const { credential } = resolved
     if (credential) {
       options.mask = (text, json) => this.#masksOf(credential.sent())?.text(text, json) ?? text
@@ -240,20 +302,31 @@ const SHORTEST = 6
 /** @returns what takes the secrets of a configuration, and those that a credential has sent, out of answers */
 function masksOf(
   secrets: readonly string[],
-  redact: McpServer['redact'],
+  redact: Redact,
+  onRedacted?: OnRedacted,
 ): (sent: readonly string[]) => AnswerMasks | undefined {
   if (redact === 'off') return () => undefined
   /** By lists of what was sent, which are others when they change. */
   const made = new WeakMap<readonly string[], AnswerMasks | undefined>()
+  const known: AnswerMasks = {
+    stream: () => streamMaskKnown(onRedacted),
+    text: (text: string, json?: boolean) => maskKnown(text, json, onRedacted),
+  }
   const make = (sent: readonly string[]) => {
     const all = [
       ...new Set([...secrets, ...sent.flatMap(partsOf).filter(({ length }) => length >= SHORTEST)]),
     ]
-    const own = all.length > 0 ? { stream: streamMaskOf(all), text: maskOf(all) } : undefined
+    if (all.length === 0) return redact === 'own' ? undefined : known
+    const mask = maskOf(all)
+    const own: AnswerMasks = {
+      stream: streamMaskOf(all, onRedacted),
+      text: (text, json) => mask(text, json, onRedacted),
+    }
     if (redact === 'own') return own
-    if (!own) return { stream: streamMaskKnown, text: maskKnown }
-    const text: Mask = (given, json) => maskKnown(own.text(given, json), json)
-    return { stream: () => chained(own.stream(), streamMaskKnown()), text }
+    return {
+      stream: () => chained(own.stream(), known.stream()),
+      text: (text: string, json?: boolean) => known.text(own.text(text, json), json),
+    }
   }
   return (sent) => {
     if (!made.has(sent)) made.set(sent, make(sent))

@@ -54,7 +54,8 @@ export async function proxied(
   const log = await createLog({ level: 'debug', format: 'json', to })
   const context = { env, limits: DEFAULT_LIMITS, log, prefix: '/p', tenant: 'default', version: '1' }
   const onStream = (record: StreamRecord) => void streams.push(record)
-  const proxy = createProxy(definitions, { ...context, onStream, named: options.list === true })
+  const together = { names: 'prefixed' as const, selections: [], local: undefined }
+  const proxy = createProxy(definitions, { ...context, onStream, ...(options.list && { together }) })
   const hub = new Hub()
   const route: Route = {
     prefix: '/p',
@@ -65,6 +66,7 @@ export async function proxied(
     tools: [],
     lists: { tools: '[]', prompts: '[]' },
     configuration: 'test',
+    keepsResults: false,
     tenant: 'default',
     maxRequestSize: DEFAULT_LIMITS.maxRequestSize,
     ...(options.authenticate && { authenticate: options.authenticate }),
@@ -82,6 +84,7 @@ export async function proxied(
           text: '',
           since: '',
           claims: [],
+          servers: new Map(),
           routes: [route],
         },
       ],
@@ -186,7 +189,7 @@ export async function open(
 
 /** Opens a session over SSE, the transport of 2024-11-05. @param url of `{prefix}/mcp` */
 export async function openSse(t: TestContext, url: string): Promise<Client> {
-  const response = await fetch(url.replace(/mcp$/, 'sse'))
+  const response = await fetch(url.replace(/mcp(?=\?|$)/, 'sse'))
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   t.after(() => reader.cancel().catch(() => {}))
   let text = ''

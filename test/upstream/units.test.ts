@@ -93,7 +93,7 @@ test('a parked call is taken once, and expires', () => {
     boundTo({ message: { method: 'tools/call', params }, caller, resolved } as never)
   const pending = new PendingInput<string>()
   let expired = 0
-  const handle = pending.add('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), () => expired++)
+  const handle = pending.add('one', call({ name: 'a', _meta: { x: 1 } }, 'me'), 'me', () => expired++)
   assert.equal(pending.take(handle, call({ name: 'a' })), undefined)
   assert.equal(pending.take(handle, call({ name: 'b' }, 'me')), undefined)
   assert.equal(
@@ -101,9 +101,22 @@ test('a parked call is taken once, and expires', () => {
     'one',
   )
   assert.equal(pending.take(handle, call({ name: 'a' }, 'me')), undefined)
-  pending.add('two', call({}), () => expired++)
+  pending.add('two', call({}), 'me', () => expired++)
   pending.close()
   assert.equal(expired, 1)
+})
+
+test('where there is no room for more pending input, the oldest goes of whoever has most', () => {
+  const pending = new PendingInput<string>(60_000, 4)
+  const gone: string[] = []
+  const add = (name: string, sharer: string) => pending.add(name, 'bound', sharer, () => void gone.push(name))
+  const victim = add('v1', 'victim')
+  for (const name of ['s1', 's2', 's3', 's4', 's5']) add(name, 'stranger')
+  assert.deepEqual(gone, ['s1', 's2'])
+  add('v2', 'victim')
+  assert.deepEqual(gone, ['s1', 's2', 's3'])
+  assert.equal(pending.take(victim, 'bound'), 'v1')
+  pending.close()
 })
 
 test('pages of several servers go on where each stopped', async () => {
@@ -117,10 +130,11 @@ test('pages of several servers go on where each stopped', async () => {
   const parties = ['x', 'x__y', 'z'].map((name) => ({
     name,
     filter: undefined,
-    view: new ServerView(undefined, undefined),
+    view: new ServerView(undefined, undefined, {}),
     capabilities: { tools: {} },
   }))
-  const several = new Aggregate(parties, () => {})
+  const info = { name: 'several', version: '1' }
+  const several = new Aggregate(parties, { info, names: undefined, local: () => undefined, onClash() {} })
   const ask = async (i: number, _method: string, { cursor = '' }: { cursor?: unknown }) => {
     const [names, nextCursor] = pages[`${i}${cursor}`] as [string[], string?]
     return { result: { tools: names.map((name) => ({ name })), ...(nextCursor && { nextCursor }) } }
@@ -145,6 +159,45 @@ test('pages of several servers go on where each stopped', async () => {
     Buffer.from('[]').toString('base64url'),
   ])
     assert.ok('error' in (await several.decide({ method: 'tools/list', params: { cursor: bad } }, ask)))
+})
+
+test('skills of several servers are one list, and each is asked of its own', async () => {
+  const extension = { extensions: { 'io.modelcontextprotocol/skills': {} } }
+  const parties = [extension, {}, extension].map((capabilities, i) => ({
+    name: `s${i}`,
+    filter: undefined,
+    view: new ServerView(undefined, undefined, {}),
+    capabilities: { resources: {}, ...capabilities },
+  }))
+  const clashes: string[] = []
+  const several = new Aggregate(parties, {
+    info: { name: 'several', version: '1' },
+    names: undefined,
+    local: () => undefined,
+    onClash: (_, uri, server) => clashes.push(`${server} ${uri}`),
+  })
+  const asked: string[] = []
+  const ask = async (i: number, method: string) => {
+    asked.push(`${i} ${method}`)
+    const own = { uri: `skill://own${i}/SKILL.md` }
+    return { result: { skills: [{ uri: 'skill://same/SKILL.md' }, own] } }
+  }
+  const listed = await several.decide({ method: 'skills/list', params: {} }, ask)
+  assert.deepEqual(listed, {
+    result: {
+      skills: [
+        { uri: 'skill://same/SKILL.md' },
+        { uri: 'skill://own0/SKILL.md' },
+        { uri: 'skill://own2/SKILL.md' },
+      ],
+    },
+  })
+  assert.deepEqual(asked, ['0 skills/list', '2 skills/list'])
+  assert.deepEqual(clashes, ['s2 skill://same/SKILL.md'])
+  for (const method of ['skills/get', 'resources/read', 'resources/directory/read']) {
+    const params = { uri: 'skill://own2/SKILL.md' }
+    assert.deepEqual(await several.decide({ method, params }, ask), { to: 2, params })
+  }
 })
 
 function definitionOf(server: object) {

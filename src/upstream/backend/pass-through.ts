@@ -58,10 +58,12 @@ import {
 } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
 import { type Handshake, notOpened, ProxySession, type SessionContext } from './session.ts'
-import { createLasting, isRepeatable, type Restored, setsState } from './session-state.ts'
+import { createLasting, type Restored, setsState } from './session-state.ts'
 import { endOf } from './stateless.ts'
 import { isAnswer, type Watch, watchEvents, watchJson } from './watch.ts'
 
+const CALL = 'tools/call'
+const LIST = 'tools/list'
 const ACCEPT = 'application/json, text/event-stream'
 const FIRST = { accept: ACCEPT, 'content-type': 'application/json' }
 /** Headers that repeat what a request of 2026-07-28 holds, or ask for answers that were given before. */
@@ -235,14 +237,20 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (!this.active) this.onSettled()
   }
 
-  private send(exchange: Exchange, body: string | undefined, passage?: Passage, trace?: TraceContext) {
+  /** @param sent the message in `body`; absent: there is none, or several */
+  private send(
+    exchange: Exchange,
+    body: string | undefined,
+    passage?: Passage,
+    { sent, trace }: { sent?: Message | undefined; trace?: TraceContext | undefined } = {},
+  ) {
     const { upstream } = this.options
     const headers = tracedHeaders(forwardedHeaders(exchange), trace)
     headers.accept ??= ACCEPT
     if (this.id !== undefined) headers['mcp-session-id'] = this.id
     // A server could follow what they name, which is not judged; sessions have none of them.
     if (upstream.filter) for (const name of UNJUDGED) delete headers[name]
-    return send(upstream, this.resolved[0] as Resolved, exchange, headers, body, passage)
+    return send(upstream, this.resolved[0] as Resolved, exchange, headers, { body, sent, passage })
   }
 
   /** Asks the replica that opened the session. */
@@ -299,7 +307,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       onEnd(endOfFault(fault))
       return failed(exchange, fault, id)
     }
-    let answer = await this.send(exchange, body, passage, trace)
+    const what = { sent: batch ? undefined : sent, trace }
+    let answer = await this.send(exchange, body, passage, what)
     if (!(answer instanceof Fault) && this.hasForgotten(answer)) {
       discard(answer)
       if (this.session.owner !== undefined) {
@@ -309,23 +318,24 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       }
       if (!(await this.reopen()))
         return fail(new Fault('lost', `The server ${name} forgot the session and refused a new one`))
-      if (!(await this.repeatable(message)))
+      if (!(await this.isRepeatable(batch ? messages : [sent])))
         return fail(
           new Fault(
             'lost',
             `The server ${name} forgot the session. A new session is open, but the call was not repeated, as the tool is not marked idempotent: call it again if that is safe`,
           ),
         )
-      answer = await this.send(exchange, body, passage, trace)
+      answer = await this.send(exchange, body, passage, what)
     }
     if (answer instanceof Fault) return fail(answer)
     return passAnswer(exchange, answer, requests, upstream, batch, passage, onEnd)
   }
 
   /** Opens the server's session by the client's `initialize`. */
-  private async begin(exchange: Exchange, { id }: Request, text: string): Promise<Opened> {
+  private async begin(exchange: Exchange, sent: Request, text: string): Promise<Opened> {
     const { upstream } = this.options
-    const answer = await this.send(exchange, text)
+    const { id } = sent
+    const answer = await this.send(exchange, text, undefined, { sent })
     if (answer instanceof Fault) return notOpened(answer, id)
     const { startupTimeout } = upstream.definition.server
     const read = await readResponse(answer, id, upstream, undefined, startupTimeout)
@@ -350,7 +360,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
 
   private async repeatHandshake(): Promise<boolean> {
     const { request, text } = this.handshake as Handshake
-    const opened = await this.ask(text, request.id, FIRST)
+    const opened = await this.ask(text, request, FIRST)
     // The client was told a revision already.
     if (opened?.answer.status !== 200 || opened.result.protocolVersion !== this.revision) return false
     this.id = idOf(opened.answer)
@@ -368,16 +378,23 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   /** A request of the gateway's own in the server's session. */
   private async askOwn(method: string, params?: JsonObject): Promise<JsonObject | undefined> {
     const id = 'plantgw-own'
-    const asked = await this.ask(stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }), id)
+    const text = stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })
+    const asked = await this.ask(text, { id, method, params: params ?? {} })
     return asked?.result
   }
 
   /** The result of a request; undefined when there is none. */
-  private async ask(body: string, id: RequestId, headers = this.headers()) {
+  private async ask(
+    body: string,
+    request: Pick<Request, 'id' | 'method' | 'params'>,
+    headers = this.headers(),
+  ) {
     const { upstream } = this.options
-    const answer = await upstream.http.send(this.resolved[0] as Resolved, { method: 'POST', headers, body })
+    const repeat = upstream.view.repeat(request)
+    const [to] = this.resolved as [Resolved]
+    const answer = await upstream.http.send(to, { method: 'POST', headers, body, repeat })
     if (answer instanceof Fault) return undefined
-    const read = await readResponse(answer, id, upstream)
+    const read = await readResponse(answer, request.id, upstream)
     const result = read instanceof Fault ? undefined : read.message.raw.result
     return isObject(result) ? { answer, result } : undefined
   }
@@ -391,17 +408,15 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     }
   }
 
-  /** Whether a message may be sent a second time. */
-  private async repeatable(message: Message): Promise<boolean> {
-    if (message.kind !== 'request' || isRepeatable(message.method)) return true
-    if (message.method !== 'tools/call') return false
-    const { filter } = this.options.upstream
-    const listed = await this.askOwn('tools/list')
-    const tools = Array.isArray(listed?.tools) ? listed.tools : []
-    const own = filter ? filter.ownName(String(message.params.name)) : message.params.name
-    const tool = tools.find((each) => isObject(each) && each.name === own)
-    const hints = isObject(tool) && isObject(tool.annotations) ? tool.annotations : {}
-    return hints.idempotentHint === true || hints.readOnlyHint === true
+  /** Whether messages that a server without the session has refused may be sent a second time. */
+  private async isRepeatable(messages: readonly Message[]): Promise<boolean> {
+    const { view } = this.options.upstream
+    const requests = messages.filter((message) => message.kind === 'request')
+    if (requests.some(({ method }) => method === CALL)) {
+      const listed = await this.askOwn(LIST)
+      if (listed) view.judge(LIST, listed)
+    }
+    return requests.every((request) => view.repeat(request) === 'always')
   }
 
   /** Reports the end of the session to the server. */
@@ -456,7 +471,8 @@ export async function passStateless(
     call.record(end)
   }
   const own = tracedHeaders(headers, operation.trace)
-  const answer = await send(upstream, resolved, exchange, own, operation.textOf(judged, body), passage)
+  const what = { body: operation.textOf(judged, body), sent: judged, passage }
+  const answer = await send(upstream, resolved, exchange, own, what)
   if (!(answer instanceof Fault))
     return passAnswer(exchange, answer, [request], upstream, false, passage, onEnd)
   onEnd(endOfFault(answer))
@@ -487,14 +503,21 @@ class Passage implements Kept {
   }
 }
 
-/** Sends what a client sent. @param passage cancels it; also a client does that goes away before the answer begins */
+interface Sending {
+  body: string | undefined
+  /** The message in `body`; undefined: there is none, or several. */
+  sent: Message | undefined
+  /** Cancels it; also a client does that goes away before the answer begins. */
+  passage: Passage | undefined
+}
+
+/** Sends what a client sent. */
 async function send(
-  { http }: Upstream,
+  { http, view }: Upstream,
   resolved: Resolved,
   exchange: Exchange,
   headers: Record<string, string>,
-  body: string | undefined,
-  passage: Passage | undefined,
+  { body, sent, passage }: Sending,
 ): Promise<HttpAnswer | Fault> {
   // From then on it cancels by closing the answer (2026-07-28, Cancellation).
   const unwatch = passage && exchange.onGone(passage.signal.abort)
@@ -503,6 +526,7 @@ async function send(
     headers,
     ...(body !== undefined && { body }),
     ...(passage && { signal: passage.signal }),
+    repeat: sent?.kind === 'request' ? view.repeat(sent) : undefined,
     hold: exchange.stay.hold,
   })
   unwatch?.()

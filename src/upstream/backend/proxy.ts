@@ -10,23 +10,29 @@ import {
   type Endpoint,
   type Exchange,
   Fault,
+  listingOf,
   type Request,
   type Session,
-  type SessionRevision,
 } from '../../mcp/index.ts'
 import type { BreakerState, Guards, Resilience } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import type { StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
-import { AggregateSession, AggregateStateless } from '../aggregate.ts'
+import type { RedactionRecord, StreamRecord, UpstreamLabels } from '../../telemetry/metrics.ts'
+import type { ToolsBackend } from '../../tools/backend.ts'
+import type { RedactedKind } from '../../tools/mask.ts'
+import { type AggregateOptions, AggregateSession, AggregateStateless, type ClashKind } from '../aggregate.ts'
 import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import type { PinChange } from '../pins.ts'
-import { UpstreamServer } from '../pool/server.ts'
+import { KeptNames } from '../plain-names.ts'
+import type { UpstreamServer } from '../pool/server.ts'
+import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { Measures } from '../sent-requests.ts'
+import type { ServerView } from '../server-view.ts'
+import { composed, createToolFilter, type Selection, type ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
-import { DRAIN, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
+import { DRAIN, keyOf, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
 
 /** Makes what retries and circuit breakers of a server need. */
@@ -60,12 +66,24 @@ export interface ProxyContext {
   onUpstreamSession?: Measures['onUpstreamSession']
   /** Is called for everything that differs from what was pinned. */
   onPinChange?: ((record: PinRecord) => void) | undefined
-  /** Whether names of tools and prompts tell their server, as with a list of servers. */
-  named: boolean
+  onRedacted?: ((record: RedactionRecord) => void) | undefined
+  /** How the servers are one, as with a list of servers; absent: there is one, which is as it is. */
+  together?: Together | undefined
+  /** The servers that other routers use; default: it shares none. */
+  servers?: SharedServers
   /** Whether calls are judged one by one, by rules or a person: every message is read then. Default false. */
   judged?: boolean
   /** Makes circuit breakers. Absent: there are none. */
   createResilience?: CreateResilience | undefined
+}
+
+/** How several servers are one. */
+export interface Together {
+  names: 'prefixed' | 'plain'
+  /** What the router shows of each server, in their order; undefined: all that the server shows. */
+  selections: readonly (Selection | undefined)[]
+  /** HTTP tools and prompts beside them, by the names that clients see. */
+  local: ToolsBackend | undefined
 }
 
 /** What a proxy holds at the moment. */
@@ -89,6 +107,8 @@ export interface ProxyStatus {
 /** The backend of a router that names MCP servers. It holds processes and connections: close it. */
 export interface McpProxy extends Backend {
   status(): ProxyStatus
+  /** Replaces the HTTP tools beside the servers, as a reload does that leaves these as they are. */
+  serve(local: ToolsBackend | undefined): void
   /** Of the servers that have one. */
   breakers(): { server: string; state: BreakerState }[]
   /** Starts what `policy` and `preinstalled` say, and logs what does not start; calls that come meanwhile wait. */
@@ -106,15 +126,21 @@ export function createProxy(definitions: readonly Definition[], context: ProxyCo
   return new ProxyBackend(definitions, context)
 }
 
+/** A server, and what the router shows of it. */
+interface MemberView {
+  member: UpstreamServer
+  filter: ToolFilter | undefined
+  view: ServerView
+}
+
 /** One proxied MCP server, or several behind one prefix. */
-class ProxyBackend implements McpProxy {
-  private readonly members: readonly UpstreamServer[]
-  /** The only one, unless clients know several by their names. */
-  private readonly only: UpstreamServer | undefined
+class ProxyBackend implements McpProxy, ServerUser {
+  private readonly servers: SharedServers
+  private taken: readonly MemberView[] | undefined
+  private local: ToolsBackend | undefined
   private readonly info: { name: string; version: string }
-  /** Milliseconds of silence after which a call times out. */
-  private readonly timeout: number
   private readonly sessions: Sessions
+  private readonly plainNames = new KeptNames()
   private readonly sessionContext: SessionContext
   private retired = false
   /** Requests that stand alone and have no whole answer. */
@@ -123,27 +149,17 @@ class ProxyBackend implements McpProxy {
   private closed: Promise<unknown> | undefined
 
   constructor(
-    definitions: readonly Definition[],
+    private readonly definitions: readonly Definition[],
     private readonly context: ProxyContext,
   ) {
-    const { named, prefix, version, tenant, createResilience } = context
+    const { together, prefix, version, servers = new SharedServers() } = context
     const idle = Math.min(...definitions.map(({ server }) => server.idleTimeout))
-    this.sessions = new Sessions(idle, (since) => {
-      for (const member of this.members) member.sweep(since)
+    this.servers = servers
+    this.local = together?.local
+    this.sessions = new Sessions(idle, () => {
+      for (const { member } of this.members) member.sweep()
     })
-    const occupants = () => this.sessions.occupants()
-    const own = {
-      ...context,
-      measures: context,
-      onStream: this.onStream,
-      onPinChange: this.onPinChange,
-      createResilience: (server: string, breaker: BreakerSettings) =>
-        createResilience?.({ tenant, server }, breaker),
-    }
-    this.members = definitions.map((definition) => new UpstreamServer(definition, own, occupants))
-    this.only = named ? undefined : this.members[0]
     this.info = { name: prefix.replace(/^\//, '') || 'plantgw', version }
-    this.timeout = Math.max(...this.members.map(({ upstream }) => upstream.limits.timeout))
     this.sessionContext = {
       backend: this,
       sessions: this.sessions,
@@ -152,7 +168,7 @@ class ProxyBackend implements McpProxy {
       isRetired: () => this.retired,
       keyOf: (exchange) => {
         const resolved = this.resolve(exchange)
-        return resolved instanceof Fault ? undefined : resolved.map(({ key }) => key).join()
+        return resolved instanceof Fault ? undefined : keyOf(resolved)
       },
     }
   }
@@ -161,7 +177,7 @@ class ProxyBackend implements McpProxy {
     if (this.retired) return REPLACED
     const resolved = this.resolve(exchange)
     if (resolved instanceof Fault) return resolved
-    return this.mayPass() && !session.sse
+    return this.mayPass(session) && !session.sse
       ? this.passSession(session, exchange, resolved)
       : this.linkSession(session, resolved)
   }
@@ -172,7 +188,7 @@ class ProxyBackend implements McpProxy {
     // A session goes on at the server where it was opened, and nowhere else.
     if (this.retired || resolved instanceof Fault || this.sessionContext.keyOf(exchange) !== key)
       return undefined
-    if (kind !== 'upstream' || !this.passes(session.revision)) return undefined
+    if (kind !== 'upstream' || !this.passes(session)) return undefined
     const made = this.passSession(session, exchange, resolved)
     made.resume(upstream)
     return made
@@ -189,6 +205,10 @@ class ProxyBackend implements McpProxy {
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
   }
 
+  viewerOf(exchange: Exchange): string | undefined {
+    return this.sessionContext.keyOf(exchange)
+  }
+
   async alone(exchange: Exchange, given: Request, text: string, endpoint: Endpoint): Promise<Alone> {
     if (this.retired) return REPLACED
     this.sessions.watch()
@@ -197,8 +217,9 @@ class ProxyBackend implements McpProxy {
     if (!listens) this.count(exchange)
     const resolved = this.resolve(exchange)
     if (resolved instanceof Fault) return resolved
-    const { only } = this
+    const { only, local } = this
     const [first] = resolved as [Resolved]
+    if (local?.takes(given)) return local
     if (!only)
       return this.statelessRequest(
         exchange,
@@ -214,14 +235,15 @@ class ProxyBackend implements McpProxy {
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
-    const isRead = listens || this.context.judged
+    const isRead = listens || this.context.judged || listingOf(exchange) !== undefined
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
     return this.statelessRequest(exchange, given, text, endpoint, only.bridge(protocol), first, upstream)
   }
 
   status(): ProxyStatus {
-    const { members, sessions } = this
+    const { sessions } = this
+    const members = this.members.map(({ member }) => member)
     const connections = members.reduce((sum, { upstream }) => sum + upstream.size(), 0)
     const atLoad = members.map((member) => member.atLoad())
     const failed = atLoad.flatMap((fault) => (fault instanceof Fault ? fault.message : []))
@@ -238,7 +260,8 @@ class ProxyBackend implements McpProxy {
   }
 
   breakers() {
-    return this.members.flatMap(({ upstream: { name: server, resilience } }) => {
+    return this.members.flatMap(({ member: { upstream } }) => {
+      const { name: server, resilience } = upstream
       const state = resilience?.state()
       return state ? [{ server, state }] : []
     })
@@ -246,7 +269,7 @@ class ProxyBackend implements McpProxy {
 
   async start(): Promise<void> {
     const { log, tenant, prefix } = this.context
-    const started = this.members.map(async (member) => {
+    const started = this.members.map(async ({ member }) => {
       const fault = await member.start()
       // What was closed meanwhile did not fail.
       if (fault && !this.retired)
@@ -260,6 +283,7 @@ class ProxyBackend implements McpProxy {
 
   async retire(): Promise<void> {
     this.retired = true
+    for (const { member } of this.taken ?? []) this.servers.leave(member, this)
     await Promise.all([this.sessions.drain(), this.quiet()])
     await this.close()
   }
@@ -267,19 +291,21 @@ class ProxyBackend implements McpProxy {
   async close(): Promise<void> {
     this.retired = true
     this.sessions.close()
-    this.closed ??= Promise.all(this.members.map((member) => member.close()))
+    const taken = this.taken ?? []
+    this.closed ??= Promise.all(taken.map(({ member }) => this.servers.release(member, this)))
     await this.closed
   }
 
   /** Whether messages of sessions may pass as bytes. */
-  private mayPass(): boolean {
+  private mayPass({ listing }: Session): boolean {
     const server = this.only?.upstream.definition.server
-    return server?.type === 'streamable-http' && server.isolation === 'session' && !this.context.judged
+    const isRead = this.context.judged || listing !== undefined
+    return server?.type === 'streamable-http' && server.isolation === 'session' && !isRead
   }
 
   /** Whether those of a session of this revision do: a batch has to be taken apart where tools are filtered. */
-  private passes(revision: SessionRevision): boolean {
-    return this.mayPass() && !(this.only?.upstream.filter && allowsBatches(revision))
+  private passes(session: Session): boolean {
+    return this.mayPass(session) && !(this.only?.upstream.filter && allowsBatches(session.revision))
   }
 
   private passSession(
@@ -293,30 +319,29 @@ class ProxyBackend implements McpProxy {
       shared: exchange.replicas !== undefined,
       instead: async ({ ok }) => {
         // A server of 2026-07-28 alone refuses every handshake: messages are bridged instead.
-        const fits = ok
-          ? this.passes(session.revision)
-          : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
+        const fits = ok ? this.passes(session) : (await probe.of(resolved[0] as Resolved)) !== 'stateless'
         return fits ? undefined : this.linkSession(session, resolved)
       },
     })
   }
 
   private linkSession(session: Session, resolved: readonly Resolved[]): LinkSession {
-    const { members, only, info, timeout } = this
-    const named = members.map((member, i) => ({ member, resolved: resolved[i] as Resolved }))
+    const { only } = this
     return new LinkSession(this.sessionContext, session, resolved, {
-      timeout,
+      timeout: Math.max(...this.members.map(({ member }) => member.upstream.limits.timeout)),
       filter: only?.upstream.filter,
       view: only?.upstream.view,
+      local: () => this.local,
       open: (events, restore) => {
         if (only) return only.link(resolved[0] as Resolved, session, events, restore)
-        const branches = named.map(({ member, resolved }) => ({
+        const branches = this.members.map(({ member, filter, view }, i) => ({
           name: member.upstream.name,
-          filter: member.upstream.filter,
-          view: member.upstream.view,
-          open: (inner: typeof events, state: typeof restore) => member.link(resolved, session, inner, state),
+          filter,
+          view,
+          open: (inner: typeof events, state: typeof restore) =>
+            member.link(resolved[i] as Resolved, session, inner, state, true),
         }))
-        return new AggregateSession({ branches, info, onClash: this.onClash, onDown: this.onDown }, events)
+        return new AggregateSession({ ...this.aggregated(resolved), branches, onDown: this.onDown }, events)
       },
     })
   }
@@ -324,15 +349,61 @@ class ProxyBackend implements McpProxy {
   /** Several servers as one, for one caller. */
   private async together(resolved: readonly Resolved[], params: JsonObject): Promise<Stateless> {
     const branches = await Promise.all(
-      this.members.map(async (member, i) => {
-        const { name, filter, view, streams } = member.upstream
+      this.members.map(async ({ member, filter, view }, i) => {
+        const { name, streams } = member.upstream
         const again = () => member.stateless(resolved[i] as Resolved, params)
         const server = await again()
         if (server instanceof Fault) this.onDown(name, server.message)
         return { name, filter, view, resolved: resolved[i] as Resolved, server, again, streams }
       }),
     )
-    return new AggregateStateless(branches, this.info, this.onClash)
+    return new AggregateStateless(branches, this.aggregated(resolved))
+  }
+
+  /** What is the same for all who ask the servers with the same values. */
+  private aggregated(resolved: readonly Resolved[]): AggregateOptions {
+    const { info, onClash } = this
+    const names = this.context.together?.names === 'plain' ? this.plainNames.of(keyOf(resolved)) : undefined
+    return { info, names, local: () => this.local, onClash }
+  }
+
+  /** They are taken when they are first needed, as what a reload refuses is never closed. */
+  private get members(): readonly MemberView[] {
+    this.taken ??= this.take()
+    return this.taken
+  }
+
+  private take(): MemberView[] {
+    const { context, definitions } = this
+    const { env, limits, log, guards, version, tenant } = context
+    const onRedacted = (server: string, kind: RedactedKind, count: number) =>
+      context.onRedacted?.({ tenant, server, kind, count })
+    const shared = { env, limits, log, guards, version, measures: context, onRedacted }
+    return definitions.map((definition, i) => {
+      const member = this.servers.take(definition, shared, this)
+      const { upstream } = member
+      const selection = context.together?.selections[i]
+      const filter = composed(upstream.filter, selection && createToolFilter(selection))
+      return { member, filter, view: upstream.view.filtered(filter) }
+    })
+  }
+
+  /** The only one, unless clients know several by their names. */
+  private get only(): UpstreamServer | undefined {
+    return this.context.together ? undefined : this.members[0]?.member
+  }
+
+  occupants() {
+    return this.sessions.occupants()
+  }
+
+  createResilience(server: string, breaker: BreakerSettings | undefined): Resilience | undefined {
+    const { tenant, createResilience } = this.context
+    return createResilience?.({ tenant, server }, breaker)
+  }
+
+  serve(local: ToolsBackend | undefined): void {
+    this.local = local
   }
 
   private async statelessRequest(
@@ -356,8 +427,8 @@ class ProxyBackend implements McpProxy {
   /** The templates of every server, for one caller. */
   private resolve(exchange: Exchange): Resolved[] | Fault {
     const all: Resolved[] = []
-    for (const { upstream } of this.members) {
-      const resolved = upstream.definition.resolve(exchange)
+    for (const definition of this.definitions) {
+      const resolved = definition.resolve(exchange)
       if (resolved instanceof Fault) return resolved
       all.push(resolved)
     }
@@ -384,11 +455,11 @@ class ProxyBackend implements McpProxy {
     clearTimeout(timer)
   }
 
-  private readonly onClash = (uri: string, server: string): void => {
+  private readonly onClash = (kind: ClashKind, name: string, server: string): void => {
     const { log, tenant, prefix } = this.context
     log.warn(
-      { tenant, prefix, server, uri: uri.slice(0, 200) },
-      'two servers have this resource; serving that of the first',
+      { tenant, prefix, server, [kind === 'resource' ? 'uri' : kind]: name.slice(0, 200) },
+      `two servers have this ${kind}; serving that of the first`,
     )
   }
 
@@ -396,11 +467,8 @@ class ProxyBackend implements McpProxy {
     const { log, tenant, prefix } = this.context
     log.warn({ tenant, prefix, server, reason }, 'a server of this prefix is down; its tools are hidden')
   }
-  private readonly onPinChange = (
-    server: string,
-    { kind, name, change }: PinChange,
-    blocked: boolean,
-  ): void => {
+
+  onPinChange(server: string, { kind, name, change }: PinChange, blocked: boolean): void {
     const { log, tenant, prefix, onPinChange } = this.context
     onPinChange?.({ tenant, prefix, server, kind, name, change, blocked })
     log.warn(
@@ -410,7 +478,8 @@ class ProxyBackend implements McpProxy {
         : 'an MCP server declares something otherwise than it was pinned',
     )
   }
-  private readonly onStream = (server: string, { outcome, outage, reason }: StreamChange): void => {
+
+  onStream(server: string, { outcome, outage, reason }: StreamChange): void {
     const { log, tenant, prefix, onStream } = this.context
     onStream?.({ tenant, prefix, outcome })
     if (!outage) return

@@ -27,7 +27,7 @@ export function isRepeatable(method: string): boolean {
 }
 
 const REPEATABLE =
-  /^(?:ping|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
+  /^(?:ping|server\/discover|logging\/setLevel|completion\/complete|[a-z/]+\/(?:list|read|get|subscribe|unsubscribe))$/
 
 /** Resources that one session is subscribed to, and characters of each URI, at the most. */
 export const MAX_SUBSCRIPTIONS = 1024

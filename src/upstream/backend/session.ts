@@ -18,6 +18,7 @@ import {
   type Session,
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
+import type { ToolsBackend } from '../../tools/backend.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
@@ -60,6 +61,11 @@ export function notOpened(fault: Fault, id: RequestId, status = httpStatusOf(fau
   }
 }
 
+/** What templates of servers come to, as one text. */
+export function keyOf(resolved: readonly Resolved[]): string {
+  return resolved.map(({ key }) => key).join()
+}
+
 /** A client's session with proxied servers. */
 export abstract class ProxySession implements BackendSession {
   readonly backend: Backend
@@ -83,7 +89,7 @@ export abstract class ProxySession implements BackendSession {
   }
 
   protected get key(): string {
-    return this.resolved.map(({ key }) => key).join()
+    return keyOf(this.resolved)
   }
 
   /** A client that is known by a credential may have another one by now. */
@@ -143,6 +149,8 @@ export interface LinkSessionOptions {
   filter: ToolFilter | undefined
   /** Absent where several servers are put together, each with its own. */
   view: ServerView | undefined
+  /** HTTP tools beside several servers. */
+  local?: () => ToolsBackend | undefined
   /** Milliseconds of silence after which a call times out. */
   timeout: number
 }
@@ -212,6 +220,8 @@ export class LinkSession extends ProxySession {
   request(call: Call): Promise<unknown> | undefined {
     const { filter } = this.options
     const { request } = call
+    const local = this.options.local?.()
+    if (local?.takes(request)) return local.request(call)
     this.state.remember(request)
     const sent = filter ? filter.request(request) : request
     if ('code' in sent) {

@@ -128,7 +128,7 @@ export async function answerShaped(
   text: string,
   shaping: Shaping,
 ): Promise<void> {
-  const shown = stringify(await shapedResponse(raw, shaping))
+  const shown = stringify(await shapedResponse(raw, shaping, call.exchange.results?.keeper(call)))
   const savedChars = text.length - shown.length
   call.answer(shown, { ...endOf(raw), ...(savedChars > 0 && { savedChars }) }, statusOfError(raw.error))
 }

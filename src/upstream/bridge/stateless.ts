@@ -340,7 +340,8 @@ async function askHttp(
   headers: Record<string, string>,
   body: string,
 ): Promise<JsonObject | Fault> {
-  const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal })
+  const repeat = upstream.view.repeat(message)
+  const answer = await upstream.http.send(resolved, { method: 'POST', headers, body, signal, repeat })
   if (answer instanceof Fault) return answer
   // A subscription may be silent, but an answer in its place has an end.
   const listens = message.method === LISTEN

@@ -31,6 +31,8 @@ const CACHEABLE = new Set([
   'prompts/list',
   'resources/list',
   'resources/templates/list',
+  'skills/list',
+  'skills/get',
   'resources/read',
 ])
 /** Methods that 2026-07-28 does not have (its changelog, 2 to 6). */
@@ -156,7 +158,8 @@ export class ToSession implements Stateless {
   }
 
   #inputRequired(call: StatelessCall, bridged: BridgedCall): JsonObject {
-    const requestState = this.#pendingInput.add(bridged, boundTo(call), () => bridged.giveUp())
+    const { sharer = '' } = call
+    const requestState = this.#pendingInput.add(bridged, boundTo(call), sharer, () => bridged.giveUp())
     bridged.session.turns.park(bridged, () => this.#pendingInput.expire(requestState))
     const inputRequests = Object.fromEntries(
       [...bridged.questions].map(([key, { method, params, raw }]) => {

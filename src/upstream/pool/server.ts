@@ -7,6 +7,7 @@ import { StatelessUpstream } from '../bridge/stateless.ts'
 import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
+import { KeptLists } from '../kept-lists.ts'
 import {
   handshakeRefused,
   type Link,
@@ -26,10 +27,14 @@ export class UpstreamServer {
   readonly upstream: Upstream
   readonly probe: Probe
   readonly #stateless: StatelessUpstream
+  /** The same for those who see it among others. */
+  readonly #kept: KeptLists
   readonly #toSession: ToSession
   /** Whether the server has refused a handshake that session-based servers take. */
   #refusesSessions = false
-  /** The start at load, while it is under way. */
+  /** The start at load; routers that share the server start it once. */
+  #started: Promise<Fault | undefined> | undefined
+  /** The same while it is under way. */
   #starting: Promise<Fault | undefined> | undefined
   /** Why the start at load failed; undefined once something else has worked. */
   #failed: Fault | undefined
@@ -39,22 +44,28 @@ export class UpstreamServer {
     context: UpstreamContext & { version: string },
     occupants: () => Occupant[],
   ) {
-    this.upstream = new Upstream(definition, context, (sharer) =>
-      makeRoom([...occupants(), ...this.#toSession.pool.occupants()], sharer),
-    )
+    this.upstream = new Upstream(definition, context, (sharer, ownOnly) => {
+      const all = [...occupants(), ...this.#toSession.pool.occupants()]
+      return makeRoom(ownOnly ? all.filter((one) => one.sharer === sharer) : all, sharer)
+    })
     this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
+    this.#kept = new KeptLists(this.#stateless)
     this.#toSession = new ToSession(this.upstream, context.log)
     this.probe = new Probe(this.upstream, this.#stateless)
   }
 
-  /** A session for a client, bridged when the server has no sessions. It waits for a start at load, and fails with it. */
+  /**
+   * A session for a client, bridged when the server has no sessions. It waits for a start at load, and fails with it.
+   * @param among whether it is one of several servers, whose lists are asked for once while they are fresh
+   */
   link(
     resolved: Resolved,
     session: Pick<Session, 'caller' | 'sharer'>,
     events: LinkEvents,
     restore: Restore,
+    among = false,
   ): Link {
-    const link = this.#link(resolved, session, events, restore)
+    const link = this.#link(resolved, session, events, restore, among ? this.#kept : this.#stateless)
     const start: Link['start'] = async (request, text) => {
       const fault = await this.#starting
       if (fault) return fault
@@ -73,6 +84,7 @@ export class UpstreamServer {
     session: Pick<Session, 'caller' | 'sharer'>,
     events: LinkEvents,
     restore: Restore,
+    stateless: Stateless = this.#stateless,
   ): Link {
     const { upstream } = this
     const { caller, sharer } = session
@@ -80,7 +92,8 @@ export class UpstreamServer {
       // One session of the server for many clients is what clients without sessions have, so they go that way.
       const request = async (call: StatelessCall) => {
         const protocol = await this.probe.of(resolved, call.message.params)
-        return protocol instanceof Fault ? protocol : this.bridge(protocol).request(call)
+        if (protocol instanceof Fault) return protocol
+        return protocol === 'stateless' ? stateless.request(call) : this.#toSession.request(call)
       }
       const server: Stateless = {
         request,
@@ -90,8 +103,7 @@ export class UpstreamServer {
       }
       return new ToStateless({ server, resolved, caller: undefined, sharer, upstream }, events)
     }
-    const bridged = () =>
-      new ToStateless({ server: this.#stateless, resolved, caller, sharer, upstream }, events)
+    const bridged = () => new ToStateless({ server: stateless, resolved, caller, sharer, upstream }, events)
     const direct = () => new SessionLink({ upstream, resolved, sharer, restore }, events)
     let current: Link = this.#refusesSessions ? bridged() : direct()
     return {
@@ -127,12 +139,13 @@ export class UpstreamServer {
   }
 
   /**
-   * The server for requests that stand alone, bridged when it has sessions.
+   * The server as one of several for requests that stand alone, bridged when it has sessions.
    * @param params of the request for which a session may be opened
    */
   async stateless(resolved: Resolved, params: JsonObject): Promise<Stateless | Fault> {
     const protocol = await this.protocol(resolved, params)
-    return protocol instanceof Fault ? protocol : this.bridge(protocol)
+    if (protocol instanceof Fault) return protocol
+    return protocol === 'stateless' ? this.#kept : this.#toSession
   }
 
   /**
@@ -162,7 +175,12 @@ export class UpstreamServer {
    * be started before there is one.
    * @returns what went wrong
    */
-  async start(): Promise<Fault | undefined> {
+  start(): Promise<Fault | undefined> {
+    this.#started ??= this.#startAtLoad()
+    return this.#started
+  }
+
+  async #startAtLoad(): Promise<Fault | undefined> {
     const { server, varies, resolve } = this.upstream.definition
     if (varies || (server.policy !== 'onStart' && !server.preinstalled)) return undefined
     const resolved = resolve({ headers: {}, query: () => ({}) })
@@ -204,8 +222,9 @@ export class UpstreamServer {
       : handshakeRefused(this.upstream.name, answer.response.raw)
   }
 
-  /** Ends connections that nobody has used for so many milliseconds. */
-  sweep(idle: number): void {
+  /** Ends connections that nobody has used for `idleTimeout`. */
+  sweep(): void {
+    const idle = this.upstream.definition.server.idleTimeout
     this.upstream.sweep(idle)
     this.#stateless.sweep(idle)
     this.#toSession.pool.sweep(idle)

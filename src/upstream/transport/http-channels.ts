@@ -1,5 +1,13 @@
 import { type Json, parse, stringify } from '../../json/index.ts'
-import { Cancellation, Fault, InFlight, isObject, type ListKind, type RequestId } from '../../mcp/index.ts'
+import {
+  Cancellation,
+  Fault,
+  InFlight,
+  isObject,
+  type ListKind,
+  type Request,
+  type RequestId,
+} from '../../mcp/index.ts'
 import type { StreamPosition } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
@@ -19,6 +27,7 @@ import {
   type Http,
   type HttpAnswer,
   mediaType,
+  type Repeat,
   readAnswer,
   refusal,
   refusedCaller,
@@ -37,6 +46,8 @@ export interface HttpChannelOptions {
   log: Logger
   /** Takes the server's secrets out of what it says. */
   mask: Mask
+  /** When a request may be sent again. */
+  repeat: (request: Pick<Request, 'method' | 'params'>) => Repeat | undefined
   /** Hears of event streams that are lost. */
   streams: StreamWatch
 }
@@ -113,9 +124,10 @@ export class StreamableChannel extends HttpChannel {
 
   protected take(text: string): Fault | undefined {
     const value = jsonOf(text)
-    const id = isObject(value) && 'method' in value ? value.id : undefined
-    if (typeof id === 'string' || typeof id === 'number') {
-      this.#track(this.#request(text, id, this.#noted))
+    const { id, method, params } = isObject(value) ? value : {}
+    if (typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')) {
+      const repeat = this.options.repeat({ method, params: isObject(params) ? params : {} })
+      this.#track(this.#request(text, id, repeat))
       return undefined
     }
     const fault = this.outgoing.add(text)
@@ -145,8 +157,8 @@ export class StreamableChannel extends HttpChannel {
     this.#work.set(tracked, true)
   }
 
-  async #request(body: string, id: RequestId, before: Promise<void>): Promise<void> {
-    await before
+  async #request(body: string, id: RequestId, repeat: Repeat | undefined): Promise<void> {
+    await this.#noted
     if (this.closing) return
     this.#awaited.add(id)
     const headers = { ...ACCEPT, ...this.#headers() }
@@ -155,6 +167,7 @@ export class StreamableChannel extends HttpChannel {
       headers,
       body,
       signal: this.abort,
+      repeat,
     })
     if (answer instanceof Fault) return this.#fail(id, answer)
     if (answer.status === 404 && this.#sessionId !== undefined) {

@@ -36,6 +36,8 @@ export interface HttpOptions {
   guards?: Guards | undefined
   /** Judges requests that carry messages. Absent: all are sent. */
   resilience?: Resilience | undefined
+  /** How often a message that may be repeated is sent at most, the first time included. Default 1. */
+  attempts?: number | undefined
 }
 
 export interface AnswerMasks {
@@ -45,11 +47,16 @@ export interface AnswerMasks {
   text: Mask
 }
 
+/** When a message may be sent again: whatever became of it, or only if not a byte of it was sent. */
+export type Repeat = 'always' | 'unsent'
+
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'DELETE'
   headers: Record<string, string>
   body?: string
   signal?: CancelSignal
+  /** Whether the message may be sent again. Absent: it may not. */
+  repeat?: Repeat | undefined
   /** Holds a short answer, which comes in one piece; absent: until it is there. */
   hold?: Hold
 }
@@ -122,11 +129,26 @@ export class Http {
     to: Resolved,
     request: HttpRequest,
   ): Promise<HttpAnswer | Fault> {
-    const { origin } = to
-    const once = () => this.#open(to, request, MAX_REDIRECTS, (fault) => fault)
-    // Messages are not repeated: what they do is the server's own.
-    const result = await resilience.run(once, { origin, attempts: 1, deadline: 0, signal: request.signal })
-    return result instanceof NetFault ? faultOf(result, this.#options.timeout) : result
+    const { timeout, attempts = 1 } = this.#options
+    const { repeat, signal } = request
+    let last: HttpAnswer | NetFault | undefined
+    const drop = () => {
+      if (last && !(last instanceof NetFault)) discard(last)
+    }
+    const once = async () => {
+      drop()
+      last = await this.#open(to, request, MAX_REDIRECTS, (fault) => fault)
+      return last
+    }
+    const result = await resilience.run(once, {
+      origin: to.origin,
+      attempts: repeat ? attempts : 1,
+      unsent: repeat === 'unsent',
+      deadline: performance.now() + timeout,
+      signal,
+    })
+    if (result !== last) drop()
+    return result instanceof NetFault ? faultOf(result, timeout) : result
   }
 
   #open<Failed>(
