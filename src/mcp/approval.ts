@@ -3,7 +3,7 @@ import { shorten } from '../text/index.ts'
 import { approvalMessage } from './approval-message.ts'
 import type { Accounting, Call } from './call.ts'
 import { Fault } from './fault.ts'
-import { type AskList, type ListedTool, listedTool } from './listed-tools.ts'
+import { type ListSource, listedTool } from './listed-tools.ts'
 import { fold, INVALID_PARAMS, isSessionRevision, METHOD_NOT_FOUND, type RpcError } from './protocol.ts'
 import type { Reply } from './stream.ts'
 
@@ -26,13 +26,16 @@ export function mayNeedApproval({ exchange, request }: Call): boolean {
   return exchange.approval !== undefined && fold(request.method) === CALL
 }
 
+/** What a person is asked about. */
+export interface ToolToApprove {
+  title: string | undefined
+}
+
 /** The tool for which a person is to be asked; `free`: nobody is; undefined: the call has been answered. */
 export async function toolToApprove(
   call: Call,
-  of: object,
-  viewer: string,
-  ask: AskList,
-): Promise<ListedTool | 'free' | undefined> {
+  source: ListSource,
+): Promise<ToolToApprove | 'free' | undefined> {
   const { method, params } = call.request
   const refused = (error: RpcError) => {
     call.error(error)
@@ -43,19 +46,31 @@ export async function toolToApprove(
   const { name } = params
   if (typeof name !== 'string')
     return refused({ code: INVALID_PARAMS, message: 'params.name must be a string' })
-  const tool = await listedTool(name, of, viewer, ask)
+  const listed = await listedTool(name, source)
   if (call.over) return undefined
-  if (tool instanceof Fault) {
-    call.fail(tool)
+  if (listed instanceof Fault) {
+    call.fail(listed)
     return undefined
   }
+  const { tool } = listed
   // Of what is in no list nobody knows what it does.
   if (!tool) return refused({ code: INVALID_PARAMS, message: `Unknown tool: ${shorten(name, 80)}` })
-  return tool.destructive ? tool : 'free'
+  return isDestructive(tool) ? { title: titleOf(tool) } : 'free'
+}
+
+/** By the defaults of MCP (ToolAnnotations) it may be, unless `readOnlyHint` is true or `destructiveHint` is false. */
+function isDestructive({ annotations }: JsonObject): boolean {
+  const hints = isObject(annotations) ? annotations : {}
+  return hints.readOnlyHint !== true && hints.destructiveHint !== false
+}
+
+function titleOf({ title, annotations }: JsonObject): string | undefined {
+  const hints = isObject(annotations) ? annotations : {}
+  return [title, hints.title].find((one) => typeof one === 'string') as string | undefined
 }
 
 /** The parameters of the request that asks for a call. A form without fields: to accept it is to approve. */
-export function questionFor({ exchange, request }: Call, { title }: ListedTool): JsonObject {
+export function questionFor({ exchange, request }: Call, { title }: ToolToApprove): JsonObject {
   const { name, arguments: given } = request.params
   const server = exchange.approval?.server ?? ''
   return {

@@ -9,6 +9,10 @@ import type { Session } from './session.ts'
 
 /** What stands behind a prefix. A reload that changes it makes another one. */
 export interface Backend {
+  /** Every caller sees the same tools, but for what rules hide, and they never change. */
+  readonly listsAlike?: boolean
+  /** Tells requests apart whose callers may see different tools, beside who calls; absent: nothing does. */
+  viewerOf?(exchange: Exchange): string | undefined
   /** Makes what serves a new session; its `initialize` follows. */
   open(session: Session, exchange: Exchange): BackendSession | Fault
   /** Goes on with a session that another replica opened; undefined: only that replica can serve it. */

@@ -4,12 +4,14 @@ import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
 import { type Ended, errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
 import type { Attributes, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
+import { explained } from './explained.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
 import type { Exchange } from './http.ts'
 import { permitted } from './permit.ts'
 import {
   errorText,
   INTERNAL_ERROR,
+  INVALID_PARAMS,
   type ListKind,
   type Request,
   type Revision,
@@ -28,6 +30,8 @@ export interface Accounting {
   readonly onCall?: ((record: CallRecord) => void) | undefined
   /** Receives every session that is over. */
   readonly onSession?: ((record: SessionRecord) => void) | undefined
+  /** Is told of every call that nobody has approved or refused in time, after it was answered with the question. */
+  readonly onUnanswered?: ((of: Pick<Accounting, 'tenant' | 'prefix'>) => void) | undefined
   /** Writes the audit log; absent: there is none. */
   readonly witness?: Witness | undefined
   /** Records traces; absent: none are. */
@@ -37,6 +41,8 @@ export interface Accounting {
 /** Is told what clients did. */
 export interface Witness {
   call(call: Accounted, end: CallEnd, ms: number): void
+  /** A person is asked to approve a call; what is returned tells that nobody answered. It keeps nothing of the request. */
+  asked(call: Accounted): () => void
   /** A client has a session; what is returned tells that it ended. */
   session(id: string, account: Accounting, exchange: Exchange): () => void
 }
@@ -51,6 +57,8 @@ export interface CallEnd extends Ended {
   upstreamStatus?: number
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
   tool?: string
+  /** Pages of the upstream's list that the result is made of, where there are several. */
+  pages?: number
   /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
   savedChars?: number
   /** Why it was refused: no rule of `authorize` allows it, one that does wants scopes, or nobody approved it. */
@@ -90,7 +98,8 @@ export class Accounted {
       : request
   }
 
-  record(end: CallEnd): void {
+  /** @param status of the HTTP response that refuses it, where one does */
+  record(end: CallEnd, status?: number): void {
     const { tenant, prefix, log, onCall, witness } = this.account
     const { method, params, span } = this.request
     const { outcome, tool, denied: _, code, ...why } = end
@@ -107,10 +116,11 @@ export class Accounted {
       ...(tool !== undefined && { tool }),
       ...(code !== undefined && { code }),
       ...(end.savedChars !== undefined && { savedChars: end.savedChars }),
+      ...(end.pages !== undefined && { pages: end.pages }),
       ...asked,
     })
     witness?.call(this, end, ms)
-    span?.end(...endOfSpan(end))
+    span?.end(...endOfSpan(end, status))
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
     // Most lines are not printed, and need not be made.
@@ -140,10 +150,13 @@ export class Accounted {
 /** What a span says of its end: as little as the log. */
 export function endOfSpan(
   end: CallEnd,
+  status?: number,
 ): [attributes: Attributes, error?: { type: string; message?: string }] {
   const code = statusCodeOf(end)
   const type = errorTypeOf(end)
-  const attributes = code === undefined ? {} : { 'rpc.response.status_code': code }
+  const attributes: Record<string, string | number> = {}
+  if (code !== undefined) attributes['rpc.response.status_code'] = code
+  if (status !== undefined) attributes['http.response.status_code'] = status
   return type === undefined
     ? [attributes]
     : [attributes, { type, ...(end.failure && { message: end.failure }) }]
@@ -161,6 +174,10 @@ export class Call extends Accounted implements CancelSignal {
   /** Whether the client cancelled the call, or nobody waits for it any more. */
   aborted = false
   over = false
+  /** Whether the answer shows only what the caller may use already. */
+  isPermitted = false
+  /** Of the tool that is called, where arguments that are refused are explained by it. */
+  signature: string | undefined
   private listeners: (() => void)[] | undefined
 
   /** @param text of the request as the client sent it, or of its part of a batch */
@@ -185,8 +202,14 @@ export class Call extends Accounted implements CancelSignal {
   answer(text: string, end: CallEnd = OK, status?: number, headers?: Record<string, string>): void {
     if (this.over) return
     this.end()
-    this.reply.answer(permitted(this, text), status, headers)
-    this.record(end)
+    const shown = permitted(this, this.explained(text, end))
+    this.reply.answer(this.exchange.results?.shown(this, shown) ?? shown, status, headers)
+    this.record(end, status)
+  }
+
+  private explained(text: string, { failure, code }: CallEnd): string {
+    const refusesArguments = failure === 'arguments' || code === INVALID_PARAMS
+    return this.signature !== undefined && refusesArguments ? explained(text, this.signature) : text
   }
 
   /** Answers with a result that is JSON text. */

@@ -7,9 +7,12 @@ import type { Meter } from '../access/rate.ts'
 import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Identity } from '../access/steps.ts'
+import type { Discovery } from '../discovery/index.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
+import type { Results } from './read-result.ts'
 import type { Replicas } from './replicas.ts'
+import type { UnservedSpans } from './unserved.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 export type ResponseHeaders = Readonly<Record<string, string>>
@@ -31,6 +34,10 @@ export interface Exchange {
   readonly identity?: Identity | undefined
   /** What the caller may use; absent: everything. */
   readonly permissions?: Permissions | undefined
+  /** How the route shows its tools; absent: all of them. */
+  readonly discovery?: Discovery | undefined
+  /** How the URL wants them to be listed; absent: as the route says. */
+  readonly listing?: 'list' | 'search' | undefined
   /** Whose calls a person has to approve; absent: nobody has to. */
   readonly approval?: Approval | undefined
   /** IP address of the client, where there is one. */
@@ -52,6 +59,10 @@ export interface Exchange {
   readonly peer: Peer
   /** Absent where the gateway is one process. */
   readonly replicas?: Replicas | undefined
+  /** What is kept of results that were too long; absent: nothing is. */
+  readonly results?: Results | undefined
+  /** Absent: no traces are recorded. */
+  readonly unserved?: UnservedSpans | undefined
 }
 
 export type Body = { text: string } | { failure: 'too-large' | 'not-utf8' | 'aborted' | 'no-room' }

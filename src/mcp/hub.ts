@@ -6,6 +6,7 @@ import { stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Accounting, InFlight } from './call.ts'
 import type { Fault } from './fault.ts'
+import { KeptResults } from './kept-results.ts'
 import { type ListKind, notificationText, type Request, SUBSCRIPTION_ID } from './protocol.ts'
 import { Session, type SessionFacts } from './session.ts'
 import { Approvals } from './stateless-approval.ts'
@@ -56,6 +57,8 @@ export class Hub {
   private readonly answerTime: number | undefined
   /** Calls that stand alone and wait for a person. */
   readonly approvals: Approvals
+  /** What was cut off results. */
+  readonly results = new KeptResults()
   private readonly quota: Quota
   /** In the order of their last use. */
   private readonly sessions = new Map<string, Session>()
@@ -224,6 +227,7 @@ export class Hub {
   close(): void {
     for (const timer of this.timers) clearInterval(timer)
     this.approvals.close()
+    this.results.close()
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const session of [...this.sessions.values()]) this.endSession(session)
     for (const stream of this.streams.keys()) stream.close?.()

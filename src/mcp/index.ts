@@ -24,6 +24,7 @@ export {
   type Witness,
 } from './call.ts'
 export { declares, missingCapability } from './client-capabilities.ts'
+export { listingOf } from './discover.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
   carries,
@@ -42,14 +43,17 @@ export {
   tooMuch,
 } from './http.ts'
 export { Hub, type HubOptions, type Kept } from './hub.ts'
+export { KeptResults } from './kept-results.ts'
 export { checkStandardHeaders, declaredParamHeaders, paramHeaderFault } from './mirror.ts'
 export { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 export * from './protocol.ts'
 export { MAX_QUESTIONS } from './questions.ts'
+export { type Results, resultsOf } from './read-result.ts'
 export type { Messages } from './receive.ts'
 export { type Replicas, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
 export { mismatch, statusOfError } from './stateless.ts'
 export { serveMcp, serveMessage, serveSse } from './transports.ts'
+export { UnservedSpans } from './unserved.ts'
 export { visible } from './visible.ts'

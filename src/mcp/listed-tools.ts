@@ -1,53 +1,81 @@
-import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { createHash } from 'node:crypto'
+import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
+import { giveWay } from '../text/index.ts'
 import { Fault } from './fault.ts'
-import { METHOD_NOT_FOUND } from './protocol.ts'
+import { METHOD_NOT_FOUND, omit } from './protocol.ts'
 
-/** What a list says of a tool, as far as approval depends on it. */
-export interface ListedTool {
-  title: string | undefined
-  /**
-   * Whether it may destroy something. By the defaults of MCP (ToolAnnotations) it may, unless `readOnlyHint` is true or
-   * `destructiveHint` is false.
-   */
-  destructive: boolean
+/** The tools that a caller sees. The same list is the same object, whoever sees it. */
+export interface ListedTools {
+  readonly tools: readonly JsonObject[]
+  /** By name; of two with the same name the last one. */
+  readonly byName: ReadonlyMap<string, JsonObject>
+  /** What a result of `tools/list` says besides. */
+  readonly rest: JsonObject
+  /** Of its JSON text. */
+  readonly size: number
 }
-
-type Tools = ReadonlyMap<string, ListedTool>
 
 /** Asks what answers a client for a page of `tools/list`: the response as the client would see it. */
 export type AskList = (params: JsonObject) => Promise<JsonObject | Fault>
 
+/** Whose list is meant, and how it is read. */
+export interface ListSource {
+  /** What gives the list; what is served no more takes its lists with it. */
+  of: object
+  /** Among what is served by it, lists that are the same are one. */
+  among: object
+  /** Tells those apart that may see different lists. */
+  viewer: string
+  /** By which the list was cut. */
+  rules: string
+  /** It does not change as long as what gives it is served. */
+  stands?: true
+  ask: AskList
+}
+
 /** Milliseconds for which a list is known; `list_changed` ends that before. */
 const LIFE = 60_000
-/** Lists of one backend that are kept; the oldest gives way. */
+/** Lists of one backend that are kept, and characters of those that differ; the oldest gives way. */
 const MAX_LISTS = 1_000
+const MAX_SIZE = 64_000_000
 /** Pages of a list that are read at the most. */
 const MAX_PAGES = 100
 
 interface Known {
-  tools: Promise<Tools | Fault>
+  list: Promise<ListedTools | Fault>
+  /** Once it is there. */
+  read?: ListedTools
+  rules: string
   until: number
 }
 
-/** Lists by what gave them and who saw them; what is served no more takes its lists with it. */
-const lists = new WeakMap<object, Map<string, Known>>()
+/** Lists by their viewers. */
+type ByViewer = Map<string, Known>
+/** Lists by a digest of what they show. */
+type ByDigest = Map<string, WeakRef<ListedTools>>
 
-/** A tool as a client sees it; undefined: it sees none. @param viewer tells those apart that may see different lists */
+const lists = new WeakMap<object, ByViewer>()
+const digests = new WeakMap<object, ByDigest>()
+
+/** The list of a caller, no older than LIFE, or than this call where it has to be `fresh`. */
+export function listedTools(source: ListSource, fresh = false): Promise<ListedTools | Fault> {
+  const { of, viewer, rules, stands } = source
+  const known = lists.get(of)?.get(viewer)
+  const isGood = known?.rules === rules && known.until > performance.now()
+  return isGood && (stands || !fresh) ? known.list : read(source)
+}
+
+/** A tool as a client sees it; undefined: it sees none. */
 export async function listedTool(
   name: string,
-  of: object,
-  viewer: string,
-  ask: AskList,
-): Promise<ListedTool | Fault | undefined> {
-  const known = lists.get(of)?.get(viewer)
-  if (known && known.until > performance.now()) {
-    const tools = await known.tools
-    const tool = tools instanceof Fault ? undefined : tools.get(name)
-    if (tool) return tool
-  }
+  source: ListSource,
+): Promise<{ tool: JsonObject | undefined; list: ListedTools } | Fault> {
+  const list = await listedTools(source)
+  const tool = list instanceof Fault ? undefined : list.byName.get(name)
+  if (tool) return { tool, list: list as ListedTools }
   // A tool that was added since is in a new list.
-  const tools = await read(of, viewer, ask)
-  return tools instanceof Fault ? tools : tools.get(name)
+  const newer = await listedTools(source, true)
+  return newer instanceof Fault ? newer : { tool: newer.byName.get(name), list: newer }
 }
 
 /** A list has changed. */
@@ -55,39 +83,76 @@ export function forgetTools(of: object, viewer: string): void {
   lists.get(of)?.delete(viewer)
 }
 
-function read(of: object, viewer: string, ask: AskList): Promise<Tools | Fault> {
-  const own = lists.get(of) ?? new Map<string, Known>()
-  lists.set(of, own)
-  own.delete(viewer)
-  const known = { tools: fetchAll(ask), until: performance.now() + LIFE }
-  own.set(viewer, known)
-  if (own.size > MAX_LISTS) own.delete(own.keys().next().value as string)
-  return known.tools
+function read({ of, among, viewer, rules, stands, ask }: ListSource): Promise<ListedTools | Fault> {
+  const byViewer: ByViewer = lists.get(of) ?? new Map()
+  lists.set(of, byViewer)
+  const byDigest: ByDigest = digests.get(among) ?? new Map()
+  digests.set(among, byDigest)
+  byViewer.delete(viewer)
+  const until = stands ? Infinity : performance.now() + LIFE
+  const known: Known = { list: fetchAll(ask, byDigest), rules, until }
+  byViewer.set(viewer, known)
+  return known.list.then((list) => {
+    if (list instanceof Fault) {
+      // Whoever asks next asks the server again.
+      if (byViewer.get(viewer) === known) byViewer.delete(viewer)
+    } else {
+      known.read = list
+      makeRoom(byViewer)
+      for (const [digest, other] of byDigest) if (!other.deref()) byDigest.delete(digest)
+    }
+    return list
+  })
 }
 
-async function fetchAll(ask: AskList): Promise<Tools | Fault> {
-  const tools = new Map<string, ListedTool>()
+/** Lets go of the oldest lists, until those that are left are few and short enough. */
+function makeRoom(byViewer: ByViewer): void {
+  const kept = new Set<ListedTools>()
+  let size = 0
+  for (const [viewer, { read }] of [...byViewer].reverse()) {
+    if (!read) continue
+    if (!kept.has(read)) size += read.size
+    kept.add(read)
+    if (kept.size > 1 && size > MAX_SIZE) byViewer.delete(viewer)
+  }
+  while (byViewer.size > MAX_LISTS) byViewer.delete(byViewer.keys().next().value as string)
+}
+
+async function fetchAll(ask: AskList, byDigest: ByDigest): Promise<ListedTools | Fault> {
+  const tools: Json[] = []
+  let rest: JsonObject | undefined
   let cursor: Json | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
     const response = await ask(cursor === undefined ? {} : { cursor })
     if (response instanceof Fault) return response
     const { result, error } = response
-    if (isObject(error) && error.code === METHOD_NOT_FOUND) return tools
+    if (isObject(error) && error.code === METHOD_NOT_FOUND) break
     if (!isObject(result) || !Array.isArray(result.tools))
-      return new Fault('invalid', 'The server gave no list of its tools, so nobody knows which need approval')
-    for (const tool of result.tools)
-      if (isObject(tool) && typeof tool.name === 'string') tools.set(tool.name, listed(tool))
-    if (typeof result.nextCursor !== 'string') return tools
+      return new Fault('invalid', 'The server gave no list of its tools, so nobody knows what they do')
+    for (const tool of result.tools) tools.push(tool)
+    rest ??= omit(result, 'tools', 'nextCursor')
+    if (typeof result.nextCursor !== 'string') break
     cursor = result.nextCursor
   }
-  return tools
+  const hash = createHash('sha256')
+  let size = 0
+  for (const part of [rest ?? {}, ...tools]) {
+    const text = `${stringify(part)}\n`
+    hash.update(text)
+    size += text.length
+    // Long lists take long.
+    const pause = giveWay()
+    if (pause) await pause
+  }
+  const digest = hash.digest('base64url')
+  const found = byDigest.get(digest)?.deref()
+  if (found) return found
+  const list = listOf(tools, rest, size)
+  byDigest.set(digest, new WeakRef(list))
+  return list
 }
 
-function listed({ title, annotations }: JsonObject): ListedTool {
-  const hints = isObject(annotations) ? annotations : {}
-  const own = [title, hints.title].find((one) => typeof one === 'string')
-  return {
-    title: own as string | undefined,
-    destructive: hints.readOnlyHint !== true && hints.destructiveHint !== false,
-  }
+function listOf(all: readonly Json[], rest: JsonObject = {}, size = 0): ListedTools {
+  const tools = all.filter((tool): tool is JsonObject => isObject(tool) && typeof tool.name === 'string')
+  return { tools, byName: new Map(tools.map((tool) => [tool.name as string, tool])), rest, size }
 }

@@ -21,6 +21,7 @@ const NAMING: Readonly<Record<string, readonly [kind: Usable, key: string]>> = {
   'resources/read': ['resources', 'uri'],
   'resources/subscribe': ['resources', 'uri'],
   'resources/unsubscribe': ['resources', 'uri'],
+  'skills/get': ['resources', 'uri'],
 }
 /** Methods that list things: the key of the list, and of what names each. */
 const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key: string]>> = {
@@ -28,6 +29,7 @@ const LISTING: Readonly<Record<string, readonly [kind: Usable, list: string, key
   'prompts/list': ['prompts', 'prompts', 'name'],
   'resources/list': ['resources', 'resources', 'uri'],
   'resources/templates/list': ['resources', 'resourceTemplates', 'uriTemplate'],
+  'skills/list': ['resources', 'skills', 'uri'],
 }
 const COMPLETION = 'completion/complete'
 const LISTEN = 'subscriptions/listen'
@@ -43,7 +45,7 @@ const KNOWN = new Map(
 )
 const OPEN = new Set(FREE)
 /** Results that a cache between gateway and client must not give to others. */
-const CACHED = new Set(['resources/read', 'server/discover'])
+const CACHED = new Set(['resources/read', 'skills/get', 'server/discover'])
 
 /** What a request is about. */
 interface Target {
@@ -51,9 +53,14 @@ interface Target {
   name: string
 }
 
-/** Answers a request that its caller may not make; whether it did. Costs nothing where the route has no rules. */
+/**
+ * Answers a request that its caller may not make, or that is for a result which the gateway keeps; whether it did. Costs
+ * nothing where the route has no rules and keeps no results.
+ */
 export function refuses(call: Call): boolean {
-  const { permissions } = call.exchange
+  const { permissions, results } = call.exchange
+  // Results are bound to their caller, who was allowed to call the tool.
+  if (results?.answers(call)) return true
   if (!permissions) return false
   const { request, revision } = call
   const targets = targetsOf(request, permissions)
@@ -143,7 +150,8 @@ export function permitted(call: Call, text: string): string {
     return text
   const raw = parseVerbatim(text)
   if (!isObject(raw) || !isObject(raw.result)) return text
-  return stringify({ ...raw, result: isolated(listed(method, raw.result, permissions), call) })
+  const shown = call.isPermitted ? raw.result : listed(method, raw.result, permissions)
+  return stringify({ ...raw, result: isolated(shown, call) })
 }
 
 function listed(method: string, result: JsonObject, { allows }: Permissions): JsonObject {

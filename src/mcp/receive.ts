@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
+import { isIndirect, unwrapped } from './discover.ts'
 import { type Exchange, rpcError, tooMuch } from './http.ts'
 import {
   CLIENT_CAPABILITIES,
@@ -32,11 +33,20 @@ const LARGE = 256 * 1024
 
 /**
  * Reads a POST's body as JSON-RPC; one place for what every transport refuses.
+ * @param searches whether the client calls tools by those that find them
  * @param onStream whether the client reads answers on a stream of its own
  */
-export async function receive(exchange: Exchange, onStream = false): Promise<Received> {
+export async function receive(
+  exchange: Exchange,
+  searches: () => boolean,
+  onStream = false,
+): Promise<Received> {
   const { meter } = exchange
-  const read = await readMessages(exchange)
+  const given = await readMessages(exchange)
+  // Before they are counted: rates are of the tools that are called.
+  const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
+  const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
+  if ('messages' in read) exchange.unserved?.read(read.messages)
   const received = meter ? await metered(exchange, read, meter, onStream) : read
   return 'refused' in received ? received : begin(exchange, received)
 }

@@ -28,9 +28,9 @@ export async function metered(
   if (!over.size) return read
   const messages = read.messages.map((message): Message => {
     const excess = over.get(message)
-    return excess && message.kind === 'request'
-      ? { kind: 'refused', id: message.id, error: errorOf(excess) }
-      : message
+    if (!excess || message.kind !== 'request') return message
+    exchange.unserved?.refuses(message, RATE_LIMITED)
+    return { kind: 'refused', id: message.id, error: errorOf(excess) }
   })
   const passing = { ...read, messages }
   if (onStream) return passing

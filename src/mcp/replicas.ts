@@ -1,5 +1,6 @@
 import type { Ticket, WaitingState } from '../cluster/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
+import { listingOf } from './discover.ts'
 import { type Exchange, rpcError } from './http.ts'
 import {
   INVALID_REQUEST,
@@ -83,6 +84,13 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   return { elsewhere: (body, id) => replicas.forward(ticket.owner, body, id) }
 }
 
+/** The session that a client names, if it is known here. */
+export function localSession({ replicas }: Exchange, endpoint: Endpoint, named: string): Session | undefined {
+  const { hub, prefix, caller } = endpoint
+  const id = replicas ? replicas.read(named)?.id : named
+  return id === undefined ? undefined : hub.session(id, prefix, caller)
+}
+
 /** Goes on with a session that another replica opened, where the backend can. */
 function resume(
   exchange: Exchange,
@@ -95,6 +103,7 @@ function resume(
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
   const facts = { id, prefix, caller, sharer: exchange.stay.sharer, revision, owner, sse: false }
   const session = local ?? hub.takeUp(facts, account)
+  if (session && !local) session.listing = listingOf(exchange)
   const served = session && backend.resume(session, exchange, ticket)
   if (session && !served && !local) hub.endSession(session)
   if (!session || !served) return undefined

@@ -1,20 +1,19 @@
-import type { JsonObject } from '../json/index.ts'
 import {
   ELICIT,
   outcomeOfAnswer,
   questionFor,
   refuseUnapproved,
+  type ToolToApprove,
   toolToApprove,
   type Unapproved,
 } from './approval.ts'
-import type { ListedTool } from './listed-tools.ts'
+import { sessionSource } from './list-source.ts'
 import { MAX_QUESTIONS } from './questions.ts'
 import type { Session, SessionCall } from './session.ts'
 
 /** Answers a call of a session that nobody approves; whether it may go on. */
 export async function isApproved(session: Session, call: SessionCall): Promise<boolean> {
-  const list = (params: JsonObject) => session.inquire(call, 'tools/list', params)
-  const tool = await toolToApprove(call, call.served, session.id, list)
+  const tool = await toolToApprove(call, sessionSource(session, call))
   if (!tool || tool === 'free') return tool === 'free'
   const answer = await askFor(session, call, tool)
   if (call.over) return false
@@ -30,7 +29,7 @@ export async function isApproved(session: Session, call: SessionCall): Promise<b
 async function askFor(
   session: Session,
   call: SessionCall,
-  tool: ListedTool,
+  tool: ToolToApprove,
 ): Promise<'accepted' | [outcome: Unapproved, why?: string]> {
   // Earlier revisions have no elicitation, whatever a client declares.
   if (!session.elicits || session.revision < '2025-06-18') return ['unavailable']

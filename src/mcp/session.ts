@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Hold, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
-import { unexpected } from '../telemetry/unexpected.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
-import { Accounted, type Accounting, Call, InFlight } from './call.ts'
+import { Accounted, type Accounting, Call, endOfSpan, InFlight } from './call.ts'
+import { discover, isDiscovered, type Listing } from './discover.ts'
 import { Fault } from './fault.ts'
+import { failing, hand } from './hand.ts'
 import { type AnswerForm, accepted, type Exchange } from './http.ts'
+import { sessionSource } from './list-source.ts'
 import { forgetTools } from './listed-tools.ts'
 import { ANSWER_TIME } from './pending-input.ts'
 import { refuses } from './permit.ts'
@@ -82,6 +84,8 @@ export class Session implements Resumable {
   private asked: Map<RequestId, Asked> | undefined
   /** Whether its client can ask a person by a form. */
   elicits = false
+  /** How its client has tools listed; undefined: all of them. */
+  listing: Listing | undefined
   /** Nothing may begin in it any more. */
   isEnded = false
   private onClosed: (() => void) | undefined
@@ -190,7 +194,7 @@ export class Session implements Resumable {
     const reply = batch ? new BatchReply(given, owed, exchange.stay.hold) : given
     for (const message of messages) {
       // What was judged is what is sent.
-      const own = batch || isJudged(exchange) ? textOf(message) : text
+      const own = batch || isJudged(exchange) || this.listing ? textOf(message) : text
       if (message.kind === 'request')
         this.begin(new SessionCall(exchange, message, own, reply, account, this, to))
       else if (message.kind === 'invalid')
@@ -208,6 +212,14 @@ export class Session implements Resumable {
       return
     }
     this.calls.set(id, call)
+    const { listing } = this
+    if (listing && isDiscovered(call, listing)) {
+      const judge = (goesOn: boolean) => goesOn && this.judge(call)
+      discover(call, listing, sessionSource(this, call)).then(judge).catch(failing(call))
+    } else this.judge(call)
+  }
+
+  private judge(call: SessionCall): void {
     if (refuses(call)) return
     if (mayNeedApproval(call)) this.handOnApproved(call).catch(failing(call))
     else this.handOn(call)
@@ -573,6 +585,7 @@ export class SessionCall extends Call {
     this.over = true
     this.release()
     this.reply.answer(errorText(this.request.id, error))
+    this.request.span?.end(...endOfSpan({ outcome: 'refused', code: error.code }))
   }
 
   private expire(): void {
@@ -596,21 +609,6 @@ export class SessionCall extends Call {
     this.session.settled(this)
     this.onEnded?.()
   }
-}
-
-/** Hands a call to what answers it; what is thrown is a bug, and tells the client nothing of it. */
-export function hand(call: Call, to: Pick<BackendSession, 'request'>): void {
-  try {
-    const handled = to.request(call)
-    if (handled) handled.catch(failing(call))
-  } catch (error) {
-    failing(call)(error)
-  }
-}
-
-/** Ends a call by a bug. */
-export function failing(call: Call): (error: unknown) => void {
-  return unexpected(call.request.method, () => call.fail(new Fault('internal', 'Internal error')))
 }
 
 /** The JSON text of a message of a batch. */

@@ -9,59 +9,76 @@ import {
 } from '../telemetry/trace.ts'
 import type { Accounting } from './call.ts'
 import type { Exchange } from './http.ts'
-import { metaOf, omit, type Request, type Revision } from './protocol.ts'
+import { metaOf, omit, type Request, type RequestId, type Revision } from './protocol.ts'
 
 /** What spans say of requests: the semantic conventions of MCP (semantic-conventions-genai, docs/gen-ai/mcp.md). */
 
 /** Characters of what clients and servers choose. */
 const MAX_TEXT = 200
 
-/** The name and the attributes of a request's span, whoever sends it. Never its arguments. */
-export function spanFacts({ id, method, params }: Pick<Request, 'id' | 'method' | 'params'>): {
+export type Facts = Record<string, string>
+
+/** What a span says of a request, whoever sends it. Never its arguments. */
+export function spanFacts({ id, method, params }: Pick<Request, 'method' | 'params'> & { id?: RequestId }): {
   name: string
-  attributes: Attributes
+  own: Facts
 } {
   const shown = method.slice(0, MAX_TEXT)
-  const attributes: Attributes = {
-    'mcp.method.name': shown,
-    'jsonrpc.request.id': String(id),
-  }
-  if (typeof params.uri === 'string') attributes['mcp.resource.uri'] = shownUri(params.uri).slice(0, MAX_TEXT)
+  const own: Facts = { 'mcp.method.name': shown }
+  if (id !== undefined) own['jsonrpc.request.id'] = String(id)
+  if (typeof params.uri === 'string') own['mcp.resource.uri'] = shownUri(params.uri).slice(0, MAX_TEXT)
   const target = typeof params.name === 'string' ? params.name.slice(0, MAX_TEXT) : undefined
   if (target === undefined || (method !== 'tools/call' && method !== 'prompts/get'))
-    return { name: shown, attributes }
-  if (method === 'prompts/get') attributes['gen_ai.prompt.name'] = target
+    return { name: shown, own }
+  if (method === 'prompts/get') own['gen_ai.prompt.name'] = target
   else {
-    attributes['gen_ai.tool.name'] = target
-    attributes['gen_ai.operation.name'] = 'execute_tool'
+    own['gen_ai.tool.name'] = target
+    own['gen_ai.operation.name'] = 'execute_tool'
   }
-  return { name: `${shown} ${target}`, attributes }
+  return { name: `${shown} ${target}`, own }
 }
 
 export interface ServedRequest {
   request: Request
   exchange: Exchange
-  revision: Revision
+  /** Absent: it is not agreed on yet. */
+  revision?: Revision
   account: Accounting
   sessionId: string | undefined
 }
 
 /** Begins the span of a client's request: what `_meta` names is its parent, and the context of HTTP is linked. */
 export function serverSpan(tracer: Tracer, { request, exchange, revision, ...of }: ServedRequest): Span {
-  const { name, attributes } = spanFacts(request)
   const { account, sessionId } = of
-  attributes['mcp.protocol.version'] = revision
-  attributes['network.transport'] = 'tcp'
-  attributes['network.protocol.name'] = 'http'
-  attributes['plantgw.tenant'] = account.tenant
-  attributes['plantgw.prefix'] = account.prefix
-  if (sessionId !== undefined) attributes['mcp.session.id'] = sessionName(sessionId)
+  exchange.unserved?.serves(request)
+  const { name, own } = spanFacts(request)
+  if (sessionId !== undefined) own['mcp.session.id'] = sessionName(sessionId)
   const { address } = exchange
-  if (address !== undefined) attributes['client.address'] = address
+  if (address !== undefined) own['client.address'] = address
   const inMeta = readContext(metaOf(request.params))
   const inHttp = readContext(exchange.headers)
   const isOther = inMeta && inHttp?.traceparent !== inMeta.traceparent
-  return tracer.server(name, attributes, inMeta ?? inHttp, isOther ? inHttp : undefined)
+  const start = { name, own, shared: servedAs(account, revision) }
+  return tracer.server(start, inMeta ?? inHttp, isOther ? inHttp : undefined)
+}
+
+const served = new WeakMap<Accounting, Map<Revision | undefined, Attributes>>()
+
+/** What spans say of all requests of a revision at a prefix. @param revision undefined: it is not known */
+export function servedAs(account: Accounting, revision: Revision | undefined): Attributes {
+  const known = served.get(account) ?? new Map<Revision | undefined, Attributes>()
+  let attributes = known.get(revision)
+  if (!attributes) {
+    attributes = {
+      ...(revision !== undefined && { 'mcp.protocol.version': revision }),
+      'network.transport': 'tcp',
+      'network.protocol.name': 'http',
+      'plantgw.tenant': account.tenant,
+      'plantgw.prefix': account.prefix,
+    }
+    served.set(account, known.set(revision, attributes))
+  }
+  return attributes
 }
 
 /** Parameters with another context in `_meta`, in place of the one that came. */

@@ -5,30 +5,26 @@ import {
   ELICIT,
   ELICITATION,
   messageFor,
-  OwnReply,
   outcomeOfAnswer,
   questionFor,
   refuseUnapproved,
-  silent,
   toolToApprove,
 } from './approval.ts'
 import type { Endpoint } from './backend.ts'
-import { Accounted, Call } from './call.ts'
+import { Accounted, type Call } from './call.ts'
 import { declares, missingCapability } from './client-capabilities.ts'
-import { Fault } from './fault.ts'
 import { type Exchange, json } from './http.ts'
+import { aloneSource } from './list-source.ts'
 import { digestOfRequest, PendingInput, UNKNOWN_STATE } from './pending-input.ts'
 import {
   CLIENT_CAPABILITIES,
   errorText,
-  LOG_LEVEL,
   metaOf,
   omit,
   type Request,
   STATELESS_REVISIONS,
 } from './protocol.ts'
 import { MAX_QUESTIONS } from './questions.ts'
-import { hand } from './session.ts'
 
 /**
  * Approval of calls that stand alone (2026-07-28, Multi Round-Trip Requests): the client gets `input_required`, and calls
@@ -48,6 +44,8 @@ interface Parked {
   approved: boolean
   /** The `requestState` of the server. */
   inner?: Json | undefined
+  /** Hears that nobody has answered. */
+  onUnanswered?: (() => void) | undefined
 }
 
 /** The calls that wait for approval, or for more after it. */
@@ -62,10 +60,13 @@ export class Approvals {
 
   /** Gives the handle; undefined: too many of the same sharer wait. */
   add(parked: Parked, bound: string): string | undefined {
-    const { sharer } = parked
+    const { sharer, onUnanswered } = parked
     if ((this.#counts.get(sharer) ?? 0) >= MAX_QUESTIONS) return undefined
     bump(this.#counts, sharer, 1)
-    return this.#pending.add(parked, bound, () => this.#freed(sharer))
+    return this.#pending.add(parked, bound, sharer, () => {
+      this.#freed(sharer)
+      onUnanswered?.()
+    })
   }
 
   take(handle: string, bound: string): Parked | undefined {
@@ -138,10 +139,8 @@ export async function isApprovedAlone(
     refuseUnapproved(call, answer)
     return false
   }
-  const { exchange, request } = call
-  const viewer = endpoint.caller ?? exchange.peer.key
-  const list = (params: JsonObject) => inquire(call, endpoint, 'tools/list', params)
-  const tool = await toolToApprove(call, endpoint.backend, viewer, list)
+  const { request } = call
+  const tool = await toolToApprove(call, aloneSource(call, endpoint))
   if (!tool || tool === 'free') return tool === 'free'
   const capabilities = metaOf(request.params)[CLIENT_CAPABILITIES]
   if (!isObject(capabilities) || !declares(capabilities, ELICITATION)) {
@@ -150,7 +149,7 @@ export async function isApprovedAlone(
     call.error(error, { outcome: 'refused', failure: error.message, denied: 'approval' })
     return false
   }
-  const requestState = park(call, endpoint, { approved: false })
+  const requestState = park(call, endpoint, { approved: false, onUnanswered: unanswered(call) })
   if (requestState === undefined) {
     refuseUnapproved(
       call,
@@ -163,6 +162,16 @@ export async function isApprovedAlone(
   call.approval = 'asked'
   call.result(stringify({ resultType: 'input_required', inputRequests, requestState }))
   return false
+}
+
+/** Tells that nobody has answered; it keeps nothing of the request. */
+function unanswered(call: Call): () => void {
+  const { account } = call
+  const audited = account.witness?.asked(call)
+  return () => {
+    audited?.()
+    account.onUnanswered?.(account)
+  }
 }
 
 /** The response to a call that was approved: where the server asks for more, the approval holds for the next round. */
@@ -199,24 +208,4 @@ function withState(request: Request, requestState?: Json, inputResponses?: Json)
     ...(inputResponses !== undefined && { inputResponses }),
   }
   return { ...request, params, raw: { ...request.raw, params } }
-}
-
-/** The response to a request of the gateway's own, as the client of a call would see it. */
-async function inquire(
-  { exchange, request: { params } }: Call,
-  endpoint: Endpoint,
-  method: string,
-  own: JsonObject,
-): Promise<JsonObject | Fault> {
-  const id = 'plantgw-approval'
-  const given = { ...own, _meta: omit(metaOf(params), 'progressToken', LOG_LEVEL) }
-  const raw = { jsonrpc: '2.0', id, method, params: given }
-  const request: Request = { kind: 'request', id, method, params: given, raw }
-  const text = stringify(raw)
-  const server = await endpoint.backend.alone(exchange, request, text, endpoint)
-  if (server instanceof Fault) return server
-  if (server instanceof Response) return new Fault('internal', 'The list of tools cannot be judged')
-  const reply = new OwnReply()
-  hand(new Call(exchange, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
-  return reply.response
 }

@@ -1,8 +1,10 @@
 import { isObject } from '../json/index.ts'
 import { mayNeedApproval } from './approval.ts'
-import type { Endpoint } from './backend.ts'
+import type { Endpoint, ParamHeader, StatelessServer } from './backend.ts'
 import { Call, type CallEnd } from './call.ts'
+import { discover, isDiscovered, listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
+import { failing, hand } from './hand.ts'
 import {
   type AnswerForm,
   type Exchange,
@@ -12,6 +14,7 @@ import {
   takesEvents,
 } from './http.ts'
 import type { Hub, Kept, Listener } from './hub.ts'
+import { aloneSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
 import { refuses } from './permit.ts'
 import {
@@ -29,8 +32,7 @@ import {
   STATELESS_REVISIONS,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
-import { failing, hand } from './session.ts'
-import { isApprovedAlone, keepsApproval, resumeApproval } from './stateless-approval.ts'
+import { isApprovedAlone, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
 import { PostReply } from './stream.ts'
 
 /** Revision 2026-07-28: each request stands alone. */
@@ -82,22 +84,43 @@ export async function answerAlone(
     return notAcceptable(exchange, 'text/event-stream')
   const reply = new PostReply(exchange, form)
   const call = new StatelessCall(exchange, request, text, endpoint, reply, generation)
-  if (refuses(call)) return reply.response
-  if (method === 'tools/call' && typeof params.name === 'string') {
-    const listed = server.paramHeaders(params.name, call)
-    const declared = listed instanceof Promise ? await listed : listed
-    const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
-    if (fault !== undefined) {
-      call.error(mismatch(fault))
-      return reply.response
-    }
+  const listing = listingOf(exchange)
+  if (listing && isDiscovered(call, listing)) {
+    const judge = (goesOn: boolean) => (goesOn ? judgeAlone(call, server, endpoint, answer) : undefined)
+    discover(call, listing, aloneSource(call, endpoint)).then(judge).catch(failing(call))
+  } else {
+    const judged = judgeAlone(call, server, endpoint, answer)
+    if (judged) await judged
   }
-  if (!mayNeedApproval(call)) hand(call, server)
-  else
-    isApprovedAlone(call, endpoint, answer)
-      .then((may) => may && hand(call, server))
-      .catch(failing(call))
   return reply.response
+}
+
+/** Hands a call to what answers it, unless rules, headers or a person are against it. */
+function judgeAlone(
+  call: StatelessCall,
+  server: StatelessServer,
+  endpoint: Endpoint,
+  answer: Resumed['answer'],
+): Promise<void> | undefined {
+  if (refuses(call)) return undefined
+  const { exchange, request } = call
+  const { method, params, via } = request
+  const goOn = (declared: readonly ParamHeader[]) => {
+    const fault = checkParamHeaders(exchange.headers, declared, params.arguments)
+    if (fault !== undefined) call.error(mismatch(fault))
+    else if (!mayNeedApproval(call)) hand(call, server)
+    else
+      isApprovedAlone(call, endpoint, answer)
+        .then((may) => may && hand(call, server))
+        .catch(failing(call))
+  }
+  // The tool by which the client has it called mirrors nothing into headers.
+  const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
+  const declared = isDirect ? server.paramHeaders(params.name as string, call) : []
+  // A promise costs each call a turn, so what is known is not awaited.
+  if (declared instanceof Promise) return declared.then(goOn)
+  goOn(declared)
+  return undefined
 }
 
 /** A request that stands alone. The client cancels it by going away (2026-07-28, Cancellation). */
@@ -167,7 +190,10 @@ class StatelessCall extends Call implements Kept, Listener {
  * What is wrong with a stateless request, in the order of the specification's precedence: version, `_meta`,
  * mirrored headers.
  */
-export function checkStateless({ headers }: Exchange, { method, params }: Request): RpcError | undefined {
+export function checkStateless(
+  { headers }: Exchange,
+  { method, params, via }: Request,
+): RpcError | undefined {
   const meta = isObject(params._meta) ? params._meta : {}
   const claimed = meta[PROTOCOL_VERSION]
   const header = headers['mcp-protocol-version']
@@ -182,7 +208,9 @@ export function checkStateless({ headers }: Exchange, { method, params }: Reques
       code: INVALID_PARAMS,
       message: `params._meta["${CLIENT_CAPABILITIES}"] is missing or not an object`,
     }
-  const fault = checkStandardHeaders(headers, method, params)
+  // The headers name what the client called.
+  const named = via === undefined ? params : { ...params, name: via }
+  const fault = checkStandardHeaders(headers, method, named)
   return fault === undefined ? undefined : mismatch(fault)
 }
 

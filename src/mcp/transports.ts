@@ -1,8 +1,10 @@
 import { isObject } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { ELICITATION } from './approval.ts'
-import type { Endpoint } from './backend.ts'
+import type { Endpoint, Opened } from './backend.ts'
+import type { Accounting } from './call.ts'
 import { declares } from './client-capabilities.ts'
+import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import {
   type AnswerForm,
@@ -31,8 +33,9 @@ import {
 } from './protocol.ts'
 import { type Messages, receive } from './receive.ts'
 import { refusedBatch } from './refused.ts'
-import { endElsewhere, idOf, locate, passOn, unknownSession } from './replicas.ts'
+import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
 import type { Session } from './session.ts'
+import { serverSpan } from './spans.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream } from './stream.ts'
 
@@ -58,7 +61,7 @@ export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Pro
 async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
   const form = acceptedForm(exchange.headers.accept)
   if (!form) return notAcceptable(exchange, 'application/json, text/event-stream')
-  const received = await receive(exchange)
+  const received = await receive(exchange, () => searches(exchange, endpoint))
   if ('refused' in received) return received.refused
   const { messages, batch, text } = received
   const [only] = messages as [Message]
@@ -91,6 +94,13 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
   )
 }
 
+/** Whether the client of a POST finds tools by searching: a session goes on as it was opened. */
+function searches(exchange: Exchange, endpoint: Endpoint): boolean {
+  const { 'mcp-session-id': named } = exchange.headers
+  const session = named === undefined ? undefined : localSession(exchange, endpoint, named)
+  return (session ? session.listing : listingOf(exchange)) !== undefined
+}
+
 /** Opens a session by the client's `initialize`. */
 async function open(
   exchange: Exchange,
@@ -102,13 +112,14 @@ async function open(
   const { sharer } = exchange.stay
   const session = hub.openSession({ prefix, caller, sharer, revision: FIRST_REVISION, sse: false }, account)
   if (typeof session === 'string') return tooMuch(exchange, session, request.id)
+  session.listing = listingOf(exchange)
   const served = backend.open(session, exchange)
   if (served instanceof Fault) {
     hub.endSession(session)
     return faultResponse(exchange, served, request.id)
   }
   session.served = served
-  const opened = await served.initialize(session, request, text, exchange)
+  const opened = await handshake(session, request, text, exchange, account)
   session.served = opened.served ?? served
   session.elicits = elicits(request)
   if (!opened.ok) {
@@ -118,6 +129,24 @@ async function open(
   session.opened(exchange)
   const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
   return reply(exchange, opened.text, form, headers)
+}
+
+/** Has the server of a session answer its `initialize`. */
+async function handshake(
+  session: Session,
+  request: Request,
+  text: string,
+  exchange: Exchange,
+  account: Accounting,
+): Promise<Opened> {
+  const { tracer } = account
+  const span = tracer && serverSpan(tracer, { request, exchange, account, sessionId: session.id })
+  const opened = await session.served.initialize(session, request, text, exchange)
+  const { ok, status = 200 } = opened
+  // What refuses it may be any text.
+  const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
+  span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
+  return opened
 }
 
 /** Whether the client that opens a session can ask a person by a form. */
@@ -262,6 +291,7 @@ export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: st
   // The revision is known at initialize only; until then the transport's own counts.
   const session = hub.openSession({ prefix, caller, sharer, revision: '2024-11-05', sse: true }, account)
   if (typeof session === 'string') return tooMuch(exchange, session)
+  session.listing = listingOf(exchange)
   const served = backend.open(session, exchange)
   if (served instanceof Fault) {
     hub.endSession(session)
@@ -276,7 +306,10 @@ export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: st
     hub.drop(stream)
     hub.endSession(session)
   })
-  stream.write(`event: endpoint\ndata: ${messagePath}?sessionId=${idOf(exchange, session, undefined)}\n\n`)
+  // Another replica may take the messages, and knows the session by nothing but their address.
+  const listing = exchange.listing === undefined ? '' : `&discovery=${exchange.listing}`
+  const address = `${messagePath}?sessionId=${idOf(exchange, session, undefined)}${listing}`
+  stream.write(`event: endpoint\ndata: ${address}\n\n`)
   session.open(stream)
   session.opened(exchange)
   hub.keep(stream)
@@ -295,7 +328,8 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
   const [stream] = session?.streams ?? []
   const isOpen = session?.sse && stream && session.served.admits?.(exchange) !== false
   if (!isOpen && !(located && 'elsewhere' in located)) return refuse(404, ENDED)
-  const received = await receive(exchange, true)
+  const searches = () => (session ? session.listing : listingOf(exchange)) !== undefined
+  const received = await receive(exchange, searches, true)
   if ('refused' in received) return received.refused
   if (located && 'elsewhere' in located) {
     // What is passed on is the text as it came.
@@ -310,7 +344,7 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     session.served.backend === endpoint.backend ? session.served : await adopt(session, exchange, endpoint)
   if (!served) return refuse(404, ENDED)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
-    Promise.resolve(session.served.initialize(session, only, text, exchange))
+    handshake(session, only, text, exchange, endpoint.account)
       .then((opened) => {
         session.served = opened.served ?? session.served
         session.elicits = elicits(only)

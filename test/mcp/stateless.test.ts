@@ -11,7 +11,7 @@ test('server/discover tells revisions, capabilities, identity and how long to ke
   assert.deepEqual((await body(response)).result, {
     resultType: 'complete',
     _meta: SERVER_INFO,
-    ttlMs: 60000,
+    ttlMs: 3600000,
     cacheScope: 'public',
     supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
     capabilities: { tools: { listChanged: true } },
@@ -25,7 +25,7 @@ test('results are complete and name the server; lists say how long to keep them'
   assert.deepEqual(list, {
     resultType: 'complete',
     _meta: SERVER_INFO,
-    ttlMs: 60000,
+    ttlMs: 3600000,
     cacheScope: 'public',
     tools: [],
   })

@@ -1,0 +1,59 @@
+import { type JsonObject, stringify } from '../json/index.ts'
+import { OwnReply, silent } from './approval.ts'
+import type { Backend, Endpoint } from './backend.ts'
+import { Call } from './call.ts'
+import { Fault } from './fault.ts'
+import { hand } from './hand.ts'
+import type { Exchange } from './http.ts'
+import type { ListSource } from './listed-tools.ts'
+import { LOG_LEVEL, metaOf, omit, type Request, STATELESS_REVISIONS } from './protocol.ts'
+import type { Session, SessionCall } from './session.ts'
+
+/** Where the tools of a session's client are listed. */
+export function sessionSource(session: Session, call: SessionCall): ListSource {
+  const { served } = call
+  const ask = (params: JsonObject) => session.inquire(call, 'tools/list', params)
+  return sourceOf(call.exchange, served.backend, served, session.id, 'session', ask)
+}
+
+/** Where the tools of the client of a request that stands alone are listed. */
+export function aloneSource(call: Call, endpoint: Endpoint): ListSource {
+  const { backend, caller } = endpoint
+  const { exchange } = call
+  const viewer = JSON.stringify([caller ?? exchange.peer.key, backend.viewerOf?.(exchange) ?? null])
+  return sourceOf(exchange, backend, backend, viewer, 'alone', (params) => inquire(call, endpoint, params))
+}
+
+function sourceOf(
+  { permissions }: Exchange,
+  among: Backend,
+  of: object,
+  viewer: string,
+  kind: 'session' | 'alone',
+  ask: ListSource['ask'],
+): ListSource {
+  const rules = permissions?.key ?? ''
+  return among.listsAlike
+    ? { of, among, viewer: `${kind} ${rules}`, rules, stands: true, ask }
+    : { of, among, viewer, rules, ask }
+}
+
+/** The response to a request of the gateway's own, as the client of a call would see it. */
+async function inquire(
+  { exchange, request: { params } }: Call,
+  endpoint: Endpoint,
+  own: JsonObject,
+): Promise<JsonObject | Fault> {
+  const id = 'plantgw-list'
+  const method = 'tools/list'
+  const given = { ...own, _meta: omit(metaOf(params), 'progressToken', LOG_LEVEL) }
+  const raw = { jsonrpc: '2.0', id, method, params: given }
+  const request: Request = { kind: 'request', id, method, params: given, raw }
+  const text = stringify(raw)
+  const server = await endpoint.backend.alone(exchange, request, text, endpoint)
+  if (server instanceof Fault) return server
+  if (server instanceof Response) return new Fault('internal', 'The list of tools cannot be judged')
+  const reply = new OwnReply()
+  hand(new Call(exchange, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
+  return reply.response
+}

@@ -1,0 +1,216 @@
+import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
+import { type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
+import type { Call } from './call.ts'
+import { failing } from './hand.ts'
+import type { Exchange } from './http.ts'
+import type { KeptResult, KeptResults } from './kept-results.ts'
+import { INVALID_PARAMS, isSessionRevision } from './protocol.ts'
+
+/** Of a result as a resource; its id follows. */
+const URI = 'plantgw-result:///'
+/** Characters of a part: when the client does not say, and at most. */
+const USUAL = 20_000
+const MOST = 100_000
+/** Since when results may lead to resources (2025-06-18, Resource Links). */
+const LINKS = '2025-06-18'
+
+/** `tools/list` of a prefix shows it. */
+const DEFINITION = {
+  name: READ_RESULT,
+  title: 'Read the rest of a result',
+  description:
+    'Reads the rest of a result that another tool returned shortened, with an `id`. `path` selects members of JSON, such as `items[].{id, title}`; `grep` keeps only the list items, or lines of text, that contain a text (case-insensitive, not a regular expression). `offset` and `limit` then select a range of characters.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'Id of the result, as the other tool returned it' },
+      path: { type: 'string', description: 'Members to keep', maxLength: 2_000 },
+      grep: { type: 'string', description: 'Text to find', minLength: 1, maxLength: 1_000 },
+      offset: { type: 'integer', description: 'Characters to skip', minimum: 0, default: 0 },
+      limit: {
+        type: 'integer',
+        description: 'Characters to read',
+        minimum: 1,
+        maximum: MOST,
+        default: USUAL,
+      },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+} satisfies JsonObject
+
+/** The results that are kept for the caller of a request, at a prefix that keeps any. */
+export interface Results {
+  /** What keeps the rest of the result of a call. */
+  keeper(call: Call): Keep
+  /** Answers a request for a result; whether it is one. */
+  answers(call: Call): boolean
+  /** A list of tools with the one that reads results. @param text of the response */
+  shown(call: Call, text: string): string
+}
+
+type ResultsOf = Pick<Exchange, 'caller' | 'replicas' | 'stay'>
+
+/** @param prefix of the route */
+export function resultsOf(kept: KeptResults, prefix: string, exchange: ResultsOf): Results {
+  const owner = () => ({ prefix, caller: exchange.caller, sharer: exchange.stay.sharer })
+  return {
+    keeper: (call) => (text, isJson) => {
+      const handle = kept.keep({ text, isJson }, owner())
+      if (handle === undefined) return undefined
+      const id = exchange.replicas?.seal(handle) ?? handle
+      const how = `For the rest, call \`${READ_RESULT}\` with \`id\`: "${id}".`
+      if (isSessionRevision(call.revision) && call.revision < LINKS) return { how }
+      return { how, link: linkTo(id, isJson, call) }
+    },
+    answers(call) {
+      const asked = askedBy(call)
+      if (!asked) return false
+      answer(call, asked, locate(kept, owner(), exchange, asked.id)).catch(failing(call))
+      return true
+    },
+    shown(call, text) {
+      if (call.request.method !== 'tools/list') return text
+      const raw = parseVerbatim(text)
+      const result = isObject(raw) && raw.result
+      if (!isObject(raw) || !isObject(result) || !Array.isArray(result.tools)) return text
+      const others = result.tools.filter((tool) => !isObject(tool) || tool.name !== READ_RESULT)
+      const tools = result.nextCursor === undefined ? [...others, DEFINITION] : others
+      return stringify({ ...raw, result: { ...result, tools } })
+    },
+  }
+}
+
+function linkTo(id: string, isJson: boolean, { request }: Call): JsonObject {
+  const { name: tool } = request.params
+  const name = `The whole result of ${typeof tool === 'string' ? tool.slice(0, 200) : 'the call'}`
+  return { type: 'resource_link', uri: URI + id, name, mimeType: typeOf({ isJson }) }
+}
+
+function typeOf({ isJson }: Pick<KeptResult, 'isJson'>): string {
+  return isJson ? 'application/json' : 'text/plain'
+}
+
+/** A request for a result: by the tool, or as a resource. */
+type Asked = { id: string } & ({ uri: string } | { args: JsonObject })
+
+/** Undefined: the request is for something else. */
+function askedBy({ request: { method, params } }: Call): Asked | undefined {
+  if (method === 'resources/read') {
+    const { uri } = params
+    return typeof uri === 'string' && uri.startsWith(URI) ? { uri, id: uri.slice(URI.length) } : undefined
+  }
+  if (method !== 'tools/call' || params.name !== READ_RESULT) return undefined
+  const given = plain(params.arguments ?? {})
+  const args = isObject(given) ? given : {}
+  return { args, id: typeof args.id === 'string' ? args.id : '' }
+}
+
+/** Where a result is. */
+type Place = KeptResult | { replica: string } | undefined
+
+function locate(
+  kept: KeptResults,
+  owner: Parameters<KeptResults['find']>[1],
+  { replicas }: ResultsOf,
+  id: string,
+): Place {
+  if (!replicas) return kept.find(id, owner)
+  const found = replicas.unseal(id)
+  if (!found) return undefined
+  if (replicas.isOwn(found.owner)) return kept.find(found.state, owner)
+  return replicas.isPassed ? undefined : { replica: found.owner }
+}
+
+async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
+  if (place && 'replica' in place) {
+    const response = await call.exchange.replicas?.forward(place.replica, call.text, call.request.id)
+    const text = response?.ok ? messageIn(await response.text()) : undefined
+    if (text !== undefined) call.answer(text)
+    else unknown(call, asked)
+  } else if (!place) unknown(call, asked)
+  else if ('uri' in asked) {
+    const contents = [{ uri: asked.uri, mimeType: typeOf(place), text: place.text }]
+    const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
+    call.result(resultText(call, { contents, ...cache }))
+  } else await read(call, asked.args, place)
+}
+
+/** The last message of a response, which may be a stream of events. */
+function messageIn(text: string): string | undefined {
+  if (text.startsWith('{')) return text
+  return text
+    .split('\n')
+    .findLast((line) => line.startsWith('data: {'))
+    ?.slice('data: '.length)
+}
+
+async function read(call: Call, args: JsonObject, { text }: KeptResult): Promise<void> {
+  const asked = partAsked(args)
+  const part = 'fault' in asked ? asked : await partOf(text, asked)
+  if ('fault' in part) {
+    answerText(call, [`Nothing was read: ${part.fault}.`], part.fault)
+    return
+  }
+  const { from, of } = part
+  if (of === 0 && args.grep !== undefined) {
+    answerText(call, ['Nothing in the result contains the text of `grep`.'])
+    return
+  }
+  const end = from + part.text.length
+  const place = `Characters ${from} to ${end} of ${of}.`
+  const how = end < of ? ` For the rest, call again with \`offset\`: ${end}.` : ''
+  answerText(call, from === 0 && end === of ? [part.text] : [part.text, place + how])
+}
+
+function partAsked({
+  id: _,
+  path,
+  grep,
+  offset,
+  limit = USUAL,
+  ...others
+}: JsonObject): PartAsked | { fault: string } {
+  const [other] = Object.keys(others)
+  if (other !== undefined) return { fault: `\`${other.slice(0, 80)}\` is not an argument of ${READ_RESULT}` }
+  const isText = (value: Json | undefined, most: number) =>
+    value === undefined || (typeof value === 'string' && value !== '' && value.length <= most)
+  const { path: forPath, grep: forGrep } = DEFINITION.inputSchema.properties
+  if (!isText(path, forPath.maxLength)) return { fault: '`path` must be a string of 1 to 2,000 characters' }
+  if (!isText(grep, forGrep.maxLength)) return { fault: '`grep` must be a string of 1 to 1,000 characters' }
+  if (offset !== undefined && !isCount(offset, 0))
+    return { fault: '`offset` must be an integer of at least 0' }
+  if (!isCount(limit, 1) || limit > MOST)
+    return { fault: `\`limit\` must be an integer from 1 to ${MOST.toLocaleString('en')}` }
+  return { path: path as string | undefined, grep: grep as string | undefined, offset, limit }
+}
+
+function isCount(value: Json, least: number): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= least
+}
+
+/** The same answer for handles that never were, are over, or are somebody else's. */
+function unknown(call: Call, asked: Asked): void {
+  if ('uri' in asked) {
+    const code = isSessionRevision(call.revision) ? -32002 : INVALID_PARAMS
+    call.error({ code, message: 'Resource not found', data: { uri: asked.uri } })
+  } else {
+    const text = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
+    answerText(call, [text], 'unknown result')
+  }
+}
+
+/** @param failure that the tool reports; absent: there is none */
+function answerText(call: Call, texts: readonly string[], failure?: string): void {
+  const content = texts.map((text) => ({ type: 'text', text }))
+  const isError = failure === undefined ? {} : { isError: true }
+  const outcome = failure === undefined ? 'ok' : 'tool_error'
+  const end = { outcome, tool: READ_RESULT, ...(failure !== undefined && { failure }) } as const
+  call.result(resultText(call, { content, ...isError }), end)
+}
+
+function resultText({ revision }: Call, result: JsonObject): string {
+  return stringify(isSessionRevision(revision) ? result : { resultType: 'complete', ...result })
+}
