@@ -5,7 +5,7 @@ import { printableLines } from '../findings/frame.ts'
 import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
-import { loadSettings, ownPagesOf } from './settings.ts'
+import { loadSettings, ownPagesOf, settingsOption } from './settings.ts'
 
 interface DiffFlags {
   settings?: string
@@ -33,7 +33,7 @@ export function diffCommand(exit: (code: number) => void): Command {
     .description(
       'Show what a reload of the running gateway would do. Exit code 1: it would change or refuse something, or find errors.',
     )
-    .option('-s, --settings <file>', "the gateway's settings file, such as plantgw.yaml")
+    .addOption(settingsOption("the gateway's settings file"))
     .option(
       '--url <url>',
       'address of the gateway, or unix:PATH (default: `admin.listen` of the settings, else their host and port)',

@@ -38,7 +38,9 @@ function init(folder: string, service: string): number {
     for (const name of ['configuration', 'settings'] as const)
       files.set(`${schemas.path}/${name}.schema.json`, `${JSON.stringify(schemaFile(name), null, 2)}\n`)
   writeNew(new Map([...files].map(([path, text]) => [join(folder, path), text])))
-  process.stdout.write(nextSteps(folder, [...files.keys()], service, schemas.own ? 'plantgw' : 'npx plantgw'))
+  process.stdout.write(
+    nextSteps(folder, [...files.keys()], service, isOnPath(schemas) ? 'plantgw' : 'npx plantgw'),
+  )
   return 0
 }
 
@@ -55,6 +57,11 @@ function schemaFolder(root: string): { path: string; own: boolean } {
   }
 }
 
+/** Whether people who ran this can run `plantgw`: it is neither of a project nor of one run of npx. */
+function isOnPath({ own }: { own: boolean }): boolean {
+  return own && process.env.npm_command !== 'exec'
+}
+
 function nextSteps(folder: string, files: readonly string[], service: string, command: string): string {
   const enter = folder === '.' ? [] : [`  cd ${/^[\w./~-]+$/.test(folder) ? folder : JSON.stringify(folder)}`]
   return [
@@ -63,8 +70,8 @@ function nextSteps(folder: string, files: readonly string[], service: string, co
     '',
     'Next:',
     ...enter,
-    `  ${command} validate configs --settings plantgw.yaml`,
-    `  ${command} serve --settings plantgw.yaml`,
+    `  ${command} validate configs`,
+    `  ${command} serve`,
     'In another terminal:',
     `  ${command} call /${service} create_plant id=1 name=Fern`,
     `  ${command} call /${service} list_plants`,

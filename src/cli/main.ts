@@ -1,5 +1,7 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
+import { withEnvFiles } from './env-files.ts'
+import { EXAMPLES } from './examples.ts'
 import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
@@ -22,14 +24,16 @@ const COMMANDS: Record<string, Make> = {
   tools: async (exit) => (await import('./call/tools.ts')).toolsCommand(exit),
   search: async (exit) => (await import('./search.ts')).searchCommand(exit),
   call: async (exit) => (await import('./call/call.ts')).callCommand(exit),
+  logout: async (exit) => (await import('./login/logout.ts')).logoutCommand(exit),
   config: async (exit) => (await import('./config/config.ts')).configCommand(exit),
   schema: async (exit) => (await import('./schema.ts')).schemaCommand(exit),
   completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
-/** The one that is named, none for the version; all of them where the help or a suggestion may tell of them. */
+const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']
+
+/** The one that is named, all of them where the help or a suggestion may tell of them. */
 function wanted([first = '']: readonly string[]): readonly Make[] {
-  if (first === '-V' || first === '--version') return []
   const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
   return named ? [named] : Object.values(COMMANDS)
 }
@@ -40,6 +44,10 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
+  if (VERSION_FLAGS.includes(argv[0] ?? '')) {
+    process.stdout.write(`${VERSION}\n`)
+    return 0
+  }
   // To load what serves takes longer than whoever started it may wait with a signal.
   if (argv[0] === 'serve') catchHangUps()
   try {
@@ -62,17 +70,21 @@ async function programOf(argv: readonly string[], exit: (code: number) => void =
     .description(
       'Turns HTTP APIs and existing MCP servers into MCP endpoints, from one YAML file per service.',
     )
-    .version(VERSION, '-V, --version')
+    .version(VERSION, '-v, --version')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for the options)')
+  withEnvFiles(program)
   for (const make of wanted(argv)) program.addCommand(inherit(await make(exit)))
   return program
 }
 
-function inherit(command: Command): Command {
-  for (const sub of command.commands) inherit(sub)
+function inherit(command: Command, parent = ''): Command {
+  const words = `${parent} ${command.name()}`.trim()
+  for (const sub of command.commands) inherit(sub, words)
+  const examples = EXAMPLES[words]?.map((line) => `\n  $ ${line}`)
+  if (examples) command.addHelpText('after', `\nExamples:${examples.join('')}`)
   return command
     .configureHelp({ optionDescription: described })
     .exitOverride()

@@ -35,7 +35,6 @@ export function pinCommand(exit: (code: number) => void): Command {
       'write nothing; exit with 1 and print the differences if a server declares something else',
     )
     .option('--header <name:value>', 'header of a caller, for servers whose templates read it', addHeader, {})
-    .addHelpText('after', '\nExamples:\n  $ plantgw pin configs/\n  $ plantgw pin --check configs/   # in CI')
     .action(async (paths: string[], flags: PinFlags) => exit(await pin(paths, flags)))
 }
 

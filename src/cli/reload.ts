@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Notifier, Settings, SettingsFlags } from '../config/index.ts'
 import { printable } from '../findings/frame.ts'
 import { notify } from '../notify/send.ts'
-import { loadSettings, ownPagesOf } from './settings.ts'
+import { loadSettings, ownPagesOf, settingsOption } from './settings.ts'
 
 interface ReloadFlags extends SettingsFlags {
   settings?: string
@@ -14,7 +14,7 @@ export function reloadCommand(exit: (code: number) => void): Command {
       'Make gateways reload their configurations, by the `notifier` of the settings, a pid file, or `admin.listen`.',
     )
     .argument('[name]', 'the configuration that changed (default: all; a signal carries no name)')
-    .option('-s, --settings <file>', 'settings file with a `notifier`, a `pid` or `admin.listen`')
+    .addOption(settingsOption('settings file with a `notifier`, a `pid` or `admin.listen`'))
     .option('--pid <file>', 'send SIGHUP to the gateway of this pid file')
     .action(async (name: string | undefined, flags: ReloadFlags) => exit(await reload(name, flags)))
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { check } from '../build/check-configurations.ts'
-import type { Configuration, McpServer, ReadConfiguration } from '../config/index.ts'
+import type { Configuration, McpServer, ReadConfiguration, Settings } from '../config/index.ts'
 import {
   createIndex,
   declared,
@@ -16,9 +16,10 @@ import { createToolFilter } from '../upstream/tool-filter.ts'
 import { printable } from './call/printable.ts'
 import { accessOptions, listTools, type TargetFlags, withTarget } from './call/target.ts'
 import { declaredBy } from './declared.ts'
+import { environmentOf } from './env-files.ts'
 import { untilInterrupted, wholeNumber } from './options.ts'
 import { printFindings, printJson, wantsColor } from './output.ts'
-import { loadSettings } from './settings.ts'
+import { loadSettings, settingsOption } from './settings.ts'
 
 interface SearchFlags extends TargetFlags {
   limit: number
@@ -29,16 +30,13 @@ export function searchCommand(exit: (code: number) => void): Command {
   const command = new Command('search')
     .description('Search tools by what they do, and show which words matched.')
     .argument('<target>', 'configuration file or folder, prefix of the gateway, or URL of an MCP server')
-    .argument('<queries...>', 'what to look for; the results of several are interleaved by rank')
-    .option('-s, --settings <file>', "settings file, for its `synonyms` and the gateway's address")
+    .argument('<queries...>', 'what to look for; the results of several are merged by rank')
+    .addOption(settingsOption("settings file, for its `synonyms` and the gateway's address"))
     .option('--limit <n>', 'results at most', wholeNumber(1, 100), 6)
     .option('--group <name>', 'only tools of this group')
   return accessOptions(command)
     .option('--json', 'print the results as JSON')
-    .addHelpText(
-      'after',
-      '\nProxied servers of files are started, or connected to, to list their tools.\n\nExamples:\n  $ plantgw search configs/ "give money back"\n  $ plantgw search configs/ "refund payment" "create a refund" --json',
-    )
+    .addHelpText('after', '\nProxied servers of files are started, or connected to, to list their tools.')
     .action(async (target: string, queries: string[], flags: SearchFlags) =>
       exit(await search(target, queries, flags)),
     )
@@ -48,7 +46,7 @@ export function searchCommand(exit: (code: number) => void): Command {
 async function search(target: string, queries: readonly string[], flags: SearchFlags): Promise<number> {
   const { settings, wrongUse } = loadSettings(flags.settings)
   if (!settings) return wrongUse ? 2 : 1
-  const tools = await toolsOf(target, flags)
+  const tools = await toolsOf(target, flags, settings)
   if (!tools) return 1
   const { group } = flags
   const accepts = group === undefined ? undefined : (at: number) => tools[at]?.group === group
@@ -94,7 +92,11 @@ function distinct(matches: readonly Match[]): Match[] {
 }
 
 /** The tools of files, or of a server; undefined when the files have errors, which are printed. */
-async function toolsOf(target: string, flags: SearchFlags): Promise<SearchableTool[] | undefined> {
+async function toolsOf(
+  target: string,
+  flags: SearchFlags,
+  settings: Settings,
+): Promise<SearchableTool[] | undefined> {
   const isFile = existsSync(target)
   if (!isFile && !/^(?:https?:\/|)\//i.test(target))
     throw new Error(
@@ -104,7 +106,7 @@ async function toolsOf(target: string, flags: SearchFlags): Promise<SearchableTo
     const listed = await withTarget(target, flags, { onNotification() {}, answer: undefined }, listTools)
     return listed.map((tool) => declared(tool))
   }
-  const { configurations, findings, sources } = await check([target], { env: process.env })
+  const { configurations, findings, sources } = await check([target], { env: environmentOf(settings) })
   if (hasErrors(findings)) {
     printFindings(
       findings.filter(({ severity }) => severity === 'error'),

@@ -1,15 +1,25 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
-import { listenText, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
+import { listenText, SETTINGS_FILE, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { printFindings } from './output.ts'
 
+/** `--settings`, with what the command takes from the file. */
+export function settingsOption(what: string): Option {
+  const flags = '-s, --settings <file>'
+  return new Option(flags, `${what} (default: $PLANTGW_SETTINGS, else ${SETTINGS_FILE} in this folder)`)
+}
+
 /**
- * The settings file of `--settings`, when it is given.
+ * The settings file of `--settings`, else of `PLANTGW_SETTINGS`, else `plantgw.yaml` in this folder, if there is one.
  * @throws Error that says why it cannot be read
  */
 export function settingsSource(file: string | undefined): Source | undefined {
-  return namedSource(file, 'settings file')
+  const named = file ?? (process.env.PLANTGW_SETTINGS || undefined)
+  if (named !== undefined || existsSync(SETTINGS_FILE))
+    return namedSource(named ?? SETTINGS_FILE, 'settings file')
+  return undefined
 }
 
 /**
@@ -20,12 +30,13 @@ export function settingsSource(file: string | undefined): Source | undefined {
 export function loadSettings(
   file: string | undefined,
   flags: SettingsFlags = {},
-): { settings: Settings | undefined; wrongUse: boolean } {
+): { settings: Settings | undefined; wrongUse: boolean; file: string | undefined } {
   const source = settingsSource(file)
   const { settings, findings } = readSettings(source, process.env, flags)
   if (findings.length) printFindings(findings, new Map(source ? [[source.file, source.text]] : []))
   const failed = !settings || hasErrors(findings)
   return {
+    file: source?.file,
     settings: failed ? undefined : settings,
     wrongUse: failed && findings.some((found) => found.file !== source?.file),
   }

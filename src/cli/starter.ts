@@ -63,6 +63,8 @@ tools:
         position: body
         type: string
         description: What kind of plant it is
+    # The API answers without the id, which a model needs to delete the plant.
+    responseBody: Stored plant {{.Args.id}}, {{.Response.Data.name}}.
 
   - name: delete_plant
     description: Deletes the plant with this id

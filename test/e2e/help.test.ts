@@ -14,12 +14,23 @@ test('the help knows every command, and each of them is there by itself', () => 
     assert.equal(status, 0, name)
     assert.ok(stdout.startsWith(`Usage: plantgw ${name} `), stdout)
     assert.doesNotMatch(stdout, /default:\s+(?:\{\}|\[\])/)
+    assert.match(stdout, /\nExamples:\n {2}\$ plantgw |eval/, name)
+  }
+})
+
+test('an example of a help names options and commands that there are', async () => {
+  const { EXAMPLES } = await import('../../src/cli/examples.ts')
+  for (const [words, lines] of Object.entries(EXAMPLES)) {
+    const { stdout } = plantgw(...words.split(' '), '--help')
+    assert.ok(stdout.includes(`Usage: plantgw ${words} `), words)
+    for (const option of lines.join(' ').matchAll(/ (-[a-z]|--[a-z-]+)(?= |$)/g))
+      assert.match(stdout, new RegExp(`${option[1]}\\b`), `${words} has no ${option[1]}`)
   }
 })
 
 test('the version, and what is meant by a misspelt command', () => {
   assert.match(plantgw('--version').stdout, /^\d+\.\d+\.\d+\n$/)
-  assert.equal(plantgw('-V').status, 0)
+  for (const way of ['-V', '-v', 'version']) assert.equal(plantgw(way).stdout, plantgw('--version').stdout)
   const { stderr, status } = plantgw('validat')
   assert.match(stderr, /Did you mean validate\?/)
   assert.equal(status, 2)

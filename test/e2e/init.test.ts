@@ -28,7 +28,7 @@ test('what init writes has no finding, whatever the service is called', async (t
   for (const name of ['shop', 'plant-store', 'demo_2'])
     assert.equal((await run(t, ['init', `in/${name}`, '--name', name], { cwd: folder })).code, 0)
   for (const cwd of [folder, ...['shop', 'plant-store', 'demo_2'].map((name) => join(folder, 'in', name))]) {
-    const sound = await run(t, ['validate', 'configs', '--settings', 'plantgw.yaml'], { cwd })
+    const sound = await run(t, ['validate', 'configs'], { cwd })
     assert.deepEqual([sound.code, sound.stdout], [0, '1 file, nothing wrong\n'])
     const templates = await run(t, ['lint-templates', 'configs'], { cwd })
     assert.deepEqual([templates.code, templates.stdout], [0, '1 file, nothing wrong\n'])

@@ -65,7 +65,7 @@ describe('lint-templates', () => {
     writeFileSync(join(folder, 'plantgw.yaml'), 'port: 5235\nprt: 1\nlogger: {level: loud}\n')
     writeFileSync(join(folder, 'a.yaml'), mended.replace(' == 1', ''))
     const { code, stdout } = await run(t, ['lint-templates', folder])
-    assert.equal(stdout, '2 files, nothing wrong\n')
+    assert.equal(stdout, '1 file, nothing wrong\n')
     assert.equal(code, 0)
   })
   test('wrong use exits 2', async (t) => {

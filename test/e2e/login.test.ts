@@ -217,3 +217,47 @@ test('without a person: a clear error, a token, or the credentials of a client',
   assert.equal(given.code, 2)
   assert.match(given.err, /the status 401\. Give another credential: --token/)
 })
+
+test('logging out removes the login, and revokes its tokens where that can be done', TIMEOUT, async (t) => {
+  const { as, url, run, visiting, kept } = await world(t)
+  as.format = 'opaque'
+  const logout = async (...args: string[]) => {
+    const running = run(['logout', ...args])
+    return [await running.ended, running.stdout(), running.stderr()]
+  }
+  assert.deepEqual(await logout(), [0, 'no login is kept\n', ''])
+  const login = async () => {
+    await visiting(['tools', url])
+    return JSON.parse(kept()[0]!.text)
+  }
+  const { tokens, client } = await login()
+  assert.deepEqual(await logout('http://127.0.0.1:1/mcp'), [0, 'no login is kept\n', ''])
+  assert.equal(kept().length, 1)
+  const said = `logged out of ${url}: its tokens are revoked at ${as.issuer}\n`
+  assert.deepEqual(await logout(url), [0, said, ''])
+  assert.deepEqual(kept(), [])
+  const refused = await fetch(`${as.issuer}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: tokens.refresh_token,
+      client_id: client.client_id,
+    }),
+  })
+  assert.equal(((await refused.json()) as { error: string }).error, 'invalid_grant')
+
+  await login()
+  as.revokes = false
+  await as.rotate()
+  const [code, out] = await logout()
+  assert.deepEqual([code, kept()], [0, []])
+  assert.match(String(out), /valid until they expire/)
+
+  const spoilt = await login()
+  const { path } = kept()[0]!
+  const gone = { ...spoilt, tokens: { ...spoilt.tokens, issuer: 'http://127.0.0.1:1' } }
+  writeFileSync(path, JSON.stringify(gone))
+  const [failed, , why] = await logout(url)
+  assert.deepEqual([failed, kept()], [1, []])
+  assert.match(String(why), /the login is removed, but its tokens are valid until they expire: .*refused/)
+})

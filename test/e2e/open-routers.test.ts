@@ -63,7 +63,7 @@ test('other errors are told beside it, and validate finds the same', async (t) =
   const validated = await run(t, ['validate', 'configs', '-s', 'plantgw.yaml', '--format', 'json'], { cwd })
   assert.equal(validated.code, 1)
   assert.match(validated.stdout, /"open-router"/)
-  const alone = await run(t, ['validate', 'configs', '--format', 'json'], { cwd })
+  const alone = await run(t, ['validate', join(cwd, 'configs'), '--format', 'json'])
   assert.doesNotMatch(alone.stdout, /open-router/)
 })
 

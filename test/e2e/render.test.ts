@@ -218,6 +218,10 @@ tools:
       stderr,
       'response: 451 characters (about 113 tokens)\nresult:   6 characters (about 2 tokens)\n',
     )
+    // An error is not shaped.
+    const failing = `${input}    responseBody: '{{ fail "no" }}'\n`.replace(', format: csv', '')
+    const failed = await run(t, ['render', '-', 'list', '--response', answer], { env, input: failing })
+    assert.deepEqual([failed.code, failed.stderr], [1, ''])
   })
 
   test('key=@file reads a file, and a form gets it as a file', async (t) => {

@@ -64,7 +64,7 @@ const ANY: StandardSchemaV1<unknown, unknown> = {
  */
 export async function connect(url: URL, options: ClientOptions): Promise<McpClient> {
   const http = new HttpClient({ connectTimeout: DEFAULT_LIMITS.connectTimeout })
-  const send = exactFetch(http)
+  const send = httpFetch(http)
   const { login, signal } = options
   const loggedIn = async <T>(work: () => Promise<T>): Promise<T> => {
     for (let logins = 0; ; logins++)
@@ -189,7 +189,8 @@ function netFaultIn(error: unknown): NetFault | undefined {
   return inner === undefined ? undefined : netFaultIn(inner)
 }
 
-function exactFetch(http: HttpClient): FetchLike {
+/** `fetch` by the HTTP client of the gateway: without redirects, with numbers that a double does not hold. */
+export function httpFetch(http: HttpClient): FetchLike {
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     const { origin, pathname, search } = new URL(url)
     const request = {

@@ -4,7 +4,7 @@ import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LoginFlags } from '../login/login.ts'
 import { addHeader, untilInterrupted, wholeNumber } from '../options.ts'
-import { originOf, settingsSource } from '../settings.ts'
+import { originOf, settingsOption, settingsSource } from '../settings.ts'
 import type { ClientOptions, McpClient } from './client.ts'
 
 export interface TargetFlags extends LoginFlags {
@@ -19,7 +19,7 @@ export function targetCommand(name: string, description: string, json: string): 
   const command = new Command(name)
     .description(`${description} of an MCP server, given as a prefix of the gateway or any URL.`)
     .argument('<url|prefix>', 'for example /garden or https://example.com/mcp')
-    .option('-s, --settings <file>', "settings file that gives the gateway's host and port")
+    .addOption(settingsOption("settings file that gives the gateway's host and port"))
   return accessOptions(command).option('--json', `print ${json} as JSON`)
 }
 
@@ -69,7 +69,11 @@ export async function withTarget<T>(
   })
 }
 
-function urlOf(target: string, settings: string | undefined): URL {
+/**
+ * The server at a URL, or at a prefix of the gateway that the settings describe.
+ * @throws Error for what is neither
+ */
+export function urlOf(target: string, settings: string | undefined): URL {
   if (/^https?:\/\//i.test(target)) {
     if (!URL.canParse(target)) throw new Error(`${target} is not a URL`)
     return new URL(target)

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { checkReading, rulesOf } from '../../build/check-configurations.ts'
 import { readConfiguration, readConfigurations } from '../../checks/index.ts'
@@ -38,6 +39,10 @@ interface ChangeFlags extends StoreFlags {
   expect?: string | undefined
 }
 
+interface DeleteFlags extends ChangeFlags {
+  yes?: boolean
+}
+
 function changeCommand(name: string, description: string): Command {
   return storeCommand(name, description)
     .option('-m, --message <text>', 'reason, for the history')
@@ -52,6 +57,7 @@ export function applyCommand(exit: Exit): Command {
       const code = await withStore(flags, async (context) => {
         const { env, settings, store } = context
         const reading = await readConfigurations(flags.file, env, rulesOf(settings))
+        expectOne(flags, reading.configurations)
         return whileUnchanged(store, (now, base) => apply(reading, now, base, flags, context))
       })
       exit(code)
@@ -70,9 +76,17 @@ export function rollbackCommand(exit: Exit): Command {
 export function deleteCommand(exit: Exit): Command {
   return changeCommand('delete', 'Delete configurations from the store: all of them, or none.')
     .argument('<names...>', 'their names, or tenant/name where several tenants have one')
-    .action(async (names: string[], flags: ChangeFlags) =>
-      exit(await withStore(flags, (context) => remove([...new Set(names)], flags, context))),
-    )
+    .option('-y, --yes', 'do not ask on a terminal')
+    .action(async (names: string[], flags: DeleteFlags) => {
+      expectOne(flags, names)
+      exit(await withStore(flags, (context) => remove([...new Set(names)], flags, context)))
+    })
+}
+
+/** A version is that of one configuration. @throws Error for wrong use */
+function expectOne({ expect }: ChangeFlags, all: readonly unknown[]): void {
+  if (expect !== undefined && all.length > 1)
+    throw new Error('--expect is for one configuration; nothing was changed')
 }
 
 /** When others change the store in between, everything is read and checked again, so many times. */
@@ -201,8 +215,7 @@ function faultOf(
     const there = stored.get(uniqueName(configuration!, tenants))
     if (there && !isVisible(there, flags)) return `${file}: the name ${JSON.stringify(name)} is taken`
   }
-  if (flags.expect === undefined || configurations.length === 1) return undefined
-  return '--expect is for one configuration'
+  return undefined
 }
 
 /** What is to be done with one configuration. */
@@ -317,10 +330,8 @@ function readOlder(found: StoredConfiguration, context: StoreContext): ReadConfi
   return { configurations: [read], findings: read.findings, sources: new Map([[read.file, text]]) }
 }
 
-async function remove(names: readonly string[], flags: ChangeFlags, context: StoreContext): Promise<number> {
+async function remove(names: readonly string[], flags: DeleteFlags, context: StoreContext): Promise<number> {
   const { store, settings } = context
-  if (flags.expect !== undefined && names.length > 1)
-    return refuse('--expect is for one configuration; nothing was deleted')
   const stored = (await store.readAll()).configurations.filter((one) => isVisible(one, flags))
   const there = new Map(stored.map((one) => [qualifiedName(one), one]))
   const ids = new Map(names.map((name) => [qualifiedName(meant(name, stored, flags)), name]))
@@ -330,6 +341,7 @@ async function remove(names: readonly string[], flags: ChangeFlags, context: Sto
       ...absent.map((name) => `there is no configuration ${JSON.stringify(name)}; nothing was deleted`),
     )
   const gone = [...ids.keys()].map((id) => there.get(id)!)
+  if (!flags.yes && !(await agrees(gone))) return refuse('nothing was deleted')
   const deleted = gone.map(({ name, tenant, version }) => ({
     name,
     tenant,
@@ -352,6 +364,20 @@ async function remove(names: readonly string[], flags: ChangeFlags, context: Sto
     for (const one of deleted)
       process.stdout.write(`deleted ${printable(qualifiedName(one))}, version ${one.version}\n`)
     printTold(told)
+    const undo = deleted.map((one) => `plantgw config rollback ${printable(qualifiedName(one))}`)
+    if (settings.storage?.type !== 'directory') process.stdout.write(`To undo: ${undo.join(' && ')}\n`)
   }
   return 0
+}
+
+/** Asks whoever is at the terminal; a script says what it means. */
+async function agrees(gone: readonly StoredConfiguration[]): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return true
+  const names = gone.map((one) => `${printable(qualifiedName(one))}, version ${one.version}`)
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await asking.question(`Delete ${names.join('; ')}? [y/N] `)).trim())
+  } finally {
+    asking.close()
+  }
 }

@@ -11,8 +11,9 @@ import {
 } from '../../config/index.ts'
 import { printableLines } from '../../findings/frame.ts'
 import { type ConfigurationStore, openStore } from '../../store/index.ts'
+import { environmentOf } from '../env-files.ts'
 import { formatOption, noSuch } from '../options.ts'
-import { loadSettings } from '../settings.ts'
+import { loadSettings, settingsOption } from '../settings.ts'
 
 /** Flags of every `config` command. */
 export interface StoreFlags {
@@ -35,7 +36,7 @@ export type Exit = (code: number) => void
 export function storeCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .requiredOption('-s, --settings <file>', 'settings file with a `storage`, for example plantgw.yaml')
+    .addOption(settingsOption('settings file with a `storage`'))
     .option('--tenant <name>', 'only the configurations of this tenant')
     .addOption(formatOption())
 }
@@ -55,7 +56,7 @@ export async function withStore(
   if (!settings.storage)
     throw new Error(`the settings file ${file} names no store: add \`storage\`, such as {type: lowdb}`)
   flags.tenant = tenantOf(flags, settings, process.env.PLANTGW_TOKEN)
-  const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+  const env = environmentOf(settings)
   const store = await openStore(settings.storage, env)
   try {
     return await work({ store, settings, env })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
@@ -12,6 +12,8 @@ export interface Kept {
   url: string
   /** As the authorization server has registered it; absent where the user gives one. */
   client?: StoredOAuthClientInformation | undefined
+  /** The one that the user has given. */
+  clientId?: string | undefined
   /** Of the address to which the user comes back: that of the registration. */
   port?: number | undefined
   tokens?: StoredOAuthTokens | undefined
@@ -27,12 +29,31 @@ export class KeptLogin {
   /** @param client of the user, whose logins are its own */
   static async open(server: URL, client: string | undefined, env: NodeJS.ProcessEnv): Promise<KeptLogin> {
     const { href: url, host } = withoutFragment(server)
+    const own = { url, ...(client !== undefined && { clientId: client }) }
     const name = createHash('sha256')
       .update(JSON.stringify([url, client ?? null]))
       .digest('hex')
     const path = join(folderOf(env), `${host.replace(/[^\w.-]/g, '_')}-${name.slice(0, 16)}.json`)
     const kept = await read(path)
-    return new KeptLogin(path, kept?.url === url ? kept : { url })
+    return new KeptLogin(path, kept?.url === url ? { ...kept, ...own } : own)
+  }
+
+  /** All logins that are kept, or those at one server. */
+  static async all(server: URL | undefined, env: NodeJS.ProcessEnv): Promise<KeptLogin[]> {
+    const url = server && withoutFragment(server).href
+    const folder = folderOf(env)
+    const names = await readdir(folder).catch((): string[] => [])
+    const found: KeptLogin[] = []
+    for (const name of names.filter((one) => one.endsWith('.json')).sort()) {
+      const path = join(folder, name)
+      const kept = await read(path)
+      if (kept && (url === undefined || kept.url === url)) found.push(new KeptLogin(path, kept))
+    }
+    return found
+  }
+
+  remove(): Promise<void> {
+    return rm(this.path, { force: true })
   }
 
   async save(change: Partial<Kept>): Promise<void> {

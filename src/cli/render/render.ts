@@ -78,7 +78,7 @@ async function render(
     const result = flags.showSecrets ? real : (await hidden?.respond(args, call, answer))?.result
     if (!result || result.isError !== real.isError) throw new Error(NEEDS_SECRETS)
     process.stdout.write(json ? resultJson(result, mask) : resultText(result, mask))
-    if (tool.response && !json) process.stderr.write(sizesText(answer, real))
+    if (tool.response && !json && !result.isError) process.stderr.write(sizesText(answer, real))
     return result.isError ? 1 : 0
   }
   const { request, error } = await compiled.request(args, call)

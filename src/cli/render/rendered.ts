@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { printableJson, printableLines } from '../../findings/frame.ts'
 import { stringify } from '../../json/index.ts'
 import type { HttpAnswer } from '../../net/index.ts'
+import { tokensIn } from '../../text/index.ts'
 import type { ToolResult, UpstreamRequest } from '../../tools/index.ts'
 import type { Mask } from '../../tools/mask.ts'
 import { jsonText } from '../output.ts'
@@ -56,14 +57,11 @@ export function resultJson(result: ToolResult, mask: Mask): string {
   return `${printableJson(mask(stringify(result)))}\n`
 }
 
-/** Characters of a token of English text and JSON, by rule of thumb. */
-const TOKEN = 4
-
 /** How much there is of a response before and after it is shaped. */
 export function sizesText({ body }: HttpAnswer, { content }: ToolResult): string {
   const after = content.reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), 0)
   const size = (characters: number) =>
-    `${characters.toLocaleString('en-US')} characters (about ${Math.ceil(characters / TOKEN).toLocaleString('en-US')} tokens)`
+    `${characters.toLocaleString('en-US')} characters (about ${tokensIn(characters).toLocaleString('en-US')} tokens)`
   return `response: ${size(body.toString('utf8').length)}\nresult:   ${size(after)}\n`
 }
 

@@ -1,6 +1,6 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { Server as TlsServer } from 'node:https'
-import { type AddressInfo, connect, type Server } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
@@ -71,6 +71,24 @@ export async function listen(
       server.close()
       reject(new Error(`${fault} (${what})`))
     })
+  })
+}
+
+/**
+ * Whether the port can be had, before anything else is taken: a lock that a running gateway has would be reported instead.
+ * @throws Error that says that it is in use
+ */
+export async function mustBeFree(
+  { host, port }: { host: string; port: number },
+  what: string,
+): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => {
+    // Everything else is reported where it is listened on.
+    probe.once('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      code === 'EADDRINUSE' ? reject(new Error(`${ADVICE[code]?.({ host, port })} (${what})`)) : resolve(),
+    )
+    probe.listen({ port, host }, () => probe.close(() => resolve()))
   })
 }
 

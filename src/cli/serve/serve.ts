@@ -14,12 +14,13 @@ import { watchStore } from '../../server/watch-store.ts'
 import { openStore } from '../../store/index.ts'
 import { createLog, type Logger } from '../../telemetry/log.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
+import { currentEnvironment } from '../env-files.ts'
 import { printFindings } from '../output.ts'
-import { loadSettings } from '../settings.ts'
+import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
-import { boundText, endListener, listen } from './listener.ts'
+import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
@@ -30,19 +31,24 @@ interface ServeFlags extends SettingsFlags {
   settings?: string
   skipInvalid?: boolean
   printRoutes?: boolean
+  quiet?: boolean
 }
+
+/** What decides the address, in messages. */
+const LISTEN_FLAGS = '--host and --port'
 
 export function serveCommand(exit: (code: number) => void): Command {
   return new Command('serve')
     .description('Serve configurations as MCP endpoints until SIGTERM or SIGINT; SIGHUP reloads them.')
     .argument('[paths...]', 'configuration files or folders (default: the `storage` of the settings)')
-    .option('-s, --settings <file>', 'settings file, for example plantgw.yaml')
+    .addOption(settingsOption('settings file'))
     .option('-p, --port <number>', 'port to listen on (default 5235)')
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
     .option('--allow-unauthenticated', 'serve routers without `auth` also to other machines')
     .option('--pid <file>', 'write the process id to this file')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default info)')
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
+    .option('-q, --quiet', 'log only warnings and errors, and print no overview')
     .option('--reload-interval <duration>', 'time between the reloads of --reload-switch (default 600s)')
     .option('--reload-switch', 'reload the configurations at every interval')
     .option('--watch', 'apply changes of files and folders automatically')
@@ -58,8 +64,11 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
 
   if (paths.length === 0 && !settings.storage)
     throw new Error('give configuration files or folders, or settings with a `storage`')
-  const log = await createLog(settings.logger)
+  const log = await createLog(
+    flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger,
+  )
   catchUnexpected(log)
+  if (!flags.printRoutes) await mustBeFree(settings, LISTEN_FLAGS)
   // Before anything is taken: by default a signal would end the process and leave it behind.
   catchHangUps()
   const signals = catchEnds()
@@ -76,7 +85,8 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
       started.catch(() => {})
     } else {
       const signal = await signals.end
-      log.info({ signal }, 'shutting down; waiting for calls in flight')
+      const again = signal === 'SIGINT' ? '; press Ctrl-C again to end at once' : ''
+      log.info({ signal }, `shutting down; waiting for calls in flight${again}`)
       await first.end(signal)
     }
     await Promise.race([letGo(held), pause(END_LIMIT)])
@@ -89,6 +99,10 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     removePid()
     log.flush?.()
   }
+}
+
+function atLeastWarn({ logger: { level } }: Settings): Settings['logger']['level'] {
+  return level === 'error' || level === 'silent' ? level : 'warn'
 }
 
 /** Milliseconds for connections, children and stores to close: more than children are given to end. */
@@ -118,8 +132,8 @@ async function start({
   flags,
   held,
 }: Start): Promise<{ code: number } | { end(signal: string): Promise<void> }> {
-  // Configurations that call the gateway itself find the port that flags and settings came to.
-  const env = { ...process.env, PLANTGW_PORT: String(settings.port) }
+  const readEnv = currentEnvironment(settings, log)
+  const env = readEnv()
   const { storage } = settings
   const folders = storage?.type === 'directory' ? [storage.path] : []
   const store = paths.length + folders.length ? undefined : await openStore(storage!, env)
@@ -138,7 +152,7 @@ async function start({
   if (tls) held.push(tls.close)
   const onReload = () => tls?.refresh()
   const hooks = { onTable, onReload, connections }
-  const options = { paths: source, settings, env, log, version: VERSION, skipInvalid, ...hooks }
+  const options = { paths: source, settings, env, readEnv, log, version: VERSION, skipInvalid, ...hooks }
   if (flags.printRoutes) return { code: await printRoutes(options) }
   const watch = watched ?? (settings.watch ? await watchFiles(files, { env, log }) : undefined)
   if (watch) held.push(() => watch.close())
@@ -152,7 +166,7 @@ async function start({
   warnOfOpen(gateway.table(), settings, log)
   const { admin, host, limits } = settings
   const pages = await listenForPages(gateway, settings, held)
-  const listening = await listen(gateway.app, settings, limits, '--host and --port', tls)
+  const listening = await listen(gateway.app, settings, limits, LISTEN_FLAGS, tls)
   const address = listening.server.address() as AddressInfo
   gateway.ownAddresses.add(address)
   const { port } = address
@@ -177,7 +191,7 @@ async function start({
   own.follow(gateway.table())
   // What reads the audit log expects nothing else.
   const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
-  out.write(banner(gateway.table(), settings, port))
+  if (!flags.quiet) out.write(banner(gateway.table(), settings, port))
   return {
     async end(signal) {
       reloads.stop()

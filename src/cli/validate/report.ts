@@ -33,7 +33,7 @@ export const FORMATS = {
       ? formatText(findings, withoutSecrets(findings, sources), { color }) + last
       : last || sound
   },
-  json: ({ findings }: Output) => formatJson(findings),
+  json: ({ findings, sources }: Output) => formatJson(findings, sources.keys()),
   sarif: ({ findings }: Output) => formatSarif(findings, VERSION),
   github: ({ findings, failure }: Output) =>
     formatGithub(findings) + (failure === undefined ? '' : `::error title=max-warnings::${failure}\n`),

@@ -1,11 +1,12 @@
 import { Command } from 'commander'
-import { check, rulesOf } from '../../build/check-configurations.ts'
+import { check, isForeign, rulesOf } from '../../build/check-configurations.ts'
 import { readSettings } from '../../checks/index.ts'
 import { secretsIn } from '../../checks/practice/index.ts'
 import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'
 import { connectionFindings, machineFindings } from '../../endpoints/needs.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
-import { settingsSource } from '../settings.ts'
+import { environmentOf } from '../env-files.ts'
+import { settingsOption, settingsSource } from '../settings.ts'
 import { fixFiles, printFixed } from './fix.ts'
 import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
@@ -20,8 +21,11 @@ interface ValidateFlags extends ReportFlags, PolicyFlags {
 export function validateCommand(exit: (code: number) => void): Command {
   const command = new Command('validate')
     .description('Find the errors of configurations before they are served.')
-    .argument('<paths...>', 'configuration files or folders; - for standard input')
-    .option('-s, --settings <file>', 'also check this settings file')
+    .argument(
+      '[paths...]',
+      'configuration files or folders; - for standard input; absent: the settings, and the folder that their `storage` names',
+    )
+    .addOption(settingsOption('also check this settings file'))
     .option('--fix', 'apply unambiguous fixes first; with "-", print the fixed file')
     .option('--endpoints', 'also check that endpoints can be reached, as check-endpoints does')
     .option(
@@ -68,17 +72,22 @@ interface Scope {
 
 const EVERYTHING: Scope = { has: () => true, hasFinding: () => true }
 
-/** @returns the exit code */
+/**
+ * @param given paths of configurations; none: those of the settings
+ * @returns the exit code
+ */
 async function validate(
-  paths: readonly string[],
+  given: readonly string[],
   flags: ValidateFlags,
   scope: Scope = EVERYTHING,
 ): Promise<number> {
-  const { env } = process
-  const policy = readPolicy(paths, flags)
-  const source = settingsSource(flags.settings)
-  const read = source && readSettings(source, env)
+  const source = scope === EVERYTHING ? settingsSource(flags.settings) : undefined
+  const read = source && readSettings(source, process.env)
   const { settings, findings: ofSettings = [] } = read ?? {}
+  const env = settings ? environmentOf(settings) : process.env
+  if (given.length === 0 && !source) throw new Error('name configurations, or a settings file by --settings')
+  const paths = given.length > 0 ? given : pathsOf(settings)
+  const policy = readPolicy(paths, flags)
   const within = (found: Finding, text: string | undefined) =>
     scope.has(found.code) || scope.hasFinding(found, text)
   const fixed = flags.fix
@@ -105,7 +114,7 @@ async function validate(
   const all = [
     ...policy.findings,
     ...ofSettings,
-    ...(source ? secretsIn(source) : []),
+    ...(source && read && !isForeign(read) ? secretsIn(source) : []),
     ...machineFindings(placed, configurations),
     ...findings.filter(
       (found) =>
@@ -119,9 +128,16 @@ async function validate(
   // Comments also silence findings in files whose text is not shown.
   const whole = new Map([...texts, ...configurations.map(({ file, text }) => [file, text] as const)])
   const selected = policy.apply(all, whole, new Set([...unread, ...broken]), ran)
-  const { text, code } = report(selected, texts, flags, `${fileCount(sources.size)}, nothing wrong`)
+  // The settings are what was asked for, where nothing else was.
+  const files = sources.size + (given.length > 0 ? 0 : 1)
+  const { text, code } = report(selected, texts, flags, `${fileCount(files)}, nothing wrong`)
   printFixed(text, fixed, flags.format)
   return code
+}
+
+/** The configurations that settings name as files. */
+function pathsOf(settings: Settings | undefined): string[] {
+  return settings?.storage?.type === 'directory' ? [settings.storage.path] : []
 }
 
 /** Which checks run: those that use the network only where they are named, or with `--all`. */
