@@ -25,8 +25,9 @@ an editor, begin a file with \`# yaml-language-server: $schema=…/schemas/${nam
 
 ${root.description}
 
-Values may contain \`\${NAME}\` and \`\${NAME:default}\`, which are replaced by the values of environment variables; write
-\`$\${\` for a literal \`\${\`. Keys that begin with \`x-\` are ignored; any other unknown key is an error.
+Values may contain \`\${NAME}\` and \`\${NAME:default}\`, which are replaced by the values of environment variables, and
+\`\${file:/path}\`, which is replaced by the content of a file. Variables also come from \`--env-file\` (default: \`.env\` beside the
+settings file) and from \`secrets\` of the settings; files are read again at each reload. Write \`$\${\` for a literal \`\${\`. Keys that begin with \`x-\` are ignored; any other unknown key is an error.
 
 ${tables.join('\n')}`
 }

@@ -36,6 +36,7 @@ export function bearerTable<Entry extends KnownToken>(
     const end = entry.expires === undefined ? Number.POSITIVE_INFINITY : tokenExpiry(entry.expires)
     return digest ? [{ entry, digest, end }] : []
   })
+  if (!table.length) return () => undefined
   return (authorization) => {
     const token = bearerToken(authorization)
     if (!token) return undefined

@@ -1,5 +1,4 @@
 import { stringify } from '../json/index.ts'
-import { bearerToken } from './bearer.ts'
 import type { Grant, Judge, Verdict } from './grant.ts'
 import type { ScopeChallenge } from './permissions.ts'
 import { RETRY_AFTER } from './refusals.ts'
@@ -54,8 +53,8 @@ function isMcp(path: string): boolean {
   return /\/mcp\/?$/.test(path)
 }
 
-/** What a token of an authorization server may consist of (RFC 6750, 2.1). */
-const TOKEN = /^[A-Za-z\d._~+/-]+=*$/
+/** Scheme, and what a token of an authorization server may consist of (RFC 6750, 2.1). */
+const BEARER = /^bearer +([A-Za-z\d._~+/-]+=*) *$/i
 
 /** A resource server of OAuth 2.1, as the authorization chapter of MCP wants it (2025-06-18 to 2026-07-28). */
 export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRoute): Authenticate {
@@ -67,9 +66,8 @@ export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRou
     if (hasTokenInQuery(request.target())) return refusal(IN_QUERY, challenge)
     const caller = known(authorization)
     if (caller) return caller
-    const token = bearerToken(authorization)
-    if (token === undefined || !TOKEN.test(token))
-      return refusal(/^bearer(?: |$)/i.test(authorization ?? '') ? MALFORMED : MISSING, challenge)
+    const token = authorization && BEARER.exec(authorization)?.[1]
+    if (!token) return refusal(/^bearer(?: |$)/i.test(authorization ?? '') ? MALFORMED : MISSING, challenge)
     const admit = (verdict: Verdict) =>
       'status' in verdict
         ? refusal(verdict, challenge)

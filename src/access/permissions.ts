@@ -23,6 +23,8 @@ interface Demands {
 export interface Permissions {
   /** Whether what no rule can name may be used. */
   readonly allowsUnknown: boolean
+  /** Equal for callers who may use the same. */
+  readonly key: string
   allows(kind: Usable, name: string): boolean
   /** Headers that ask for a token with more scopes, and those scopes, where nothing else is missing. */
   lacks(kind: Usable, name: string): Lacking | undefined
@@ -51,6 +53,9 @@ interface Rule extends Demands {
   globs: Readonly<Record<Usable, readonly Glob[]>>
 }
 
+/** Sets of rules so far. */
+let made = 0
+
 const URI_KINDS: ReadonlySet<Usable> = new Set(['resources'])
 
 /**
@@ -64,9 +69,22 @@ export function createAuthorize(
   challenge: ScopeChallenge,
 ): Authorize {
   const judges = bounds.map(judgeOf)
+  // Other rules have the same numbers after a reload.
+  const own = ++made
+  const known = new WeakMap<Identity, Judged[]>()
+  const judge = (identity: Identity | undefined) => judges.map((one) => one(identity))
+  /** The rules for whoever has a token are the same with each of its requests. */
+  const judgedOf = (identity: Identity) => {
+    const judged = known.get(identity) ?? judge(identity)
+    known.set(identity, judged)
+    return judged
+  }
   return ({ identity, path }) => {
-    const judged = judges.map((judge) => judge(identity))
+    const judged = identity ? judgedOf(identity) : judge(identity)
     return {
+      get key() {
+        return [own, ...judged.map(({ key }) => key)].join(';')
+      },
       allowsUnknown: judged.every(({ allowsUnknown }) => allowsUnknown),
       allows: (kind, name) => judged.every(({ allows }) => allows(kind, name)),
       lacks(kind, name) {
@@ -86,6 +104,8 @@ export function createAuthorize(
 
 /** What one of the bounds says of a caller. */
 interface Judged {
+  /** The rules that allow it something, by number. */
+  readonly key: string
   allowsUnknown: boolean
   allows(kind: Usable, name: string): boolean
   /** That the caller needs, or has, by the first rule that names the thing and means the caller. */
@@ -118,6 +138,9 @@ function judgeOf({
     const find = (among: readonly Rule[], kind: Usable, name: string) =>
       among.find(({ globs }) => globs[kind].some((glob) => glob.matches(name)))
     return {
+      get key() {
+        return rules.flatMap((rule, i) => (own.includes(rule) ? i : [])).join()
+      },
       allowsUnknown: isOpen,
       allows: (kind, name) => find(own, kind, name) !== undefined || (isOpen && !isNamed(kind, name)),
       scopesOf: (kind, name) =>

@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type { RedisServer } from '../config/index.ts'
 import { requirePackages } from '../durable/packages.ts'
 import { retryPause } from '../net/index.ts'
-import { brokerError, brokerLabel, connectRedis } from '../notify/redis.ts'
+import { brokerError, brokerLabel, connectCluster, connectRedis } from '../notify/redis.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { SharedBuckets, Take } from './rate.ts'
@@ -11,7 +11,8 @@ import type { SharedBuckets, Take } from './rate.ts'
 const ANSWER = 250
 /** Milliseconds between two attempts to connect, at most. */
 const LONGEST_PAUSE = 15_000
-const PREFIX = 'plantgw:rate:'
+/** A Redis Cluster keeps what has the same words in braces at one node, where one script may count all of it. */
+const PREFIX = '{plantgw:rate}:'
 
 /**
  * `Buckets` in Redis, by the clock of the server. KEYS are the times at which the buckets are full again, in milliseconds;
@@ -47,19 +48,20 @@ export interface RedisBuckets extends SharedBuckets {
 export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
   requirePackages('redis')
   const line = { redis: brokerLabel(settings) }
-  let redis: Redis | undefined
+  const isCluster = settings.cluster_type === 'cluster'
+  let redis: Redis | Cluster | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let isLost = false
   let attempts = 0
 
-  function lose(own: Redis | undefined, error: Error): void {
+  function lose(own: Redis | Cluster | undefined, error: Error): void {
     own?.disconnect()
     if (closed || (own && own !== redis)) return
     redis = undefined
     if (!isLost)
       log.error(
-        { ...line, reason: brokerError(settings, error).message },
+        { ...line, reason: brokerError(settings, error).message, ...(isMoved(error) && MOVED) },
         'rates are counted by this process alone: Redis does not answer; trying again',
       )
     isLost = true
@@ -72,9 +74,9 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
   }
 
   async function connect(): Promise<void> {
-    let own: Redis
+    let own: Redis | Cluster
     try {
-      own = await connectRedis(settings, attempts)
+      own = await (isCluster ? connectCluster(settings) : connectRedis(settings, attempts))
     } catch (error) {
       return lose(undefined, error as Error)
     }
@@ -115,4 +117,11 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
       redis?.disconnect()
     },
   }
+}
+
+const MOVED = { hint: 'This is a node of a Redis Cluster: write `cluster_type: cluster` in `redis`' }
+
+/** The error code by which a node of a Redis Cluster refuses keys of other nodes. */
+function isMoved({ message }: Error): boolean {
+  return message.startsWith('MOVED ')
 }

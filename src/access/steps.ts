@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Discovery } from '../discovery/index.ts'
 import type { CorsPolicy } from './cors.ts'
 import type { Identity } from './identity.ts'
 import type { Authorize } from './permissions.ts'
@@ -67,6 +68,10 @@ export interface StepRequest extends Arrival {
   identity: Identity | undefined
   /** Set by `replica`: another replica has passed the request on. */
   forwarded: boolean
+  /** A parameter of the query. */
+  parameter(name: string): string | undefined
+  /** Set by `listing`: how the client wants tools to be listed; undefined: as the route says. */
+  listing: 'list' | 'search' | undefined
   /** Set by `limits`. */
   stay: Stay
   /** Set by `rate`, where the route has rates: counts the requests that it holds. */
@@ -84,10 +89,14 @@ export interface RoutePolicy {
   readonly authenticate?: Authenticate
   /** Absent: every caller may use everything. */
   readonly authorize?: Authorize
+  /** How its tools are shown; absent: all of them. */
+  readonly discovery?: Discovery
   /** Absent: nobody has to approve a call. */
   readonly approval?: Approval
   /** Absent: any number of requests may come in a time. */
   readonly rate?: RateLimits
+  /** Whether what is cut off results is kept for their callers. */
+  readonly keepsResults?: boolean
   /** Bytes of a request's body at most. */
   readonly maxRequestSize: number
 }

@@ -3,6 +3,7 @@ import { type Identity, named, qualifiedName, type ReadConfiguration } from '../
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
+import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
 import { type AssembleContext, inspect, type PrepareContext, stampOf } from './prepare.ts'
 import type { Prepared } from './types.ts'
@@ -82,7 +83,7 @@ export async function assemble(
     const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
-  const prepared = successor(served, kept, taken)
+  const prepared = link(successor(served, kept, taken), context)
   const { asked } = scope
   return { prepared, findings: sortFindings(unique(findings)), refused, ...(asked && { asked }) }
 }
@@ -154,7 +155,7 @@ async function classify(
     const isUnchanged =
       old?.text === text &&
       old.file === file &&
-      (!configuration || (old.stamp ?? '') === stampOf(file, configuration, context))
+      (!configuration || (old.stamp ?? '') === stampOf(file, configuration, text, context))
     if (configuration && !isUnchanged) {
       // A broken one too, so that one run shows everything.
       const own = old?.resiliences ? { ...context, kept: old.resiliences } : context

@@ -19,6 +19,7 @@ import {
 import { type Finding, finding, sortFindings } from '../findings/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
+import { tokensIn } from '../text/index.ts'
 import { assemble, everything } from './assemble.ts'
 import type { Loaded, Prepared } from './types.ts'
 
@@ -51,7 +52,7 @@ export async function check(
   const { prepared, ...made } = await examine(reading, options, [])
   const advice = practice
     ? configurations.flatMap((read) => [
-        ...secretsIn(read),
+        ...(isForeign(read) ? [] : secretsIn(read)),
         ...lintPractice(read, practice),
         ...costsOf(read, prepared, practice),
       ])
@@ -102,6 +103,11 @@ async function examine(
   const made = await assemble(told, new Map(), context)
   const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
   return { findings: everything(told, made.findings), sources, prepared: made.prepared }
+}
+
+/** What is in a file of another kind is nobody's mistake. */
+export function isForeign({ findings }: Pick<ReadConfiguration, 'findings'>): boolean {
+  return findings.some(({ code }) => code === 'wrong-file')
 }
 
 /** Paths that the gateway keeps for itself. */
@@ -166,9 +172,6 @@ export interface CostOptions {
   toolListTokens?: number
 }
 
-/** English and JSON come to about this many characters for each token of the models of today. */
-const CHARACTERS_PER_TOKEN = 4
-
 /**
  * What the `tools/list` of each prefix costs a model, where that is more than the limit. Of proxied servers it is
  * known only when they run.
@@ -181,15 +184,17 @@ export function costsOf(
   const { configuration, file } = read
   const own = configuration && prepared.get(qualifiedName(configuration))
   if (!own || own.file !== file) return []
-  return configuration.routers.flatMap(({ prefix }, i) => {
+  return configuration.routers.flatMap(({ prefix, discovery: { mode, above } }, i) => {
     const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
     const characters = route && !route.proxy ? route.lists.tools.length : 0
-    const tokens = Math.ceil(characters / CHARACTERS_PER_TOKEN)
-    if (!route || tokens <= toolListTokens) return []
+    const tokens = tokensIn(characters)
+    // Where tools are searched for, nobody gets the list.
+    const isSearched = mode === 'search' || (mode === 'auto' && tokens > above)
+    if (!route || isSearched || tokens <= toolListTokens) return []
     const range = read.locate(['routers', i, 'prefix'])
     const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
     const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
-    const hint = `Split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
+    const hint = `Write \`discovery: {mode: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
     return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
   })
 }

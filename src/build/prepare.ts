@@ -6,25 +6,27 @@ import {
   type Cors,
   DEFAULT_TENANT,
   type Limits,
+  type Member,
   oauthOf,
   qualifiedName,
   type ReadConfiguration,
+  type Redact,
   type Router,
   type Server,
-  serverNames,
   type TenantSettings,
   uniqueName,
 } from '../config/index.ts'
+import { environmentStamp } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
-import { type Json, stringify } from '../json/index.ts'
-import type { Witness } from '../mcp/index.ts'
-import { visible } from '../mcp/visible.ts'
+import type { Accounting, Witness } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
+import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type {
   CallRecord,
+  RedactionRecord,
   SessionRecord,
   StreamRecord,
   UpstreamCallRecord,
@@ -33,15 +35,20 @@ import type {
 import type { Tracer } from '../telemetry/trace.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
-import { createToolsBackend } from '../tools/backend.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
-import { compilePrompts, compileTools, type Problem, type Prompts, type Tools } from '../tools/index.ts'
+import { compilePrompts, compileTools, type Problem, type Tools } from '../tools/index.ts'
+import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
-import type { CreateResilience, createProxy, McpProxy, PinRecord } from '../upstream/index.ts'
+import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
+import { answeringMany, answeringOne, type Place } from './answering.ts'
+import type { Chosen } from './combined.ts'
+import { overridesKeep, toolsKeep } from './keeps-results.ts'
 import type { Outbound } from './outbound.ts'
 import type { PinLocks } from './pin-lock.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
-import type { Kept, Prepared, Route, Served } from './types.ts'
+import { discoveryOf, wordsOf } from './route-discovery.ts'
+import { skillsOf, skillsStampOf } from './skills-folder.ts'
+import type { Answering, Kept, LinkContext, Listing, Prepared, PreparedServer, Route } from './types.ts'
 
 export interface PrepareContext extends AssembleContext {
   /** Of the configuration that is replaced, by their keys. */
@@ -51,7 +58,7 @@ export interface PrepareContext extends AssembleContext {
 }
 
 /** What does not change while configurations are compiled. */
-export interface AssembleContext {
+export interface AssembleContext extends LinkContext {
   env: Readonly<Record<string, string | undefined>>
   limits: Limits
   http: HttpClient
@@ -70,26 +77,33 @@ export interface AssembleContext {
   onUpstreamSession?: (session: UpstreamSessionRecord) => void
   /** Is called for every event stream of an MCP server that is lost or regained. */
   onStream?: (record: StreamRecord) => void
+  /** Is called for every question about a call of 2026-07-28 that nobody answered. */
+  onUnanswered?: Accounting['onUnanswered']
   /** Writes the audit log; absent: there is none. */
   witness?: Witness
   /** Records traces; absent: none are. */
   tracer?: Tracer | undefined
   /** Is called for every change of what an MCP server declares since it was pinned. */
   onPinChange?: (change: PinRecord) => void
+  /** Is called for secrets that were taken out of an answer. */
+  onRedacted?: (record: RedactionRecord) => void
+  /** Of servers that do not say it themselves. */
+  redact?: Redact | undefined
   /** Whose credentials open their routers. */
   tenants?: readonly TenantSettings[]
   /** Of the settings. */
   publicUrl?: string
+  synonyms?: readonly (readonly string[])[]
   /** Authorization servers that are known; absent where nothing is served. */
   issuers?: KnownIssuers
   /** Counts requests; absent where nothing is served. */
   rates?: Rates
   /** Makes what retries and circuit breakers of a server need; absent where nothing is served. */
   createResilience?: CreateResilience
-  /** Makes what proxies MCP servers; absent where configurations are only looked at. */
-  createProxy?: typeof createProxy
-  /** Proxies that are served now, by key, to be kept. */
-  proxies: ReadonlyMap<string, Served>
+  /** Of what is sealed for clients to carry; absent where nothing is served. */
+  sealSecrets?: readonly string[]
+  /** The MCP servers that proxies share; absent where nothing is served. */
+  servers?: SharedServers
 }
 
 interface Found {
@@ -100,10 +114,13 @@ interface Found {
 /** Compiles all that one configuration serves. Never throws: what is wrong comes back as findings. */
 function prepare(
   read: ReadConfiguration & { configuration: Configuration },
+  skills: Skills,
+  stamp: string,
   given: PrepareContext,
 ): { prepared: Prepared; found: Found[] } {
-  const { configuration, file, text } = read
-  const context = contextFor(configuration, given)
+  const { file, text } = read
+  const context = contextFor(read.configuration, given)
+  const configuration = redacting(read.configuration, context.redact)
   const found = new Map<string, Found>()
   const report = (problems: readonly Problem[]) => {
     for (const problem of problems) {
@@ -115,48 +132,43 @@ function prepare(
   }
   const { issuers = new KnownIssuers(context) } = context
   const credentialsOf = credentialsFor({ ...issuers.parts, guards: context.guards })
-  const { prompts, problems } = compilePrompts(configuration, context)
-  report(problems)
   const resiliences = new Map<string, Kept>()
-  const compiled = new Map(
-    configuration.servers.map((server, i) => {
-      const kept = resilienceOf(configuration, server, context)
-      if (kept) resiliences.set(kept.key, kept)
-      const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
-      report(ofTls)
-      const own = { ...context, connection, resilience: kept?.resilience, credentialsOf }
-      const { tools, problems } = compileTools(configuration, server, own)
-      report(problems)
-      return [server.name, { server, tools, prompts }] as const
-    }),
-  )
+  const own = { ...context, credentialsOf }
+  const { createProxy: _, proxies: __, kept: ___, memo: ____, ...lasting } = own
+  const servers = new Map<string, PreparedServer>([
+    ...httpServers(configuration, skills, own, resiliences, report),
+    ...mcpServers({ configuration, file }, own, report),
+  ])
   const { name, tenant, notifier } = configuration
-  const routes = configuration.routers.flatMap((router): Route[] => {
-    const auth = routeAuth(configuration, router, { ...context, issuers })
-    const names = serverNames(router)
-    const own = compiled.get(names[0] as string)
-    const answering =
-      answeringProxy(read, names, router, { ...context, credentialsOf }, report) ??
-      (own && answeringTools(own, configuration, auth.authenticate !== undefined, context))
-    if (!answering) return []
-    const prefix = router.prefix === '/' ? '' : router.prefix
-    const rate = context.rates?.of({ prefix: router.prefix, tenant, rate: router.rate })
-    const route: Route = {
-      ...answering,
-      prefix,
-      ssePrefix: router.ssePrefix ?? prefix,
+  const routes: Route[] = []
+  const listings: Listing[] = []
+  for (const router of configuration.routers) {
+    const { authenticate, ...auth } = routeAuth(configuration, router, { ...context, issuers })
+    const place: Place = {
+      router,
       configuration: name,
       tenant,
-      account: { tenant, prefix: router.prefix, ...listenersOf(context) },
-      ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
-      ...auth,
-      ...(rate && { rate }),
-      ...(router.approval === 'elicitation' && { approval: { server: names.join(', ') } }),
+      authenticated: authenticate !== undefined,
+      context: lasting,
     }
-    return [route]
-  })
-  const claims = claimsOf(uniqueName(configuration, context.tenants), routes)
-  const stamp = stampOf(file, configuration, given)
+    const route = (answering: Answering, chosen: readonly Chosen[]): Route => ({
+      ...answering,
+      ...policyOf(router, place, chosen),
+      ...(authenticate && { authenticate }),
+      ...auth,
+    })
+    if (typeof router.server !== 'string') {
+      const make: Listing['make'] = (chosen, linking) => route(answeringMany(chosen, place, linking), chosen)
+      listings.push({ router, make })
+      continue
+    }
+    const server = servers.get(router.server)
+    if (server) {
+      const alone = { server, member: WHOLE }
+      routes.push(route(answeringOne(alone, place, context), [alone]))
+    }
+  }
+  const claims = claimsOf(uniqueName(configuration, context.tenants), configuration.routers)
   const prepared = {
     id: qualifiedName(configuration),
     name,
@@ -166,6 +178,8 @@ function prepare(
     ...(stamp && { stamp }),
     since: new Date().toISOString(),
     routes,
+    servers,
+    ...(listings.length > 0 && { listings: { all: listings, own: routes, made: undefined } }),
     claims,
     ...(resiliences.size > 0 && { resiliences }),
     ...(notifier && { notifier, guard: context.guards?.named }),
@@ -174,17 +188,29 @@ function prepare(
 }
 
 /**
- * Differs once other files that a configuration is made of do: what was pinned of its MCP servers, and certificates;
- * empty where it has none.
+ * Differs once what a configuration is made of beside its text does: what was pinned of its MCP servers, certificates,
+ * skills, variables and secret files; empty where it has none.
  */
 export function stampOf(
   file: string,
   configuration: Configuration,
-  { pins, tenants }: Pick<PrepareContext, 'pins' | 'tenants'>,
+  text: string,
+  { env, pins, tenants }: Pick<PrepareContext, 'env' | 'pins' | 'tenants'>,
 ): string {
   const { servers, mcpServers, tenant } = configuration
-  const certificates = connectionStamp([...servers, ...mcpServers], readsFiles(tenant, tenants))
-  return [pins.stamp(file, configuration), certificates].filter(Boolean).join('\n')
+  const mayRead = readsFiles(tenant, tenants)
+  const certificates = connectionStamp([...servers, ...mcpServers], mayRead)
+  const skills = skillsStampOf(file, configuration, mayRead)
+  const variables = environmentStamp(configuration, text, env)
+  return [pins.stamp(file, configuration), certificates, skills, variables].filter(Boolean).join('\n')
+}
+
+/** The configuration whose servers all say which secrets are taken out of their answers. */
+function redacting(configuration: Configuration, redact: Redact | undefined): Configuration {
+  const filled = <Of extends { redact?: Redact }>(servers: readonly Of[]) =>
+    servers.map((server) => ({ ...(redact && { redact }), ...server }))
+  const { servers, mcpServers } = configuration
+  return { ...configuration, servers: filled(servers), mcpServers: filled(mcpServers) }
 }
 
 /** Whether the author of a tenant's configurations may have files read as the gateway's user. */
@@ -193,8 +219,9 @@ function readsFiles(tenant: string, tenants: readonly TenantSettings[] | undefin
 }
 
 /** Who is told of the calls of its routes. */
-function listenersOf({ log, onCall, onSession, witness, tracer }: AssembleContext) {
-  return { log, onCall, onSession, witness, tracer }
+function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
+  const { log, onCall, onSession, onUnanswered, witness, tracer } = context
+  return { log, onCall, onSession, onUnanswered, witness, tracer }
 }
 
 /** What a configuration of its tenant may read, connect to and take. */
@@ -204,23 +231,27 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
     ...given,
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
+    redact: own?.redact ?? given.redact,
+    /** Who hears of the secrets in answers of a server. */
+    redactionsOf: (server: string) => (kind: RedactedKind, count: number) =>
+      given.onRedacted?.({ tenant, server, kind, count }),
     guards: given.outbound?.guardsOf(tenant),
     /** Whether each message to a router is judged before it is sent on. */
-    isJudged: ({ authorize, approval }: Router) =>
-      (authorize ?? own?.authorize) !== undefined || approval !== 'none',
+    isJudged: (router: Router) =>
+      (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
     readsFiles: readsFiles(tenant, given.tenants),
     /** Of which processes get what finds programs. */
     processEnv: given.env,
   }
 }
 
-type OwnContext = ReturnType<typeof contextFor> & { credentialsOf: CredentialsOf }
+export type OwnContext = ReturnType<typeof contextFor> & { credentialsOf: CredentialsOf }
 
 /** That of a server which is served already is kept, with what it knows of its upstream. */
 function resilienceOf(
   { name, tenant, tools }: Configuration,
   server: Server,
-  { kept, createResilience }: Omit<OwnContext, 'credentialsOf'>,
+  { kept, createResilience }: OwnContext,
 ): Kept | undefined {
   const { retry, breaker, ...rest } = server
   const retries = retry ?? tools.find((tool) => tool.retry)
@@ -230,9 +261,135 @@ function resilienceOf(
   return kept?.get(key) ?? { key, ...of, resilience: createResilience(of, breaker) }
 }
 
+/** What goes before `/mcp`. */
+function pathOf(prefix: string): string {
+  return prefix === '/' ? '' : prefix
+}
+
+/** What holds for a route, whatever answers there. */
+function policyOf(
+  router: Router,
+  { configuration, tenant, context }: Place,
+  chosen: readonly Chosen[],
+): Omit<Route, keyof Answering> {
+  const prefix = pathOf(router.prefix)
+  const rate = context.rates?.of({ prefix: router.prefix, tenant, rate: router.rate })
+  return {
+    prefix,
+    ssePrefix: pathOf(router.ssePrefix ?? prefix),
+    configuration,
+    tenant,
+    account: { tenant, prefix: router.prefix, ...listenersOf(context) },
+    ...(router.cors && { cors: createCors(corsOf(router.cors, router)) }),
+    ...(rate && { rate }),
+    discovery: discoveryOf(router, chosen, context.synonyms),
+    ...(router.approval === 'elicitation' && {
+      approval: { server: chosen.map(({ server }) => server.name).join(', ') },
+    }),
+  }
+}
+
+/** What a router says of a server that it names alone. */
+const WHOLE: Member = { server: '', blockedTools: [], toolOverrides: {} }
+
+type Compiled = [name: string, server: PreparedServer][]
+type ReportProblems = (problems: readonly Problem[]) => void
+
+/** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
+function httpServers(
+  configuration: Configuration,
+  skills: Skills,
+  context: OwnContext,
+  resiliences: Map<string, Kept>,
+  report: ReportProblems,
+): Compiled {
+  const { prompts, problems } = compilePrompts(configuration, context)
+  report(problems)
+  return configuration.servers.map((server, i) => {
+    const kept = resilienceOf(configuration, server, context)
+    if (kept) resiliences.set(kept.key, kept)
+    const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
+    report(ofTls)
+    const onRedacted = context.redactionsOf(server.name)
+    const own = { ...context, connection, resilience: kept?.resilience, onRedacted }
+    const { tools, problems } = compileTools(configuration, server, own)
+    report(problems)
+    const { name, description } = server
+    // What only looks at many configurations keeps nothing of them that can be called, unless lists depend on it.
+    const isKept = context.createProxy || tools.list.some(({ name }) => tools.get(name)?.operations)
+    const http = {
+      description,
+      prompts,
+      skills,
+      tools: isKept ? tools : { ...tools, get: () => undefined },
+    }
+    return [
+      name,
+      {
+        name,
+        http,
+        words: wordsOf(name, configuration),
+        maxRequestSize: largestRequest(configuration, server, tools, context),
+        keepsResults: toolsKeep(configuration, server),
+      },
+    ]
+  })
+}
+
+/** Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools. */
+function largestRequest(
+  { tools }: Configuration,
+  { limits: own }: Server,
+  { list }: Tools,
+  { limits }: OwnContext,
+): number {
+  const names = new Set(list.map(({ name }) => name))
+  const sizes = tools.flatMap(({ name, limits }) =>
+    limits?.maxRequestSize !== undefined && names.has(name) ? limits.maxRequestSize : [],
+  )
+  return Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
+}
+
+/** The MCP servers. */
+function mcpServers(
+  { configuration, file }: { configuration: Configuration; file: string },
+  context: OwnContext,
+  report: ReportProblems,
+): Compiled {
+  const { name: owner, tenant } = configuration
+  return configuration.mcpServers.map((server, i) => {
+    const path = ['mcpServers', i]
+    const { connection, problems: ofTls } = connectionOf(server, path, context.readsFiles)
+    const credentials = context.credentialsOf(server)
+    const { definition, problems } = compileDefinition(server, path, context.env, credentials, connection)
+    const { pinned, problem } = context.pins.of(file, configuration, server)
+    report([...ofTls, ...problems, ...(problem ? [{ ...problem, path: [...path, 'pin'] }] : [])])
+    const { varies, resolve } = definition
+    // Templates read the environment when they are compiled, so what `env` gives is part of it.
+    const fixed = varies ? null : resolve({ headers: {}, query: () => ({}) })
+    const pins = context.pins.stamp(file, configuration)
+    const id = JSON.stringify([owner, tenant, server, context.limits, pins, connection?.tls?.key, fixed])
+    const { name, limits } = server
+    return [
+      name,
+      {
+        name,
+        definition: { ...definition, id, ...(pinned && { pinned }) },
+        maxRequestSize: limits?.maxRequestSize ?? context.limits.maxRequestSize,
+        resultChars: limits?.resultChars,
+        keepsResults: overridesKeep(server),
+        words: wordsOf(name, configuration),
+      },
+    ]
+  })
+}
+
 /** Prefixes that differ by case only are the same. */
-function claimsOf(name: string, routes: readonly Route[]): string[] {
-  const paths = routes.flatMap(({ prefix, ssePrefix }) => [`${prefix}/mcp`, `${ssePrefix}/sse`])
+function claimsOf(name: string, routers: readonly Router[]): string[] {
+  const paths = routers.flatMap(({ prefix, ssePrefix = prefix }) => [
+    `${pathOf(prefix)}/mcp`,
+    `${pathOf(ssePrefix)}/sse`,
+  ])
   return [...new Set([`name ${name}`, ...paths.map((path) => path.toLowerCase())])]
 }
 
@@ -243,111 +400,6 @@ function corsOf(cors: Cors, router: Router): Cors {
     : cors
 }
 
-/** What answers at a route. */
-type Answering = Pick<Route, 'backend' | 'proxy' | 'tools' | 'lists' | 'maxRequestSize'>
-
-function answeringTools(
-  { server, tools, prompts }: { server: Server; tools: Tools; prompts: Prompts },
-  configuration: Configuration,
-  authenticated: boolean,
-  { limits, version, createProxy }: PrepareContext,
-): Answering {
-  const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
-  const lists = { tools: listed(tools.list), prompts: listed(prompts.list) }
-  const names = tools.list.map(({ name }) => name)
-  // Which tool a message calls is known once it was read, so a prefix takes the largest request of its tools.
-  const sizes = configuration.tools.flatMap(({ name, limits }) =>
-    limits?.maxRequestSize !== undefined && names.includes(name) ? limits.maxRequestSize : [],
-  )
-  const maxRequestSize = Math.max(server.limits?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
-  const answering = { tools: names, lists, maxRequestSize }
-  // What only looks at many configurations keeps nothing of them that can be called.
-  if (!createProxy) return answering
-  const backend = createToolsBackend({ server, tools, prompts, lists, authenticated, version })
-  return { ...answering, backend }
-}
-
-/**
- * The proxy of a router that names MCP servers; undefined when it names none. One that is served with the same
- * definition is kept, with its sessions and processes. Nothing is started here.
- */
-function answeringProxy(
-  { configuration, file }: { configuration: Configuration; file: string },
-  names: readonly string[],
-  router: Router,
-  context: OwnContext,
-  report: (problems: readonly Problem[]) => void,
-): Answering | undefined {
-  const { mcpServers, tenant } = configuration
-  const compiled = names.flatMap((name) => {
-    const i = mcpServers.findIndex((server) => server.name === name)
-    if (i < 0) return []
-    const path = ['mcpServers', i]
-    const server = mcpServers[i]!
-    const credentials = context.credentialsOf(server)
-    const { connection, problems: ofTls } = connectionOf(server, path, context.readsFiles)
-    const { definition, problems } = compileDefinition(server, path, context.env, credentials, connection)
-    const { pinned, problem } = context.pins.of(file, configuration, server)
-    const pin = problem ? [{ ...problem, path: [...path, 'pin'] }] : []
-    return [
-      { definition: { ...definition, ...(pinned && { pinned }) }, problems: [...ofTls, ...problems, ...pin] },
-    ]
-  })
-  if (!compiled.length) return undefined
-  report(compiled.flatMap((each) => each.problems))
-  const definitions = compiled.map(({ definition }) => definition)
-  const servers = definitions.map(({ server }) => server)
-  const { prefix } = router
-  // Templates read the environment when they are compiled, so what `env` gives is part of it.
-  const key = JSON.stringify([
-    configuration.name,
-    tenant,
-    prefix,
-    typeof router.server,
-    context.isJudged(router),
-    router.approval,
-    servers,
-    context.limits,
-    context.pins.stamp(file, configuration),
-    definitions.map(({ connection }) => connection?.tls?.key),
-    definitions.map(({ varies, resolve }) => (varies ? '' : resolve({ headers: {}, query: () => ({}) }))),
-  ])
-  const served = context.proxies.get(key) ?? {
-    key,
-    servers: servers.map(({ name }) => name),
-    proxy:
-      context.createProxy?.(definitions, {
-        ...context,
-        env: context.processEnv,
-        prefix,
-        tenant,
-        named: typeof router.server !== 'string',
-        judged: context.isJudged(router),
-      }) ?? NOBODY,
-  }
-  const { maxRequestSize = context.limits.maxRequestSize } =
-    (servers.length === 1 && servers[0]!.limits) || {}
-  const lists = { tools: '[]', prompts: '[]' }
-  return { backend: served.proxy, proxy: served, tools: [], lists, maxRequestSize }
-}
-
-function nobody(): never {
-  throw new Error('these configurations are only looked at')
-}
-
-/** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
-const NOBODY: McpProxy = {
-  open: nobody,
-  resume: nobody,
-  adopt: nobody,
-  alone: nobody,
-  status: nobody,
-  breakers: nobody,
-  start: async () => {},
-  retire: async () => {},
-  close: async () => {},
-}
-
 /**
  * Compiles and checks one configuration: what it would serve, and all that is wrong, each mistake reported once.
  */
@@ -355,14 +407,19 @@ export async function inspect(
   read: ReadConfiguration & { configuration: Configuration },
   context: PrepareContext,
 ): Promise<{ prepared: Prepared; findings: Finding[] }> {
-  const { prepared, found } = prepare(read, context)
+  const { configuration, file, text } = read
+  // Before files are read: what changes meanwhile is a change.
+  const stamp = stampOf(file, configuration, text, context)
+  const mayRead = readsFiles(configuration.tenant, context.tenants)
+  const { skills, findings: ofSkills } = await skillsOf(read, mayRead)
+  const { prepared, found } = prepare(read, skills, stamp, context)
   await giveWayToCalls()
-  const env = envOfTenant(context.env, read.configuration.tenant, context.tenants)
+  const env = envOfTenant(context.env, configuration.tenant, context.tenants)
   const linted = lintTemplates(read, env, context.memo)
   const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
-  return { prepared, findings: [...own.map(({ finding }) => finding), ...linted] }
+  return { prepared, findings: [...own.map(({ finding }) => finding), ...ofSkills, ...linted] }
 }
 
 /** Of variables that are not there. */

@@ -1,12 +1,16 @@
 import type { RoutePolicy } from '../access/steps.ts'
-import type { Notifier, Settings } from '../config/index.ts'
+import type { Env, Notifier, Router, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { Accounting, Backend } from '../mcp/index.ts'
 import type { Guard, Resilience } from '../net/index.ts'
+import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { UpstreamLabels } from '../telemetry/metrics.ts'
-import type { Lists } from '../tools/backend.ts'
-import type { McpProxy } from '../upstream/index.ts'
+import type { Lists, ToolsBackend } from '../tools/backend.ts'
+import type { Prompts, Tools } from '../tools/index.ts'
+import type { createProxy, Definition, McpProxy } from '../upstream/index.ts'
+import type { Chosen } from './combined.ts'
+import type { ServerWords } from './route-discovery.ts'
 import type { ConfigurationSource } from './source.ts'
 
 /** What a table is built of. */
@@ -15,6 +19,8 @@ export interface BuildOptions {
   paths: readonly string[] | ConfigurationSource
   settings: Settings
   env: Readonly<Record<string, string | undefined>>
+  /** Reads it again for a reload: the same object unless something changed. Default: it never changes. */
+  readEnv?: () => Env
   log: Logger
   version: string
   /** Serve the valid configurations although others have errors. */
@@ -35,19 +41,62 @@ export interface Kept extends UpstreamLabels {
   resilience: Resilience
 }
 
+/** What answers at a route. */
+export interface Answering {
+  /** Absent where nothing is served. */
+  backend?: Backend
+  /** The same where it is proxied MCP servers, alone or with others. */
+  proxy?: Served
+  /** Its HTTP tools, where they share the prefix with proxied servers. */
+  local?: ToolsBackend | undefined
+  /** Names of its HTTP tools, in order. */
+  tools: readonly string[]
+  /** Of its HTTP tools and prompts. */
+  lists: Lists
+  /** Bytes. */
+  readonly maxRequestSize: number
+  /** Whether one of its tools keeps what is cut off its results. */
+  readonly keepsResults: boolean
+}
+
+/** A server of a configuration, for any router of its tenant. */
+export interface PreparedServer {
+  name: string
+  /** Bytes. */
+  maxRequestSize: number
+  /** Of a server of HTTP tools. */
+  http?: { description: string | undefined; tools: Tools; prompts: Prompts; skills: Skills }
+  /** Of a proxied MCP server. */
+  definition?: Definition
+  /** Whether one of its tools keeps what is cut off its results. */
+  keepsResults: boolean
+  /** What searches know of its tools. */
+  words: ServerWords
+  /** `limits.resultChars` of a proxied MCP server. */
+  resultChars?: number | undefined
+}
+
+/** A router with a list of servers, some of which may be those of other configurations. */
+export interface Listing {
+  router: Router
+  /** Makes its route of the servers that were found. */
+  make(chosen: readonly Chosen[], context: LinkContext): Route
+}
+
+/** What the routes of listings depend on at the moment. */
+export interface LinkContext {
+  /** Absent where configurations are only looked at. */
+  createProxy?: typeof createProxy
+  /** Proxies that are served now, by key, to be kept. */
+  proxies: ReadonlyMap<string, Served>
+}
+
 /** One prefix and what answers there. */
-export interface Route extends RoutePolicy {
+export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
   ssePrefix: string
-  /** What answers there; absent where nothing is served. */
-  backend?: Backend
-  /** The same where it is proxied MCP servers. */
-  proxy?: Served
   /** Where its calls are logged and counted. */
   account: Accounting
-  /** Names of its tools, in order. */
-  tools: readonly string[]
-  lists: Lists
   /** The configuration it comes from. */
   configuration: string
   tenant: string
@@ -69,6 +118,10 @@ export interface Prepared {
   /** When it was made: ISO 8601, UTC. */
   since: string
   routes: Route[]
+  /** What other configurations may use of it, by name. */
+  servers: ReadonlyMap<string, PreparedServer>
+  /** Its routers with lists of servers, and what their routes were made of; absent: it has none. */
+  listings?: { all: readonly Listing[]; own: readonly Route[]; made: readonly PreparedServer[] | undefined }
   /** What only one configuration can have: its name and its endpoints. */
   claims: readonly string[]
   /** Of its servers of HTTP tools, by key; absent: none has retries or a circuit breaker. */

@@ -9,8 +9,10 @@ const PACKAGES = {
 
 /** Of the versions that go together, and run on each Node that plantgw runs on. */
 function otlp(encoding: string): readonly string[] {
-  const exporters = ['trace', 'metrics'].map((signal) => `exporter-${signal}-otlp-${encoding}@^0.223.0`)
-  const sdk = ['sdk-trace', 'sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`)
+  const exporters = [`exporter-metrics-otlp-${encoding}`, 'otlp-exporter-base'].map(
+    (name) => `${name}@^0.223.0`,
+  )
+  const sdk = ['sdk-metrics', 'resources'].map((name) => `${name}@^2.12.0`)
   return [...sdk, ...exporters].map((name) => `@opentelemetry/${name}`)
 }
 

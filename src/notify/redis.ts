@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Redis, RedisOptions } from 'ioredis'
+import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { parseAddresses, type RedisServer, type RedisSettings } from '../config/index.ts'
 import { requirePackages } from '../durable/packages.ts'
 import { type Guard, judgedAddress } from '../net/index.ts'
@@ -57,9 +57,35 @@ export async function connectRedis(
           ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
         })
       : new Redis({ ...options, ...addresses[turn] })
+  return connected(redis, settings)
+}
+
+/**
+ * The nodes of a Redis Cluster, each of which is asked for the keys that it holds; unlike `connectRedis` for keys, not for messages.
+ * @throws BrokerError; Error when ioredis is not installed
+ */
+export async function connectCluster(settings: RedisServer): Promise<Cluster> {
+  requirePackages('redis')
+  const { Cluster } = await import('ioredis')
+  const nodes = parseAddresses(settings.addr) ?? []
+  const cluster = new Cluster(nodes, {
+    lazyConnect: true,
+    clusterRetryStrategy: () => null,
+    slotsRefreshTimeout: COMMAND_TIMEOUT,
+    // Certificates may have the names that nodes give for themselves.
+    dnsLookup: (address, callback) => callback(null, address),
+    redisOptions: { ...optionsOf(settings), ...(settings.tls && { tls: {} }) },
+  })
+  return connected(cluster, settings)
+}
+
+async function connected<Client extends Redis | Cluster>(
+  redis: Client,
+  settings: RedisServer | RedisSettings,
+): Promise<Client> {
   let broken: Error | undefined
-  redis.on('error', (error: Error) => {
-    broken = error
+  redis.on('error', (error: Error & { lastNodeError?: Error }) => {
+    broken = error.lastNodeError ?? error
   })
   try {
     await redis.connect()

@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { findEndpoint } from './endpoints.ts'
 import { clientAddress, HttpArrival, HttpExchange, type Proxies } from './exchange.ts'
+import { nothingHere } from './nothing-here.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
@@ -42,7 +43,7 @@ export function createApp(parts: AppParts): Hono {
     const found = plants?.owns(path) ? undefined : findEndpoint(table(), path)
     if (!found) return serveOther(c, path)
     const { route, endpoint } = found
-    const exchange = new HttpExchange(c, route, endpoint, replicas, proxies)
+    const exchange = new HttpExchange(c, route, endpoint, hub.results, replicas, proxies)
     const go = (refused: Refusal | Response | undefined) =>
       refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub)
     const refused = runSteps(steps, exchange)
@@ -79,8 +80,10 @@ export function createApp(parts: AppParts): Hono {
       const response = store.fetch(c.req.raw, c.env)
       return response instanceof Promise ? response.then(told) : told(response)
     }
-    const message = `Nothing is served at ${path.slice(0, 200)}: an endpoint is the prefix of a router followed by /mcp, /sse or /message`
-    return ownPages?.(c, arrival.headers) ?? c.json({ error: 404, message }, 404)
+    return (
+      ownPages?.answer(c, arrival.headers) ??
+      nothingHere(c, ownPages?.isOpenTo(c, arrival.headers) ? table() : undefined)
+    )
   }
 
   return app

@@ -1,14 +1,13 @@
 import type { ApprovalOutcome } from '../mcp/index.ts'
 import type { DeniedClass } from '../net/index.ts'
-import type { ReloadOutcome } from '../telemetry/metrics.ts'
+import type { RedactionRecord, ReloadOutcome } from '../telemetry/metrics.ts'
 import type { Outcome } from '../telemetry/outcome.ts'
 import type { PinRecord } from '../upstream/index.ts'
 import type { AuditedArguments } from './audited-arguments.ts'
 
 /** What the audit log has lines for; docs/audit.md says when. Each line has `time` (ISO 8601, UTC) besides. */
 export type AuditEvent =
-  | ({ event: 'call' } & CallFacts)
-  | ({ event: 'denial'; reason: 'rule' | 'scope' | 'approval' } & CallFacts)
+  | ({ event: 'call' | 'denial' } & CallFacts)
   | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
   | ({ event: 'session-opened'; requestId: string } & SessionFacts)
   | ({ event: 'session-closed'; ms: number } & SessionFacts)
@@ -17,6 +16,7 @@ export type AuditEvent =
   | ({ event: 'rate-refused'; per: string; caller?: string; leftOut?: number } & Visitor)
   | { event: 'outbound-refused'; tenant: string; class: DeniedClass; host: string }
   | ({ event: 'pin-change' } & PinRecord)
+  | ({ event: 'redacted'; leftOut?: number } & RedactionRecord)
   | { event: 'lines-dropped'; lines: number }
 
 interface Visitor {
@@ -32,9 +32,9 @@ interface Client {
   tenant: string
   prefix: string
   /** By name, where callers are known. */
-  caller?: string
+  caller: string | undefined
   /** Of the client. */
-  address?: string
+  address: string | undefined
 }
 
 interface SessionFacts extends Client {
@@ -43,14 +43,16 @@ interface SessionFacts extends Client {
 }
 
 interface CallFacts extends Client, AuditedArguments {
+  /** Of a denial. */
+  reason: 'rule' | 'scope' | 'approval' | undefined
   outcome: Outcome
   /** Of MCP. */
   method: string
   /** Of the tool or prompt, or the URI of the resource without its query. */
-  name?: string
-  session?: string
+  name: string | undefined
+  session: string | undefined
   /** What came of asking a person. */
-  approval?: ApprovalOutcome
+  approval: ApprovalOutcome | undefined
   requestId: string
   ms: number
 }

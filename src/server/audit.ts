@@ -7,6 +7,7 @@ import type { Reload } from '../build/types.ts'
 import type { AuditSettings } from '../config/index.ts'
 import { isObject, stringify } from '../json/index.ts'
 import {
+  type Accounted,
   type Accounting,
   type Exchange,
   type Request,
@@ -16,6 +17,7 @@ import {
 } from '../mcp/index.ts'
 import { AuditLog } from '../telemetry/audit-log.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { RedactionRecord } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
 import { shorten } from '../text/index.ts'
 import type { PinRecord } from '../upstream/index.ts'
@@ -32,6 +34,7 @@ export interface Audit {
   onRateRefused(refusal: RateRefusal): void
   onOutboundRefusal(refusal: OutboundRefusal): void
   onPinChange(record: PinRecord): void
+  onRedacted(record: RedactionRecord): void
   onReload: OnReload
   /** What is served from the start. */
   onStart(loaded: Reload): void
@@ -78,6 +81,10 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
       ...left,
     }),
   )
+  // A server may repeat a secret in every answer.
+  const sayRedacted = seldom(EVERY, (record: RedactionRecord, left) =>
+    write({ event: 'redacted', ...record, ...left }),
+  )
   return {
     witness: createWitness(settings, write),
     step: fail === 'closed' ? auditStep(file) : undefined,
@@ -93,6 +100,7 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
     },
     onOutboundRefusal: (refusal) => write({ event: 'outbound-refused', ...refusal }),
     onPinChange: (record) => write({ event: 'pin-change', ...record, name: shorten(record.name, MAX_TEXT) }),
+    onRedacted: (record) => sayRedacted(JSON.stringify([record.tenant, record.server, record.kind]), record),
     onReload(triggers, outcome, made) {
       if (!made) return write({ event: 'reload', outcome, triggers })
       const { ms, refused } = made
@@ -105,7 +113,15 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
 }
 
 function lineOf(event: AuditEvent): string {
-  return stringify({ time: new Date().toISOString(), ...event })
+  return `{"time":"${timeText(Date.now())}",${stringify(event).slice(1)}`
+}
+
+/** The last time that was written: there are many lines in a millisecond. */
+let last = { time: 0, text: '' }
+
+function timeText(time: number): string {
+  if (time !== last.time) last = { time, text: new Date(time).toISOString() }
+  return last.text
 }
 
 type Change = Pick<Reload, 'generation' | 'added' | 'changed' | 'removed'>
@@ -134,21 +150,26 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
   const tell = argumentsTeller(settings)
   return {
     call(call, { outcome, denied }, ms) {
-      const { request, account, exchange, sessionId, approval } = call
-      const { method, params } = request
-      const name = nameOf(request)
-      const facts = {
+      const { approval } = call
+      const { method, params } = call.request
+      write({
+        event: denied ? 'denial' : 'call',
+        reason: denied,
         outcome,
-        ...clientOf(account, exchange),
-        method: shorten(method, MAX_TEXT),
-        ...(name !== undefined && { name: shorten(name, MAX_TEXT) }),
-        ...(sessionId !== undefined && { session: sessionName(sessionId) }),
-        requestId: exchange.requestId,
+        ...requestOf(call),
         ms: tenths(ms),
-        ...(approval !== undefined && { approval }),
+        approval,
         ...(tell && WITH_ARGUMENTS.has(method) && isObject(params.arguments) && tell(params.arguments)),
+      })
+    },
+    asked(call) {
+      const since = performance.now()
+      const facts = requestOf(call)
+      // Its arguments are in the line of the question, which has the same `requestId`.
+      return () => {
+        const ms = tenths(performance.now() - since)
+        write({ event: 'denial', reason: 'approval', outcome: 'refused', ...facts, ms, approval: 'timeout' })
       }
-      write(denied ? { event: 'denial', reason: denied, ...facts } : { event: 'call', ...facts })
     },
     session(id, account, exchange) {
       const facts = { ...clientOf(account, exchange), session: sessionName(id) }
@@ -159,16 +180,23 @@ function createWitness(settings: AuditSettings, write: (event: AuditEvent) => vo
   }
 }
 
+/** Who asks for what; it keeps nothing of the request. */
+function requestOf({ request, account, exchange, sessionId }: Accounted) {
+  const name = nameOf(request)
+  return {
+    ...clientOf(account, exchange),
+    method: shorten(request.method, MAX_TEXT),
+    name: name && shorten(name, MAX_TEXT),
+    session: sessionId && sessionName(sessionId),
+    requestId: exchange.requestId,
+  }
+}
+
 const WITH_ARGUMENTS = new Set(['tools/call', 'prompts/get'])
 
 function clientOf({ tenant, prefix }: Accounting, exchange: Exchange) {
   const { caller, callerName = caller, address } = exchange
-  return {
-    tenant,
-    prefix,
-    ...(callerName !== undefined && { caller: callerName }),
-    ...(address !== undefined && { address }),
-  }
+  return { tenant, prefix, caller: callerName, address }
 }
 
 /** What a request is about. */

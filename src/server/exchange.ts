@@ -8,13 +8,18 @@ import type { Meter } from '../access/rate.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Arrival, Identity, StepRequest } from '../access/steps.ts'
 import type { Route } from '../build/types.ts'
+import type { Discovery } from '../discovery/index.ts'
 import {
   type Exchange,
   headersOf,
+  type KeptResults,
   nodePair,
   type Replicas,
   type RequestHeaders,
+  type Results,
   readBody,
+  resultsOf,
+  UnservedSpans,
 } from '../mcp/index.ts'
 import type { Endpoint } from './endpoints.ts'
 
@@ -38,6 +43,9 @@ export class HttpArrival implements Arrival {
   }
 }
 
+/** A URL whose path is written as it is, without a query: nearly all are, and parsing takes longer. */
+const PLAIN_URL = /^https?:\/\/[^/?#]+(\/[\w./-]*)$/
+
 /** Reads what trusted proxies say of requests, with the address of the other end of the connection. */
 export interface Proxies {
   /** The path below which they serve the gateway, from `X-Forwarded-Prefix`. */
@@ -56,13 +64,17 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   callerName: string | undefined = undefined
   identity: Identity | undefined = undefined
   forwarded = false
+  listing: 'list' | 'search' | undefined = undefined
   stay!: Stay
   meter: Meter | undefined = undefined
+  readonly unserved: UnservedSpans | undefined
   private ends: (() => void)[] | undefined
   private others: Replicas | undefined
   private permitted: Permissions | undefined
+  private kept: Results | undefined
 
   /**
+   * @param allKept results of every caller
    * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
    * @param proxies reads what proxies say; absent where none is believed
    */
@@ -70,6 +82,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     c: Context,
     readonly route: Route,
     private readonly endpoint: Endpoint,
+    private readonly allKept: KeptResults,
     private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
     private readonly proxies?: Proxies,
   ) {
@@ -78,6 +91,8 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     this.path = c.req.path
     this.requestId = requestIdOf(this.headers['x-request-id'])
     this.replyHeaders = { 'x-request-id': this.requestId }
+    const { tracer } = route.account
+    this.unserved = tracer && new UnservedSpans(tracer, route.account, this)
   }
 
   get allow(): string {
@@ -93,6 +108,9 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     const { authorize } = this.route
     if (authorize) this.permitted ??= authorize(this)
     return this.permitted
+  }
+  get discovery(): Discovery | undefined {
+    return this.route.discovery
   }
   get approval(): Approval | undefined {
     return this.route.approval
@@ -122,10 +140,22 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     return this.others
   }
 
+  get results(): Results | undefined {
+    if (this.route.keepsResults) this.kept ??= resultsOf(this.allKept, this.route.prefix, this)
+    return this.kept
+  }
+
   readonly query = () => this.c.req.query()
 
+  parameter(name: string): string | undefined {
+    return this.c.req.query(name)
+  }
+
   target(): string {
-    const { pathname, search } = new URL(this.c.req.url)
+    const { url } = this.c.req
+    const [, path] = PLAIN_URL.exec(url) ?? []
+    if (path !== undefined) return path
+    const { pathname, search } = new URL(url)
     return pathname + search
   }
   cut() {
@@ -169,6 +199,16 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   }
   /** Without a response of Node's nothing tells when it is out: it is over when there is one. */
   settle(response: Response | Promise<Response>): void {
+    const { unserved } = this
+    // The replica that its client asked tells of a request.
+    if (unserved && !this.forwarded) {
+      if (response instanceof Promise)
+        response.then(
+          ({ status }) => unserved.end(status),
+          () => unserved.end(500),
+        )
+      else unserved.end(response.status)
+    }
     if (!this.ends || nodePair(this.c).outgoing) return
     const end = () => this.end()
     Promise.resolve(response).then(end, end)

@@ -89,10 +89,12 @@ export async function createGateway(
   const live: LiveTable = new LiveTable(options, hub, {
     onCall: metrics.call,
     onSession: metrics.session,
+    onUnanswered: metrics.unanswered,
     onUpstreamCall: metrics.upstreamCall,
     onUpstreamSession: metrics.upstreamSession,
     tracer: telemetry?.tracer,
     onStream: (record) => metrics.stream(record),
+    onRedacted: both(metrics.redacted, audit?.onRedacted),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
     rates: new Rates(settings.rate, shared),
     createResilience: resilienceFactory(options.log, () => metrics),

@@ -5,12 +5,13 @@ import type { AssembleContext } from '../build/prepare.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
 import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
-import type { BuildOptions, Difference, Loaded, Reload, Served, Table } from '../build/types.ts'
-import { qualifiedName } from '../config/index.ts'
+import type { BuildOptions, Difference, Loaded, Reload, Route, Served, Table } from '../build/types.ts'
+import { secretsOf } from '../cluster/index.ts'
+import { type Env, qualifiedName } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { createProxy, type McpProxy } from '../upstream/index.ts'
+import { createProxy, type McpProxy, SharedServers } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
   /** Is called when a reload begins. */
@@ -33,10 +34,12 @@ type Heard = Pick<
   AssembleContext,
   | 'onCall'
   | 'onSession'
+  | 'onUnanswered'
   | 'onUpstreamCall'
   | 'onUpstreamSession'
   | 'onStream'
   | 'onPinChange'
+  | 'onRedacted'
   | 'witness'
   | 'tracer'
   | 'rates'
@@ -56,12 +59,17 @@ export class LiveTable {
   refused: ReadonlySet<string> = new Set()
   /** Whether the store of the configurations could be read at least once; files always can, or are missing one by one. */
   isRead = false
+  /** As it was read for the last reading of the configurations. */
+  private env: Env
   private readonly source: () => ReturnType<ConfigurationSource>
   private readonly http = new HttpClient()
   private readonly issuers: KnownIssuers
+  /** The same for the life of the process: ids outlive reloads. */
+  private readonly sealSecrets: readonly string[]
   private readonly hears: Heard
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
+  private readonly servers = new SharedServers()
   /** Proxies that were replaced, until their calls have ended. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
@@ -71,12 +79,17 @@ export class LiveTable {
     { onOutboundRefusal, ...hears }: Hears,
   ) {
     this.hears = hears
+    this.sealSecrets = secretsOf(options.settings.cluster)
+    this.env = options.env
     this.outbound = new Outbound(options.settings, onOutboundRefusal)
     this.issuers = new KnownIssuers({ http: this.http, log: options.log })
     const source = sourceOf(options)
     // The same object each time: with other rules every file would be checked again.
     const rules = rulesOf(options.settings)
-    this.source = () => source(options.env, rules)
+    this.source = () => {
+      this.env = options.readEnv?.() ?? options.env
+      return source(this.env, rules)
+    }
   }
 
   /**
@@ -108,7 +121,7 @@ export class LiveTable {
     const reading = await this.read()
     const { prepared: before, generation } = this.table
     const context = {
-      ...contextOf(this.options),
+      ...contextOf(this.options, this.env),
       http: this.http,
       issuers: this.issuers,
       proxies: this.table.proxies,
@@ -141,12 +154,14 @@ export class LiveTable {
     this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
     const before = this.table
     const context: AssembleContext = {
-      ...contextOf(this.options),
+      ...contextOf(this.options, this.env),
       http: this.http,
       outbound: this.outbound,
       issuers: this.issuers,
+      sealSecrets: this.sealSecrets,
       ...this.hears,
       createProxy,
+      servers: this.servers,
       proxies: before.proxies,
     }
     const made = await assemble(reading, before.prepared, context, only)
@@ -154,6 +169,9 @@ export class LiveTable {
     const changes = changesOf(before.prepared, prepared)
     const isSame = Object.values(changes).every((names) => names.length === 0)
     if (!isSame) this.table = buildTable(before.generation + 1, prepared, before)
+    // A proxy that is kept has the HTTP tools of the new table beside it.
+    for (const [, { routes }] of changed(prepared, before.prepared))
+      for (const { proxy, local } of routes) proxy?.proxy.serve(local)
     this.versions = versionsOf(reading, prepared, this.versions)
     // Of those that were not read again it stays so.
     const { asked } = made
@@ -168,7 +186,7 @@ export class LiveTable {
 /** The table that a gateway would serve, made of the valid configurations; nothing is started or called. */
 export async function previewTable(options: BuildOptions): Promise<Loaded & { table: Table }> {
   const reading = await sourceOf(options)(options.env, rulesOf(options.settings))
-  const context = { ...contextOf(options), http: new HttpClient(), proxies: new Map() }
+  const context = { ...contextOf(options, options.env), http: new HttpClient(), proxies: new Map() }
   const { prepared, findings } = await assemble(reading, new Map(), context)
   const found = options.skipInvalid ? findings : everything(reading, findings)
   return { table: buildTable(1, prepared), findings: found, sources: reading.sources }
@@ -178,9 +196,10 @@ function sourceOf({ paths }: BuildOptions): ConfigurationSource {
   return typeof paths === 'function' ? paths : fromPaths(paths)
 }
 
-function contextOf({ settings: { limits, tenants, publicUrl }, env, log, version }: BuildOptions) {
+function contextOf({ settings, log, version }: BuildOptions, env: Env) {
+  const { limits, redact, tenants, publicUrl, synonyms } = settings
   const known = { ...(tenants && { tenants }), ...(publicUrl !== undefined && { publicUrl }) }
-  return { env, limits, log, version, ...known }
+  return { env, limits, redact, log, version, synonyms, ...known }
 }
 
 /** Those of `after` that `before` does not have. */
@@ -221,10 +240,15 @@ function notifyClients(hub: Hub, before: Table, after: Table): void {
         for (const list of LISTS) hub.listChanged(prefix, list)
         // What was subscribed to is the old server's.
         hub.endListeners(prefix)
-      }
-    } else if (route !== old) {
-      if (route.lists.tools !== old.lists.tools) hub.listChanged(prefix, 'tools')
-      if (route.lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')
-    }
+      } else listsChanged(hub, old, route)
+    } else listsChanged(hub, old, route)
   }
+}
+
+/** Tells clients which lists of HTTP tools changed. */
+function listsChanged(hub: Hub, old: Route, { prefix, lists, discovery, keepsResults }: Route): void {
+  const isShownAlike = discovery?.key === old.discovery?.key && keepsResults === old.keepsResults
+  if (lists.tools !== old.lists.tools || !isShownAlike) hub.listChanged(prefix, 'tools')
+  if (lists.prompts !== old.lists.prompts) hub.listChanged(prefix, 'prompts')
+  if (lists.skills !== old.lists.skills) hub.listChanged(prefix, 'resources')
 }

@@ -33,8 +33,12 @@ export interface OwnPagesParts {
   logins: FailedLogins
 }
 
-/** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
-export type OwnPages = (c: Context, headers: RequestHeaders) => Response | Promise<Response> | undefined
+export interface OwnPages {
+  /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
+  answer(c: Context, headers: RequestHeaders): Response | Promise<Response> | undefined
+  /** Whether whoever asks may see everything without a token. */
+  isOpenTo(c: Context, headers: RequestHeaders): boolean
+}
 
 const METHODS: Record<string, readonly string[]> = {
   '/_reload': ['POST'],
@@ -58,14 +62,17 @@ export function isOwnPage(path: string): boolean {
 
 /** The pages of a listener beside which `admin.listen` has the others. */
 export function probesOnly(pages: OwnPages): OwnPages {
-  return (c, headers) => (PROBES.has(c.req.path) ? pages(c, headers) : undefined)
+  return {
+    answer: (c, headers) => (PROBES.has(c.req.path) ? pages.answer(c, headers) : undefined),
+    isOpenTo: () => false,
+  }
 }
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins } = parts
   const isBoundHere = isLocal(bind)
-  async function answer(c: Context, path: string, overseer: Overseer): Promise<Response> {
+  async function page(c: Context, path: string, overseer: Overseer): Promise<Response> {
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
       const { sources: _, findings, ...changes } = await diff()
@@ -78,7 +85,14 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     return html ? c.html(statusPage(shown)) : c.json(shown)
   }
 
-  return (c, headers) => {
+  function askerOf(c: Context, headers: RequestHeaders): Asker & { remoteAddress: string | undefined } {
+    const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
+    const remoteAddress = incoming?.socket?.remoteAddress
+    const isHere = isBoundHere && (bind.path !== undefined || isLoopback(remoteAddress ?? ''))
+    return { headers, rawHeaders: incoming?.rawHeaders, isLocal: isHere, remoteAddress }
+  }
+
+  function answer(c: Context, headers: RequestHeaders): Response | Promise<Response> | undefined {
     const { path, method } = c.req
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
     if (!methods) return undefined
@@ -100,20 +114,16 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
         403,
         `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
       )
-    const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
-    const remoteAddress = incoming?.socket?.remoteAddress
-    const overseer = access({
-      headers,
-      rawHeaders: incoming?.rawHeaders,
-      isLocal: isBoundHere && (bind.path !== undefined || isLoopback(remoteAddress ?? '')),
-    })
+    const asker = askerOf(c, headers)
+    const { remoteAddress } = asker
+    const overseer = access(asker)
     const isLogin = headers.authorization !== undefined
     const limited =
       isLogin && (overseer ? logins.succeeded(remoteAddress, path) : logins.failed(remoteAddress))
     if (limited) return c.json({ error: limited.status, message: limited.message }, 429, limited.headers)
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
-    if (admitted) return answer(c, path, overseer)
+    if (admitted) return page(c, path, overseer)
     onRefusedCredentials(refusedCredentials(path, headers, remoteAddress))
     c.header('www-authenticate', bearerChallenge(headers.authorization))
     return fault(
@@ -121,6 +131,13 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
       401,
       `${path} requires \`admin.token\` of the settings: send "Authorization: Bearer <token>". Without a token in the settings it only responds on a loopback address or Unix socket (\`admin.listen\`), to requests for a loopback host that no proxy or web page sent`,
     )
+  }
+
+  return {
+    answer,
+    // A token is judged where a failed login is counted, which is not here.
+    isOpenTo: (c, headers) =>
+      headers.authorization === undefined && access(askerOf(c, headers)) !== undefined,
   }
 }
 

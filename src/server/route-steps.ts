@@ -3,6 +3,7 @@ import { clientCertificateStep } from '../access/client-certificate.ts'
 import { corsStep } from '../access/cors.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
+import { listingStep } from '../access/listing.ts'
 import { type Overload, overloadStep } from '../access/overload.ts'
 import type { Quota } from '../access/quota.ts'
 import { type RateRefusal, rateStep } from '../access/rate.ts'
@@ -49,5 +50,6 @@ export function routeSteps(parts: StepParts): readonly Step[] {
     limitsStep(calls),
     // After the limits, which know whose share a request is.
     rateStep(onRateRefused),
+    listingStep,
   ]
 }

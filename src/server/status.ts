@@ -88,8 +88,8 @@ export function statusOf(
     configurations: prepared.map((one) => ({
       name: one.name,
       tenant: one.tenant,
-      version: versions.get(one.id) ?? hashOf(one.text),
-      hash: hashOf(one.text),
+      version: versions.get(one.id) ?? hashOf(one),
+      hash: hashOf(one),
       since: one.since,
       ageSeconds: Math.round((now - Date.parse(one.since)) / 1000),
       place: one.file,
@@ -125,6 +125,13 @@ export function shownFinding({ code, severity, file, range, message, hint }: Pas
   return { code, severity, file, ...place, message, ...(hint !== undefined && { hint }) }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+/** Texts of thousands of configurations take long, and do not change. */
+const hashes = new WeakMap<object, string>()
+
+function hashOf(prepared: { text: string }): string {
+  const known = hashes.get(prepared)
+  if (known !== undefined) return known
+  const hash = createHash('sha256').update(prepared.text).digest('hex').slice(0, 12)
+  hashes.set(prepared, hash)
+  return hash
 }

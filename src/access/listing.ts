@@ -1,0 +1,19 @@
+import { shorten } from '../text/index.ts'
+import type { Step } from './steps.ts'
+
+const PARAMETER = 'discovery'
+
+/** Reads how a client wants tools to be listed: by `discovery=search` or `discovery=list` in the URL. */
+export const listingStep: Step = {
+  name: 'listing',
+  run(request) {
+    const given = request.open ? undefined : request.parameter(PARAMETER)
+    if (given === undefined) return undefined
+    if (given !== 'list' && given !== 'search') {
+      const message = `The parameter ${PARAMETER}=${shorten(given, 40)} is unknown: use ${PARAMETER}=search or ${PARAMETER}=list`
+      return { status: 400, message }
+    }
+    request.listing = given
+    return undefined
+  },
+}

@@ -1,0 +1,169 @@
+import { createSeal } from '../cluster/index.ts'
+import { qualifiedName, type Router } from '../config/index.ts'
+import { type Json, stringify } from '../json/index.ts'
+import { visible } from '../mcp/visible.ts'
+import type { Skills } from '../skills/index.ts'
+import { createToolsBackend, type ToolsBackend } from '../tools/backend.ts'
+import type { Prompts, Tools } from '../tools/index.ts'
+import { listedSkills, promptOf } from '../tools/skill-methods.ts'
+import { RESULT_TOOL } from '../tools/tasks.ts'
+import type { Definition, McpProxy, Together } from '../upstream/index.ts'
+import { mergeInstructions } from '../upstream/instructions.ts'
+import { type Chosen, combine, selectionOf } from './combined.ts'
+import { keepsResults } from './keeps-results.ts'
+import type { OwnContext } from './prepare.ts'
+import type { Answering, LinkContext, Served } from './types.ts'
+
+/** Without what is another at each reload: listings are linked again. */
+export type PlaceContext = Omit<OwnContext, keyof LinkContext | 'kept' | 'memo'>
+
+/** A router, and what its configuration gives to what answers there. */
+export interface Place {
+  router: Router
+  /** Names of the configuration and its tenant. */
+  configuration: string
+  tenant: string
+  /** Whether callers are told apart. */
+  authenticated: boolean
+  context: PlaceContext
+}
+
+/** What answers for one server. */
+export function answeringOne(chosen: Chosen, place: Place, context: LinkContext): Answering {
+  const { http, definition, name, maxRequestSize } = chosen.server
+  const bounds = { maxRequestSize, keepsResults: keepsResults([chosen]) }
+  if (definition) return answeringProxy([definition], undefined, bounds, place, context)
+  return answeringTools({ name, ...http! }, bounds, place, context)
+}
+
+type Bounds = Pick<Answering, 'maxRequestSize' | 'keepsResults'>
+
+/** What answers for several servers as for one: as HTTP tools where all are, else as a proxy with HTTP tools beside it. */
+export function answeringMany(chosen: readonly Chosen[], place: Place, context: LinkContext): Answering {
+  const { router } = place
+  const { limits } = place.context
+  const sizes = chosen.map(({ server }) => server.maxRequestSize)
+  const maxRequestSize = sizes.length ? Math.max(...sizes) : limits.maxRequestSize
+  const bounds = { maxRequestSize, keepsResults: keepsResults(chosen) }
+  const isHttp = ({ server }: Chosen) => server.http !== undefined
+  const told = chosen.filter(isHttp).map(({ server: { name, http } }) => ({ name, text: http?.description }))
+  const combined = {
+    name: router.prefix.replace(/^\//, '') || 'plantgw',
+    description: mergeInstructions(told),
+    ...combine(chosen, router.names),
+    skills: allSkills(chosen),
+  }
+  const proxied = chosen.filter(({ server }) => server.definition)
+  const tools = answeringTools(combined, bounds, place, context, !proxied.length)
+  if (!proxied.length) return tools
+  const local = chosen.some(isHttp) ? tools.backend : undefined
+  const together = { names: router.names, selections: proxied.map(selectionOf), local }
+  const definitions = proxied.flatMap(({ server }) => server.definition ?? [])
+  const { tools: names, lists } = tools
+  return {
+    ...answeringProxy(definitions, together, bounds, place, context),
+    tools: names,
+    lists,
+    local,
+  }
+}
+
+/** Each skill once: of two with the same address the first counts. */
+function allSkills(chosen: readonly Chosen[]): Skills {
+  const skills = chosen.flatMap(({ server }) => server.http?.skills ?? [])
+  return [...new Map(skills.toReversed().map((skill) => [skill.uri, skill])).values()].toReversed()
+}
+
+interface HttpTools {
+  name: string
+  description: string | undefined
+  tools: Tools
+  prompts: Prompts
+  skills: Skills
+}
+
+function answeringTools(
+  { name, description, tools, prompts, skills }: HttpTools,
+  bounds: Bounds,
+  { authenticated, configuration, tenant, context: { version, sealSecrets } }: Place,
+  { createProxy }: LinkContext,
+  mayHaveTasks = true,
+): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
+  const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
+  const isSlow = tools.list.some(({ name }) => tools.get(name)?.operations)
+  const all = isSlow && mayHaveTasks ? [...tools.list, RESULT_TOOL] : tools.list
+  const lists = {
+    tools: listed(all),
+    prompts: listed([...prompts.list, ...skills.map(promptOf)]),
+    ...(skills.length > 0 && { skills: listedSkills(skills) }),
+  }
+  const answering = { tools: all.map((tool) => tool.name), lists, ...bounds }
+  // What only looks at many configurations keeps nothing of them that can be called.
+  if (!createProxy) return answering
+  const server = { name, ...(description !== undefined && { description }) }
+  // Who has begun a task is asked by its id, which among MCP servers tells nothing of its server.
+  const seal = sealSecrets && mayHaveTasks ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
+  const owner = qualifiedName({ tenant, name: configuration }, name)
+  const { keepsResults } = bounds
+  const parts = { server, tools, prompts, skills, lists, authenticated, version, seal, owner, keepsResults }
+  const backend = createToolsBackend(parts)
+  return { ...answering, backend }
+}
+
+/**
+ * The proxy of MCP servers. One that is served with the same definitions is kept, with its sessions and processes.
+ * Nothing is started here.
+ */
+function answeringProxy(
+  definitions: readonly Definition[],
+  together: Together | undefined,
+  bounds: Bounds,
+  { router, configuration, tenant, context }: Place,
+  { createProxy, proxies }: LinkContext,
+): Answering {
+  const { prefix } = router
+  const judged = context.isJudged(router) || bounds.keepsResults
+  const key = JSON.stringify([
+    configuration,
+    tenant,
+    prefix,
+    together && [together.names, together.selections.map((selection) => selection ?? null)],
+    judged,
+    router.approval,
+    context.limits,
+    definitions.map(({ id }) => id),
+  ])
+  const served: Served = proxies.get(key) ?? {
+    key,
+    servers: definitions.map(({ server }) => server.name),
+    proxy:
+      createProxy?.(definitions, {
+        ...context,
+        env: context.processEnv,
+        prefix,
+        tenant,
+        together,
+        judged,
+      }) ?? NOBODY,
+  }
+  const lists = { tools: '[]', prompts: '[]' }
+  return { backend: served.proxy, proxy: served, tools: [], lists, ...bounds }
+}
+
+function nobody(): never {
+  throw new Error('these configurations are only looked at')
+}
+
+/** Stands where nothing is served: loading what proxies takes longer than checking most configurations. */
+const NOBODY: McpProxy = {
+  open: nobody,
+  resume: nobody,
+  adopt: nobody,
+  alone: nobody,
+  status: nobody,
+  serve: nobody,
+  breakers: nobody,
+  start: async () => {},
+  retire: async () => {},
+  close: async () => {},
+}

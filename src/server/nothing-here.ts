@@ -1,0 +1,23 @@
+import type { Context } from 'hono'
+import type { Table } from '../build/types.ts'
+import { nearest } from '../text/index.ts'
+
+const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
+/** Addresses that an answer lists. */
+const MAX_LISTED = 100
+
+/**
+ * Answers a path at which nothing is served; `/` says what this is.
+ * @param table what is served, for those who may see all of it; undefined: nothing of it is shown
+ */
+export function nothingHere(c: Context, table: Table | undefined): Response {
+  const { path, method } = c.req
+  const all = [...(table?.routes.values() ?? [])].map(({ prefix }) => `${prefix}/mcp`)
+  const served = table && { served: all.slice(0, MAX_LISTED) }
+  if (path === '/' && (method === 'GET' || method === 'HEAD'))
+    return c.json({ name: 'plantgw', message: `This is an MCP gateway: ${WHAT}`, ...served })
+  const close = nearest(path, all)
+  const meant = close === undefined ? '' : `. Did you mean ${close}?`
+  const message = `Nothing is served at ${path.slice(0, 200)}: ${WHAT}${meant}`
+  return c.json({ error: 404, message, ...served }, 404)
+}
