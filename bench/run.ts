@@ -5,6 +5,7 @@ import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
 import { proxyBench } from './proxy.ts'
 import { reloadBench } from './reload.ts'
+import { shapingBench } from './shaping.ts'
 import { soakBench } from './soak.ts'
 import { stepsBench } from './steps.ts'
 import { templateBench } from './template.ts'
@@ -19,6 +20,7 @@ const benches: Record<string, () => Promise<string>> = {
   lint: lintBench,
   proxy: proxyBench,
   reload: reloadBench,
+  shaping: shapingBench,
   soak: soakBench,
   steps: stepsBench,
   template: templateBench,

@@ -550,8 +550,10 @@ test('the audit log and the metrics say what came of asking', TIMEOUT, async (t)
   await ask(retried(await ask(), 'accept'))
   await ask(retried(await ask(), 'decline'))
   await ask({}, MODERN_META)
+  // Nobody answers this one.
+  await ask()
   const metrics = (await gateway.send({ path: '/metrics', method: 'GET' })).text
-  for (const [outcome, count] of Object.entries({ asked: 2, accepted: 1, declined: 1, unavailable: 1 }))
+  for (const [outcome, count] of Object.entries({ asked: 3, accepted: 1, declined: 1, unavailable: 1 }))
     assert.match(
       metrics,
       new RegExp(
@@ -574,6 +576,28 @@ test('the audit log and the metrics say what came of asking', TIMEOUT, async (t)
       ['call', undefined, 'asked'],
       ['denial', 'approval', 'declined'],
       ['denial', 'approval', 'unavailable'],
+      ['call', undefined, 'asked'],
+      ['denial', 'approval', 'timeout'],
     ],
   )
+  const [asked, unanswered] = lines.filter(({ method }) => method === 'tools/call').slice(-2)
+  assert.equal(unanswered?.requestId, asked?.requestId)
+})
+
+test('a question of 2026-07-28 that nobody answers in time is counted', TIMEOUT, async (t) => {
+  const { base, url } = await serving(t, await httpTools(t))
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const asked = await aloneCall(url, 'delete')
+  const counted = async (outcome: string) => {
+    const metrics = await (await fetch(`${base}/metrics`)).text()
+    return new RegExp(`plantgw_approvals_total\\{[^}]*outcome="${outcome}"\\} (\\d+)`).exec(metrics)?.[1]
+  }
+  assert.deepEqual([await counted('asked'), await counted('timeout')], ['1', undefined])
+  t.mock.timers.tick(299_999)
+  assert.equal(await counted('timeout'), undefined)
+  t.mock.timers.tick(1)
+  assert.deepEqual([await counted('asked'), await counted('timeout')], ['1', '1'])
+  const late = await aloneCall(url, 'delete', retried(asked, 'accept'))
+  assert.equal(late.error.code, -32602)
+  assert.equal(await counted('timeout'), '1')
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ACCEPTS, askingPost } from '../support/person.ts'
 import type { Loose } from '../support/wire.ts'
-import { messages, modernSend, open } from '../upstream/harness.ts'
+import { messages, modernSend, open, send } from '../upstream/harness.ts'
 import { serveReplicas, toolsFile } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
@@ -38,4 +38,33 @@ test('requestState is good once among all replicas, and made-up ones are not', T
   assert.equal((await ask(b.url('tools'), forged)).error.code, -32602)
   assert.equal((await ask(b.url('tools'), good)).result.content[0].text, 'echo /?text=hi')
   for (const { url } of [a, b]) assert.equal((await ask(url('tools'), good)).error.code, -32602)
+})
+
+test('a session that searches does so at every replica, and the index is the same', TIMEOUT, async (t) => {
+  const files = { tools: await toolsFile(t, { approval: 'elicitation' }) }
+  const { a, b } = await serveReplicas(t, { files })
+  const urls = [a, b].map(({ url }) => `${url('tools')}?discovery=search`) as [string, string]
+  const { headers } = await open(urls[0], {}, FORM)
+  const at = async (url: string, method: string, params: object = {}): Promise<Loose> =>
+    (await messages(await send(url, { id: method, method, params }, headers))).at(-1)
+  const search = { name: 'search_tools', arguments: { query: 'echo' } }
+  const [one, two] = await Promise.all(
+    urls.map(async (url) => [await at(url, 'tools/list'), await at(url, 'tools/call', search)]),
+  )
+  assert.deepEqual(one, two)
+  assert.equal(one![0].result.tools.length, 4)
+  // Who is to approve it is asked for the tool that is called.
+  const params = { name: 'call_tool', arguments: CALL }
+  const asked = { id: 'c', method: 'tools/call', params }
+  const [question, answer] = await askingPost(urls[1], asked, headers, ACCEPTS, urls[0])
+  assert.match(question.params.message, /tool: "echo"/)
+  assert.equal(answer.result.content[0].text, 'echo /?text=hi')
+  const retried = async (url: string, more: object = {}): Promise<Loose> =>
+    (await messages(await modernSend(url, 'tools/call', { ...params, _meta: ASKS, ...more }))).at(-1)
+  const { requestState } = (await retried(urls[0])).result
+  const inputResponses = { approval: { action: 'accept' } }
+  assert.equal(
+    (await retried(urls[1], { requestState, inputResponses })).result.content[0].text,
+    'echo /?text=hi',
+  )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { noRedis, redisServer } from '../support/redis.ts'
+import { noRedis, redisCluster, redisServer } from '../support/redis.ts'
 import { type Served, served } from '../support/served.ts'
 
 const skip = noRedis
@@ -47,4 +47,33 @@ test('replicas count together in Redis, and alone while it is away', { skip }, a
   await redis.start()
   await one.until(AGAIN)
   assert.deepEqual(await statuses(one, 4), [400, 400, 400, 429])
+})
+
+test('replicas count together in a Redis Cluster, whichever nodes they know', { skip }, async (t) => {
+  const nodes = await redisCluster(t, 3)
+  const owners: string[] = []
+  for (const { addr, command } of nodes)
+    if (!String(await command('get', '{plantgw:rate}:x')).includes('MOVED')) owners.push(addr)
+  assert.equal(owners.length, 1)
+  // One that holds nothing, and one of the others behind an address where nobody listens.
+  const [other, another] = nodes.filter(({ addr }) => !owners.includes(addr))
+  const one = await replica(t, { cluster_type: 'cluster', addr: other!.addr })
+  const two = await replica(t, { cluster_type: 'cluster', addr: `127.0.0.1:1, ${another!.addr}` })
+  assert.deepEqual(await statuses(one, 2), [400, 400])
+  assert.deepEqual(await statuses(two, 2), [400, 429])
+  assert.equal((await ping(one)).status, 429)
+  const owner = nodes.find(({ addr }) => owners.includes(addr))!
+  await owner.stop()
+  // Each alone again.
+  assert.deepEqual(await statuses(one, 4), [400, 400, 400, 429])
+})
+
+test('a node of a cluster that is taken for a single server is named in the log', { skip }, async (t) => {
+  const nodes = await redisCluster(t, 3)
+  const [other] = await Promise.all(
+    nodes.map(async (node) => [node, await node.command('get', '{plantgw:rate}:x')] as const),
+  ).then((asked) => asked.flatMap(([node, answer]) => (String(answer).includes('MOVED') ? [node] : [])))
+  const gateway = await replica(t, { addr: other!.addr })
+  assert.equal((await ping(gateway)).status, 400)
+  await gateway.until(/MOVED[^\n]*cluster_type: cluster/)
 })

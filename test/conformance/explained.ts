@@ -11,7 +11,7 @@ export interface Explanation {
 }
 
 /** Where the gateway writes the answers of a session anew. */
-const WRITTEN_ANEW: Record<string, Explanation> = {
+export const WRITTEN_ANEW: Record<string, Explanation> = {
   'server-sse-polling': {
     reason: 'the server has no event stream that it could close, and answers with JSON',
     passes: true,

@@ -28,4 +28,7 @@ test('everything-servers, through the gateway', { concurrency: 2 }, async (t) =>
     }),
   )
   await Promise.all(legs)
+  // Killed, it could not end its children, of which one does not end by itself.
+  gateway.child.kill('SIGTERM')
+  assert.equal(await gateway.ended, 0)
 })

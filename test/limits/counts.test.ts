@@ -135,6 +135,33 @@ test('beyond maxSessions of a stdio server the answer is 503 with Retry-After', 
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
 })
 
+test('one caller does not get all sessions of a stdio server', LONG, async (t) => {
+  const busy = script(t, '() => {}')
+  const tokens = ['ann', 'bob'].map((caller) => ({ token: `token-of-${caller}-0123456789`, caller }))
+  const { routers, ...server } = proxied('/s', { ...busy, maxSessions: 4 }) as { routers: object[] }
+  const auth = { mode: 'bearer', tokens }
+  const gateway = await serveSmall(t, [{ ...server, routers: routers.map((one) => ({ ...one, auth })) }])
+  const url = `${gateway.origin}/s/mcp`
+  const as = (caller: string) => ({ authorization: `Bearer token-of-${caller}-0123456789` })
+  const sessions: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const opened = await post(url, INITIALIZE, as('ann'))
+    assert.equal(opened.status, 200)
+    const headers = { ...as('ann'), 'mcp-session-id': opened.headers.get('mcp-session-id')! }
+    const stream = await fetch(url, { headers: { accept: 'text/event-stream', ...headers } })
+    t.after(() => stream.body?.cancel().catch(() => {}))
+    sessions.push(headers['mcp-session-id'])
+  }
+  const refused = await post(url, INITIALIZE, as('ann'))
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
+  assert.match(await refused.text(), /The caller has 3 of the 4 sessions/)
+  assert.equal((await post(url, INITIALIZE, as('bob'))).status, 200)
+  // A session that ends makes room for its caller.
+  const own = { ...as('ann'), 'mcp-session-id': sessions[0]! }
+  assert.equal((await fetch(url, { method: 'DELETE', headers: own })).status, 204)
+  assert.equal((await post(url, INITIALIZE, as('ann'))).status, 200)
+})
+
 test('connections beyond the limits are told so', LONG, async (t) => {
   const api = await serveHttp(t, (_, response) => response.end('done'))
   for (const limits of [{ maxConnections: 5 }, { maxConnectionsPerAddress: 5 }]) {

@@ -59,6 +59,12 @@ export const HTTP: Chapter = {
       why: 'See `Allow`.',
     },
     {
+      when: 'an unknown `discovery` in the query',
+      send: { ...call({}), path: '/open/mcp?discovery=all' },
+      answer: { status: 400, error: -32600 },
+      why: 'Tools are listed as `search` or as `list`.',
+    },
+    {
       when: 'no `Host`',
       send: call({ host: null }),
       answer: { status: 400, error: 'none' },

@@ -27,8 +27,8 @@ const SERVER = `require('node:readline').createInterface({ input: process.stdin 
   if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
 })`
 
-async function api(t: TestContext): Promise<string> {
-  const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+async function api(t: TestContext, says = 'ok'): Promise<string> {
+  const server = createServer((_, response) => response.end(says)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   t.after(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
@@ -153,8 +153,10 @@ test('each event is one line with its documented members', TIMEOUT, async (t) =>
     version: 1,
     servers: { 'pins/s': { tools: { say: { ...DECLARED, description: 'Says.' } }, prompts: {} } },
   }
-  const gateway = await served(t, [open(endpoint, { rate }), pins, shop(endpoint)], {
-    ...settingsOf(path, {}, { trustedProxies: ['127.0.0.1'], limits: { maxFailedLogins: 2 } }),
+  const leaking = await api(t, `ghp_${'aB3'.repeat(12)}`)
+  const more = { trustedProxies: ['127.0.0.1'], limits: { maxFailedLogins: 2 }, redact: 'patterns' }
+  const gateway = await served(t, [open(endpoint, { rate }), pins, shop(leaking)], {
+    ...settingsOf(path, {}, more),
     lock,
   })
   const FAR = { 'x-forwarded-for': '198.51.100.7' }
@@ -207,6 +209,7 @@ test('each event is one line with its documented members', TIMEOUT, async (t) =>
     { ...login, reason: 'unknown' },
     { ...login, reason: 'limited' },
     { event: 'session-opened', ...at, session: 'S', requestId: 'r1' },
+    { event: 'redacted', tenant: 'default', server: 'shop', kind: 'token', count: 1 },
     { ...call, method: 'tools/call', name: 'get_item', requestId: 'r2' },
     { ...denial, reason: 'scope', name: 'delete_item', requestId: 'r3' },
     { ...denial, reason: 'rule', name: 'hidden', requestId: 'r4' },

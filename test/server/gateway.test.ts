@@ -114,11 +114,15 @@ test('a router with bearer tokens lets in those who have one', async (t) => {
 
 test('paths that nobody serves are 404 and say what an endpoint is', async (t) => {
   const { gateway: made } = await gateway(t, { 'a.yaml': plain('a') })
-  for (const path of ['/', '/a', '/a/', '/a/mcp//', '/b/mcp', '/mcp', '/A/mcp', '/plants']) {
+  for (const path of ['/a', '/a/', '/a/mcp//', '/b/mcp', '/mcp', '/A/mcp', '/plants']) {
     const response = await made!.app.request(path)
     assert.equal(response.status, 404, path)
     assert.match((await body(response)).message, /Nothing is served at/)
   }
+  const home = await made!.app.request('/')
+  assert.equal(home.status, 200)
+  assert.deepEqual(Object.keys(await body(home)), ['name', 'message'])
+  assert.equal((await made!.app.request('/', { method: 'POST' })).status, 404)
 })
 
 test('a reload without changes makes no generation and compiles nothing', async (t) => {

@@ -103,6 +103,9 @@ for (const kind of KINDS) {
       assert.match(changed.stdout, /changed +a /)
       assert.equal((await config(['diff', '-f', folder])).code, 0)
 
+      const wrong = await config(['apply', '-f', folder, '--expect', first.version])
+      assert.equal(wrong.code, 2)
+      assert.match(wrong.stderr, /--expect is for one configuration/)
       const stale = await config(['apply', '-f', '-', '--expect', first.version], sound('a', 'stale'))
       assert.equal(stale.code, 1)
       assert.ok(

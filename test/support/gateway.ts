@@ -19,16 +19,19 @@ export interface GatewayHere {
   change(configuration: object): Promise<Loose>
 }
 
-/** The whole gateway in this process, over real sockets, with one configuration. */
+/** The whole gateway in this process, over real sockets, with one configuration and others beside it. */
 export async function gatewayHere(
   t: TestContext,
   configuration: object,
   env: Record<string, string> = process.env as Record<string, string>,
   given: object = {},
+  others: readonly object[] = [],
 ): Promise<GatewayHere> {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.yaml')
   writeFileSync(file, JSON.stringify(configuration))
+  for (const [i, other] of others.entries())
+    writeFileSync(join(folder, `other-${i}.yaml`), JSON.stringify(other))
   const logged: Loose[] = []
   const to = { write: (line: string) => void logged.push(JSON.parse(line)) }
   const log = await createLog({ level: 'debug', format: 'json', to })

@@ -72,3 +72,21 @@ export async function redisServer(
   await server.start()
   return server
 }
+
+/** A Redis Cluster of the test's own: masters that share the slots evenly. */
+export async function redisCluster(t: Pick<TestContext, 'after'>, size: number): Promise<RedisServer[]> {
+  const nodes: RedisServer[] = []
+  for (let i = 0; i < size; i++) nodes.push(await redisServer(t, ['--cluster-enabled', 'yes']))
+  const first = nodes[0] as RedisServer
+  for (const [i, node] of nodes.entries()) {
+    const [from, to] = [i, i + 1].map((part) => Math.floor((16384 * part) / size)) as [number, number]
+    await node.command('cluster', 'addslotsrange', String(from), String(to - 1))
+    if (i > 0) await node.command('cluster', 'meet', '127.0.0.1', String(first.port))
+  }
+  for (const node of nodes)
+    for (;;) {
+      const info = String(await node.command('cluster', 'info'))
+      if (info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`)) break
+    }
+  return nodes
+}

@@ -67,6 +67,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
       tools: [],
       lists: { tools: '[]', prompts: '[]' },
       configuration: 'test',
+      keepsResults: false,
       tenant: 'default',
       maxRequestSize: options.maxRequestSize ?? 100_000,
       ...(options.cors && { cors: createCors(options.cors) }),
@@ -93,6 +94,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
           text: '',
           since: '',
           claims: [],
+          servers: new Map(),
           routes,
         },
       ],
@@ -137,6 +139,7 @@ function testService(
     info: { name: 'test', version: '1.2.3' },
     instructions: 'Be kind.',
     capabilities: { tools: { listChanged: true } },
+    lists: { tools: '[]', prompts: '[]' },
     methods: new Map<string, Method>([
       [
         'tools/list',

@@ -33,7 +33,7 @@ export const ids: Target = {
     const sealed = tickets.seal('waiting', BOUND)
     const pending = new PendingInput<string>()
     const bound = 'the digest of a request'
-    const handle = pending.add('parked', bound, () => {})
+    const handle = pending.add('parked', bound, 'me', () => {})
     const { app, hub } = await wire()
     const session = { id: (await open(app))['mcp-session-id'] }
     const valid = new Set([issued, sealed, handle, session.id])

@@ -71,7 +71,7 @@ function ofUpstream(input: string): void {
 }
 
 async function ofClient(input: string): Promise<void> {
-  const received = await receive(exchangeOf(input))
+  const received = await receive(exchangeOf(input), () => true)
   const written = attempt(input)
   if ('refused' in received) {
     const { status } = received.refused
