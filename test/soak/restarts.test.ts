@@ -86,7 +86,7 @@ function load(port: number) {
       })
       sent.on('error', (error: NodeJS.ErrnoException) => {
         // Nothing was sent: whoever calls a gateway that restarts tries again.
-        if (error.code === 'ECONNREFUSED') refused++
+        if (error.syscall === 'connect') refused++
         else failures.push(`${error.code} ${error.message}`)
         resolve()
       })
