@@ -44,6 +44,21 @@ describe('what leaves no doubt is mended', () => {
     assert.deepEqual(result.left, ['template-argument', 'template-operator'])
     assert.equal(result.fixed.length, 8)
   })
+  test('roots and fields in lower case, as other template languages have them', () => {
+    const lower = `name: user
+servers: [{name: user, config: {}}]
+tools:
+  - name: a
+    endpoint: "http://localhost/{{args.id}}"
+    args: [{name: id, position: path, required: true}]
+    responseBody: "{{response.data.name}} {{response.Data.name}}"
+`
+    const result = fix(lower)
+    const expected = lower
+      .replace('args.id', '.Args.id')
+      .replaceAll(/response.[dD]ata.name/g, '.Response.Data.name')
+    assert.deepEqual([result.text, result.left], [expected, []])
+  })
   test('a second run finds nothing to mend', () => {
     const once = fix(text)
     const twice = fix(once.text)

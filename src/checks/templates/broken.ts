@@ -3,7 +3,7 @@ import { functionNames, type Span, type TemplateError } from '../../template/ind
 import { capital, nearest } from '../../text/index.ts'
 import type { Subject } from '../subjects.ts'
 import { findMethods, findOperators, hintOf } from './foreign.ts'
-import { canonicalHeader, field, meantBy, ROOTS } from './known-names.ts'
+import { canonicalHeader, FIELDS_OF, field, meantBy, ROOTS } from './known-names.ts'
 import { IN_SINGLE_QUOTES } from './node-checks.ts'
 import type { Broken } from './recover.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
@@ -12,7 +12,8 @@ import type { Ref, TemplateReporter } from './walk.ts'
 const MAX_LENGTH = 2000
 
 /** A name behind a dot that a hyphen cuts in two: what is before it, and the name. */
-const HYPHENATED = /([.$][\w.]{0,200})?\.([A-Za-z_]\w{0,100}(?:-[A-Za-z_]\w{0,100}){1,10})/g
+const HYPHENATED =
+  /((?<![\w.$\-"])[.$A-Za-z_][\w.]{0,200})?\.([A-Za-z_]\w{0,100}(?:-[A-Za-z_]\w{0,100}){1,10})/g
 const BARE = /(?<![\w.$\-"])[A-Za-z_]\w*/g
 const FIELDS = /(?<![\w)\]$".])\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/g
 /** A character constant is one character; longer ones are meant as text. */
@@ -63,7 +64,10 @@ export function checkBroken(
   }
   const refs: Ref[] = []
   for (const match of left.matchAll(HYPHENATED)) {
-    const [whole, before = '', name] = match as unknown as [string, string?, string?]
+    const [whole, given = '', name] = match as unknown as [string, string?, string?]
+    const [first = '', ...others] = given.split('.')
+    const folded = foldedPath(first, `.${others.join('.')}`, subject)
+    const before = folded ? folded.path + given.slice(folded.read.length) : given
     if (isMinus(before, name!, subject)) continue
     const to = match.index + whole.length
     const from = to - name!.length
@@ -105,15 +109,53 @@ function checkWords(
     const behind = index + word.length
     const rest = /^(?:\.\w+)*/.exec(left.slice(behind))![0]
     const at = { start: start + index, end: start + behind }
+    const folded = foldedPath(word, rest, subject)
+    if (folded) {
+      const { path, read } = folded
+      const end = at.start + read.length
+      const message = `\`${word}\` is not a value`
+      report({
+        code: 'template-root',
+        at: { ...at, end },
+        message,
+        suggestion: path + rest.slice(read.length - word.length),
+        fix: path,
+      })
+      refs.push({
+        ...fieldRef(`.${word}${rest}`, at.start - 1),
+        path: `${path}${rest.slice(read.length - word.length)}`.slice(1).split('.'),
+      })
+      continue
+    }
     const keyword = index < 6 ? nearestKeyword(word, text) : undefined
     unknownWord(word, rest, at, subject, report, keyword, text.slice(behind))
     // `for x in .Args.items`: the other words belong to it.
     if (/^for(?:each)?$/.test(word)) break
     const root = rest ? rootLike(word) : undefined
-    if (root) refs.push(fieldRef(`.${root}${rest}`, start + index))
+    // The dot is missing in front.
+    if (root) refs.push({ ...fieldRef(`.${word}${rest}`, at.start - 1), path: `${root}${rest}`.split('.') })
     else if (subject.args.schemas.has(word)) refs.push({ path: ['Args', word], spans: [], ...at })
   }
   return refs
+}
+
+/** `response.data` of other template languages, as it is written here, and how much of the text that replaces. */
+function foldedPath(
+  word: string,
+  rest: string,
+  { roots }: Subject,
+): { path: string; read: string } | undefined {
+  const root = rest === '' ? undefined : Object.keys(roots).find((one) => isFolded(one, word))
+  if (!root) return undefined
+  const [, name = ''] = rest.split('.')
+  const field = FIELDS_OF[root]?.find((one) => isFolded(one, name))
+  return field === undefined || field === name
+    ? { path: `.${root}`, read: word }
+    : { path: `.${root}.${field}`, read: `${word}.${name}` }
+}
+
+function isFolded(name: string, other: string): boolean {
+  return name.toLowerCase() === other.toLowerCase()
 }
 
 /** Names that stand for something below the root, whatever the dot is. */

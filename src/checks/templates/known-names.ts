@@ -6,7 +6,8 @@ import { CALLER_FIELDS, REQUEST_FIELDS, RESPONSE_FIELDS, type Subject } from '..
 import type { Ref, TemplateReporter } from './walk.ts'
 
 export const ROOTS = ['Config', 'Args', 'Request', 'Caller', 'Response']
-const FIELDS: Readonly<Record<string, readonly string[]>> = {
+/** The fields of roots that have no others. */
+export const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
   Request: REQUEST_FIELDS,
   Caller: CALLER_FIELDS,
   Response: RESPONSE_FIELDS,
@@ -39,7 +40,7 @@ export function checkRef(ref: Ref, subject: Subject, report: TemplateReporter) {
   if (name === undefined) return
   if (root === 'Args') return checkArgument(ref, subject, report)
   if (root === 'Config') return checkConfig(name, at(1), subject, report)
-  const known = FIELDS[root] ?? []
+  const known = FIELDS_OF[root] ?? []
   if (!known.includes(name))
     misspelt(
       {
