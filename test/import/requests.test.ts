@@ -245,6 +245,12 @@ describe('command lines of curl', () => {
     ],
     ['curl https://example.org/a -d a=1 -d b=2', { a: '3', b: '4' }, 'POST https://example.org/a', 'a=3&b=4'],
     ['curl --json \'{"a": 1}\' https://example.org/a', { a: 5 }, 'POST https://example.org/a', '{"a":5}'],
+    [
+      String.raw`curl https://example.org/a -H $'X-Note: it\'s' --data-raw $'{"text":"it\'s\u0021\\n"}'`,
+      { text: 'x' },
+      'POST https://example.org/a',
+      '{"text":"x"}',
+    ],
     ['curl -X DELETE -u me:pass https://example.org/a/7', { aId: 8 }, 'DELETE https://example.org/a/8'],
   ]
   for (const [line, args, sent, body] of lines)
