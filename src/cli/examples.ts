@@ -6,6 +6,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'plantgw import mcp .mcp.json -o configs',
   ],
   'import openapi': [
+    'plantgw import openapi openapi.yaml --list',
     'plantgw import openapi openapi.yaml -o configs',
     'plantgw import openapi https://api.example.com/openapi.json --name shop --tag orders -o configs',
   ],

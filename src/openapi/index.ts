@@ -15,12 +15,13 @@ import {
   textOf,
   type Version,
 } from './open-document.ts'
-import { isSelected, type Operation, operationsOf, type Selection } from './operations.ts'
+import { isSelected, type Operation, operationsOf, type Selection, type Unread } from './operations.ts'
 import { credentialsOf } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
 import { oldSchemes } from './swagger.ts'
+import { type Tag, tagsOf } from './tags.ts'
 import { makeTool } from './tool.ts'
-import { namer, plainText, titleSlug, toolName } from './tool-names.ts'
+import { LENGTHS, namer, plainText, titleSlug, toolName } from './tool-names.ts'
 import { configurationYaml } from './yaml.ts'
 
 export { readOthers } from './open-document.ts'
@@ -64,6 +65,22 @@ export interface Imported {
   skipped: { operation: string; reason: string }[]
   /** Parts of operations that were imported. */
   leftOut: { operation: string; what: string; reason: string }[]
+  /** All operations in the order of the document. */
+  listed: ListedOperation[]
+  /** The tags that the document describes. */
+  tags: ReadonlyMap<string, Tag>
+}
+
+/** An operation, and what became of it. */
+export interface ListedOperation {
+  /** `GET /pets`; only a path where that cannot be read. */
+  operation: string
+  tags: readonly string[]
+  summary: string
+  /** Of its tool; undefined: it was not imported. */
+  name?: string
+  /** Why it was skipped; undefined: it was not, or the selection leaves it out. */
+  reason?: string
 }
 
 export type ImportResult =
@@ -105,6 +122,8 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
     notSelected: 0,
     skipped: [],
     leftOut: [],
+    listed: [],
+    tags: tagsOf(document),
   }
   const members: Member[] = []
   // A client or a gateway in front may put the name of the server before that of the tool.
@@ -112,6 +131,8 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   const bases = new Map<string, string>()
   for (const operation of operationsOf(document, version, refs)) {
     counts.operations++
+    const listed = listedOperation(operation)
+    counts.listed.push(listed)
     if ('reason' in operation) {
       counts.skipped.push({ operation: operation.shown, reason: operation.reason })
       continue
@@ -130,15 +151,24 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       const wanted = toolName(operation.id, operation.method, operation.path)
       const made = makeTool({ operation, name: wanted, url: `{{.Config.${key}}}`, credentials, refs })
       made.tool.name = unique(wanted)
+      listed.name = made.tool.name
       if (fixed?.body !== undefined) made.tool.requestBody = fixed.body
       bases.set(base.template, key)
       members.push({ ...made, operation, config: new Map([[key, base.template], ...credentials.config]) })
       for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
     } catch (error) {
-      counts.skipped.push({ operation: operation.shown, reason: reasonOf(error) })
+      listed.reason = reasonOf(error)
+      counts.skipped.push({ operation: operation.shown, reason: listed.reason })
     }
   }
   return { members, counts }
+}
+
+function listedOperation(operation: Operation | Unread): ListedOperation {
+  if ('reason' in operation)
+    return { operation: operation.shown, tags: [], summary: '', reason: operation.reason }
+  const { shown, tags, summary, description } = operation
+  return { operation: shown, tags, summary: plainText(summary || description, LENGTHS.nested) }
 }
 
 /** Schemes that cannot be read are reported by the operations that need them. */

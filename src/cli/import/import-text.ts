@@ -9,13 +9,8 @@ const MAX_REASONS = 12
 
 /** What was imported, what was not and why. */
 export function importText(made: Imported, files: Files, from: string, written: boolean): string {
-  const { operations, imported, skipped, notSelected, leftOut } = made
-  const counts = [
-    `${imported} imported`,
-    `${skipped.length} skipped`,
-    ...(notSelected > 0 ? [`${notSelected} not selected`] : []),
-  ]
-  const lines = [`${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`]
+  const { skipped, leftOut } = made
+  const lines = [headLine(made, from)]
   lines.push(
     ...reasons(
       skipped.map(({ operation, reason }) => [reason, operation]),
@@ -31,6 +26,20 @@ export function importText(made: Imported, files: Files, from: string, written: 
   if (written) lines.push(...writtenLines(files))
   lines.push(...variableLines(variablesIn(files), 'Environment variables that are read:'))
   return `${lines.join('\n')}\n`
+}
+
+/** `shop.json: 12 operations, 10 imported, 2 skipped` */
+export function headLine(
+  { operations, imported, skipped, notSelected }: Imported,
+  from: string,
+  verb = 'imported',
+): string {
+  const counts = [
+    `${imported} ${verb}`,
+    `${skipped.length} skipped`,
+    ...(notSelected > 0 ? [`${notSelected} not selected`] : []),
+  ]
+  return `${from}: ${count(operations, 'operation')}, ${counts.join(', ')}`
 }
 
 /** What was written where; MCP servers have tools that no file names. */
@@ -96,7 +105,7 @@ export function tooManyText({ imported }: Imported, files: Files): string {
 
 /** The same for machines; the text of the configurations where they were not written. */
 export function importJson(made: Imported, files: Files, written: boolean): string {
-  const { configurations: _, ...counts } = made
+  const { configurations: _, listed: __, tags: ___, ...counts } = made
   const configurations = [...files].map(([file, { name, prefix, tools, text }]) => ({
     name,
     prefix,

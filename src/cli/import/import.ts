@@ -8,6 +8,7 @@ import { mcpCommand } from './import-mcp.ts'
 import { baseUrl, configurationName, urlPrefix } from './import-options.ts'
 import { curlCommand, harCommand, postmanCommand } from './import-requests.ts'
 import { unlaCommand } from './import-unla.ts'
+import { listJson, listText } from './list-text.ts'
 import { reportImported } from './write-imported.ts'
 
 interface ImportFlags {
@@ -20,6 +21,7 @@ interface ImportFlags {
   tag: string[]
   include: RegExp[]
   exclude: RegExp[]
+  list?: boolean
   format: 'text' | 'json'
 }
 
@@ -52,6 +54,7 @@ function openapiCommand(exit: (code: number) => void): Command {
       [],
     )
     .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
+    .option('--list', 'print tags and operations, and write nothing')
     .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
 }
@@ -65,7 +68,7 @@ function addRegex(text: string, before: RegExp[]): RegExp[] {
 }
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
-  const { header: headers, tag: tags, output, force, format, ...selected } = flags
+  const { header: headers, tag: tags, output, force, format, list, ...selected } = flags
   const { text, base } = await fetchText(from)
   const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
   const others = place && (await readOthers({ file: from, text }, place, (url) => fetchOther(url, place)))
@@ -78,6 +81,10 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
   if (made.fault !== undefined) {
     process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
     return 1
+  }
+  if (list) {
+    process.stdout.write(format === 'json' ? listJson(made) : listText(made, from))
+    return made.operations > 0 ? 0 : 1
   }
   return reportImported(made, from, { output, force, format })
 }
