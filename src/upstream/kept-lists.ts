@@ -1,11 +1,20 @@
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { CLIENT_CAPABILITIES, Fault, isObject, metaOf, omit, PROTOCOL_VERSION } from '../mcp/index.ts'
+import {
+  ACKNOWLEDGED,
+  CLIENT_CAPABILITIES,
+  Fault,
+  isObject,
+  metaOf,
+  omit,
+  PROTOCOL_VERSION,
+} from '../mcp/index.ts'
 import { type Stateless, type StatelessCall, whoseCall } from './backend/stateless.ts'
 
 /** What may be kept for as long as its `ttlMs` says (2026-07-28, Caching). */
 const METHODS = new Set(
   'server/discover tools/list prompts/list resources/list resources/templates/list'.split(' '),
 )
+const LISTEN = 'subscriptions/listen'
 /** Answers of one server that are kept, and their characters; the oldest give way. */
 const MAX_ANSWERS = 1_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
@@ -23,6 +32,8 @@ interface Kept {
 export class KeptLists implements Stateless {
   readonly #kept = new Map<string, Kept>()
   #size = 0
+  /** How often something made lists stale: an answer from before may be an old one. */
+  #changes = 0
 
   constructor(private readonly server: Stateless) {}
 
@@ -35,9 +46,7 @@ export class KeptLists implements Stateless {
 
   request(call: StatelessCall): ReturnType<Stateless['request']> {
     const { method, id } = call.message
-    // Whoever hears of a change wants the new list.
-    if (method === 'subscriptions/listen')
-      return this.server.request({ ...call, onMessage: (raw) => this.#hear(raw, call) })
+    if (method === LISTEN) return this.#listen(call)
     if (!METHODS.has(method)) return this.server.request(call)
     const known = this.#find(keyOf(call, undefined)) ?? this.#find(keyOf(call, whoseCall(call)))
     if (!known) return this.#ask(call)
@@ -47,14 +56,29 @@ export class KeptLists implements Stateless {
 
   async #ask(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
     const asked = performance.now()
+    const changes = this.#changes
     const raw = await this.server.request(call)
-    if (raw && !(raw instanceof Fault) && isObject(raw.result)) this.#keep(call, raw.result, asked)
+    const isNew = changes === this.#changes
+    if (isNew && raw && !(raw instanceof Fault) && isObject(raw.result)) this.#keep(call, raw.result, asked)
     return raw
+  }
+
+  /** Whoever hears of a change wants the new list. */
+  async #listen(call: StatelessCall): Promise<JsonObject | Fault | undefined> {
+    let isOpen = false
+    const onMessage = (raw: JsonObject) => {
+      isOpen ||= raw.method === ACKNOWLEDGED
+      this.#hear(raw, call)
+    }
+    const answer = await this.server.request({ ...call, onMessage })
+    // What changes until the next subscription is not announced.
+    if (isOpen && !call.signal.aborted) this.#forget('')
+    return answer
   }
 
   #keep(call: StatelessCall, result: JsonObject, asked: number): void {
     const { ttlMs, cacheScope, resultType = 'complete' } = result
-    const ttl = Math.min(Number(ttlMs), MAX_TTL)
+    const ttl = typeof ttlMs === 'number' ? Math.min(ttlMs, MAX_TTL) : 0
     const whose = cacheScope === 'public' ? undefined : whoseCall(call)
     // What is private may be kept for a caller who is known.
     if (!(ttl > 0) || resultType !== 'complete' || whose === '') return
@@ -81,9 +105,14 @@ export class KeptLists implements Stateless {
 
   #hear(raw: JsonObject, call: StatelessCall): void {
     const changed = /^notifications\/(\w+)\/list_changed$/.exec(String(raw.method))?.[1]
-    if (changed)
-      for (const [key, { method }] of [...this.#kept]) if (method.startsWith(`${changed}/`)) this.#drop(key)
+    if (changed) this.#forget(`${changed}/`)
     call.onMessage(raw)
+  }
+
+  /** @param methods how the methods begin whose answers are stale */
+  #forget(methods: string): void {
+    this.#changes++
+    for (const [key, { method }] of [...this.#kept]) if (method.startsWith(methods)) this.#drop(key)
   }
 }
 
