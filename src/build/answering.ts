@@ -54,7 +54,7 @@ export function answeringMany(chosen: readonly Chosen[], place: Place, context: 
     skills: allSkills(chosen),
   }
   const proxied = chosen.filter(({ server }) => server.definition)
-  const tools = answeringTools(combined, bounds, place, context, !proxied.length)
+  const tools = answeringTools(combined, bounds, place, context)
   if (!proxied.length) return tools
   const local = chosen.some(isHttp) ? tools.backend : undefined
   const together = { names: router.names, selections: proxied.map(selectionOf), local }
@@ -87,11 +87,10 @@ function answeringTools(
   bounds: Bounds,
   { authenticated, configuration, tenant, context: { version, sealSecrets } }: Place,
   { createProxy }: LinkContext,
-  mayHaveTasks = true,
 ): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
   const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
   const isSlow = tools.list.some(({ name }) => tools.get(name)?.operations)
-  const all = isSlow && mayHaveTasks ? [...tools.list, RESULT_TOOL] : tools.list
+  const all = isSlow ? [...tools.list, RESULT_TOOL] : tools.list
   const lists = {
     tools: listed(all),
     prompts: listed([...prompts.list, ...skills.map(promptOf)]),
@@ -101,8 +100,7 @@ function answeringTools(
   // What only looks at many configurations keeps nothing of them that can be called.
   if (!createProxy) return answering
   const server = { name, ...(description !== undefined && { description }) }
-  // Who has begun a task is asked by its id, which among MCP servers tells nothing of its server.
-  const seal = sealSecrets && mayHaveTasks ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
+  const seal = sealSecrets ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
   const owner = qualifiedName({ tenant, name: configuration }, name)
   const { keepsResults } = bounds
   const parts = { server, tools, prompts, skills, lists, authenticated, version, seal, owner, keepsResults }

@@ -264,8 +264,19 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     return items
   }
 
-  get capabilities(): JsonObject {
-    return this.service.capabilities as JsonObject
+  /** Whether its calls may become tasks. */
+  get hasTasks(): boolean {
+    return this.service.hasTasks === true
+  }
+
+  /** With those that each revision declares in its own way. */
+  capabilitiesFor(revision: string): JsonObject {
+    const common = this.service.capabilities as JsonObject
+    if (!this.hasTasks) return common
+    if (revision === '2025-11-25') return { ...common, tasks: TASKS_CAPABILITY }
+    if (isSessionRevision(revision)) return common
+    const extensions = isObject(common.extensions) ? common.extensions : {}
+    return { ...common, extensions: { ...extensions, [TASKS_EXTENSION[1]]: {} } }
   }
 
   get instructions(): string | undefined {
@@ -279,9 +290,8 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     }
     const protocolVersion = negotiate(params.protocolVersion)
     session.revision = protocolVersion
-    const { info: serverInfo, instructions, hasTasks } = this.service
-    const tasks = hasTasks && protocolVersion === '2025-11-25' && { tasks: TASKS_CAPABILITY }
-    const capabilities = { ...this.service.capabilities, ...tasks } as ServerCapabilities
+    const { info: serverInfo, instructions } = this.service
+    const capabilities = this.capabilitiesFor(protocolVersion) as ServerCapabilities
     session.lists = new Set(LISTS.filter((list) => capabilities[list]?.listChanged))
     const result = { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) }
     return { ok: true, text: resultText(id, stringify(result as JsonObject)) }
@@ -314,10 +324,8 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   }
 
   private discover(call: Call): void {
-    const { instructions, hasTasks, capabilities: common } = this.service
-    const [, extension] = TASKS_EXTENSION
-    const extensions = hasTasks && { extensions: { ...common.extensions, [extension]: {} } }
-    const capabilities = { ...common, ...extensions } as ServerCapabilities
+    const { instructions } = this.service
+    const capabilities = this.capabilitiesFor(call.revision)
     const body = { supportedVersions: [...REVISIONS], capabilities, ...(instructions && { instructions }) }
     call.result(this.shown(call, { result: stringify(body as JsonObject) }))
   }

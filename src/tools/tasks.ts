@@ -273,7 +273,7 @@ export class Tasks {
         return { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${call.request.method}` } }
       if (!inSession && !declaresTasks(params)) return { error: missingCapability(TASKS_EXTENSION) }
       const found = this.open(params.taskId, call)
-      return found ? act(found, params.taskId as string, call) : { error: UNKNOWN }
+      return found ? act(found, params.taskId as string, call) : { error: UNKNOWN_TASK }
     }
   }
 
@@ -312,7 +312,11 @@ export class Tasks {
   }
 }
 
-const UNKNOWN: RpcError = { code: INVALID_PARAMS, message: 'There is no such task, or it has expired' }
+/** Of tasks that have expired, are somebody else's, or never were. */
+export const UNKNOWN_TASK: RpcError = {
+  code: INVALID_PARAMS,
+  message: 'There is no such task, or it has expired',
+}
 const GOES_ON: RpcError = {
   code: INTERNAL_ERROR,
   message: 'The operation is still running: repeat the request, or poll with tasks/get',

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { SEPARATOR } from '../config/listed-servers.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
   ACKNOWLEDGED,
@@ -14,6 +13,7 @@ import {
   METHOD_NOT_FOUND,
   type Message,
   metaOf,
+  missingCapability,
   negotiate,
   omit,
   type ParamHeader,
@@ -30,6 +30,7 @@ import {
 import { SKILLS_EXTENSION } from '../skills/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { ToolsBackend } from '../tools/backend.ts'
+import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
 import { Absence } from './absence.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
@@ -47,6 +48,7 @@ import {
   type Response,
   type Started,
 } from './rpc/link.ts'
+import { isOfTask, ownerOf, prefixed, withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
 import { shapedResponse } from './shaped-result.ts'
 import type { ToolFilter } from './tool-filter.ts'
@@ -130,6 +132,7 @@ export class Aggregate {
       return { to: found.to, params: { ...params, ref: { ...ref, name: found.own } } }
     }
     if (BY_URI.has(method)) return this.#byUri(params.uri, method, params, ask)
+    if (isOfTask(method)) return this.#byTask(method, params)
     if (method === 'logging/setLevel') {
       await Promise.all(this.#able('logging').map((i) => ask(i, method, params)))
       return { result: {} }
@@ -139,13 +142,15 @@ export class Aggregate {
 
   /** The response of a server to what `decide` sent it, as the client is to see it. */
   shown(i: number, method: string, raw: JsonObject): JsonObject {
-    return (this.servers[i] as AggregatedServer).view.shown(method, raw)
+    const { view, name } = this.servers[i] as AggregatedServer
+    return withTaskIds(view.shown(method, raw), name)
   }
 
   /** The same, with the result of a call shaped. @param params as the server got them */
   answer(i: number, method: string, params: JsonObject, raw: JsonObject): JsonObject | Promise<JsonObject> {
+    const shown = this.shown(i, method, raw)
     const shaping = (this.servers[i] as AggregatedServer).view.shaping({ method, params }, true)
-    return shaping ? shapedResponse(raw, shaping) : this.shown(i, method, raw)
+    return shaping ? shapedResponse(shown, shaping) : shown
   }
 
   /** The server whose tool or prompt it is, by its name. */
@@ -168,7 +173,7 @@ export class Aggregate {
     ask: AskServer,
   ): Promise<{ to: number; own: string } | undefined> {
     const { names } = this.options
-    if (!names) return this.#split(name)
+    if (!names) return ownerOf(this.servers, name)
     const base = params._meta === undefined ? {} : { _meta: omit(metaOf(params), 'progressToken') }
     const to = await names.find(kind, name, () =>
       Promise.all(this.servers.map((_, i) => this.#namesOf(i, kind, base, ask))),
@@ -197,15 +202,12 @@ export class Aggregate {
     return names
   }
 
-  #split(name: string): { to: number; own: string } | undefined {
-    // The longest name counts, as a server's name may begin with another's.
-    let best: { to: number; own: string } | undefined
-    for (const [to, { name: server }] of this.servers.entries()) {
-      if (!name.startsWith(server + SEPARATOR)) continue
-      const own = name.slice(server.length + SEPARATOR.length)
-      if (!best || own.length < best.own.length) best = { to, own }
-    }
-    return best
+  /** The server whose task it is, by the id. */
+  #byTask(method: string, params: JsonObject): Outcome {
+    const found = ownerOf(this.servers, String(params.taskId))
+    if (found) return { to: found.to, params: { ...params, taskId: found.own } }
+    const hasTasks = this.#able('tasks').length || this.#able(TASKS_EXTENSION[1]).length
+    return { error: hasTasks ? UNKNOWN_TASK : noMethod(method) }
   }
 
   async #list(method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
@@ -213,6 +215,7 @@ export class Aggregate {
     const wanted = cursorsOf(params.cursor, this.servers.length)
     if (!wanted) return { error: { code: INVALID_PARAMS, message: 'Invalid cursor' } }
     const able = wanted.filter(([i]) => this.#has(i, capability))
+    if (key === 'tasks' && !able.length) return { error: noMethod(method) }
     const pages = await Promise.all(
       able.map(async ([i, cursor]) => {
         const own = omit(params, 'cursor')
@@ -261,7 +264,7 @@ export class Aggregate {
     const { names, local, onClash } = this.options
     const { name: server } = this.servers[i] as AggregatedServer
     const own = String(item.name)
-    const shown = names ? own : `${server}${SEPARATOR}${own}`
+    const shown = names ? own : prefixed(server, own)
     if (!local()?.has(kind, shown) && (names?.take(kind, own, i) ?? true))
       return [names ? item : { ...item, name: shown }]
     onClash(SINGULAR[kind], shown, server)
@@ -276,7 +279,7 @@ export class Aggregate {
 
   /** Asks one after the other until one knows what is asked for. */
   async #first(candidates: number[], method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
-    let last: RpcError = { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
+    let last = noMethod(method)
     for (const i of candidates) {
       const raw = await ask(i, method, params)
       if (!raw || raw instanceof Fault) continue
@@ -308,6 +311,10 @@ export class Aggregate {
 
 function isNamed(key: string): key is NamedKind {
   return key === 'tools' || key === 'prompts'
+}
+
+function noMethod(method: string): RpcError {
+  return { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
 }
 
 function unknown(kind: NamedKind, name: string): Outcome {
@@ -466,7 +473,10 @@ export class AggregateSession implements Link {
     this.#begun = { request, text, revision }
     const result = {
       protocolVersion: revision,
-      capabilities: mergeCapabilities([...this.#servers, ...(local ? [local] : [])]),
+      capabilities: mergeCapabilities([
+        ...this.#servers,
+        ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
+      ]),
       serverInfo: { ...this.options.info },
       ...(instructions !== undefined && { instructions }),
     }
@@ -480,7 +490,7 @@ export class AggregateSession implements Link {
       const to = this.#asked.get(String(message.id))
       this.#asked.delete(String(message.id))
       if (!to) return
-      const raw = { ...message.raw, id: to.id }
+      const raw = withOwnTaskIds({ ...message.raw, id: to.id }, this.#servers[to.from]!.name)
       pass(this.#links[to.from], { ...message, id: to.id, raw }, stringify(raw))
     } else if (message.kind === 'notification') {
       const cancels = message.method === 'notifications/cancelled'
@@ -550,10 +560,15 @@ export class AggregateSession implements Link {
 
   /** Takes a message of a server. */
   #hear(i: number, message: Message, text: string): void {
+    const { name } = this.#servers[i] as AggregatedServer
     if (message.kind === 'request') {
       const id = this.#nextId()
       this.#asked.set(id, { from: i, id: message.id })
-      this.#emit({ ...message.raw, id })
+      this.#emit(withTaskIds({ ...message.raw, id }, name))
+    } else if (message.kind === 'notification') {
+      const shown = withTaskIds(message.raw, name)
+      if (shown === message.raw) this.events.message(message, text)
+      else this.#emit(shown)
     } else if (message.kind !== 'response') this.events.message(message, text)
     else if (message.id !== null && !this.#settle(String(message.id), message.raw)) {
       const call = this.#routed.get(message.id)
@@ -722,7 +737,7 @@ export interface StatelessBranch {
 }
 
 /** Methods of earlier revisions that 2026-07-28 does not have. */
-const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list'])
+const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
 
 /** Several servers behind one prefix, for the requests of one caller that stand alone. */
 export class AggregateStateless implements Stateless {
@@ -748,8 +763,7 @@ export class AggregateStateless implements Stateless {
   async request(call: StatelessCall): Sent {
     const { id, method, params } = call.message
     if (method === LISTEN) return this.#listen(call)
-    if (REMOVED.has(method))
-      return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } }
+    if (REMOVED.has(method)) return { jsonrpc: '2.0', id, error: { ...noMethod(method) } as JsonObject }
     const { servers, found } = await this.#servers(call)
     const meta = { [SERVER_INFO]: { ...this.options.info } }
     if (method === 'server/discover') {
@@ -767,6 +781,8 @@ export class AggregateStateless implements Stateless {
       return raw
     }
     const outcome = await aggregate.decide({ method, params }, ask)
+    if ('error' in outcome && outcome.error === UNKNOWN_TASK && !declaresTasks(params))
+      return { jsonrpc: '2.0', id, error: { ...missingCapability(TASKS_EXTENSION) } as JsonObject }
     if ('to' in outcome) return ask(outcome.to, method, outcome.params)
     if ('error' in outcome) return { jsonrpc: '2.0', id, error: { ...outcome.error } as JsonObject }
     const { result } = outcome
@@ -802,11 +818,17 @@ export class AggregateStateless implements Stateless {
     params: JsonObject,
     onMessage = call.onMessage,
   ): Sent {
-    const { server, resolved } = this.branches[i] as StatelessBranch
+    const { server, resolved, name } = this.branches[i] as StatelessBranch
     if (server instanceof Fault) return Promise.resolve(server)
     const { message } = call
     const raw = { ...message.raw, method, params }
-    return server.request({ ...call, resolved, onMessage, message: { ...message, method, params, raw } })
+    const hear = (heard: JsonObject) => onMessage(withTaskIds(heard, name))
+    return server.request({
+      ...call,
+      resolved,
+      onMessage: hear,
+      message: { ...message, method, params, raw },
+    })
   }
 
   /** The servers, with what each says of itself, unless the name in the call reveals its server. */
@@ -837,6 +859,7 @@ export class AggregateStateless implements Stateless {
 
   #discovered(servers: readonly AggregatedServer[], found: readonly Found[]): JsonObject {
     const local = this.options.local()
+    const [revision] = STATELESS_REVISIONS
     const instructions = mergeInstructions(
       found.map((each, i) => ({ name: servers[i]!.name, text: each?.instructions })),
       local?.instructions,
@@ -844,7 +867,10 @@ export class AggregateStateless implements Stateless {
     return {
       resultType: 'complete',
       supportedVersions: [...REVISIONS],
-      capabilities: mergeCapabilities([...servers, ...(local ? [local] : [])]),
+      capabilities: mergeCapabilities([
+        ...servers,
+        ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
+      ]),
       ...this.#hints(
         'server/discover',
         found.map((each) => each ?? NO_HINTS),
@@ -857,7 +883,6 @@ export class AggregateStateless implements Stateless {
   async #listen(call: StatelessCall): Sent {
     const { id } = call.message
     const granted: JsonObject = {}
-    const uris = new Set<Json>()
     const early: JsonObject[] = []
     let acknowledged = false
     const onMessage = (raw: JsonObject) => {
@@ -866,15 +891,15 @@ export class AggregateStateless implements Stateless {
     }
     const onGranted = (notifications: JsonObject) => {
       for (const [key, value] of Object.entries(notifications)) {
-        if (Array.isArray(value)) for (const uri of value) uris.add(uri)
-        else granted[key] = value
+        const before = granted[key]
+        const isBoth = Array.isArray(value) && Array.isArray(before)
+        granted[key] = isBoth ? [...new Set([...before, ...value])] : value
       }
     }
     const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted))
     const local = this.options.local()?.granted(call.message.params.notifications)
     await Promise.all(opening.map(({ open }) => open))
     if (local) onGranted(local)
-    if (uris.size) granted.resourceSubscriptions = [...uris]
     const tag = { [SUBSCRIPTION_ID]: id }
     const params = { _meta: tag, notifications: granted }
     call.onMessage({ jsonrpc: '2.0', method: ACKNOWLEDGED, params })
@@ -895,7 +920,8 @@ export class AggregateStateless implements Stateless {
     onMessage: (raw: JsonObject) => void,
     onGranted: (notifications: JsonObject) => void,
   ): { open: Promise<void>; ended: Promise<void> } {
-    const { resolved, streams, again: find } = branch
+    const { name, resolved, streams, again: find } = branch
+    const message = ownTasksOnly(call.message, this.branches, branch)
     let { server } = branch
     let lists: ReadonlySet<ListKind> = new Set()
     const announceAll = () => {
@@ -911,18 +937,42 @@ export class AggregateStateless implements Stateless {
           server = await find()
           return at
         }
-        return at.request({ ...call, resolved, onMessage: take }).finally(resolve)
+        return at.request({ ...call, message, resolved, onMessage: take }).finally(resolve)
       }
       const onOpen = (kinds: ReadonlySet<ListKind>, again: boolean, granted: JsonObject) => {
-        onGranted(granted)
+        onGranted(shownTasks(granted, name))
         resolve()
         lists = kinds
         if (again) announceAll()
       }
       // What the server had is missing from lists until it is back.
-      const events = { onMessage, onOpen, onLost: announceAll }
+      const hear = (raw: JsonObject) => onMessage(withTaskIds(raw, name))
+      const events = { onMessage: hear, onOpen, onLost: announceAll }
       ended = keepSubscribed(subscribe, events, streams, call.signal)
     })
     return { open: Promise.race([open, ended]), ended }
   }
+}
+
+/** A subscription as one of the servers is to have it: it hears of no tasks but its own. */
+function ownTasksOnly(
+  message: StatelessCall['message'],
+  branches: readonly StatelessBranch[],
+  branch: StatelessBranch,
+): StatelessCall['message'] {
+  const { notifications } = message.params
+  if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
+  const owners = notifications.taskIds.map((id) => ownerOf(branches, String(id)))
+  const taskIds = owners.flatMap((owner) => (owner && branches[owner.to] === branch ? [owner.own] : []))
+  const own = { ...omit(notifications, 'taskIds'), ...(taskIds.length && { taskIds }) }
+  const params = { ...message.params, notifications: own }
+  return { ...message, params, raw: { ...message.raw, params } }
+}
+
+/** What a server has granted of a subscription, with the ids that clients see of its tasks. */
+function shownTasks(granted: JsonObject, name: string): JsonObject {
+  const { taskIds } = granted
+  return Array.isArray(taskIds)
+    ? { ...granted, taskIds: taskIds.map((id) => prefixed(name, String(id))) }
+    : granted
 }

@@ -27,6 +27,7 @@ import { KeptNames } from '../plain-names.ts'
 import type { UpstreamServer } from '../pool/server.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { Measures } from '../sent-requests.ts'
+import { isOfTask, ownerOf } from '../server-names.ts'
 import type { ServerView } from '../server-view.ts'
 import { composed, createToolFilter, type Selection, type ToolFilter } from '../tool-filter.ts'
 import type { StreamChange } from '../transport/lasting-stream.ts'
@@ -217,9 +218,10 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (!listens) this.count(exchange)
     const resolved = this.resolve(exchange)
     if (resolved instanceof Fault) return resolved
-    const { only, local } = this
+    const { only } = this
     const [first] = resolved as [Resolved]
-    if (local?.takes(given)) return local
+    const local = this.localFor(given)
+    if (local) return local
     if (!only)
       return this.statelessRequest(
         exchange,
@@ -331,7 +333,7 @@ class ProxyBackend implements McpProxy, ServerUser {
       timeout: Math.max(...this.members.map(({ member }) => member.upstream.limits.timeout)),
       filter: only?.upstream.filter,
       view: only?.upstream.view,
-      local: () => this.local,
+      local: (request) => this.localFor(request),
       open: (events, restore) => {
         if (only) return only.link(resolved[0] as Resolved, session, events, restore)
         const branches = this.members.map(({ member, filter, view }, i) => ({
@@ -404,6 +406,20 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   serve(local: ToolsBackend | undefined): void {
     this.local = local
+  }
+
+  /** The HTTP tools beside the servers, if a request concerns them: a task whose id tells no server is theirs. */
+  private localFor(request: Request): ToolsBackend | undefined {
+    const { local } = this
+    const isTheirs =
+      local?.takes(request) ||
+      (local?.hasTasks &&
+        isOfTask(request.method) &&
+        !ownerOf(
+          this.definitions.map(({ server }) => server),
+          String(request.params.taskId),
+        ))
+    return isTheirs ? local : undefined
   }
 
   private async statelessRequest(

@@ -149,8 +149,8 @@ export interface LinkSessionOptions {
   filter: ToolFilter | undefined
   /** Absent where several servers are put together, each with its own. */
   view: ServerView | undefined
-  /** HTTP tools beside several servers. */
-  local?: () => ToolsBackend | undefined
+  /** HTTP tools beside several servers, if a request concerns them. */
+  local?: (request: Request) => ToolsBackend | undefined
   /** Milliseconds of silence after which a call times out. */
   timeout: number
 }
@@ -220,8 +220,8 @@ export class LinkSession extends ProxySession {
   request(call: Call): Promise<unknown> | undefined {
     const { filter } = this.options
     const { request } = call
-    const local = this.options.local?.()
-    if (local?.takes(request)) return local.request(call)
+    const local = this.options.local?.(request)
+    if (local) return local.request(call)
     this.state.remember(request)
     const sent = filter ? filter.request(request) : request
     if ('code' in sent) {
