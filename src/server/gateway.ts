@@ -31,7 +31,7 @@ import { reportRefusedCredentials } from './refused-credentials.ts'
 import { reportRefusedRates } from './refused-rates.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
-import { statusOf } from './status.ts'
+import { statusSteps } from './status.ts'
 import { resilienceFactory } from './upstream-faults.ts'
 
 export type GatewayOptions = LiveOptions
@@ -173,7 +173,8 @@ async function serve(
     unready: readiness.unready,
     metrics,
     status: (overseer: Overseer) =>
-      statusOf({ live, hub, history: reloads.history(), version, startedAt }, overseer),
+      statusSteps({ live, hub, history: reloads.history(), version, startedAt }, overseer),
+    served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
   const ownApp = admin?.listen && appOfOwnPages(admin.listen, { hub, log, guardOf, pages })

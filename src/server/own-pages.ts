@@ -6,14 +6,21 @@ import { bearerChallenge } from '../access/bearer.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
-import type { Difference, Reload } from '../build/types.ts'
-import { identityOf, isLocal, type ListenAddress, named, qualifiedName } from '../config/index.ts'
+import type { Difference } from '../build/types.ts'
+import {
+  type Identity,
+  identityOf,
+  isLocal,
+  type ListenAddress,
+  named,
+  qualifiedName,
+} from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { type RequestHeaders, readBody } from '../mcp/index.ts'
 import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { nearest } from '../text/index.ts'
+import { inTurns, nearest, type Steps } from '../text/index.ts'
 import type { Reloads } from './reloads.ts'
 import { type Status, shownFinding } from './status.ts'
 import { statusPage } from './status-page.ts'
@@ -28,7 +35,9 @@ export interface OwnPagesParts {
   /** Why requests should go elsewhere; undefined when they should not. */
   unready: () => string | undefined
   metrics: Metrics
-  status: (overseer: Overseer) => Status
+  status: (overseer: Overseer) => Steps<Status>
+  /** Configurations. */
+  served: () => readonly Identity[]
   onRefusedCredentials: OnRefusedCredentials
   logins: FailedLogins
 }
@@ -79,10 +88,10 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
       return c.json({ ...changes, findings: findings.map(shownFinding) })
     }
     if (path === '/metrics') return c.body(await metrics.text(), 200, { 'content-type': metrics.contentType })
-    const shown = status(overseer)
+    const shown = await inTurns(status(overseer))
     const html = /\btext\/html\b/.test(c.req.header('accept') ?? '')
     c.header('cache-control', 'no-store')
-    return html ? c.html(statusPage(shown)) : c.json(shown)
+    return html ? c.html(await inTurns(statusPage(shown))) : c.json(shown)
   }
 
   function askerOf(c: Context, headers: RequestHeaders): Asker & { remoteAddress: string | undefined } {
@@ -141,17 +150,19 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 }
 
-async function reload(c: Context, { reloads, status }: OwnPagesParts): Promise<Response> {
+async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<Response> {
   const asked = await nameOf(c)
   if ('refused' in asked) return asked.refused
   const { name } = asked
   const result = await reloads.request('api', name)
   const { added, changed, removed, refused, generation, findings } = result
-  const after = status({ tenant: undefined })
-  if (name !== undefined && !isKnown(name, result, after)) {
+  // An earlier reload may have removed it already.
+  const gone = [...reloads.history().flatMap((past) => past.removed), ...refused]
+  const live = served()
+  if (name !== undefined && named(name, [...live, ...gone.map((id) => identityOf(id))]).length === 0) {
     const close = nearest(
       name,
-      after.configurations.map((one) => qualifiedName(one)),
+      live.map((one) => qualifiedName(one)),
     )
     const hint = close ? `: did you mean ${close}?` : ''
     return fault(c, 404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
@@ -180,12 +191,4 @@ async function nameOf(c: Context): Promise<{ name: string | undefined } | { refu
     // Answered below.
   }
   return { refused: fault(c, 400, BODY_FORM) }
-}
-
-/** Whether a name is served, or was, or would be but for its errors. */
-function isKnown(name: string, { refused }: Reload, { configurations, reloads }: Status): boolean {
-  // An earlier reload may have removed it already.
-  const removed = reloads.flatMap((past) => past.removed)
-  const gone = [...removed, ...refused].map((id) => identityOf(id))
-  return named(name, [...configurations, ...gone]).length > 0
 }

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { qualifiedName } from '../config/index.ts'
-import type { PrefixStatus, Status } from './status.ts'
+import { mapped, type Steps } from '../text/index.ts'
+import type { ConfigurationStatus, PrefixStatus, ReloadStatus, Status } from './status.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
@@ -8,34 +9,43 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8
 th{font-weight:600}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.bad{color:#ff8a80}}`
 
+type Html = ReturnType<typeof html>
+
 /** What is live, for people: the same as the JSON of `/_status`. */
-export function statusPage(status: Status) {
-  const { version, generation, swappedAt, startedAt, configurations, prefixes, sessions, reloads } = status
+export function* statusPage(status: Status): Steps<Html> {
+  const { version, generation, swappedAt, startedAt, sessions } = status
+  const configurations = yield* mapped(status.configurations, configurationRow)
+  const prefixes = yield* mapped(status.prefixes, prefixRow)
+  const reloads = yield* mapped(status.reloads, reloadRow)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>plantgw</title><style>${STYLE}</style></head>
 <body><h1>plantgw ${version}</h1>
 <p>Generation ${generation} since ${swappedAt}, process since ${startedAt}, ${sessions} sessions.</p>
 <h2>Configurations</h2>
 <table><thead><tr><th>Name</th><th>Tenant</th><th>Version</th><th>Live since</th><th>Place</th></tr></thead><tbody>
-${configurations.map(
-  ({ name, tenant, version: own, since, place, refused }) =>
-    html`<tr><td>${name}</td><td>${tenant}</td><td><code>${own}</code>${refused ? html` <span class="bad">a newer one was refused</span>` : ''}</td><td>${since}</td><td><code>${place}</code></td></tr>`,
-)}</tbody></table>
+${configurations}</tbody></table>
 <h2>Prefixes</h2>
 <table><thead><tr><th>Prefix</th><th>Configuration</th><th>Behind it</th><th>Sessions</th></tr></thead><tbody>
-${prefixes.map(
-  (one) =>
-    html`<tr><td><code>${one.prefix}</code></td><td>${qualifiedName({ name: one.configuration, tenant: one.tenant })}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`,
-)}</tbody></table>
+${prefixes}</tbody></table>
 <h2>Last reloads</h2>
 <table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>Result</th></tr></thead><tbody>
-${reloads.length === 0 ? html`<tr><td colspan="4">none since the start</td></tr>` : ''}${reloads.map(
-  ({ at, triggers, generation: own, added, changed, removed, refused, findings }) =>
-    html`<tr><td>${at}</td><td>${triggers.join(', ')}</td><td>${own}</td><td>${said({ added, changed, removed })}${
-      refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
-    }${findings.map(({ file, line, message }) => html`<br><code>${file}${line ? `:${line}` : ''}</code> ${message}`)}</td></tr>`,
-)}</tbody></table>
+${reloads.length === 0 ? html`<tr><td colspan="4">none since the start</td></tr>` : reloads}</tbody></table>
 </body></html>`
+}
+
+function configurationRow({ name, tenant, version, since, place, refused }: ConfigurationStatus): Html {
+  return html`<tr><td>${name}</td><td>${tenant}</td><td><code>${version}</code>${refused ? html` <span class="bad">a newer one was refused</span>` : ''}</td><td>${since}</td><td><code>${place}</code></td></tr>`
+}
+
+function prefixRow(one: PrefixStatus): Html {
+  return html`<tr><td><code>${one.prefix}</code></td><td>${qualifiedName({ name: one.configuration, tenant: one.tenant })}</td><td>${behind(one)}</td><td>${one.sessions}</td></tr>`
+}
+
+function reloadRow(reload: ReloadStatus): Html {
+  const { at, triggers, generation, added, changed, removed, refused, findings } = reload
+  return html`<tr><td>${at}</td><td>${triggers.join(', ')}</td><td>${generation}</td><td>${said({ added, changed, removed })}${
+    refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
+  }${findings.map(({ file, line, message }) => html`<br><code>${file}${line ? `:${line}` : ''}</code> ${message}`)}</td></tr>`
 }
 
 function behind({ tools = [], upstream }: PrefixStatus) {

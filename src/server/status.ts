@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
+import type { Prepared, Route } from '../build/types.ts'
 import type { Hub } from '../mcp/index.ts'
+import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { LiveTable } from './live.ts'
 import type { PastReload } from './reloads.ts'
@@ -65,57 +67,74 @@ export interface StatusParts {
   startedAt: string
 }
 
-/** What an overseer may see of what is live. */
-export function statusOf(
+/** What an overseer may see of what is live: thousands of prefixes take longer than a call should wait. */
+export function* statusSteps(
   { live, hub, history, version, startedAt }: StatusParts,
   { tenant }: Overseer,
-): Status {
-  const { table, versions } = live
+): Steps<Status> {
+  const { table } = live
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
-  const ids = new Set(prepared.map(({ id }) => id))
-  const places = new Set(prepared.map(({ file }) => file))
   const sessions = hub.sessionsByPrefix()
   const routes = [...table.routes.values()].filter(mine)
-  const now = Date.now()
-  const only = (list: readonly string[]) => list.filter((id) => tenant === undefined || ids.has(id))
+  const ofTenant = tenant === undefined ? undefined : prepared
   return {
     version,
     ...(tenant === undefined && { pid: process.pid }),
     startedAt,
     generation: table.generation,
     swappedAt: table.at,
-    configurations: prepared.map((one) => ({
-      name: one.name,
-      tenant: one.tenant,
-      version: versions.get(one.id) ?? hashOf(one),
-      hash: hashOf(one),
-      since: one.since,
-      ageSeconds: Math.round((now - Date.parse(one.since)) / 1000),
-      place: one.file,
-      refused: live.refused.has(one.id),
-    })),
-    prefixes: routes.map(({ prefix, ssePrefix, configuration, tenant, tools, proxy }) => ({
-      prefix: prefix || '/',
-      ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
-      configuration,
-      tenant,
-      sessions: sessions.get(prefix) ?? 0,
-      ...(proxy ? { upstream: proxy.proxy.status() } : { tools }),
-    })),
+    configurations: yield* mapped(prepared, (one) => configurationStatus(one, live)),
+    prefixes: yield* mapped(routes, (route) => prefixStatus(route, sessions.get(route.prefix) ?? 0)),
     sessions: routes.reduce((sum, { prefix }) => sum + (sessions.get(prefix) ?? 0), 0),
     ...(tenant === undefined && { streams: hub.counts().streams }),
-    reloads: history.map(({ at, ms, triggers, generation, added, changed, removed, refused, findings }) => ({
-      at,
-      ms,
-      triggers,
-      generation,
-      added: only(added),
-      changed: only(changed),
-      removed: only(removed),
-      refused: only(refused),
-      findings: findings.filter(({ file }) => tenant === undefined || places.has(file)).map(shownFinding),
-    })),
+    reloads: yield* mapped(history, (past) => reloadStatus(past, ofTenant)),
+  }
+}
+
+function configurationStatus(one: Prepared, { versions, refused }: LiveTable): ConfigurationStatus {
+  const { id, name, tenant, since, file } = one
+  const hash = hashOf(one)
+  return {
+    name,
+    tenant,
+    version: versions.get(id) ?? hash,
+    hash,
+    since,
+    ageSeconds: Math.round((Date.now() - Date.parse(since)) / 1000),
+    place: file,
+    refused: refused.has(id),
+  }
+}
+
+function prefixStatus(route: Route, sessions: number): PrefixStatus {
+  const { prefix, ssePrefix, configuration, tenant, tools, proxy } = route
+  return {
+    prefix: prefix || '/',
+    ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
+    configuration,
+    tenant,
+    sessions,
+    ...(proxy ? { upstream: proxy.proxy.status() } : { tools }),
+  }
+}
+
+/** @param only what an overseer of one tenant may read of */
+function reloadStatus(past: PastReload, only: readonly Prepared[] | undefined): ReloadStatus {
+  const { at, ms, triggers, generation, added, changed, removed, refused, findings } = past
+  const ids = only && new Set(only.map(({ id }) => id))
+  const places = only && new Set(only.map(({ file }) => file))
+  const shown = (list: readonly string[]) => list.filter((id) => !ids || ids.has(id))
+  return {
+    at,
+    ms,
+    triggers,
+    generation,
+    added: shown(added),
+    changed: shown(changed),
+    removed: shown(removed),
+    refused: shown(refused),
+    findings: findings.filter(({ file }) => !places || places.has(file)).map(shownFinding),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Metric } from 'prom-client'
+import { mapped, type Steps } from '../text/index.ts'
 
 /** Seconds, as the semantic conventions of MCP want them. */
 export const BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
@@ -14,8 +14,8 @@ export interface Cell {
 interface Node extends Map<string | undefined, Node | Cell> {}
 
 /**
- * A histogram of OpenTelemetry, which is also one in prom-client's form. It finds its cell by words: prom-client's own
- * joins all labels into a string for each observation, which takes 0.7 µs beside 0.1 µs here, 1.5 % of a proxied call.
+ * A histogram of OpenTelemetry, which Prometheus reads too. It finds its cell by words: prom-client's own joins all
+ * labels into a string for each observation, which takes 0.7 µs beside 0.1 µs here, 1.5 % of a proxied call.
  */
 export class Durations {
   private readonly root: Node = new Map()
@@ -28,13 +28,11 @@ export class Durations {
     readonly attributes: readonly string[],
   ) {}
 
-  /** For `Registry.registerMetric`. */
-  get metric(): Metric {
+  /** As Prometheus names it. */
+  get definition() {
     const { help } = this
-    const labelNames = this.attributes.map(underscored)
-    const name = `${underscored(this.name)}_seconds`
-    const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.values(name) })
-    return { name, help, labelNames, get } as unknown as Metric
+    const labels = this.attributes.map(underscored)
+    return { name: `${underscored(this.name)}_seconds`, help, type: 'histogram' as const, labels }
   }
 
   /** @param values of the attributes, in their order; undefined: there is none */
@@ -71,23 +69,29 @@ export class Durations {
     return cell
   }
 
-  private values(name: string) {
-    return this.cells.flatMap(({ attributes, counts, sum }) => {
-      const labels = Object.fromEntries(
-        Object.entries(attributes).map(([key, value]) => [underscored(key), value]),
-      )
-      let count = 0
-      const buckets = [...BUCKETS, '+Inf'].map((le, i) => {
-        count += counts[i]!
-        return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count }
-      })
-      return [
-        ...buckets,
-        { metricName: `${name}_sum`, labels, value: sum },
-        { metricName: `${name}_count`, labels, value: count },
-      ]
-    })
+  /** In the text format of Prometheus 0.0.4: thousands of cells are hundreds of thousands of lines. */
+  *text(): Steps<string> {
+    const { name, help, type } = this.definition
+    const cells = yield* mapped(this.cells, (cell) => cellText(name, cell))
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${cells.join('')}`
   }
+}
+
+function cellText(name: string, { attributes, counts, sum }: Cell): string {
+  const labels = Object.entries(attributes)
+    .map(([key, value]) => `${underscored(key)}="${escaped(value)}"`)
+    .join(',')
+  let text = ''
+  let count = 0
+  for (const [i, own] of counts.entries()) {
+    count += own
+    text += `${name}_bucket{le="${BUCKETS[i] ?? '+Inf'}",${labels}} ${count}\n`
+  }
+  return `${text}${name}_sum{${labels}} ${sum}\n${name}_count{${labels}} ${count}\n`
+}
+
+function escaped(label: string): string {
+  return label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))
 }
 
 /** A name of OpenTelemetry as Prometheus writes it. */

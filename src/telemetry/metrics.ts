@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { giveWayToCalls, inTurns } from '../text/index.ts'
 import { Durations } from './durations.ts'
 import { type Ended, errorTypeOf, statusCodeOf } from './outcome.ts'
 import { unexpectedCount } from './unexpected.ts'
@@ -220,7 +221,6 @@ export function createMetrics(
   const registry = new Registry()
   const registers = [registry]
   const mcp = mcpMetrics()
-  for (const { metric } of mcp.durations) registry.registerMetric(metric)
   const counter = countersOf(registers)
   const countCall = toolCounters(counter)
   const approvals = counter(
@@ -258,7 +258,7 @@ export function createMetrics(
   for (const gauge of gauges) addGauge(gauge, registers)
   return {
     ...mcp,
-    catalogue: catalogueOf(registry),
+    catalogue: [...mcp.durations.map(({ definition }) => definition), ...catalogueOf(registry)],
     call(record) {
       mcp.call(record)
       countCall(record)
@@ -279,7 +279,9 @@ export function createMetrics(
     auditDropped: () => dropped.inc(),
     foreignSecret: () => foreign.inc(),
     async text() {
-      const parts = await Promise.all([registry.metrics(), metricsOfProcess().metrics()])
+      const parts: string[] = []
+      for (const each of mcp.durations) parts.push(await inTurns(each.text()))
+      for (const each of [registry, metricsOfProcess()]) parts.push(...(await textsOf(each)))
       return parts.join('\n')
     },
     contentType: registry.contentType,
@@ -374,6 +376,16 @@ function countElsewhere(registers: Registry[], refusals: () => ReadonlyMap<strin
   })
 }
 
+/** One metric after another, as calls should not wait for all of them. */
+async function textsOf(registry: Registry): Promise<string[]> {
+  const texts: string[] = []
+  for (const { name } of registry.getMetricsAsArray()) {
+    texts.push(`${await registry.getSingleMetricAsString(name)}\n`)
+    await giveWayToCalls()
+  }
+  return texts
+}
+
 function catalogueOf(registry: Registry): MetricDefinition[] {
   return registry.getMetricsAsArray().map((metric) => {
     const {
@@ -383,7 +395,7 @@ function catalogueOf(registry: Registry): MetricDefinition[] {
     } = metric as unknown as Omit<MetricDefinition, 'type'> & {
       labelNames?: string[]
     }
-    const type = metric instanceof Counter ? 'counter' : metric instanceof Gauge ? 'gauge' : 'histogram'
+    const type = metric instanceof Counter ? 'counter' : 'gauge'
     return { name, help, type, labels: labelNames }
   })
 }

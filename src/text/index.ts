@@ -14,7 +14,16 @@ export {
   SECRET_KEY_END,
 } from './secrets.ts'
 export { shellWords } from './shell-words.ts'
-export { atOnce, giveWay, giveWayToCalls, inTurns, nextTurn, type Steps, turnIsOver } from './turns.ts'
+export {
+  atOnce,
+  giveWay,
+  giveWayToCalls,
+  inTurns,
+  mapped,
+  nextTurn,
+  type Steps,
+  turnIsOver,
+} from './turns.ts'
 export { wildcards } from './wildcards.ts'
 export {
   capital,

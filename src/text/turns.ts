@@ -93,6 +93,16 @@ export function atOnce<T>(steps: Steps<T>): T {
   return step.value
 }
 
+/** Makes one thing of each item, with a pause between two. */
+export function* mapped<Item, Made>(items: Iterable<Item>, make: (item: Item) => Made): Steps<Made[]> {
+  const all: Made[] = []
+  for (const item of items) {
+    all.push(make(item))
+    yield
+  }
+  return all
+}
+
 /** Does it in the background. */
 export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   let step = steps.next()
