@@ -116,12 +116,14 @@ function lineOf(event: AuditEvent): string {
   return `{"time":"${timeText(Date.now())}",${stringify(event).slice(1)}`
 }
 
-/** The last time that was written: there are many lines in a millisecond. */
-let last = { time: 0, text: '' }
+/** The last second that was written: there are many lines in one. */
+let last = { second: -1, text: '' }
 
 function timeText(time: number): string {
-  if (time !== last.time) last = { time, text: new Date(time).toISOString() }
-  return last.text
+  const second = Math.floor(time / 1000)
+  if (second !== last.second)
+    last = { second, text: new Date(second * 1000).toISOString().slice(0, -'000Z'.length) }
+  return `${last.text}${String(time - second * 1000).padStart(3, '0')}Z`
 }
 
 type Change = Pick<Reload, 'generation' | 'added' | 'changed' | 'removed'>
