@@ -17,17 +17,16 @@ const FILLERS: ReadonlySet<string> = new Set(
   'a an the my our your her his its their this that these those me us him them it'.split(' '),
 )
 
-type PhraseMap = ReadonlyMap<string, readonly Phrase[]>
-
-let generic: PhraseMap | undefined
+let generic: Synonyms | undefined
 
 /** The generic table, and groups that an author adds. */
 export function synonymsOf(groups: readonly (readonly string[])[] = []): Synonyms {
-  generic ??= mapOf(linesOf(GROUPS + GENERIC + DOMAINS))
+  generic ??= read(linesOf(GROUPS + GENERIC + DOMAINS))
+  if (groups.length === 0) return generic
   const base = generic
-  const own = mapOf(groups.map((group) => [group, group]))
-  const longest = Math.max(...[...base.keys(), ...own.keys()].map((key) => key.split(' ').length))
-  return { longest, of: (phrase) => [...(own.get(phrase) ?? []), ...(base.get(phrase) ?? [])] }
+  const own = read(groups.map((group) => [group, group]))
+  const longest = Math.max(base.longest, own.longest)
+  return { longest, of: (phrase) => [...own.of(phrase), ...base.of(phrase)] }
 }
 
 /** Without fillers, unless there is nothing else. */
@@ -50,7 +49,7 @@ function linesOf(table: string): Line[] {
   })
 }
 
-function mapOf(lines: readonly Line[]): PhraseMap {
+function read(lines: readonly Line[]): Synonyms {
   const map = new Map<string, Map<string, Phrase>>()
   for (const [meant, said] of lines) {
     const phrases = phrasesOf(meant)
@@ -60,7 +59,9 @@ function mapOf(lines: readonly Line[]): PhraseMap {
       map.set(key, others)
     }
   }
-  return new Map([...map].map(([key, others]) => [key, [...others.values()]]))
+  const phrases = new Map([...map].map(([key, others]) => [key, [...others.values()]]))
+  const longest = Math.max(0, ...[...map.keys()].map((key) => key.split(' ').length))
+  return { longest, of: (phrase) => phrases.get(phrase) ?? [] }
 }
 
 function phrasesOf(texts: readonly string[]): [key: string, phrase: Phrase][] {
