@@ -88,6 +88,8 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
   const big = '9223372036854775807'
   const made = await run('call', '/gateway/plants', 'createPlant', `id=${big}`, 'name=Fern "x"={{y}}')
   assert.equal(made.out, '{"name":"Fern \\"x\\"={{y}}"}\n')
+  const together = await run('call', '/gateway/together', 'plants__listPlants')
+  assert.equal(together.out, '[{"name":"Fern \\"x\\"={{y}}"}]\n')
   assert.equal((await run('call', '/gateway/plants', 'deletePlant', `id=${big}`)).code, 0)
 
   const says = async (pattern: RegExp, ...args: string[]) => {

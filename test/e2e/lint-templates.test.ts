@@ -19,7 +19,7 @@ const mended = faulty.replace('.Arg.id', '.Args.id').replace('authorization}}', 
 describe('lint-templates', () => {
   test('the examples are sound', async (t) => {
     const { code, stdout } = await run(t, ['lint-templates', 'examples/configs'])
-    assert.equal(stdout, '2 files, nothing wrong\n')
+    assert.equal(stdout, '3 files, nothing wrong\n')
     assert.equal(code, 0)
   })
   test('prints what is wrong and exits 1; every format says the same', async (t) => {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { deadLinks, pagesBelow } from '../support/links.ts'
 import { unpack } from '../support/packed.ts'
 import { temporaryFolder } from '../support/process.ts'
 
@@ -14,16 +15,23 @@ test('the packed tarball, installed elsewhere, is a working plantgw with schemas
       .sort(),
     [
       'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
       'bin',
+      'deploy',
       'dist',
       'docs',
       'examples',
       'package.json',
       'schemas',
     ],
+  )
+  // What npm shows of a package has no other files.
+  assert.deepEqual(
+    pagesBelow(installed).flatMap((page) => deadLinks(installed, page)),
+    [],
   )
   const elsewhere = temporaryFolder(t)
   const run = (...args: string[]) =>

@@ -12,7 +12,8 @@ import { inTime, type Rung } from './ladder.ts'
 export function examples(rung: Rung): string {
   const folder = join(rung.folder, 'configs')
   mkdirSync(folder)
-  cpSync(join(ROOT, 'examples/configs'), folder, { recursive: true })
+  for (const name of ['plants.yaml', 'shop.yaml'])
+    cpSync(join(ROOT, 'examples/configs', name), join(folder, name))
   return folder
 }
 
