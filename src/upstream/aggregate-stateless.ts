@@ -1,0 +1,297 @@
+import type { JsonObject } from '../json/index.ts'
+import {
+  ACKNOWLEDGED,
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  Fault,
+  isObject,
+  type ListKind,
+  metaOf,
+  missingCapability,
+  omit,
+  type ParamHeader,
+  PROTOCOL_VERSION,
+  REVISIONS,
+  SERVER_INFO,
+  STATELESS_REVISIONS,
+  SUBSCRIPTION_ID,
+} from '../mcp/index.ts'
+import { declaresTasks, TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
+import {
+  Aggregate,
+  type AggregatedServer,
+  type AggregateOptions,
+  type AskServer,
+  LISTS,
+  mergeCapabilities,
+  noMethod,
+} from './aggregate.ts'
+import type { Stateless, StatelessCall } from './backend/stateless.ts'
+import type { Resolved } from './definition.ts'
+import { mergeInstructions } from './instructions.ts'
+import { hintsOf } from './kept-lists.ts'
+import { ownerOf, prefixed, withTaskIds } from './server-names.ts'
+import type { ServerView } from './server-view.ts'
+import type { ToolFilter } from './tool-filter.ts'
+import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
+
+const LISTEN = 'subscriptions/listen'
+/** Of a server that does not answer: what others say may be kept for no time. */
+const NO_HINTS: JsonObject = {}
+
+type Sent = Promise<JsonObject | Fault | undefined>
+/** What a server says of itself; undefined while it is down. */
+type Found = JsonObject | undefined
+
+/** One of the servers for one caller. */
+export interface StatelessBranch {
+  name: string
+  filter: ToolFilter | undefined
+  view: ServerView
+  resolved: Resolved
+  server: Stateless | Fault
+  /** Finds the server again that was down. */
+  again(): Promise<Stateless | Fault>
+  streams: StreamWatch
+}
+
+/** Methods of earlier revisions that 2026-07-28 does not have. */
+const REMOVED: ReadonlySet<string> = new Set(['logging/setLevel', 'tasks/list', 'tasks/result'])
+
+/** Several servers behind one prefix, for the requests of one caller that stand alone. */
+export class AggregateStateless implements Stateless {
+  constructor(
+    private readonly branches: readonly StatelessBranch[],
+    private readonly options: AggregateOptions,
+  ) {}
+
+  versions(): Promise<string[]> {
+    return Promise.resolve([...STATELESS_REVISIONS])
+  }
+
+  async paramHeaders(tool: string, call: StatelessCall): Promise<readonly ParamHeader[]> {
+    const { servers } = await this.#servers(call)
+    const asked = { method: 'tools/call', params: { ...call.message.params, name: tool } }
+    const aggregate = new Aggregate(servers, this.options)
+    const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
+    const to = 'to' in outcome ? this.branches[outcome.to] : undefined
+    if (!to || !('to' in outcome) || to.server instanceof Fault) return []
+    return to.server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
+  }
+
+  async request(call: StatelessCall): Sent {
+    const { id, method, params } = call.message
+    if (method === LISTEN) return this.#listen(call)
+    if (REMOVED.has(method)) return { jsonrpc: '2.0', id, error: { ...noMethod(method) } as JsonObject }
+    const { servers, found } = await this.#servers(call)
+    const meta = { [SERVER_INFO]: { ...this.options.info } }
+    if (method === 'server/discover') {
+      const result = { ...this.#discovered(servers, found), _meta: meta }
+      return { jsonrpc: '2.0', id, result }
+    }
+    const aggregate = new Aggregate(servers, this.options)
+    const asking = this.#asking(call, aggregate)
+    const isList = Object.hasOwn(LISTS, method) && method !== 'tasks/list'
+    const parts = found.map((each) => (each ? undefined : NO_HINTS))
+    const ask: AskServer = async (i, asked, own) => {
+      const raw = await asking(i, asked, own)
+      if (isList && asked === method)
+        parts[i] = raw && !(raw instanceof Fault) && isObject(raw.result) ? raw.result : NO_HINTS
+      return raw
+    }
+    const outcome = await aggregate.decide({ method, params }, ask)
+    if ('error' in outcome && outcome.error === UNKNOWN_TASK && !declaresTasks(params))
+      return { jsonrpc: '2.0', id, error: { ...missingCapability(TASKS_EXTENSION) } as JsonObject }
+    if ('to' in outcome) return ask(outcome.to, method, outcome.params)
+    if ('error' in outcome) return { jsonrpc: '2.0', id, error: { ...outcome.error } as JsonObject }
+    const { result } = outcome
+    return {
+      jsonrpc: '2.0',
+      id,
+      result: {
+        resultType: 'complete',
+        ...result,
+        ...(isList && this.#hints(method, parts)),
+        _meta: { ...metaOf(result), ...meta },
+      },
+    }
+  }
+
+  /** How long and for whom an answer may be kept. @param parts what the servers said, where they said something */
+  #hints(method: string, parts: readonly (JsonObject | undefined)[]): JsonObject {
+    const local = this.options.local()?.hints(method)
+    return hintsOf([...parts, local].filter((part) => part !== undefined))
+  }
+
+  #asking(call: StatelessCall, aggregate: Aggregate): AskServer {
+    return async (i, method, params) => {
+      const raw = await this.#send(call, i, method, params)
+      return !raw || raw instanceof Fault ? raw : aggregate.answer(i, method, params, raw)
+    }
+  }
+
+  #send(
+    call: StatelessCall,
+    i: number,
+    method: string,
+    params: JsonObject,
+    onMessage = call.onMessage,
+  ): Sent {
+    const { server, resolved, name } = this.branches[i] as StatelessBranch
+    if (server instanceof Fault) return Promise.resolve(server)
+    const { message } = call
+    const raw = { ...message.raw, method, params }
+    const hear = (heard: JsonObject) => onMessage(withTaskIds(heard, name))
+    return server.request({
+      ...call,
+      resolved,
+      onMessage: hear,
+      message: { ...message, method, params, raw },
+    })
+  }
+
+  /** The servers, with what each says of itself, unless the name in the call reveals its server. */
+  async #servers(call: StatelessCall): Promise<{ servers: AggregatedServer[]; found: Found[] }> {
+    const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
+    const found = named ? [] : await this.#discover(call)
+    const servers = this.branches.map(({ name, filter, view }, i) => {
+      const capabilities = found[i]?.capabilities
+      return { name, filter, view, capabilities: isObject(capabilities) ? capabilities : undefined }
+    })
+    return { servers, found }
+  }
+
+  async #discover(call: StatelessCall): Promise<Found[]> {
+    const meta = metaOf(call.message.params)
+    const kept = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES]
+    const own = kept.flatMap((key) => (meta[key] === undefined ? [] : [[key, meta[key]]]))
+    const params = { _meta: Object.fromEntries(own) }
+    const answers = await Promise.all(
+      this.branches.map((_, i) => this.#send(call, i, 'server/discover', params, () => {})),
+    )
+    return answers.map((raw, i) => {
+      if (!raw || raw instanceof Fault) return undefined
+      const { result } = this.branches[i]!.view.shown('server/discover', raw)
+      return isObject(result) ? result : undefined
+    })
+  }
+
+  #discovered(servers: readonly AggregatedServer[], found: readonly Found[]): JsonObject {
+    const local = this.options.local()
+    const [revision] = STATELESS_REVISIONS
+    const instructions = mergeInstructions(
+      found.map((each, i) => ({ name: servers[i]!.name, text: each?.instructions })),
+      local?.instructions,
+    )
+    return {
+      resultType: 'complete',
+      supportedVersions: [...REVISIONS],
+      capabilities: mergeCapabilities([
+        ...servers,
+        ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
+      ]),
+      ...this.#hints(
+        'server/discover',
+        found.map((each) => each ?? NO_HINTS),
+      ),
+      ...(instructions !== undefined && { instructions }),
+    }
+  }
+
+  /** Subscribes at every server, also later at one that is down; acknowledged once each was tried. */
+  async #listen(call: StatelessCall): Sent {
+    const { id } = call.message
+    const granted: JsonObject = {}
+    const early: JsonObject[] = []
+    let acknowledged = false
+    const onMessage = (raw: JsonObject) => {
+      if (acknowledged) call.onMessage(raw)
+      else early.push(raw)
+    }
+    const onGranted = (notifications: JsonObject) => {
+      for (const [key, value] of Object.entries(notifications)) {
+        const before = granted[key]
+        const isBoth = Array.isArray(value) && Array.isArray(before)
+        granted[key] = isBoth ? [...new Set([...before, ...value])] : value
+      }
+    }
+    const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted))
+    const local = this.options.local()?.granted(call.message.params.notifications)
+    await Promise.all(opening.map(({ open }) => open))
+    if (local) onGranted(local)
+    const tag = { [SUBSCRIPTION_ID]: id }
+    const params = { _meta: tag, notifications: granted }
+    call.onMessage({ jsonrpc: '2.0', method: ACKNOWLEDGED, params })
+    acknowledged = true
+    for (const raw of early) call.onMessage(raw)
+    await Promise.all(opening.map(({ ended }) => ended))
+    // Changes of HTTP tools are announced where the client listens.
+    if (local && Object.keys(local).length && !call.signal.aborted)
+      await new Promise<void>((resolve) => call.signal.addEventListener('abort', resolve))
+    if (call.signal.aborted) return undefined
+    return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: tag } }
+  }
+
+  /** @returns when the subscription at one server is open, or was tried in vain, and when it has ended */
+  #listenAt(
+    call: StatelessCall,
+    branch: StatelessBranch,
+    onMessage: (raw: JsonObject) => void,
+    onGranted: (notifications: JsonObject) => void,
+  ): { open: Promise<void>; ended: Promise<void> } {
+    const { name, resolved, streams, again: find } = branch
+    const message = ownTasksOnly(call.message, this.branches, branch)
+    let { server } = branch
+    let lists: ReadonlySet<ListKind> = new Set()
+    const announceAll = () => {
+      const _meta = { [SUBSCRIPTION_ID]: call.message.id }
+      announce(lists, ({ raw }) => onMessage({ ...raw, params: { _meta } }))
+    }
+    let ended = Promise.resolve()
+    const open = new Promise<void>((resolve) => {
+      const subscribe = async (take: (raw: JsonObject) => void) => {
+        const at = server
+        if (at instanceof Fault) {
+          resolve()
+          server = await find()
+          return at
+        }
+        return at.request({ ...call, message, resolved, onMessage: take }).finally(resolve)
+      }
+      const onOpen = (kinds: ReadonlySet<ListKind>, again: boolean, granted: JsonObject) => {
+        onGranted(shownTasks(granted, name))
+        resolve()
+        lists = kinds
+        if (again) announceAll()
+      }
+      // What the server had is missing from lists until it is back.
+      const hear = (raw: JsonObject) => onMessage(withTaskIds(raw, name))
+      const events = { onMessage: hear, onOpen, onLost: announceAll }
+      ended = keepSubscribed(subscribe, events, streams, call.signal)
+    })
+    return { open: Promise.race([open, ended]), ended }
+  }
+}
+
+/** A subscription as one of the servers is to have it: it hears of no tasks but its own. */
+function ownTasksOnly(
+  message: StatelessCall['message'],
+  branches: readonly StatelessBranch[],
+  branch: StatelessBranch,
+): StatelessCall['message'] {
+  const { notifications } = message.params
+  if (!isObject(notifications) || !Array.isArray(notifications.taskIds)) return message
+  const owners = notifications.taskIds.map((id) => ownerOf(branches, String(id)))
+  const taskIds = owners.flatMap((owner) => (owner && branches[owner.to] === branch ? [owner.own] : []))
+  const own = { ...omit(notifications, 'taskIds'), ...(taskIds.length && { taskIds }) }
+  const params = { ...message.params, notifications: own }
+  return { ...message, params, raw: { ...message.raw, params } }
+}
+
+/** What a server has granted of a subscription, with the ids that clients see of its tasks. */
+function shownTasks(granted: JsonObject, name: string): JsonObject {
+  const { taskIds } = granted
+  return Array.isArray(taskIds)
+    ? { ...granted, taskIds: taskIds.map((id) => prefixed(name, String(id))) }
+    : granted
+}
