@@ -84,6 +84,8 @@ export class Session implements Resumable {
   private asked: Map<RequestId, Asked> | undefined
   /** Whether its client can ask a person by a form. */
   elicits = false
+  /** What its client has said of itself; undefined: nothing yet, or another replica has heard it. */
+  hello: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
   /** How its client has tools listed; undefined: all of them. */
   listing: Listing | undefined
   /** Nothing may begin in it any more. */

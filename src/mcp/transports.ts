@@ -1,4 +1,4 @@
-import { isObject } from '../json/index.ts'
+import { isObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { ELICITATION } from './approval.ts'
 import type { Endpoint, Opened } from './backend.ts'
@@ -143,10 +143,23 @@ async function handshake(
   const span = tracer && serverSpan(tracer, { request, exchange, account, sessionId: session.id })
   const opened = await session.served.initialize(session, request, text, exchange)
   const { ok, status = 200 } = opened
+  if (ok) session.hello = helloOf(request)
   // What refuses it may be any text.
   const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
   span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
   return opened
+}
+
+/** Characters of what a client says of itself that are kept. */
+const MAX_HELLO = 4096
+
+/** What servers that join the session are told of its client: of one that says very much, what all clients can. */
+function helloOf({ params }: Request): Session['hello'] {
+  const clientInfo = isObject(params.clientInfo) ? params.clientInfo : { name: 'unknown', version: '0' }
+  const capabilities = isObject(params.capabilities) ? params.capabilities : {}
+  const hello = { capabilities, clientInfo }
+  const isShort = stringify(hello).length <= MAX_HELLO
+  return isShort ? hello : { capabilities: {}, clientInfo: { name: 'unknown', version: '0' } }
 }
 
 /** Whether the client that opens a session can ask a person by a form. */

@@ -109,8 +109,9 @@ export class LiveTable {
     notifyClients(this.hub, before, this.table)
     this.options.onTable?.(this.table)
     this.start(before)
+    const successors = successorsOf(before, this.table)
     for (const { proxy } of without(before.proxies, this.table.proxies)) {
-      const retired = proxy.retire().finally(() => this.retiring.delete(proxy))
+      const retired = proxy.retire(successors.get(proxy)).finally(() => this.retiring.delete(proxy))
       this.retiring.set(proxy, retired)
     }
     return result
@@ -207,6 +208,16 @@ function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string,
   return [...after.values()].filter(({ key }) => !before.has(key))
 }
 
+/** What answers in place of each proxy that a reload has replaced. */
+function successorsOf(before: Table, after: Table): Map<McpProxy, McpProxy> {
+  const found = new Map<McpProxy, McpProxy>()
+  for (const [prefix, { proxy }] of before.routes) {
+    const successor = after.routes.get(prefix)?.proxy
+    if (proxy && successor) found.set(proxy.proxy, successor.proxy)
+  }
+  return found
+}
+
 /** Of what is served, by `id`: the newest version may have been refused, or not read. */
 function versionsOf(
   { configurations, versions }: Reading & { versions?: ReadonlyMap<string, string> },
@@ -233,14 +244,10 @@ function notifyClients(hub: Hub, before: Table, after: Table): void {
     const { prefix } = old
     const route = after.routes.get(prefix)
     if (!route) hub.endPrefix(prefix)
-    else if (route.proxy || old.proxy) {
-      // Sessions of MCP servers go on with other ones; those of HTTP tools cannot.
-      if (!old.proxy && route.proxy) hub.endPrefix(prefix)
-      else if (old.proxy !== route.proxy) {
-        for (const list of LISTS) hub.listChanged(prefix, list)
-        // What was subscribed to is the old server's.
-        hub.endListeners(prefix)
-      } else listsChanged(hub, old, route)
+    else if (old.proxy !== route.proxy) {
+      for (const list of LISTS) hub.listChanged(prefix, list)
+      // What was subscribed to is the old server's.
+      hub.endListeners(prefix)
     } else listsChanged(hub, old, route)
   }
 }

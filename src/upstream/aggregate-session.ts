@@ -39,8 +39,11 @@ import type { ServerView } from './server-view.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
+
 /** One of the servers: its name, its filter, and what opens its session. */
 export interface Branch {
+  /** The same for a server that a reload leaves as it is. */
+  of: object
   name: string
   filter: ToolFilter | undefined
   view: ServerView
@@ -59,38 +62,51 @@ interface Beginning {
   revision: string
 }
 
-/** A request of the gateway's own to one of the servers. */
-interface OwnRequest {
-  to: number
-  resolve(raw: JsonObject | Fault): void
+/** The session with one of the servers. It goes on in another aggregate when a reload changes other servers. */
+interface Seat {
+  in: AggregateSession
+  /** Its place there. */
+  at: number
+  link: Link
+  /** What the client's requests have set in it. */
+  state: Lasting
+  /** Ends it, as no successor has it; absent: it stays. */
+  leave?: () => void
+}
+
+/** What is under way in a client's session, whatever aggregates it has had. */
+interface UnderWay {
+  /** Requests of the gateway's own. */
+  own: Map<string, { seat: Seat; resolve(raw: JsonObject | Fault): void }>
+  /** Requests of the client that one server has, by id. */
+  routed: Map<RequestId, { seat: Seat; method: string; params: JsonObject }>
+  /** Requests of servers to the client, under ids that differ among servers. */
+  asked: Map<string, { seat: Seat; id: RequestId }>
+  leaving: Set<Seat>
 }
 
 /** A client's session with several servers behind one prefix, as one. */
 export class AggregateSession implements Link {
   readonly #servers: AggregatedServer[]
   readonly #aggregate: Aggregate
-  readonly #links: Link[]
-  /** What the client's requests have set in the session of each server. */
-  readonly #states: Lasting[]
+  readonly #seats: Seat[]
   readonly #prefix = `plantgw-${randomUUID()}-`
   #count = 0
-  readonly #own = new Map<string, OwnRequest>()
-  /** Requests of the client that one server has, by id. */
-  readonly #routed = new Map<RequestId, { to: number; method: string; params: JsonObject }>()
-  /** Requests of servers to the client, under ids that differ among servers. */
-  readonly #asked = new Map<string, { from: number; id: RequestId }>()
+  readonly #underWay: UnderWay
   /** How the client began, for servers that come up later. */
   #begun: Beginning | undefined
   /** Handshakes with servers that were down; requests for one of them wait. */
-  readonly #reviving = new Map<number, Promise<string | undefined>>()
+  readonly #reviving = new Map<Seat, Promise<string | undefined>>()
   /** The servers that had no part in the last answer to a method, although they are up. */
   readonly #missing = new Map<string, string>()
   readonly #absence: Absence
   #closed = false
 
+  /** @param before what the client's session was until a reload; `goOn` follows. Absent: it is new, and `start` follows */
   constructor(
     private readonly options: AggregateSessionOptions,
     private readonly events: LinkEvents,
+    before?: AggregateSession,
   ) {
     const { branches } = options
     this.#servers = branches.map(({ name, filter, view }) => ({
@@ -106,12 +122,20 @@ export class AggregateSession implements Link {
       find: (i) => this.#find(i),
       announce: (kinds) => announce(kinds, this.events.message),
     })
-    this.#states = branches.map(() => createLasting())
-    this.#links = branches.map((_, i) => this.#open(i))
+    this.#underWay = before
+      ? before.#underWay
+      : {
+          own: new Map(),
+          routed: new Map(),
+          asked: new Map(),
+          leaving: new Set(),
+        }
+    const given = (at: number) => (before ? before.#handOver(branches[at]!.of, this, at) : undefined)
+    this.#seats = branches.map((_, at) => given(at) ?? this.#seat(at))
   }
 
   async start(request: Request, text: string): Promise<Started> {
-    const answers = await Promise.all(this.#links.map((link) => link.start(request, text)))
+    const answers = await Promise.all(this.#seats.map(({ link }) => link.start(request, text)))
     const results = answers.map((answer, i) => {
       const result = answer instanceof Fault ? undefined : answer.response.raw.result
       const server = this.#servers[i] as AggregatedServer
@@ -151,30 +175,131 @@ export class AggregateSession implements Link {
     return { response: readMessage(raw) as Response, text: stringify(raw) }
   }
 
+  /**
+   * Goes on with the session of `before`: the servers that both have know nothing of it, the others begin, those that are
+   * gone end.
+   * @param limit milliseconds that calls under way have at servers that are gone
+   */
+  async goOn(before: AggregateSession, limit: number): Promise<void> {
+    const begun = before.#begun
+    if (!begun) return
+    this.#begun = begun
+    this.#aggregate.learnFrom(before.#aggregate, (i) => {
+      const seat = before.#seats[i]
+      return seat?.in === this ? seat.at : undefined
+    })
+    const fresh = this.#seats.filter(({ at }) => !this.#servers[at]!.capabilities)
+    for (const { at, state } of fresh)
+      for (const each of before.#stateOf(this.#servers[at]!.name)) state.remember(each)
+    before.#absence.close()
+    before.trim(new Set(), limit).catch(unexpected('the end of a server'))
+    await Promise.all(
+      fresh.map(async (seat) => {
+        const reason = await this.#revival(seat, begun)
+        if (reason === undefined) return
+        this.options.onDown(this.#servers[seat.at]!.name, reason)
+        this.#absence.add(seat.at)
+      }),
+    )
+  }
+
+  /**
+   * Ends the sessions with servers that a reload has taken away or replaced, each once its calls are over.
+   * @param kept those that stay
+   * @param limit milliseconds after which calls end anyway
+   */
+  async trim(kept: ReadonlySet<object>, limit: number): Promise<void> {
+    const { branches } = this.options
+    const left = this.#seats.filter(
+      (seat) => seat.in === this && !seat.leave && !kept.has(branches[seat.at]!.of),
+    )
+    await Promise.all(left.map((seat) => this.#leave(seat, limit)))
+  }
+
   send(message: Message, text: string): undefined {
+    const { asked, routed } = this.#underWay
     if (message.kind === 'request') this.#take(message)
     else if (message.kind === 'response') {
-      const to = this.#asked.get(String(message.id))
-      this.#asked.delete(String(message.id))
+      const to = asked.get(String(message.id))
+      asked.delete(String(message.id))
       if (!to) return
-      const raw = withOwnTaskIds({ ...message.raw, id: to.id }, this.#servers[to.from]!.name)
-      pass(this.#links[to.from], { ...message, id: to.id, raw }, stringify(raw))
+      const { seat, id } = to
+      const raw = withOwnTaskIds({ ...message.raw, id }, seat.in.#servers[seat.at]!.name)
+      pass(seat.link, { ...message, id, raw }, stringify(raw))
     } else if (message.kind === 'notification') {
       const cancels = message.method === 'notifications/cancelled'
-      const call = cancels ? this.#routed.get(requestIdOf(message)) : undefined
+      const call = cancels ? routed.get(requestIdOf(message)) : undefined
       // What no server has, HTTP tools had, or all servers for the gateway.
       if (cancels && !call) return
-      for (const [i, link] of this.#links.entries())
-        if (this.#servers[i]?.capabilities && (!call || call.to === i)) pass(link, message, text)
+      if (call) pass(call.seat.link, message, text)
+      else
+        for (const { link, at } of this.#seats) if (this.#servers[at]?.capabilities) pass(link, message, text)
     }
   }
 
   close(): void {
+    const { own, leaving } = this.#underWay
     this.#closed = true
     this.#absence.close()
-    for (const link of this.#links) link.close()
-    for (const state of this.#states) state.forget()
-    for (const id of [...this.#own.keys()]) this.#settle(id, new Fault('lost', 'The session has ended'))
+    for (const { leave } of [...leaving]) leave?.()
+    for (const { link, state } of this.#seats) {
+      link.close()
+      state.forget()
+    }
+    for (const id of [...own.keys()]) this.#settle(id, new Fault('lost', 'The session has ended'))
+  }
+
+  #seat(at: number): Seat {
+    const seat: Seat = { in: this, at, state: createLasting(), link: undefined as unknown as Link }
+    seat.link = this.#open(seat)
+    return seat
+  }
+
+  #open(seat: Seat): Link {
+    return this.options.branches[seat.at]!.open(AggregateSession.#eventsOf(seat), () => seat.state.restore())
+  }
+
+  /** Gives a server that is up to a successor. */
+  #handOver(of: object, to: AggregateSession, at: number): Seat | undefined {
+    const seat = this.#seats.find((one) => one.in === this && this.options.branches[one.at]!.of === of)
+    const capabilities = seat && this.#servers[seat.at]!.capabilities
+    if (!capabilities || seat.leave) return undefined
+    to.#servers[at]!.capabilities = capabilities
+    return Object.assign(seat, { in: to, at })
+  }
+
+  /** What a server is to be told in place of one of the same name, or, where there was none, of any. */
+  #stateOf(name: string): Restored[] {
+    const all = this.#seats.map(({ state }) => state.restore())
+    const own = this.#servers.findIndex((server) => server.name === name)
+    return all[own] ?? all.flat().filter(({ method }) => method === 'logging/setLevel')
+  }
+
+  #leave(seat: Seat, limit: number): Promise<void> {
+    const { leaving } = this.#underWay
+    this.#servers[seat.at]!.capabilities = undefined
+    leaving.add(seat)
+    return new Promise((resolve) => {
+      const leave = () => {
+        clearTimeout(timer)
+        if (!leaving.delete(seat)) return
+        seat.link.close()
+        seat.state.forget()
+        AggregateSession.#lose(seat, REPLACED)
+        resolve()
+      }
+      const timer = setTimeout(leave, limit)
+      seat.leave = leave
+      this.#over(seat)
+    })
+  }
+
+  /** A request to a server is over. */
+  #over(seat: Seat): void {
+    if (!seat.leave) return
+    const { own, routed } = this.#underWay
+    const isUsed = [...own.values(), ...routed.values()].some((one) => one.seat === seat)
+    if (!isUsed) seat.leave()
   }
 
   /** Tells the client that a list has more or less than it had, because of who answers. */
@@ -187,82 +312,107 @@ export class AggregateSession implements Link {
     if (kind) announce([kind], this.events.message)
   }
 
-  #open(i: number): Link {
-    return this.options.branches[i]!.open(this.#eventsOf(i), () => this.#states[i]!.restore())
+  /** Requests to a server that will get no answer. @param concerns absent: all */
+  static #lose(seat: Seat, fault: Fault, concerns: (id: RequestId) => boolean = () => true): void {
+    const { own, routed } = seat.in.#underWay
+    for (const [id, one] of [...own]) if (one.seat === seat && concerns(id)) seat.in.#settle(id, fault)
+    const ids = [...routed].flatMap(([id, call]) => (call.seat === seat && concerns(id) ? [id] : []))
+    for (const id of ids) routed.delete(id)
+    seat.in.events.lost(fault, ids)
   }
 
-  #eventsOf(i: number): LinkEvents {
+  static #eventsOf(seat: Seat): LinkEvents {
     return {
-      message: (message, text) => this.#hear(i, message, text),
-      refused: () => {
-        const server = this.#servers[i] as AggregatedServer
-        const kinds = announcedLists(server.capabilities)
-        server.capabilities = undefined
-        this.options.onDown(server.name, REFUSED)
-        announce(kinds, this.events.message)
-        this.#absence.add(i)
-      },
+      message: (message, text) => seat.in.#hear(seat, message, text),
+      refused: () => seat.in.#refused(seat),
       silent: () => {
-        this.#absence.changed(this.#listsOf(i))
-        this.#absence.add(i)
+        seat.in.#absence.changed(seat.in.#listsOf(seat.at))
+        seat.in.#absence.add(seat.at)
       },
       lost: (fault, only, kept) => {
-        if (!only) this.#absence.changed(this.#listsOf(i))
-        const concerns = (id: RequestId) => !kept?.has(id) && (!only || [...only].includes(id))
-        for (const [id, { to }] of [...this.#own]) if (to === i && concerns(id)) this.#settle(id, fault)
-        const routed = [...this.#routed].filter(([id, call]) => call.to === i && concerns(id))
-        const ids = routed.map(([id]) => id)
-        for (const id of ids) this.#routed.delete(id)
-        this.events.lost(fault, ids)
+        if (!only) seat.in.#absence.changed(seat.in.#listsOf(seat.at))
+        const ids = only && new Set(only)
+        AggregateSession.#lose(seat, fault, (id) => !kept?.has(id) && (!ids || ids.has(id)))
+        seat.in.#over(seat)
       },
       rejected: (id, fault) => {
+        const { own, routed } = seat.in.#underWay
         // Without an id it may be the answer to any request of this server.
-        for (const own of id === undefined ? [...this.#own.keys()] : [String(id)])
-          if (this.#own.get(own)?.to === i) this.#settle(own, fault)
-        for (const call of id === undefined ? [...this.#routed.keys()] : [id])
-          if (this.#routed.get(call)?.to === i && this.#routed.delete(call)) this.events.rejected(call, fault)
+        for (const one of id === undefined ? [...own.keys()] : [String(id)])
+          if (own.get(one)?.seat === seat) seat.in.#settle(one, fault)
+        for (const call of id === undefined ? [...routed.keys()] : [id])
+          if (routed.get(call)?.seat === seat && routed.delete(call)) seat.in.events.rejected(call, fault)
+        seat.in.#over(seat)
       },
     }
+  }
+
+  #refused({ at }: Seat): void {
+    const server = this.#servers[at] as AggregatedServer
+    const kinds = announcedLists(server.capabilities)
+    server.capabilities = undefined
+    this.options.onDown(server.name, REFUSED)
+    announce(kinds, this.events.message)
+    this.#absence.add(at)
   }
 
   /** Takes a message of a server. */
-  #hear(i: number, message: Message, text: string): void {
-    const { name } = this.#servers[i] as AggregatedServer
+  #hear(seat: Seat, message: Message, text: string): void {
+    const { asked, own, routed } = this.#underWay
+    const { name } = this.#servers[seat.at] as AggregatedServer
     if (message.kind === 'request') {
       const id = this.#nextId()
-      this.#asked.set(id, { from: i, id: message.id })
+      asked.set(id, { seat, id: message.id })
       this.#emit(withTaskIds({ ...message.raw, id }, name))
     } else if (message.kind === 'notification') {
-      const shown = withTaskIds(message.raw, name)
+      const shown = this.#cancelled(seat, message) ?? withTaskIds(message.raw, name)
       if (shown === message.raw) this.events.message(message, text)
       else this.#emit(shown)
     } else if (message.kind !== 'response') this.events.message(message, text)
-    else if (message.id !== null && !this.#settle(String(message.id), message.raw)) {
-      const call = this.#routed.get(message.id)
-      if (call && this.#routed.delete(message.id)) this.#give(i, call, message.id, message.raw)
+    else if (message.id !== null && own.get(String(message.id))?.seat === seat)
+      this.#settle(String(message.id), message.raw)
+    else if (message.id !== null) {
+      const call = routed.get(message.id)
+      // The ids of a client are no secret among servers.
+      if (call?.seat !== seat) return
+      routed.delete(message.id)
+      this.#give(seat, call, message.id, message.raw)
     }
+  }
+
+  /** A server's word that it asks no more, with the id that the client knows; undefined: it is something else. */
+  #cancelled(seat: Seat, { method, params, raw }: Extract<Message, { kind: 'notification' }>) {
+    if (method !== 'notifications/cancelled') return undefined
+    const { asked } = this.#underWay
+    for (const [id, question] of asked) {
+      if (question.seat !== seat || question.id !== params.requestId) continue
+      asked.delete(id)
+      return { ...raw, params: { ...params, requestId: id } }
+    }
+    return undefined
   }
 
   /** Gives the client the response of a server. */
   #give(
-    i: number,
+    seat: Seat,
     { method, params }: { method: string; params: JsonObject },
     id: RequestId,
     raw: JsonObject,
   ): void {
-    const shown = this.#aggregate.answer(i, method, params, raw)
+    const shown = this.#aggregate.answer(seat.at, method, params, raw)
     const failed = unexpected(method, () =>
       this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: FAILED } }),
     )
     if (shown instanceof Promise) shown.then((one) => this.#emit(one)).catch(failed)
     else this.#emit(shown)
+    this.#over(seat)
   }
 
   /** Takes a request of the client. */
   #take(request: Request): void {
     const { id, method } = request
     const failed = unexpected(method, () => {
-      this.#routed.delete(id)
+      this.#underWay.routed.delete(id)
       this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: FAILED } })
     })
     this.#answer(request).catch(failed)
@@ -270,50 +420,62 @@ export class AggregateSession implements Link {
 
   async #answer(request: Request): Promise<void> {
     const { id, method, raw } = request
+    const { routed } = this.#underWay
     if (method === 'ping') return this.#emit({ jsonrpc: '2.0', id, result: {} })
     if (method.endsWith('/list')) this.#reviveAll()
     // Servers that are down are told once they are up.
-    if (method === 'logging/setLevel') for (const state of this.#states) state.remember(request)
+    if (method === 'logging/setLevel') for (const { state } of this.#seats) state.remember(request)
     const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
-      this.#ask(to, asked, own, request.span),
+      this.#ask(this.#seats[to]!, asked, own, request.span),
     )
     if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
     const { to, params } = outcome
-    this.#routed.set(id, { to, method, params })
-    this.#states[to]!.remember({ method, params })
+    const seat = this.#seats[to] as Seat
+    routed.set(id, { seat, method, params })
+    seat.state.remember({ method, params })
     const sent = { ...raw, params }
-    const fault = await this.#deliver(to, { ...request, params, raw: sent }, stringify(sent))
-    if (fault && this.#routed.delete(id))
+    const fault = await this.#deliver(seat, { ...request, params, raw: sent }, stringify(sent))
+    if (fault && routed.delete(id))
       this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: fault.message } })
+    if (fault) this.#over(seat)
   }
 
-  #ask(to: number, method: string, params: JsonObject, span?: Request['span']): Promise<JsonObject | Fault> {
+  /** @param begins whether it belongs to a handshake, for which others wait */
+  #ask(
+    seat: Seat,
+    method: string,
+    params: JsonObject,
+    span?: Request['span'],
+    begins = false,
+  ): Promise<JsonObject | Fault> {
     const id = this.#nextId()
     const answer = new Promise<JsonObject | Fault>((resolve) => {
-      this.#own.set(id, { to, resolve })
+      this.#underWay.own.set(id, { seat, resolve })
       const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
       const asked: Request = { kind: 'request', id, method, params, raw, ...(span && { span }) }
-      this.#deliver(to, asked, stringify(raw))
+      this.#deliver(seat, asked, stringify(raw), begins)
         .then((fault) => fault && this.#settle(id, fault))
         .catch(unexpected(method, () => this.#settle(id, new Fault('internal', FAILED))))
     })
     return answer.then((raw) => {
       if (raw instanceof Fault) return raw
-      if ('result' in raw) this.#states[to]!.remember({ method, params })
-      return this.#aggregate.shown(to, method, raw)
+      if ('result' in raw) seat.state.remember({ method, params })
+      return seat.in.#aggregate.shown(seat.at, method, raw)
     })
   }
 
-  #settle(id: string, answer: JsonObject | Fault): boolean {
-    const own = this.#own.get(id)
-    own?.resolve(answer)
-    return this.#own.delete(id)
+  #settle(id: string, answer: JsonObject | Fault): void {
+    const { own } = this.#underWay
+    const asked = own.get(id)
+    own.delete(id)
+    asked?.resolve(answer)
+    if (asked) this.#over(asked.seat)
   }
 
-  async #deliver(to: number, message: Request, text: string): Promise<Fault | undefined> {
+  async #deliver(seat: Seat, message: Request, text: string, begins = false): Promise<Fault | undefined> {
     // Why it is down is told by its link.
-    await this.#reviving.get(to)?.catch(() => {})
-    return this.#links[to]!.send(message, text)
+    if (!begins) await seat.in.#reviving.get(seat)?.catch(() => {})
+    return seat.link.send(message, text)
   }
 
   /** The lists that a server has. */
@@ -325,10 +487,11 @@ export class AggregateSession implements Link {
   /** Whether a server that was down is there again; the client hears of it. */
   async #find(i: number): Promise<boolean> {
     const { capabilities } = this.#servers[i] as AggregatedServer
+    const seat = this.#seats[i] as Seat
     const begun = this.#begun
-    if (!capabilities) return begun !== undefined && (await this.#revival(i, begun)) === undefined
+    if (!capabilities) return begun !== undefined && (await this.#revival(seat, begun)) === undefined
     const kinds = this.#listsOf(i)
-    if (kinds[0] && !isPart(await this.#ask(i, `${kinds[0]}/list`, {}))) return false
+    if (kinds[0] && !isPart(await this.#ask(seat, `${kinds[0]}/list`, {}))) return false
     this.#absence.changed(kinds)
     return true
   }
@@ -336,8 +499,9 @@ export class AggregateSession implements Link {
   /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
   #reviveAll(): void {
     for (const [i, { name, capabilities }] of this.#servers.entries()) {
-      if (capabilities || this.#reviving.has(i) || !this.#begun) continue
-      this.#revival(i, this.#begun)
+      const seat = this.#seats[i] as Seat
+      if (capabilities || this.#reviving.has(seat) || !this.#begun) continue
+      this.#revival(seat, this.#begun)
         .then((reason) => {
           if (reason !== undefined) this.options.onDown(name, reason)
         })
@@ -346,29 +510,31 @@ export class AggregateSession implements Link {
   }
 
   /** One try at a time to open the session of a server that was down. @returns why it is still down */
-  #revival(i: number, begun: Beginning): Promise<string | undefined> {
-    const known = this.#reviving.get(i)
+  #revival(seat: Seat, begun: Beginning): Promise<string | undefined> {
+    const known = this.#reviving.get(seat)
     if (known) return known
-    const revival = this.#revive(i, begun).finally(() => this.#reviving.delete(i))
-    this.#reviving.set(i, revival)
+    const revival = this.#revive(seat, begun).finally(() => this.#reviving.delete(seat))
+    this.#reviving.set(seat, revival)
     return revival
   }
 
-  async #revive(i: number, { request, text, revision }: Beginning): Promise<string | undefined> {
-    this.#links[i]!.close()
-    const link = this.#open(i)
-    this.#links[i] = link
+  async #revive(seat: Seat, { request, text, revision }: Beginning): Promise<string | undefined> {
+    if (seat.leave) return REPLACED.message
+    seat.link.close()
+    const link = this.#open(seat)
+    seat.link = link
     const answer = await link.start(request, text)
     if (answer instanceof Fault) return answer.message
     const { result } = answer.response.raw
     // What the client knows of the protocol holds for the whole session.
     if (!isObject(result) || String(result.protocolVersion) < revision) return REFUSED
-    if (this.#closed) return undefined
+    if (this.#closed || seat.leave) return undefined
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
-    this.#servers[i]!.capabilities = capabilities
+    this.#servers[seat.at]!.capabilities = capabilities
     await link.send(noted('notifications/initialized'), INITIALIZED)
-    for (const { method, params } of this.#states[i]!.restore()) await this.#ask(i, method, params)
-    announce(this.#listsOf(i), this.events.message)
+    for (const { method, params } of seat.state.restore())
+      await this.#ask(seat, method, params, undefined, true)
+    announce(this.#listsOf(seat.at), this.events.message)
     return undefined
   }
 
@@ -382,3 +548,4 @@ export class AggregateSession implements Link {
 }
 
 const REFUSED = 'it refused the handshake'
+const REPLACED = new Fault('lost', 'The server was replaced or taken away')

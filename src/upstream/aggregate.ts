@@ -81,6 +81,14 @@ export class Aggregate {
     private readonly onMissing: (method: string, servers: readonly number[]) => void = () => {},
   ) {}
 
+  /** Knows whose resources are from the aggregate before. @param at the place of a server here; undefined: it has none */
+  learnFrom(before: Aggregate, at: (i: number) => number | undefined): void {
+    for (const [uri, owner] of before.#owners) {
+      const here = at(owner)
+      if (here !== undefined) this.#learn(uri, here)
+    }
+  }
+
   async decide({ method, params }: Pick<Request, 'method' | 'params'>, ask: AskServer): Promise<Outcome> {
     if (Object.hasOwn(LISTS, method)) return this.#list(method, params, ask)
     if (method === 'tools/call') return this.#byName('tools', params, ask)
@@ -175,7 +183,7 @@ export class Aggregate {
 
   async #list(method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
     const { key, capability } = LISTS[method] as { key: string; capability: string }
-    const wanted = cursorsOf(params.cursor, this.servers.length)
+    const wanted = cursorsOf(params.cursor, this.servers)
     if (!wanted) return { error: { code: INVALID_PARAMS, message: 'Invalid cursor' } }
     const able = wanted.filter(([i]) => this.#has(i, capability))
     if (key === 'tasks' && !able.length) return { error: noMethod(method) }
@@ -194,7 +202,7 @@ export class Aggregate {
       return { error: missingError(pages) }
     if (isFirst) this.onMissing(method, missing)
     if (isFirst && isNamed(key)) this.options.names?.begin(key)
-    const next: [number, string][] = []
+    const next: [name: string, cursor: string][] = []
     let rest: JsonObject = {}
     for (const [at, raw] of pages.entries()) {
       const i = able[at]![0]
@@ -203,7 +211,7 @@ export class Aggregate {
       if (!result || !Array.isArray(result[key])) continue
       rest = { ...omit(result, key, 'nextCursor'), ...rest }
       for (const item of result[key]) items.push(...this.#show(i, key, item))
-      if (typeof result.nextCursor === 'string') next.push([i, result.nextCursor])
+      if (typeof result.nextCursor === 'string') next.push([this.servers[i]!.name, result.nextCursor])
     }
     const nextCursor = next.length && { nextCursor: Buffer.from(JSON.stringify(next)).toString('base64url') }
     return { result: { ...rest, [key]: items, ...nextCursor } }
@@ -215,9 +223,10 @@ export class Aggregate {
     const { name } = this.servers[i] as AggregatedServer
     if (isNamed(key)) return this.#showNamed(i, key, item)
     const uri = String(item.uri ?? item.uriTemplate)
-    const owner = this.options.local()?.hasResource(uri) ? -1 : (this.#owners.get(uri) ?? i)
-    this.#learn(uri, owner)
-    if (owner === i) return [item]
+    const isLocal = this.options.local()?.hasResource(uri)
+    const owner = this.#owners.get(uri) ?? i
+    if (!isLocal) this.#learn(uri, owner)
+    if (!isLocal && owner === i) return [item]
     this.options.onClash('resource', uri, name)
     return []
   }
@@ -228,13 +237,15 @@ export class Aggregate {
     const { name: server } = this.servers[i] as AggregatedServer
     const own = String(item.name)
     const shown = names ? own : prefixed(server, own)
-    if (!local()?.has(kind, shown) && (names?.take(kind, own, i) ?? true))
-      return [names ? item : { ...item, name: shown }]
+    const isOwn = names ? names.take(kind, own, i) : ownerOf(this.servers, shown)?.to === i
+    if (!local()?.has(kind, shown) && isOwn) return [names ? item : { ...item, name: shown }]
     onClash(SINGULAR[kind], shown, server)
     return []
   }
 
   #byUri(uri: unknown, method: string, params: JsonObject, ask: AskServer): Promise<Outcome> | Outcome {
+    // What HTTP tools have beside them is never subscribed to.
+    if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
     const owner = typeof uri === 'string' ? this.#owners.get(uri) : undefined
     if (owner !== undefined) return { to: owner, params }
     return this.#first(this.#able('resources'), method, params, ask)
@@ -299,20 +310,27 @@ function missingError(pages: readonly (JsonObject | Fault | undefined)[]): RpcEr
   return { code: INTERNAL_ERROR, message: 'No server answered' }
 }
 
-/** Which page of which server comes next; all of them from the beginning without a cursor. */
-function cursorsOf(cursor: Json | undefined, count: number): [number, string | null][] | undefined {
-  if (cursor === undefined) return Array.from({ length: count }, (_, i) => [i, null])
+/**
+ * Which page of which server comes next; all of them from the beginning without a cursor. It names servers, as a reload
+ * may change their places.
+ */
+function cursorsOf(
+  cursor: Json | undefined,
+  servers: readonly AggregatedServer[],
+): [number, string | null][] | undefined {
+  if (cursor === undefined) return servers.map((_, i) => [i, null])
   try {
-    const value = JSON.parse(Buffer.from(String(cursor), 'base64url').toString('utf8'))
-    const sound = (item: unknown) =>
-      Array.isArray(item) &&
-      Number.isInteger(item[0]) &&
-      item[0] >= 0 &&
-      item[0] < count &&
-      typeof item[1] === 'string'
+    const value: unknown = JSON.parse(Buffer.from(String(cursor), 'base64url').toString('utf8'))
+    if (!Array.isArray(value) || !value.length || value.length > servers.length) return undefined
+    const wanted = value.map((item): [number, string] | undefined => {
+      const [name, own]: unknown[] = Array.isArray(item) ? item : []
+      const i = servers.findIndex((server) => server.name === name)
+      return i >= 0 && typeof own === 'string' ? [i, own] : undefined
+    })
+    const sound = wanted.filter((one) => one !== undefined)
     // Each names a server once, so that no cursor makes many requests of one.
-    const once = new Set(Array.isArray(value) ? value.map((item) => item?.[0]) : []).size === value?.length
-    return Array.isArray(value) && value.length > 0 && once && value.every(sound) ? value : undefined
+    const isOnce = new Set(sound.map(([i]) => i)).size === wanted.length
+    return isOnce ? sound : undefined
   } catch {
     return undefined
   }

@@ -1,12 +1,13 @@
 import type { Ticket } from '../../cluster/index.ts'
 import type { BreakerSettings, Limits } from '../../config/model.ts'
-import type { JsonObject } from '../../json/index.ts'
+import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   type Adopted,
   type Alone,
   allowsBatches,
   type Backend,
   type BackendSession,
+  CLIENT_CAPABILITIES,
   type Endpoint,
   type Exchange,
   Fault,
@@ -27,6 +28,7 @@ import type { Definition, Resolved } from '../definition.ts'
 import type { PinChange } from '../pins.ts'
 import { KeptNames } from '../plain-names.ts'
 import type { UpstreamServer } from '../pool/server.ts'
+import { helloOf } from '../pool/session.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { Measures } from '../sent-requests.ts'
 import { isOfTask, ownerOf } from '../server-names.ts'
@@ -35,7 +37,16 @@ import { composed, createToolFilter, type Selection, type ToolFilter } from '../
 import type { StreamChange } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { PassThroughSession, passStateless } from './pass-through.ts'
-import { DRAIN, keyOf, LinkSession, ProxySession, type SessionContext, Sessions } from './session.ts'
+import {
+  DRAIN,
+  type Handshake,
+  keyOf,
+  LinkSession,
+  type LinkSessionOptions,
+  ProxySession,
+  type SessionContext,
+  Sessions,
+} from './session.ts'
 import { type Stateless, StatelessRequest } from './stateless.ts'
 
 /** Makes what retries and circuit breakers of a server need. */
@@ -116,8 +127,11 @@ export interface McpProxy extends Backend {
   breakers(): { server: string; state: BreakerState }[]
   /** Starts what `policy` and `preinstalled` say, and logs what does not start; calls that come meanwhile wait. */
   start(): Promise<void>
-  /** Takes no new sessions; ends each when no call of it is under way, then closes. */
-  retire(): Promise<void>
+  /**
+   * Takes no new sessions; ends each when no call of it is under way, then closes.
+   * @param successor goes on with sessions with several servers, of which it has some
+   */
+  retire(successor?: McpProxy): Promise<void>
   /** Ends every session, connection and child; resolves when nothing is left. */
   close(): Promise<void>
 }
@@ -127,6 +141,17 @@ const REPLACED = new Fault('busy', 'The server is being replaced: try again')
 /** Makes the backend of a router that names MCP servers; nothing is started before `start` or a first request. */
 export function createProxy(definitions: readonly Definition[], context: ProxyContext): McpProxy {
   return new ProxyBackend(definitions, context)
+}
+
+/** The handshake of a session that HTTP tools have served; undefined: there was none yet. */
+function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Session): Handshake | undefined {
+  // Of one that another replica has opened nothing more is known.
+  const capabilities = elicits ? { elicitation: {} } : {}
+  const known = hello ?? (owner !== undefined && helloOf({ _meta: { [CLIENT_CAPABILITIES]: capabilities } }))
+  if (!known) return undefined
+  const params = { protocolVersion, ...known }
+  const raw = { jsonrpc: '2.0', id: 'plantgw-initialize', method: 'initialize', params }
+  return { request: { kind: 'request', id: raw.id, method: raw.method, params, raw }, text: stringify(raw) }
 }
 
 /** A server, and what the router shows of it. */
@@ -199,13 +224,25 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   async adopt(session: Session, exchange: Exchange): Promise<Adopted> {
     const { served } = session
-    if (!(served instanceof ProxySession) || !served.handshake) return undefined
+    if (served instanceof LinkSession && served.isMovable && this.context.together)
+      return this.goOn(served, session, exchange)
+    const handshake = served instanceof ProxySession ? served.handshake : handshakeOf(session)
     const made = this.open(session, exchange)
-    if (made instanceof Fault) return made
-    const opened = await made.adopt(served.handshake, served.restore())
+    // Its client has yet to initialize.
+    if (made instanceof Fault || !handshake) return made
+    const opened = await made.adopt(handshake, served instanceof ProxySession ? served.restore() : [])
     if (opened.ok) return opened.served ?? made
     made.close(true)
     return new Fault('refused', 'The server was replaced, and the new one did not take the session')
+  }
+
+  /** Goes on with a session with several servers: those that are the same as before know nothing of it. */
+  private async goOn(served: LinkSession, session: Session, exchange: Exchange): Promise<Adopted> {
+    if (this.retired) return REPLACED
+    const resolved = this.resolve(exchange)
+    if (resolved instanceof Fault) return resolved
+    await served.goOn(this.sessionContext, resolved, this.linkOptions(session, resolved))
+    return served
   }
 
   viewerOf(exchange: Exchange): string | undefined {
@@ -285,11 +322,19 @@ class ProxyBackend implements McpProxy, ServerUser {
     await Promise.all(started)
   }
 
-  async retire(): Promise<void> {
+  async retire(successor?: McpProxy): Promise<void> {
     this.retired = true
     for (const { member } of this.taken ?? []) this.servers.leave(member, this)
-    await Promise.all([this.sessions.drain(), this.quiet()])
+    const moved = successor instanceof ProxyBackend ? this.moveTo(successor) : undefined
+    await Promise.all([moved, this.sessions.drain(), this.quiet()])
     await this.close()
+  }
+
+  private async moveTo(successor: ProxyBackend): Promise<void> {
+    if (!this.context.together || !successor.context.together) return
+    const own = new Set(this.members.map(({ member }) => member))
+    const kept = successor.members.map(({ member }) => member).filter((member) => own.has(member))
+    if (kept.length) await this.sessions.moveTo(successor.sessions, new Set(kept))
   }
 
   async close(): Promise<void> {
@@ -330,24 +375,30 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   private linkSession(session: Session, resolved: readonly Resolved[]): LinkSession {
+    return new LinkSession(this.sessionContext, session, resolved, this.linkOptions(session, resolved))
+  }
+
+  private linkOptions(session: Session, resolved: readonly Resolved[]): LinkSessionOptions {
     const { only } = this
-    return new LinkSession(this.sessionContext, session, resolved, {
+    return {
       timeout: Math.max(...this.members.map(({ member }) => member.upstream.limits.timeout)),
       filter: only?.upstream.filter,
       view: only?.upstream.view,
       local: (request) => this.localFor(request),
-      open: (events, restore) => {
+      open: (events, restore, before) => {
         if (only) return only.link(resolved[0] as Resolved, session, events, restore)
         const branches = this.members.map(({ member, filter, view }, i) => ({
+          of: member,
           name: member.upstream.name,
           filter,
           view,
           open: (inner: typeof events, state: typeof restore) =>
             member.link(resolved[i] as Resolved, session, inner, state, true),
         }))
-        return new AggregateSession({ ...this.aggregated(resolved), branches, onDown: this.onDown }, events)
+        const options = { ...this.aggregated(resolved), branches, onDown: this.onDown }
+        return new AggregateSession(options, events, before)
       },
-    })
+    }
   }
 
   /** Several servers as one, for one caller. */

@@ -19,6 +19,7 @@ import {
 } from '../../mcp/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
+import { AggregateSession } from '../aggregate-session.ts'
 import type { Resolved } from '../definition.ts'
 import type { Occupant } from '../pool/pool.ts'
 import { INITIALIZED, type Link, type LinkEvents, noted, pass } from '../rpc/link.ts'
@@ -68,7 +69,7 @@ export function keyOf(resolved: readonly Resolved[]): string {
 
 /** A client's session with proxied servers. */
 export abstract class ProxySession implements BackendSession {
-  readonly backend: Backend
+  backend: Backend
   abstract readonly needsUniqueIds: boolean
   abstract readonly timeout: number | undefined
   readonly passThrough: PassThrough | undefined
@@ -77,15 +78,24 @@ export abstract class ProxySession implements BackendSession {
   private draining: NodeJS.Timeout | undefined
   private drained: Promise<void> | undefined
   private onClosed: (() => void) | undefined
-  private closed = false
+  protected closed = false
+  private registry: Sessions
 
   constructor(
-    protected readonly context: SessionContext,
+    protected context: SessionContext,
     protected readonly session: Session,
-    protected readonly resolved: readonly Resolved[],
+    protected resolved: readonly Resolved[],
   ) {
     this.backend = context.backend
-    context.sessions.add(this, session)
+    this.registry = context.sessions
+    this.registry.add(this, session)
+  }
+
+  /** Is counted among the sessions of another backend, which is to go on with it. */
+  moveTo(sessions: Sessions): void {
+    this.registry.remove(this)
+    this.registry = sessions
+    if (!this.closed) sessions.add(this, this.session)
   }
 
   protected get key(): string {
@@ -123,7 +133,7 @@ export abstract class ProxySession implements BackendSession {
   close(forGood: boolean): void {
     if (this.closed) return
     this.closed = true
-    this.context.sessions.remove(this)
+    this.registry.remove(this)
     clearTimeout(this.draining)
     this.end(forGood)
     this.onClosed?.()
@@ -144,8 +154,8 @@ export abstract class ProxySession implements BackendSession {
 }
 
 export interface LinkSessionOptions {
-  /** Makes what carries messages to the server, or to several. */
-  open(events: LinkEvents, restore: () => Restored[]): Link
+  /** Makes what carries messages to the server, or to several. @param before what did until a reload, of several */
+  open(events: LinkEvents, restore: () => Restored[], before?: AggregateSession): Link
   filter: ToolFilter | undefined
   /** Absent where several servers are put together, each with its own. */
   view: ServerView | undefined
@@ -158,7 +168,7 @@ export interface LinkSessionOptions {
 /** A session whose messages are relayed one by one: ids pass unchanged. */
 export class LinkSession extends ProxySession {
   readonly needsUniqueIds = true
-  readonly timeout: number
+  timeout: number
   private readonly state = createLasting()
   private link: Link | undefined
   private opening = false
@@ -179,10 +189,35 @@ export class LinkSession extends ProxySession {
     context: SessionContext,
     session: Session,
     resolved: readonly Resolved[],
-    private readonly options: LinkSessionOptions,
+    private options: LinkSessionOptions,
   ) {
     super(context, session, resolved)
     this.timeout = options.timeout
+  }
+
+  /** Whether it is a session with several servers that may be others after a reload. */
+  get isMovable(): boolean {
+    return this.handshake !== undefined && !this.closed && this.link instanceof AggregateSession
+  }
+
+  /** Ends the sessions with all servers but those that are kept; resolves when their calls are over. */
+  async trim(kept: ReadonlySet<object>): Promise<void> {
+    if (this.link instanceof AggregateSession) await this.link.trim(kept, DRAIN)
+  }
+
+  /** Goes on after a reload: servers that are the same as before know nothing of it. */
+  async goOn(
+    context: SessionContext,
+    resolved: readonly Resolved[],
+    options: LinkSessionOptions,
+  ): Promise<void> {
+    const before = this.link
+    if (!(before instanceof AggregateSession)) return
+    this.moveTo(context.sessions)
+    Object.assign(this, { context, resolved, options, backend: context.backend, timeout: options.timeout })
+    const link = options.open(this.events, this.state.restore, before)
+    this.link = link
+    if (link instanceof AggregateSession) await link.goOn(before, DRAIN)
   }
 
   async initialize(_session: Session, request: Request, text: string): Promise<Opened> {
@@ -304,6 +339,20 @@ export class Sessions {
 
   remove(made: ProxySession): void {
     this.all.delete(made)
+  }
+
+  /**
+   * Gives those with several servers to a backend that has some of the servers, too.
+   * @param kept the servers that it has
+   * @returns when their calls at other servers are over
+   */
+  async moveTo(successor: Sessions, kept: ReadonlySet<object>): Promise<void> {
+    const movable = [...this.all.keys()].filter((made) => made instanceof LinkSession && made.isMovable)
+    const moved = movable.map((made) => {
+      made.moveTo(successor)
+      return (made as LinkSession).trim(kept)
+    })
+    await Promise.all(moved)
   }
 
   /** Looks for idle sessions from now on. */
