@@ -193,3 +193,19 @@ test('no server answers for another one', TIMEOUT, async (t) => {
   one.release()
   assert.equal((await messages(await waits)).at(-1).result.content[0].text, 'one')
 })
+
+test('a session goes on when all MCP servers are others, with a call under way', TIMEOUT, async (t) => {
+  const [one, two] = [await named(t, 'one'), await named(t, 'two')]
+  const { base, change } = await gatewayHere(t, all([one.server]))
+  const url = `${base}/mcp`
+  const session = await open(url)
+  const params = { name: 'one__wait', arguments: {} }
+  const waits = send(url, { id: 77, method: 'tools/call', params }, session.headers)
+  await until(() => one.waiting.length === 1)
+  await change(all([two.server]))
+  assert.equal(await session.call('two__who'), 'two')
+  one.release()
+  assert.equal((await messages(await waits)).at(-1).result.content[0].text, 'one')
+  await until(() => one.seen.includes('DELETE'))
+  assert.equal(await session.call('two__who'), 'two')
+})

@@ -76,7 +76,7 @@ export abstract class ProxySession implements BackendSession {
   /** Of the client, once it was taken. */
   handshake: Handshake | undefined
   private draining: NodeJS.Timeout | undefined
-  private drained: Promise<void> | undefined
+  protected drained: Promise<void> | undefined
   private onClosed: (() => void) | undefined
   protected closed = false
   private registry: Sessions
@@ -197,7 +197,8 @@ export class LinkSession extends ProxySession {
 
   /** Whether it is a session with several servers that may be others after a reload. */
   get isMovable(): boolean {
-    return this.handshake !== undefined && !this.closed && this.link instanceof AggregateSession
+    const isEnding = this.closed || this.drained !== undefined
+    return !isEnding && this.handshake !== undefined && this.link instanceof AggregateSession
   }
 
   /** Ends the sessions with all servers but those that are kept; resolves when their calls are over. */
