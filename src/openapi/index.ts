@@ -16,10 +16,11 @@ import {
   type Version,
 } from './open-document.ts'
 import { isSelected, type Operation, operationsOf, type Selection, type Unread } from './operations.ts'
+import { outputOf } from './output.ts'
 import { credentialsOf } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
 import { oldSchemes } from './swagger.ts'
-import { type Tag, tagsOf } from './tags.ts'
+import { foundBy, type Tag, tagsOf } from './tags.ts'
 import { makeTool } from './tool.ts'
 import { LENGTHS, namer, plainText, titleSlug, toolName } from './tool-names.ts'
 import { configurationYaml } from './yaml.ts'
@@ -110,7 +111,10 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   const configurations =
     found.members.length === 0
       ? []
-      : groups.map((group) => write(group, { name, prefix, title, head: options.made ?? head }))
+      : groups.map((group) => {
+          describeTools(group, found.counts.tags, found.refs, options.listSize ?? LIST_SIZE)
+          return write(group, { name, prefix, title, head: options.made ?? head })
+        })
   return { ...found.counts, imported: found.members.length, configurations }
 }
 
@@ -161,7 +165,7 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       counts.skipped.push({ operation: operation.shown, reason: listed.reason })
     }
   }
-  return { members, counts }
+  return { members, counts, refs }
 }
 
 function listedOperation(operation: Operation | Unread): ListedOperation {
@@ -185,6 +189,31 @@ function schemesOf(document: JsonObject, version: Version, refs: Refs): JsonObje
 function setHeader(headers: Map<string, string>, name: string, value: string): void {
   for (const known of headers.keys()) if (known.toLowerCase() === name.toLowerCase()) headers.delete(known)
   headers.set(name, value)
+}
+
+/** Of a tool that has an `outputSchema`, beside the schema: its key, and what wraps an array. */
+const OUTPUT_FRAME = 100
+
+/** Adds what tools are found by, and what they return as long as the list has room. */
+function describeTools(
+  { members }: Group,
+  tags: ReadonlyMap<string, Tag>,
+  refs: Refs,
+  listSize: number,
+): void {
+  const several = new Set(members.map(({ operation }) => operation.tags[0])).size > 1
+  let left = listSize - members.reduce((sum, { size }) => sum + size, 0)
+  for (const { tool, operation } of members) {
+    const { group, keywords } = foundBy(operation, tags)
+    // A group for all says nothing that the name of the server does not.
+    if (several && group) tool.group = group
+    if (keywords) tool.keywords = keywords
+    const schema = outputOf(operation, refs)
+    const size = schema ? JSON.stringify(schema).length + OUTPUT_FRAME : 0
+    if (!schema || size > left) continue
+    tool.outputSchema = schema
+    left -= size
+  }
 }
 
 function write(

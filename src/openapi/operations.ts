@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, type Version } from './open-document.ts'
-import { oldOperation, oldServers } from './swagger.ts'
+import { oldContent, oldOperation, oldServers } from './swagger.ts'
 
 /** An operation in the form of OpenAPI 3, with its references to parameters and bodies followed. */
 export interface Operation {
@@ -20,12 +20,17 @@ export interface Operation {
   security: Json | undefined
   /** The nearest that are given. */
   servers: Json | undefined
+  /** The content of each success (2xx), empty where it has none; read only where it is wanted. @throws Unfit */
+  results: () => Content[]
 }
+
+/** Media types, each with what is said of it. */
+export type Content = (readonly [type: string, media: JsonObject])[]
 
 export interface Body {
   required: boolean
   description: string
-  content: (readonly [type: string, media: JsonObject])[]
+  content: Content
 }
 
 export interface Unread {
@@ -98,18 +103,30 @@ function readOperation(
     deprecated: operation.deprecated === true,
     security: operation.security ?? document.security,
     servers: version === '2.0' ? oldServers(document) : servers,
+    results: () =>
+      successes(operation, refs).map((one) =>
+        version === '2.0' ? oldContent(one, operation, document) : contentOf(one, refs),
+      ),
     ...(version === '2.0'
       ? oldOperation(parameters, operation, document)
       : { parameters, body: bodyOf(operation.requestBody, refs) }),
   }
 }
 
+/** The responses that say that a call has succeeded. @throws Unfit */
+function successes({ responses }: JsonObject, refs: Refs): JsonObject[] {
+  const all = Object.entries(mapOf(responses))
+  return all.filter(([status]) => /^2(?:\d\d|XX)$/i.test(status)).map(([, one]) => refs.follow(one))
+}
+
+function contentOf({ content }: JsonObject, refs: Refs): Content {
+  return Object.entries(mapOf(content)).map(([type, media]) => [type, refs.follow(media)] as const)
+}
+
 function bodyOf(given: Json | undefined, refs: Refs): Body | undefined {
   if (given === undefined || given === null) return undefined
   const body = refs.follow(given)
-  const content = Object.entries(mapOf(body.content)).map(
-    ([type, media]) => [type, refs.follow(media)] as const,
-  )
+  const content = contentOf(body, refs)
   if (content.length === 0) return undefined
   return { required: body.required === true, description: textOf(body.description) ?? '', content }
 }

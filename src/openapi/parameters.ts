@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json/index.ts'
 import { mapOf, textOf, Unfit } from './open-document.ts'
-import { toSchema } from './schema.ts'
+import { toSchema, withExample } from './schema.ts'
 import { access, inPlace, type Style, UNDEFINED, type Writable, writable } from './style.ts'
 import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
-import { isFraming, isHeaderName } from './tool-names.ts'
+import { isFraming, isHeaderName, LENGTHS } from './tool-names.ts'
 
 /** OpenAPI gives these other places. */
 const IGNORED = new Set(['accept', 'content-type', 'authorization'])
@@ -30,7 +30,8 @@ function addParameter(draft: Draft, parameter: JsonObject, name: string, require
   const style = styleOf(parameter)
   const read = (either = false) => writable(toSchema(schemaOf(parameter), draft.schemas), style, either)
   const add = (what: Writable, use: string, position?: DraftArg['position']): DraftArg => {
-    const description = textOf(parameter.description)
+    const said = textOf(parameter.description) ?? textOf(what.schema.description) ?? ''
+    const description = withExample(said, what.schema.enum ? {} : parameter, LENGTHS.argument)
     const arg = draft.add(name, use, { position, required, schema: what.schema, description })
     for (const left of what.leftOut) leaveOutMember(draft, left, name)
     return arg

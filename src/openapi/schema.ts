@@ -164,11 +164,39 @@ function describe(
   depth: number,
 ): JsonObject {
   const longest = depth === 0 ? LENGTHS.argument : bounds.description
-  const text = longest > 0 ? plainText(textOf(schema.description) ?? textOf(schema.title) ?? '', longest) : ''
+  const said = textOf(schema.description) ?? textOf(schema.title) ?? ''
+  const text = longest > 0 ? withExample(said, schema, longest) : ''
   const encoded = schema.format === 'byte' || schema.contentEncoding === 'base64' ? 'Base64' : ''
   const whole = [text, text.includes(encoded) ? '' : encoded].filter(Boolean).join(' — ')
   if (whole) made.description = whole
   return made
+}
+
+const MAX_EXAMPLE = 60
+
+/** A description, and an example of the value where that is short and says more. */
+export function withExample(
+  description: string,
+  { example, examples, enum: values }: JsonObject,
+  longest: number,
+): string {
+  const [first] = Array.isArray(examples)
+    ? examples
+    : Object.values(mapOf(examples)).map((one) => mapOf(one).value)
+  const value = example ?? first
+  const shown = typeof value === 'string' || isNumber(value) ? plainText(String(value), MAX_EXAMPLE) : ''
+  // Generators write the name of the type where nobody has given an example.
+  if (
+    shown === '' ||
+    shown === 'string' ||
+    shown.endsWith('…') ||
+    values !== undefined ||
+    description.includes(shown)
+  )
+    return plainText(description, longest)
+  const end = `For example ${shown}`
+  const text = plainText(description, longest - end.length - 2)
+  return text === '' ? end : `${text}${/[.!?:…]$/.test(text) ? '' : '.'} ${end}`
 }
 
 /** The types that a schema says or means; none: any. */

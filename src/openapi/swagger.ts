@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { listOf, mapOf, textOf } from './open-document.ts'
-import type { Body } from './operations.ts'
+import type { Body, Content } from './operations.ts'
 
 /**
  * Swagger 2.0 in the terms of OpenAPI 3, one operation at a time.
@@ -68,6 +68,15 @@ function bodyOf(given: readonly JsonObject[], consumes: string[]): Body | undefi
       [multipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded', { schema, encoding }],
     ],
   }
+}
+
+/** The content of a response. */
+export function oldContent(response: JsonObject, { produces }: JsonObject, document: JsonObject): Content {
+  if (response.schema === undefined) return []
+  const types = [produces, document.produces].map(listOf).find((list) => list.length > 0) ?? []
+  const named = types.filter((type) => typeof type === 'string')
+  const media = { schema: response.schema }
+  return (named.length > 0 ? named : ['application/json']).map((type) => [type, media] as const)
 }
 
 /** What describes the value, which Swagger has beside what describes the parameter. */

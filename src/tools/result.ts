@@ -250,6 +250,8 @@ async function structuredResult(
   sent: Sent,
   templated?: Omitted,
 ): Promise<ToolResult> {
+  const none = text === '' && !responseBody ? emptyResult(read, validateShown, wrapped) : undefined
+  if (none) return none
   await giveWay()
   let data: Json
   try {
@@ -279,6 +281,13 @@ async function structuredResult(
   const result = textsResult(texts, sent.keep)
   if (isBinary(read)) result.content.push(await binaryContent(read, sent))
   return { ...result, structuredContent: structured(value, wrapped) as JsonObject }
+}
+
+/** A success without a body, where the schema requires nothing; else undefined. */
+function emptyResult(read: ReadAnswer, validate: Validate, wrapped: boolean): ToolResult | undefined {
+  const value: JsonObject = wrapped ? { result: null } : {}
+  if (validate(value).length > 0) return undefined
+  return { ...textResult(`${statusText(read)} (empty response)`), structuredContent: value }
 }
 
 /** A text that nothing changes stays as it is. */

@@ -109,6 +109,7 @@ const parameter = fc.oneof(
         in: fc.constantFrom('query', 'path', 'header', 'cookie', 'body', 'formData', 'nowhere'),
         required: fc.boolean(),
         description: text,
+        example: fc.jsonValue(),
         schema,
         type: fc.constantFrom('string', 'array', 'file'),
         items: schema,
@@ -129,6 +130,7 @@ const parameter = fc.oneof(
 const media = fc.record(
   {
     schema,
+    example: fc.jsonValue(),
     encoding: fc.dictionary(
       text,
       fc.record({ style, explode: fc.boolean(), contentType: text }, { requiredKeys: [] }),
@@ -162,7 +164,19 @@ const operation = fc.record(
       { required: fc.boolean(), content: fc.dictionary(types, media, { maxKeys: 2, noNullPrototype: true }) },
       { noNullPrototype: true },
     ),
+    responses: fc.dictionary(
+      fc.constantFrom('200', '201', '204', '2XX', '400', 'default'),
+      fc.oneof(
+        fc.record({ $ref: ref }),
+        fc.record(
+          { schema, content: fc.dictionary(types, media, { maxKeys: 2, noNullPrototype: true }) },
+          { requiredKeys: [], noNullPrototype: true },
+        ),
+      ),
+      { maxKeys: 2, noNullPrototype: true },
+    ),
     consumes: fc.array(types, { maxLength: 2 }),
+    produces: fc.array(types, { maxLength: 2 }),
     security,
     servers: fc.array(
       fc.record({ url: fc.oneof(text, fc.constantFrom('http://api.shop.com', '/v1', 'https://{a}.x')) }),
@@ -219,6 +233,7 @@ test('every document comes to configurations without any finding', async () => {
         definitions: schemas,
         securityDefinitions: schemes,
         security: [{ a: [] }],
+        tags: [{ name: 'x', 'x-displayName': title }, { name: title, description: title }, title],
       })
       const result = importOpenApi({ file: 'any.json', text })
       assert.ok(result.fault === undefined && !result.findings)

@@ -298,6 +298,14 @@ test('with responseBody the rendered JSON is the structured content', async () =
   assert.deepEqual(outcome.result.structuredContent, { id: 7 })
 })
 
+test('a success without a body is an empty object, where the outputSchema requires nothing', async () => {
+  const { result } = await get({ status: 204 }, { outputSchema: { type: 'object' } })
+  assert.deepEqual([result.isError, result.structuredContent], [undefined, {}])
+  assert.equal(text({ result }), '204 No Content (empty response)')
+  const { failure } = await get({ status: 204 }, { outputSchema })
+  assert.equal(failure, 'output-schema')
+})
+
 test('an answer that does not fit its outputSchema is an error that says where', async () => {
   const wrong = await get({ headers: JSON_TYPE, body: '{"name":5}' }, { outputSchema })
   assert.equal(wrong.failure, 'output-schema')

@@ -25,7 +25,9 @@ function byTag(listed: readonly ListedOperation[]): Map<string, ListedOperation[
   const made = new Map<string, ListedOperation[]>()
   for (const one of listed) {
     const tag = one.tags[0] ?? UNTAGGED
-    made.set(tag, [...(made.get(tag) ?? []), one])
+    const list = made.get(tag)
+    if (list) list.push(one)
+    else made.set(tag, [one])
   }
   return made
 }

@@ -1,0 +1,175 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { isMap, listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
+import type { Operation } from './operations.ts'
+import { flatten } from './schema.ts'
+import { plainText } from './tool-names.ts'
+
+/** Characters that the schema of a response may add to a tool. */
+const MAX_SIZE = 800
+/** Levels of members, and characters of a description (0: only the type); the first that keeps the size is taken. */
+const TRIES = [
+  { depth: 4, words: 80 },
+  { depth: 3, words: 80 },
+  { depth: 2, words: 80 },
+  { depth: 3, words: 0 },
+  { depth: 2, words: 0 },
+  { depth: 1, words: 80 },
+  { depth: 1, words: 0 },
+]
+/** Schemas that are looked at, members of an object, alternatives, and values of an enum. */
+const MAX_SCHEMAS = 1_000
+const MAX_MEMBERS = 60
+const MAX_ALTERNATIVES = 4
+const MAX_VALUES = 6
+
+const JSON_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?json\b/i
+/** Other notations of the same data: an API that has several is asked for JSON. */
+const OTHER_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?(?:xml|yaml|x-yaml|plain)\b|^\*\/\*/i
+
+/**
+ * The `outputSchema` of a tool: what a response is made of, in names and words. The gateway and clients refuse a result that
+ * does not match, and few descriptions are right about what may be null, missing, or a number in quotes: only the kind of
+ * the whole is checked, and the types of members are words.
+ * @returns undefined where not every success is a JSON object
+ */
+export function outputOf({ method, results }: Operation, refs: Refs): JsonObject | undefined {
+  if (method === 'HEAD') return undefined
+  try {
+    const schemas = results().flatMap(schemasOf)
+    const [first, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one])).values()
+    // Which of several there is, nobody knows before the response.
+    return first === undefined || others.length > 0 ? undefined : bounded(first, refs)
+  } catch (error) {
+    // A response that is not understood is given as it is.
+    reasonOf(error)
+    return undefined
+  }
+}
+
+/** What a success says of its body: nothing where it has none. @throws Unfit where that may be something else than JSON */
+function schemasOf(content: readonly (readonly [type: string, media: JsonObject])[]): JsonObject[] {
+  if (content.length === 0) return []
+  const media = content.find(([type]) => JSON_TYPE.test(type))?.[1]
+  if (!media || !content.every(([type]) => JSON_TYPE.test(type) || OTHER_TYPE.test(type)))
+    throw new Unfit('a success is not JSON')
+  const schema = mapOf(media.schema)
+  return [Object.keys(schema).length > 0 ? schema : exampleSchema(exampleOf(media), 0)]
+}
+
+/** @throws Unfit */
+function bounded(schema: JsonObject, refs: Refs): JsonObject | undefined {
+  let made: JsonObject | undefined
+  for (const bounds of TRIES) {
+    made = rootOf(schema, { refs, ...bounds, left: MAX_SCHEMAS })
+    if (!made || JSON.stringify(made).length <= MAX_SIZE) return made
+  }
+  return made && shortened(made)
+}
+
+/** The members that stand first. */
+function shortened(schema: JsonObject): JsonObject | undefined {
+  const { properties, ...rest } = schema
+  let left = MAX_SIZE - JSON.stringify(rest).length
+  const kept = Object.entries(mapOf(properties)).filter(([name, property]) => {
+    left -= JSON.stringify({ [name]: property }).length
+    return left > 0
+  })
+  return kept.length > 0 ? { ...rest, properties: Object.fromEntries(kept) } : undefined
+}
+
+interface Walk {
+  refs: Refs
+  depth: number
+  words: number
+  left: number
+}
+
+/** @throws Unfit */
+function rootOf(given: JsonObject, walk: Walk): JsonObject | undefined {
+  const { schema, properties } = flatten(given, walk.refs)
+  const types = typesOf(schema)
+  const isOpen = types.length === 0 && (schema.anyOf !== undefined || schema.oneOf !== undefined)
+  const isObject =
+    types.includes('object') || properties.size > 0 || (isOpen && isAllObjects(schema, walk.refs))
+  const made = loose(given, walk, 0, [])
+  if (Object.keys(made).length === 0) return undefined
+  return isObject && types.every((type) => type === 'object') ? { type: 'object', ...made } : undefined
+}
+
+function isAllObjects({ anyOf, oneOf }: JsonObject, refs: Refs): boolean {
+  return [...listOf(anyOf), ...listOf(oneOf)].every((one) => {
+    const { schema, properties } = flatten(mapOf(one), refs)
+    return properties.size > 0 || typesOf(schema).join() === 'object'
+  })
+}
+
+/** A schema that says what there is, and refuses nothing. */
+function loose(given: Json | undefined, walk: Walk, depth: number, path: readonly Json[]): JsonObject {
+  if (--walk.left < 0 || !isMap(given)) return {}
+  const { schema, properties, sources } = flatten(given, walk.refs)
+  const made: JsonObject = {}
+  const words = depth > 0 ? wordsOf(schema, walk.words) : ''
+  if (words) made.description = words
+  if (sources.some((source) => path.includes(source))) return made
+  const within = [...path, ...sources]
+  const inside = (one: Json | undefined) => loose(one, walk, depth + 1, within)
+  // A list adds no level.
+  if (schema.items !== undefined) put(made, 'items', loose(schema.items, walk, Math.max(1, depth), within))
+  if (depth >= walk.depth) return made
+  const members = [...properties]
+    .filter(([name, property]) => name !== '__proto__' && mapOf(property).writeOnly !== true)
+    .slice(0, MAX_MEMBERS)
+  if (members.length > 0)
+    made.properties = Object.fromEntries(members.map(([name, property]) => [name, inside(property)]))
+  else if (isMap(schema.additionalProperties))
+    put(made, 'additionalProperties', inside(schema.additionalProperties))
+  const alternatives = [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
+  if (alternatives.length > 0 && alternatives.length <= MAX_ALTERNATIVES) {
+    const all = alternatives.map(inside)
+    // One that says nothing allows all that the others do.
+    if (all.every((one) => Object.keys(one).length > 0)) made.anyOf = all
+  }
+  return made
+}
+
+function put(made: JsonObject, key: string, schema: JsonObject): void {
+  if (Object.keys(schema).length > 0) made[key] = schema
+}
+
+/** Without `null`, which may be anywhere. */
+function typesOf(schema: JsonObject): string[] {
+  const given = [schema.type ?? []].flat().filter((type) => typeof type === 'string' && type !== 'null')
+  return [...new Set(given as string[])]
+}
+
+/** The description and the values that are known, or else the type where it is not a string. */
+function wordsOf(schema: JsonObject, longest: number): string {
+  const text =
+    longest === 0 ? '' : plainText(textOf(schema.description) ?? textOf(schema.title) ?? '', longest)
+  const values = listOf(schema.enum).filter((value) => typeof value === 'string')
+  const known = values.length > MAX_VALUES ? '' : plainText(values.join(', '), longest)
+  const types = typesOf(schema).filter((type) => SCALARS.has(type))
+  const type = DATES.has(textOf(schema.format) ?? '') ? textOf(schema.format)! : types.join(' or ')
+  if (longest === 0) return type === 'string' ? '' : type
+  const said = text.includes(known) ? text : [text, known].filter(Boolean).join(' – ')
+  return said || (type === 'string' ? '' : type)
+}
+
+const SCALARS = new Set(['string', 'integer', 'number', 'boolean'])
+const DATES = new Set(['date', 'date-time'])
+
+/** The first example of a media type. */
+function exampleOf({ example, examples }: JsonObject): Json | undefined {
+  return example ?? mapOf(Object.values(mapOf(examples))[0]).value
+}
+
+/** What an example shows. */
+function exampleSchema(example: Json | undefined, depth: number): JsonObject {
+  if (depth > 4 || example === undefined || example === null) return {}
+  if (Array.isArray(example)) return { type: 'array', items: exampleSchema(example[0], depth + 1) }
+  if (!isMap(example)) return { type: typeof example }
+  const members = Object.entries(example)
+    .slice(0, MAX_MEMBERS)
+    .map(([name, value]): [string, Json] => [name, exampleSchema(value, depth + 1)])
+  return { type: 'object', properties: Object.fromEntries(members) }
+}
