@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const UNIT = [
   'access',
   'checks',
+  'clients',
   'config',
   'findings',
   'json',

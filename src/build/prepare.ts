@@ -271,7 +271,7 @@ function policyOf(
   router: Router,
   { configuration, tenant, context }: Place,
   chosen: readonly Chosen[],
-): Omit<Route, keyof Answering> {
+): Omit<Route, keyof Answering | 'access'> {
   const prefix = pathOf(router.prefix)
   const rate = context.rates?.of({ prefix: router.prefix, tenant, rate: router.rate })
   return {

@@ -64,15 +64,15 @@ export function routeAuth(
   { name, tenant }: Configuration,
   router: Router,
   { tenants = [], publicUrl = '', issuers, guards }: AuthContext,
-): Pick<Route, 'authenticate' | 'documents' | 'authorize'> {
+): Pick<Route, 'access' | 'authenticate' | 'documents' | 'authorize'> {
   const owner = tenants.find((one) => one.name === tenant)
   const shared = (owner?.tokens ?? []).map((token) => ({ ...token, bySettings: true }))
   const auth = oauthOf(router)
   if (!auth) {
     const rules = rulesOf(router, owner, [], bearerScopeChallenge)
-    if (isOpen(router, { tenant }, tenants)) return rules
+    if (isOpen(router, { tenant }, tenants)) return { access: 'open', ...rules }
     const own = asksForLogin(router) ? (router.auth?.tokens ?? []) : []
-    return { authenticate: bearerAuthentication([...own, ...shared]), ...rules }
+    return { access: 'token', authenticate: bearerAuthentication([...own, ...shared]), ...rules }
   }
   const { prefix, ssePrefix = prefix } = router
   const at = (below: string, endpoint: string) =>
@@ -85,6 +85,7 @@ export function routeAuth(
   )
   const judge = judgeOf(auth, [mcp.url, sse.url], issuers, guards)
   return {
+    access: 'oauth',
     authenticate: oauthAuthentication({ mcp, sse, scopes, judge, known: bearerCallers(shared) }),
     documents,
     ...rulesOf(router, owner, scopes, scopeChallenge({ mcp, sse })),

@@ -91,6 +91,9 @@ export interface LinkContext {
   proxies: ReadonlyMap<string, Served>
 }
 
+/** What a caller of a prefix must have: nothing, a bearer token, or a login at an authorization server. */
+export type Access = 'open' | 'token' | 'oauth'
+
 /** One prefix and what answers there. */
 export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
@@ -100,6 +103,7 @@ export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** The configuration it comes from. */
   configuration: string
   tenant: string
+  access: Access
   /** JSON documents about the endpoints that everyone may read, by path: `/.well-known/{name}{prefix}/mcp` and so on. */
   documents?: ReadonlyMap<string, string>
 }

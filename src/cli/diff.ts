@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import type { ConfigurationChange, PrefixChange } from '../build/types.ts'
-import { qualifiedName, type Settings, socketPath } from '../config/index.ts'
+import { qualifiedName } from '../config/index.ts'
 import { printableLines } from '../findings/frame.ts'
-import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
+import { askOwnPage } from './ask-own-page.ts'
 import { formatOption } from './options.ts'
 import { jsonText } from './output.ts'
 import { loadSettings, ownPagesOf, settingsOption } from './settings.ts'
@@ -45,41 +45,10 @@ export function diffCommand(exit: (code: number) => void): Command {
 async function diff(flags: DiffFlags): Promise<number> {
   const { settings } = loadSettings(flags.settings)
   if (!settings) return 1
-  const answer = await ask(flags.url ?? ownPagesOf(settings), settings)
+  const answer = await askOwnPage<Answer>(flags.url ?? ownPagesOf(settings), '/_diff', settings)
   const { configurations, refused } = answer
   process.stdout.write(flags.format === 'json' ? jsonText(answer) : printableLines(printed(answer)))
   return configurations.length || refused.length || hasFault(answer) ? 1 : 0
-}
-
-/** Bytes of the answer at most. */
-const MAX_SIZE = 64 * 1024 * 1024
-
-async function ask(base: string, { admin }: Settings): Promise<Answer> {
-  const page = pageAt(base)
-  const headers: Record<string, string> = admin?.token ? { authorization: `Bearer ${admin.token}` } : {}
-  const answer = await askGateway(page, { method: 'GET', headers }, MAX_SIZE).catch(({ message }: Error) => {
-    throw new Error(`${message}. Is the gateway running?`)
-  })
-  const url = pageText(page)
-  const text = answer.body.toString('utf8')
-  if (answer.status === 401)
-    throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
-  try {
-    const value = JSON.parse(text) as Answer
-    if (answer.status === 200 && Array.isArray(value.configurations)) return value
-  } catch {
-    // Reported below.
-  }
-  throw new Error(
-    `${url} answered with the status ${answer.status}, and has no pages of a gateway: check --url, and \`admin.listen\` of its settings`,
-  )
-}
-
-function pageAt(base: string): OwnPage {
-  const socket = socketPath(base)
-  if (socket) return { url: new URL('http://localhost/_diff'), socket }
-  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
-  return { url: new URL('/_diff', base) }
 }
 
 /** Such as a store that cannot be read: what a reload would do is not known then. */

@@ -26,6 +26,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'plantgw serve configs/ --port 8080 --watch',
     'plantgw serve --settings /etc/plantgw/plantgw.yaml --pid /run/plantgw.pid',
   ],
+  connect: [
+    'plantgw connect claude-code',
+    'plantgw connect vscode /shop --project',
+    'plantgw connect cursor /shop --url https://tools.example.com',
+    'plantgw connect codex --remove',
+  ],
   reload: ['plantgw reload', 'plantgw reload shop', 'plantgw reload --pid /run/plantgw.pid'],
   diff: ['plantgw diff', 'plantgw diff --url http://127.0.0.1:5236'],
   validate: [

@@ -12,6 +12,7 @@ const COMMANDS: Record<string, Make> = {
   init: async (exit) => (await import('./init.ts')).initCommand(exit),
   import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
   serve: async (exit) => (await import('./serve/serve.ts')).serveCommand(exit),
+  connect: async (exit) => (await import('./connect/connect.ts')).connectCommand(exit),
   reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
   diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
   validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
-import type { Prepared, Route } from '../build/types.ts'
+import type { Access, Prepared, Route } from '../build/types.ts'
 import type { Hub } from '../mcp/index.ts'
 import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
@@ -47,6 +47,7 @@ export interface PrefixStatus {
   ssePrefix?: string
   configuration: string
   tenant: string
+  access: Access
   sessions: number
   /** Names of HTTP tools. */
   tools?: readonly string[]
@@ -108,12 +109,13 @@ function configurationStatus(one: Prepared, { versions, refused }: LiveTable): C
 }
 
 function prefixStatus(route: Route, sessions: number): PrefixStatus {
-  const { prefix, ssePrefix, configuration, tenant, tools, proxy } = route
+  const { prefix, ssePrefix, configuration, tenant, access, tools, proxy } = route
   return {
     prefix: prefix || '/',
     ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
     configuration,
     tenant,
+    access,
     sessions,
     ...(proxy ? { upstream: proxy.proxy.status() } : { tools }),
   }

@@ -62,6 +62,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
     (prefix): Route => ({
       prefix,
       ssePrefix: prefix,
+      access: 'open',
       backend,
       account: { tenant: 'default', prefix, log },
       tools: [],

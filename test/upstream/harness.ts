@@ -60,6 +60,7 @@ export async function proxied(
   const route: Route = {
     prefix: '/p',
     ssePrefix: '/p',
+    access: 'open',
     backend: proxy,
     proxy: { key: 'p', proxy, servers: names },
     account: { tenant: 'default', prefix: '/p', log, onCall: (record) => void calls.push(record) },

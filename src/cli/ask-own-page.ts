@@ -1,0 +1,42 @@
+import { type Settings, socketPath } from '../config/index.ts'
+import { askGateway, type OwnPage, pageText } from '../notify/ask-gateway.ts'
+
+/** Bytes of the answer at most. */
+const MAX_SIZE = 64 * 1024 * 1024
+
+/**
+ * What one of the running gateway's own pages says, as JSON.
+ * @param base where the pages are, or `unix:PATH`
+ * @throws Error that names the page and says why there is no answer
+ */
+export async function askOwnPage<Answer extends { configurations: unknown }>(
+  base: string,
+  path: '/_diff' | '/_status',
+  { admin }: Pick<Settings, 'admin'>,
+): Promise<Answer> {
+  const page = pageAt(base, path)
+  const headers: Record<string, string> = admin?.token ? { authorization: `Bearer ${admin.token}` } : {}
+  const answer = await askGateway(page, { method: 'GET', headers }, MAX_SIZE).catch(({ message }: Error) => {
+    throw new Error(`${message}. Is the gateway running?`)
+  })
+  const url = pageText(page)
+  const text = answer.body.toString('utf8')
+  if (answer.status === 401)
+    throw new Error(`${url} requires the admin token: give the gateway's settings with --settings`)
+  try {
+    const value = JSON.parse(text) as Answer
+    if (answer.status === 200 && Array.isArray(value.configurations)) return value
+  } catch {
+    // Reported below.
+  }
+  throw new Error(
+    `${url} answered with the status ${answer.status}, and has no pages of a gateway: check --url, and \`admin.listen\` of its settings`,
+  )
+}
+
+function pageAt(base: string, path: string): OwnPage {
+  const socket = socketPath(base)
+  if (socket) return { url: new URL(`http://localhost${path}`), socket }
+  if (!URL.canParse(base) || !/^https?:/i.test(base)) throw new Error(`${base} is not an HTTP or HTTPS URL`)
+  return { url: new URL(path, base) }
+}

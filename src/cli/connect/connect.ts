@@ -1,0 +1,183 @@
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { Argument, Command } from 'commander'
+import {
+  CLIENT_NAMES,
+  type Client,
+  type ClientName,
+  clientOf,
+  type Endpoint,
+  urlOf,
+} from '../../clients/index.ts'
+import { openFile } from '../../clients/open-file.ts'
+import type { Settings } from '../../config/index.ts'
+import { printable, printableLines } from '../../findings/frame.ts'
+import type { Json, JsonObject } from '../../json/index.ts'
+import { noSuch } from '../options.ts'
+import { loadSettings, settingsOption } from '../settings.ts'
+import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './endpoints.ts'
+import { backupOf, readText, replaceText } from './file.ts'
+
+interface ConnectFlags extends EndpointFlags {
+  settings?: string
+  project?: boolean
+  print?: boolean
+  remove?: boolean
+  force?: boolean
+}
+
+export function connectCommand(exit: (code: number) => void): Command {
+  return new Command('connect')
+    .description(
+      "Write prefixes of the gateway into an MCP client's own configuration file. What else is in the file stays; the file as it was is kept beside it.",
+    )
+    .addArgument(
+      new Argument('<client>', `which client: ${CLIENT_NAMES.join(', ')}`)
+        .choices(CLIENT_NAMES)
+        .argParser(clientName),
+    )
+    .argument('[prefixes...]', 'for example /garden (default: all that the gateway serves)')
+    .addOption(settingsOption("the gateway's settings file"))
+    .option(
+      '--url <url>',
+      'address at which the client reaches the gateway (default: `publicUrl` of the settings, else their host and port)',
+    )
+    .option(
+      '--token-env <name>',
+      'environment variable that has the bearer token (default: PLANTGW_TOKEN where a prefix requires a token)',
+      variableName,
+    )
+    .option('--project', "write the file of the project in this folder, not the user's")
+    .option('--print', 'print what would be written, and write nothing')
+    .option('--remove', 'take out the prefixes, without any all that lead to the gateway')
+    .option('--force', 'replace servers of the same name, whatever they say')
+    .addHelpText(
+      'after',
+      '\nNo token is written: the client reads it from the environment variable, or asks for it.',
+    )
+    .action(async (client: ClientName, prefixes: string[], flags: ConnectFlags) =>
+      exit(await connect(client, prefixes, flags)),
+    )
+}
+
+function clientName(given: string): ClientName {
+  const found = CLIENT_NAMES.find((name) => name === given)
+  if (found) return found
+  throw new Error(noSuch(`no client is named ${given}`, given, CLIENT_NAMES))
+}
+
+function variableName(given: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(given)) return given
+  throw new Error(
+    `--token-env must be the name of an environment variable, not a token; got ${printable(given)}`,
+  )
+}
+
+async function connect(name: ClientName, prefixes: readonly string[], flags: ConnectFlags): Promise<number> {
+  const { settings } = loadSettings(flags.settings)
+  if (!settings) return 1
+  const client = clientOf(name)
+  if (flags.remove) return disconnect(name, prefixes, flags, settings)
+  const endpoints = await endpointsOf(prefixes, flags, settings)
+  if (endpoints.length === 0) throw new Error('the gateway serves no prefix to connect to')
+  const set = new Map(endpoints.map((one) => [one.name, client.entry(one, process.platform)]))
+  const inputs = distinct(endpoints.flatMap((one) => client.inputs?.(one) ?? []))
+  if (flags.print) {
+    process.stdout.write(printableLines(openFile(client, '', '').change({ set, remove: [], inputs })))
+    return 0
+  }
+  const path = pathOf(name, flags)
+  const before = await readText(path)
+  const file = openFile(client, path, before?.text ?? '')
+  if (!flags.force) refuseOthers(file.entries, endpoints, path)
+  const isNew = ([key, entry]: [string, JsonObject]) => flags.force || !holds(file.entries.get(key), entry)
+  const changed = new Map([...set].filter(isNew))
+  if (changed.size > 0) await replaceText(path, before, file.change({ set: changed, remove: [], inputs }))
+  process.stdout.write(printableLines(report(client, path, endpoints, changed, before !== undefined)))
+  return 0
+}
+
+/** Whether an entry already says all of it; a user may have added more, such as which tools are allowed. */
+function holds(entry: Json | undefined, wanted: JsonObject): boolean {
+  const had = (entry ?? {}) as JsonObject
+  return Object.entries(wanted).every(([key, value]) => JSON.stringify(had[key]) === JSON.stringify(value))
+}
+
+/** @throws Error for a server of the same name that leads elsewhere */
+function refuseOthers(
+  entries: ReadonlyMap<string, Json>,
+  endpoints: readonly Endpoint[],
+  path: string,
+): void {
+  for (const { name, url } of endpoints) {
+    if (!entries.has(name)) continue
+    const other = urlOf(entries.get(name))
+    if (other === url) continue
+    const where = other === undefined ? '' : ` (${other})`
+    throw new Error(
+      `${path} already has a server \`${name}\` that leads elsewhere${where}; nothing was written. --force replaces it`,
+    )
+  }
+}
+
+async function disconnect(
+  name: ClientName,
+  prefixes: readonly string[],
+  flags: ConnectFlags,
+  settings: Settings,
+): Promise<number> {
+  const client = clientOf(name)
+  const path = pathOf(name, flags)
+  const base = baseOf(flags, settings)
+  const before = await readText(path)
+  const file = openFile(client, path, before?.text ?? '')
+  const urls = prefixes.map((prefix) => `${base}${prefixOf(prefix).replace(/^\/$/, '')}/mcp`)
+  const isMeant = (url = '') => (urls.length ? urls.includes(url) : url.startsWith(`${base}/`))
+  const remove = [...file.entries].filter(([, entry]) => isMeant(urlOf(entry))).map(([name]) => name)
+  const missing = prefixes.filter(
+    (_, i) => ![...file.entries.values()].some((entry) => urlOf(entry) === urls[i]),
+  )
+  if (missing.length > 0 || !before) {
+    const what = missing.length > 0 ? missing.join(', ') : base
+    process.stdout.write(printableLines(`${path} has no server for ${what}\n`))
+  }
+  if (before && remove.length > 0) {
+    await replaceText(path, before, file.change({ set: new Map(), remove }))
+    process.stdout.write(printableLines(`Removed from ${path}: ${remove.join(', ')}\n`))
+  }
+  return 0
+}
+
+/** @throws Error for a client without files of projects */
+function pathOf(name: ClientName, { project }: ConnectFlags): string {
+  const client = clientOf(name)
+  if (!project) return client.file({ platform: process.platform, home: homedir(), env: process.env })
+  if (client.project === undefined) throw new Error(`${name} has no file of a project: leave out --project`)
+  return resolve(client.project)
+}
+
+function distinct(inputs: readonly JsonObject[]): JsonObject[] {
+  return [...new Map(inputs.map((input) => [input.id, input])).values()]
+}
+
+function report(
+  client: Client,
+  path: string,
+  endpoints: readonly Endpoint[],
+  changed: ReadonlyMap<string, unknown>,
+  hadFile: boolean,
+): string {
+  const written = hadFile ? `Wrote ${path}; as it was: ${backupOf(path)}` : `Wrote ${path}`
+  const tokens = [...new Set(endpoints.flatMap(({ tokenEnv }) => tokenEnv ?? []))]
+  return [
+    changed.size === 0 ? `${path} has all of it already` : written,
+    '',
+    ...endpoints.map(({ name, url }) => `  ${name}  ${url}`),
+    '',
+    ...(client.inputs
+      ? tokens.map((name) => `${client.label} asks for the token (${name}) when it starts the server.`)
+      : tokens.map((name) => `Set ${name} to your token in the environment of ${client.label}.`)),
+    client.next,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,108 @@
+import { fromStore } from '../../build/source.ts'
+import { type Endpoint, entryNamer } from '../../clients/index.ts'
+import type { Settings } from '../../config/index.ts'
+import { previewTable } from '../../server/live.ts'
+import type { PrefixStatus, Status } from '../../server/status.ts'
+import { openStore } from '../../store/index.ts'
+import { silentLog } from '../../telemetry/silent.ts'
+import { askOwnPage } from '../ask-own-page.ts'
+import { environmentOf } from '../env-files.ts'
+import { noSuch } from '../options.ts'
+import { originOf, ownPagesOf } from '../settings.ts'
+import { VERSION } from '../version.ts'
+
+export interface EndpointFlags {
+  url?: string
+  tokenEnv?: string
+}
+
+/** A prefix and who may use it. */
+type Served = Pick<PrefixStatus, 'prefix' | 'access'>
+
+/** The environment variable that has a bearer token, unless another one is named. */
+const TOKEN_ENV = 'PLANTGW_TOKEN'
+
+/** Where clients reach the gateway: `--url`, else `publicUrl` of the settings, else their host and port. */
+export function baseOf({ url }: EndpointFlags, settings: Settings): string {
+  const base = url ?? settings.publicUrl ?? originOf(settings)
+  if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol) || /[?#]/.test(base))
+    throw new Error(
+      `--url must be the address of the gateway, such as https://tools.example.com; got ${base}`,
+    )
+  const { origin, pathname } = new URL(base)
+  return origin + (pathname === '/' ? '' : pathname.replace(/(?<!\/)\/+$/, ''))
+}
+
+/**
+ * The endpoints of prefixes: of those that are given, else of all.
+ * @throws Error for a prefix that is not served, and when it is not known what is
+ */
+export async function endpointsOf(
+  prefixes: readonly string[],
+  flags: EndpointFlags,
+  settings: Settings,
+): Promise<Endpoint[]> {
+  const base = baseOf(flags, settings)
+  const wanted = prefixes.map(prefixOf)
+  const known = await servedPrefixes(wanted.length > 0 && flags.url !== undefined, settings)
+  const byPrefix = new Map(known.map((one) => [one.prefix, one]))
+  const chosen = wanted.length === 0 ? known : wanted.map((prefix) => byPrefix.get(prefix) ?? unknown(prefix))
+  const nameOf = entryNamer()
+  return chosen.map(({ prefix, access }) => ({
+    name: nameOf(prefix),
+    url: `${base}${prefix === '/' ? '' : prefix}/mcp`,
+    tokenEnv: flags.tokenEnv ?? (access === 'token' ? TOKEN_ENV : undefined),
+  }))
+
+  function unknown(prefix: string): Served {
+    // At another address other prefixes may be served than by these settings.
+    if (flags.url !== undefined) return { prefix, access: 'open' }
+    throw new Error(
+      noSuch(`the gateway has no prefix ${prefix}`, prefix, [...byPrefix.keys()], 'it serves none'),
+    )
+  }
+}
+
+/** `/shop/` and `/shop/mcp` are the prefix `/shop`. */
+export function prefixOf(given: string): string {
+  const path = given.replace(/(?<!\/)\/+$/, '').replace(/\/(?:mcp|sse)$/, '')
+  if (path !== '' && !path.startsWith('/'))
+    throw new Error(`${given} is not a prefix of the gateway such as /garden`)
+  return path || '/'
+}
+
+/**
+ * What the `storage` of the settings holds, else what the running gateway serves.
+ * @param isOptional nothing has to be known
+ */
+async function servedPrefixes(isOptional: boolean, settings: Settings): Promise<readonly Served[]> {
+  if (settings.storage) return storedPrefixes(settings)
+  if (isOptional) return []
+  const status = await askOwnPage<Status>(ownPagesOf(settings), '/_status', settings).catch(
+    (error: Error) => {
+      throw new Error(
+        `the settings name no \`storage\`, and the running gateway cannot be asked what it serves: ${error.message} Give prefixes and --url otherwise`,
+      )
+    },
+  )
+  return status.prefixes
+}
+
+async function storedPrefixes(settings: Settings): Promise<Served[]> {
+  const { routes } = await previewOf(settings)
+  return [...routes.values()].map(({ prefix, access }) => ({ prefix: prefix || '/', access }))
+}
+
+/** The table that `serve` would make of the `storage` of the settings. */
+export async function previewOf(settings: Settings) {
+  const { storage } = settings
+  const env = environmentOf(settings)
+  const store = storage?.type === 'directory' ? undefined : await openStore(storage!, env)
+  try {
+    const paths = store ? fromStore(store) : [(storage as { path: string }).path]
+    const options = { paths, settings, env, log: silentLog, version: VERSION, skipInvalid: true }
+    return (await previewTable(options)).table
+  } finally {
+    await store?.close()
+  }
+}

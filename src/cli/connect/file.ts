@@ -1,0 +1,57 @@
+import { copyFile, open } from 'node:fs/promises'
+import { reachFile, replaceFile } from '../../durable/file.ts'
+
+/** Bytes of a client's file at most. */
+const MAX_SIZE = 32 * 1024 * 1024
+
+export interface FileBefore {
+  text: string
+  /** Permissions. */
+  mode: number
+}
+
+/**
+ * The text of a file; undefined where there is none.
+ * @throws Error that names the file and says why it cannot be read
+ */
+export async function readText(path: string): Promise<FileBefore | undefined> {
+  try {
+    const handle = await open(path, 'r')
+    try {
+      const { size, mode } = await handle.stat()
+      if (size > MAX_SIZE) throw new Error(`it is larger than ${MAX_SIZE / 1024 / 1024} MiB`)
+      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await handle.readFile())
+      return { text, mode: mode & 0o777 }
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    const why = error instanceof TypeError ? 'it is not UTF-8' : message
+    throw new Error(`cannot read ${path}: ${why}; nothing was written`)
+  }
+}
+
+/** Where the file is kept as it was before the last change. */
+export function backupOf(path: string): string {
+  return `${path}.plantgw-backup`
+}
+
+/**
+ * Replaces a file in one step, and keeps it beside as it was. Its permissions stay; a new file only its user reads.
+ * @param before what was read: a file that was changed since then is not written
+ * @throws Error that says why it cannot be written
+ */
+export async function replaceText(path: string, before: FileBefore | undefined, text: string): Promise<void> {
+  try {
+    const target = await reachFile(path)
+    const now = await readText(target)
+    if (now?.text !== before?.text)
+      throw new Error('another program changed it meanwhile; run the command again')
+    if (before) await copyFile(target, backupOf(path))
+    await replaceFile(target, `${target}.plantgw-new`, [text], before?.mode ?? 0o600)
+  } catch (error) {
+    throw new Error(`cannot write ${path}: ${(error as Error).message}`)
+  }
+}

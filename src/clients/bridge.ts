@@ -1,0 +1,36 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { isLoopback } from '../net/index.ts'
+import type { Endpoint } from './clients.ts'
+
+/** An exact version: what a package registry serves as the latest one must not change what a client starts. */
+const MCP_REMOTE = 'mcp-remote@0.15.1'
+
+/**
+ * A command that connects a client which can only start commands, or cannot take a token from its environment: it
+ * relays standard input and output to the URL, and logs in by OAuth where the server asks for it.
+ */
+export function bridgeTo({ url, tokenEnv }: Endpoint, platform: NodeJS.Platform): JsonObject {
+  const { protocol, hostname } = new URL(url)
+  const isPlain =
+    protocol === 'http:' && hostname !== 'localhost' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))
+  const args = [
+    '-y',
+    MCP_REMOTE,
+    url,
+    '--transport',
+    'http-only',
+    ...(isPlain ? ['--allow-http'] : []),
+    // mcp-remote puts the variable in, so that the token is neither in the file nor in the list of processes.
+    ...(tokenEnv === undefined ? [] : ['--header', `Authorization:Bearer \${${tokenEnv}}`]),
+  ]
+  // On Windows npx is a script, whose arguments lose their spaces unless the shell is started for it.
+  return platform === 'win32' ? { command: 'cmd', args: ['/c', 'npx', ...args] } : { command: 'npx', args }
+}
+
+/** The URL to which an entry of a client's file leads, in any form that a client has. */
+export function urlOf(entry: Json | undefined): string | undefined {
+  if (!isObject(entry)) return undefined
+  const { url, serverUrl, httpUrl, args } = entry
+  const candidates = [url, serverUrl, httpUrl, ...(Array.isArray(args) ? args : [])]
+  return candidates.find((one): one is string => typeof one === 'string' && /^https?:\/\//i.test(one))
+}

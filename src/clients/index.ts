@@ -1,0 +1,12 @@
+export { urlOf } from './bridge.ts'
+export type { ClientFile, FileEdits } from './client-file.ts'
+export {
+  CLIENT_NAMES,
+  type Client,
+  type ClientName,
+  clientOf,
+  type Endpoint,
+  type Places,
+} from './clients.ts'
+export { FileFault } from './file-fault.ts'
+export { entryNamer } from './names.ts'

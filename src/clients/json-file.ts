@@ -1,0 +1,94 @@
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import type { ClientFile, FileEdits } from './client-file.ts'
+import { FileFault, faultAt } from './file-fault.ts'
+import { removeAt, setAt } from './json-edit.ts'
+
+/**
+ * A file in JSON, in which comments and commas behind the last member are kept.
+ * @param file for messages
+ * @param key below which the servers are
+ * @throws FileFault with the place of what is wrong
+ */
+export function jsonFile(file: string, text: string, key: string): ClientFile {
+  const bom = text.startsWith('\uFEFF') ? '\uFEFF' : ''
+  const bare = text.slice(bom.length)
+  const value = read(file, bare, key)
+  const servers = isObject(value[key]) ? value[key] : {}
+  return {
+    entries: new Map(Object.entries(servers)),
+    change(edits) {
+      let changed = bare.trim() === '' ? '{}\n' : bare
+      const put = (path: (string | number)[], to: Json | undefined) => {
+        changed = to === undefined ? removeAt(changed, path) : setAt(changed, path, to)
+      }
+      for (const name of edits.remove) put([key, name], undefined)
+      for (const [name, entry] of edits.set) put([key, name], entry)
+      changeInputs(value, edits, servers, () => changed, put)
+      return bom + changed
+    },
+  }
+}
+
+function read(file: string, text: string, key: string): JsonObject {
+  if (text.trim() === '') return {}
+  const errors: ParseError[] = []
+  const tree = withinStack(file, () => parseTree(text, errors, { allowTrailingComma: true }))
+  const [first] = errors
+  if (first || !tree)
+    throw faultAt(
+      file,
+      text,
+      first?.offset ?? 0,
+      `this is not JSON (${first ? wordsOf(first) : 'it is empty'})`,
+    )
+  const value = withinStack(file, () => getNodeValue(tree) as Json)
+  if (!isObject(value)) throw faultAt(file, text, tree.offset, 'the top level is not an object')
+  const member = tree.children?.find(({ children }) => children?.[0]?.value === key)
+  const node = member?.children?.[1]
+  if (node && node.type !== 'object') throw notObject(file, text, node, key)
+  return value
+}
+
+function notObject(file: string, text: string, { offset }: Node, key: string): FileFault {
+  return faultAt(file, text, offset, `\`${key}\` is not an object`)
+}
+
+/** The parser recurses. */
+function withinStack<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new FileFault(`${file} is nested too deep; nothing was written`)
+  }
+}
+
+/** `CommaExpected` → `comma expected`. */
+function wordsOf({ error }: ParseError): string {
+  return printParseErrorCode(error)
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .trim()
+}
+
+type Put = (path: (string | number)[], to: Json | undefined) => void
+
+/** Adds what the file asks the user for, once; removes what only servers that are removed have named. */
+function changeInputs(
+  before: JsonObject,
+  { inputs = [], remove }: FileEdits,
+  servers: JsonObject,
+  text: () => string,
+  put: Put,
+): void {
+  const had = Array.isArray(before.inputs) ? before.inputs : []
+  const ids = had.map((input) => (isObject(input) ? input.id : undefined))
+  const missing = inputs.filter(({ id }) => !ids.includes(id))
+  missing.forEach((input, i) => void put(['inputs', had.length + i], input))
+  const gone = remove.flatMap((name) => [
+    ...JSON.stringify(servers[name] ?? null).matchAll(/\$\{input:([^}"]+)\}/g),
+  ])
+  const unused = new Set(gone.map(([, id]) => id as string))
+  for (const id of unused) if (text().includes(`\${input:${id}}`)) unused.delete(id)
+  for (let i = ids.length - 1; i >= 0; i--) if (unused.has(String(ids[i]))) put(['inputs', i], undefined)
+}

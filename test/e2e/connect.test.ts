@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { CLIENT_NAMES, type ClientName, clientOf, urlOf } from '../../src/clients/index.ts'
+import { openFile } from '../../src/clients/open-file.ts'
+import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
+
+const tool = { name: 'hello', method: 'GET', endpoint: 'http://127.0.0.1:1/', description: 'Says hello' }
+const configuration = (name: string, router: object = {}) => ({
+  name,
+  routers: [{ server: 's', prefix: `/${name}`, ...router }],
+  servers: [{ name: 's', allowedTools: ['hello'] }],
+  tools: [tool],
+})
+const token = { auth: { mode: 'bearer', tokens: [{ token: 'a-very-long-token-of-ann', caller: 'ann' }] } }
+
+/** A project with the prefixes `/shop`, which is open, and `/desk`, which requires a token; and a home folder. */
+function project(t: TestContext, settings: object = {}) {
+  const cwd = temporaryFolder(t)
+  const home = join(cwd, 'home')
+  mkdirSync(join(cwd, 'configs'))
+  mkdirSync(home)
+  writeFileSync(join(cwd, 'configs/shop.json'), JSON.stringify(configuration('shop')))
+  writeFileSync(join(cwd, 'configs/desk.json'), JSON.stringify(configuration('desk', token)))
+  const storage = { type: 'directory', path: 'configs' }
+  writeFileSync(join(cwd, 'plantgw.yaml'), JSON.stringify({ storage, ...settings }))
+  const env = { HOME: home }
+  return {
+    cwd,
+    home,
+    connect: (...args: string[]) => run(t, ['connect', ...args], { cwd, env }),
+    pathOf: (name: ClientName) => clientOf(name).file({ platform: process.platform, home, env: {} }),
+  }
+}
+
+/** The URLs of a client's file, by name, read as the client's form is read. */
+function urlsIn(name: ClientName, path: string) {
+  const { entries } = openFile(clientOf(name), path, readFileSync(path, 'utf8'))
+  return Object.fromEntries([...entries].map(([key, entry]) => [key, urlOf(entry)]))
+}
+
+const BOTH = { desk: 'http://127.0.0.1:5235/desk/mcp', shop: 'http://127.0.0.1:5235/shop/mcp' }
+
+for (const name of CLIENT_NAMES)
+  test(`${name}: the file names the URLs, is read again, and is as before once they are removed`, async (t) => {
+    const { connect, pathOf } = project(t)
+    const path = pathOf(name)
+    const { code, stdout, stderr } = await connect(name)
+    assert.equal(code, 0, stderr)
+    assert.ok(stdout.includes(path), stdout)
+    assert.match(stdout, /PLANTGW_TOKEN/)
+    assert.deepEqual(urlsIn(name, path), BOTH)
+    const text = readFileSync(path, 'utf8')
+    assert.equal(text.includes('a-very-long-token'), false)
+    assert.match(text, /PLANTGW_TOKEN|plantgw-token/)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+
+    const again = await connect(name)
+    assert.match(again.stdout, /has all of it already/)
+    assert.equal(readFileSync(path, 'utf8'), text)
+    assert.equal(existsSync(`${path}.plantgw-backup`), false)
+
+    const removed = await connect(name, '--remove', '/shop')
+    assert.match(removed.stdout, /^Removed from .*: shop\n$/)
+    assert.deepEqual(Object.keys(urlsIn(name, path)), ['desk'])
+    assert.equal(readFileSync(`${path}.plantgw-backup`, 'utf8'), text)
+    await connect(name, '--remove')
+    assert.deepEqual(urlsIn(name, path), {})
+    assert.equal(readFileSync(path, 'utf8').includes('5235'), false)
+    assert.match((await connect(name, '--remove', '/shop')).stdout, /has no server for \/shop/)
+  })
+
+test('what is printed is what is written, and nothing is written', async (t) => {
+  const { connect, pathOf } = project(t)
+  const printed = await connect('cursor', '/shop', '--print')
+  assert.deepEqual(JSON.parse(printed.stdout), { mcpServers: { shop: { url: BOTH.shop } } })
+  assert.equal(existsSync(pathOf('cursor')), false)
+})
+
+test('the file of a project, and a client that has none', async (t) => {
+  const { connect, cwd } = project(t)
+  assert.equal((await connect('claude-code', '--project')).code, 0)
+  assert.deepEqual(urlsIn('claude-code', join(cwd, '.mcp.json')), BOTH)
+  const none = await connect('zed', '--project')
+  assert.deepEqual(
+    [none.code, none.stderr],
+    [2, 'plantgw: zed has no file of a project: leave out --project\n'],
+  )
+})
+
+test('the URL is that of --url, else publicUrl; a prefix that only --url knows is taken', async (t) => {
+  const { connect } = project(t, { publicUrl: 'https://tools.example.com/mcp-gateway/' })
+  const urls = async (...args: string[]) => {
+    const { stdout, stderr } = await connect('cursor', '--print', ...args)
+    assert.equal(stderr, '')
+    const { mcpServers } = JSON.parse(stdout)
+    return Object.values(mcpServers).map((entry) => (entry as { url: string }).url)
+  }
+  assert.deepEqual(await urls('/shop/'), ['https://tools.example.com/mcp-gateway/shop/mcp'])
+  assert.deepEqual(await urls('/else/mcp', '/', '--url', 'http://10.0.0.1:8080/'), [
+    'http://10.0.0.1:8080/else/mcp',
+    'http://10.0.0.1:8080/mcp',
+  ])
+  const bad = await connect('cursor', '--url', 'tools.example.com')
+  assert.match(bad.stderr, /--url must be the address of the gateway/)
+  const secret = await connect('cursor', '--token-env', 'eyJhbGciOi.x')
+  assert.match(secret.stderr, /--token-env must be the name of an environment variable/)
+})
+
+test('unknown clients and prefixes are refused, with what may be meant', async (t) => {
+  const { connect } = project(t)
+  assert.deepEqual(await connect('curser').then(({ code, stderr }) => [code, stderr]), [
+    2,
+    'plantgw: no client is named curser: did you mean cursor?\n',
+  ])
+  assert.match((await connect('cursor', '/shpo')).stderr, /has no prefix \/shpo: did you mean \/shop\?/)
+  assert.match(
+    (await connect('cursor', 'shop')).stderr,
+    /shop is not a prefix of the gateway such as \/garden/,
+  )
+})
+
+test('a server of the same name that leads elsewhere stays, unless --force is given', async (t) => {
+  const { connect, pathOf } = project(t)
+  const path = pathOf('cursor')
+  mkdirSync(dirname(path))
+  const text = '{"mcpServers": {"shop": {"command": "x"}, "mine": {"url": "https://example.com"}}}'
+  writeFileSync(path, text)
+  const refused = await connect('cursor')
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /already has a server `shop` that leads elsewhere; nothing was written/)
+  assert.equal(readFileSync(path, 'utf8'), text)
+  assert.equal((await connect('cursor', '--force')).code, 0)
+  assert.deepEqual(urlsIn('cursor', path), { ...BOTH, mine: 'https://example.com' })
+  assert.equal(readFileSync(`${path}.plantgw-backup`, 'utf8'), text)
+})
+
+test('a file that cannot be read or is no JSON is left as it is', async (t) => {
+  const { connect, pathOf } = project(t)
+  const path = pathOf('cursor')
+  mkdirSync(dirname(path))
+  writeFileSync(path, '{"mcpServers": {]}')
+  const broken = await connect('cursor')
+  assert.equal(broken.code, 2)
+  assert.ok(broken.stderr.includes(`${path}:1:17: this is not JSON`), broken.stderr)
+  assert.equal(readFileSync(path, 'utf8'), '{"mcpServers": {]}')
+  writeFileSync(path, Buffer.from([0xff, 0xfe]))
+  assert.match(
+    (await connect('cursor')).stderr,
+    /cannot read .*mcp\.json: it is not UTF-8; nothing was written/,
+  )
+  const folder = pathOf('gemini')
+  mkdirSync(folder, { recursive: true })
+  assert.match((await connect('gemini')).stderr, /cannot read .*settings\.json: EISDIR/)
+})
+
+test('permissions stay, and a link stays a link', async (t) => {
+  const { connect, pathOf, home } = project(t)
+  const path = pathOf('gemini')
+  const real = join(home, 'dotfiles.json')
+  writeFileSync(real, '{"theme": "dark"}')
+  chmodSync(real, 0o640)
+  mkdirSync(dirname(path))
+  symlinkSync(real, path)
+  assert.equal((await connect('gemini')).code, 0)
+  assert.equal(JSON.parse(readFileSync(real, 'utf8')).theme, 'dark')
+  assert.deepEqual(urlsIn('gemini', real), BOTH)
+  assert.equal(statSync(real).mode & 0o777, 0o640)
+})
+
+test('without a storage the running gateway is asked what it serves', async (t) => {
+  const { cwd, connect } = project(t)
+  const port = await freePort()
+  writeFileSync(join(cwd, 'plantgw.yaml'), `port: ${port}\n`)
+  const alone = await connect('cursor')
+  assert.equal(alone.code, 2)
+  assert.match(alone.stderr, /name no `storage`, and the running gateway cannot be asked/)
+  const gateway = plantgw(t, ['serve', 'configs'], { cwd })
+  await gateway.until(/Try it:/)
+  const printed = await connect('cursor', '--print')
+  assert.deepEqual(JSON.parse(printed.stdout), {
+    mcpServers: {
+      desk: {
+        url: `http://127.0.0.1:${port}/desk/mcp`,
+        headers: { Authorization: 'Bearer ${env:PLANTGW_TOKEN}' },
+      },
+      shop: { url: `http://127.0.0.1:${port}/shop/mcp` },
+    },
+  })
+})
