@@ -8,5 +8,5 @@ export {
   type Endpoint,
   type Places,
 } from './clients.ts'
+export { entryNamer } from './entry-names.ts'
 export { FileFault } from './file-fault.ts'
-export { entryNamer } from './names.ts'

@@ -15,8 +15,8 @@ import { printable, printableLines } from '../../findings/frame.ts'
 import type { Json, JsonObject } from '../../json/index.ts'
 import { noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
-import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './endpoints.ts'
-import { backupOf, readText, replaceText } from './file.ts'
+import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './chosen-prefixes.ts'
+import { backupOf, readText, replaceText } from './replace-text.ts'
 
 interface ConnectFlags extends EndpointFlags {
   settings?: string
