@@ -2,21 +2,23 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
 import { isMap, mapOf, reasonOf, textOf, Unfit } from './open-document.ts'
 import type { Body, Operation } from './operations.ts'
+import { pairsText } from './pairs.ts'
 import { flatten, toSchema } from './schema.ts'
 import {
-  access,
-  asPairs,
+  conditionText,
   describeOnly,
   isDirect,
   isPlainObject,
-  printArg,
+  kindsOf,
+  print,
   type Style,
+  sourceText,
   type Writable,
   withFittingDefault,
   writable,
 } from './style.ts'
-import { addPart, type Draft, leaveOutMember, type Pair } from './tool-draft.ts'
-import { isArgumentName } from './tool-names.ts'
+import { addPart, type Draft, type DraftArg, leaveOutMember, type Pair } from './tool-draft.ts'
+import { isArgumentName, LENGTHS, plainText } from './tool-names.ts'
 
 /** Without its body a call that brings something would bring nothing. */
 class Unwritable extends Unfit {}
@@ -49,17 +51,22 @@ function isEmpty({ schemas: { refs } }: Draft, { content }: Body): boolean {
   })
 }
 
-type Form = 'json' | 'form' | 'multipart' | 'text'
+type Form = 'json' | 'form' | 'multipart' | 'text' | 'document'
+
+/** Texts of a language of their own. */
+const DOCUMENT =
+  /^text\/|[/+](?:xml|ya?ml)$|^application\/(?:x-)?(?:ya?ml|toml|csv|sql|graphql|ndjson|jsonl|json-seq|javascript|sparql-query|sparql-update|n-triples)$/
 
 function formOf(type: string): Form | undefined {
   const media = type.split(';')[0]!.trim().toLowerCase()
   if (/^(?:application\/(?:json|\*)|\*\/\*|text\/json)$/.test(media) || /\+json$/.test(media)) return 'json'
   if (media === 'application/x-www-form-urlencoded') return 'form'
   if (media === 'multipart/form-data') return 'multipart'
-  return media === 'text/plain' ? 'text' : undefined
+  if (media === 'text/plain' || media === 'text/*') return 'text'
+  return DOCUMENT.test(media) ? 'document' : undefined
 }
 
-const RANK: Form[] = ['json', 'form', 'multipart', 'text']
+const RANK: Form[] = ['json', 'form', 'multipart', 'text', 'document']
 
 function add(draft: Draft, body: Body, method: string): void {
   const offered = body.content.flatMap(([type, media]) => {
@@ -78,9 +85,13 @@ function add(draft: Draft, body: Body, method: string): void {
   const optional = !body.required && method === 'DELETE'
   if (form === 'form') addForm(draft, best.media, optional)
   else if (form === 'multipart') addMultipart(draft, best.media)
+  else if (form === 'document') addDocument(draft, best, body)
   else {
     const schema = toSchema(best.media.schema, draft.schemas)
-    const media = type.split(';')[0]!.trim()
+    const media = type
+      .split(';')[0]!
+      .trim()
+      .replace(/^text\/\*$/, 'text/plain')
     if (/\+json$|^text\//i.test(media)) draft.headers.set('Content-Type', media)
     if (form === 'text') addText(draft, schema, body)
     else addJson(draft, schema, body, optional)
@@ -101,16 +112,44 @@ function addJson(draft: Draft, schema: JsonObject, body: Body, optional: boolean
     return
   }
   const needed = new Set(Array.isArray(schema.required) && !optional ? schema.required : [])
-  for (const [name, property] of Object.entries(properties))
-    if (isMap(property))
-      draft.add(name, 'body', { position: 'body', required: needed.has(name), schema: property })
+  const made = Object.entries(properties).flatMap(([name, property]) => {
+    if (!isMap(property)) return []
+    const arg = draft.add(name, 'body', { position: 'body', required: needed.has(name), schema: property })
+    return arg ? [{ name, arg }] : []
+  })
+  if (made.some(({ arg }) => arg.fixed)) draft.requestBody = objectText(made)
+}
+
+/** A JSON object of arguments and fixed values. */
+function objectText(members: readonly { name: string; arg: DraftArg }[]): string {
+  const asked = members.filter(({ arg }) => !arg.fixed).map(({ name }) => ` ${JSON.stringify(name)}`)
+  const fixed = members.filter(({ arg }) => arg.fixed)
+  const set = (object: string, { name, arg }: { name: string; arg: DraftArg }) =>
+    `set ${object} ${JSON.stringify(name)} ${sourceText(arg)}`
+  const always = fixed
+    .filter(({ arg }) => conditionText(arg) === undefined)
+    .reduce(
+      (object, one) => `(${set(object, one)})`,
+      asked.length > 0 ? `(pick .Args${asked.join('')})` : '(dict)',
+    )
+  const sometimes = fixed.flatMap((one) => {
+    const given = conditionText(one.arg)
+    return given === undefined ? [] : [`{{if ${given}}}{{$body = ${set('$body', one)}}}{{end}}`]
+  })
+  return sometimes.length === 0
+    ? `{{toJSON ${always}}}`
+    : `{{$body := ${always.slice(1, -1)}}}${sometimes.join('')}{{toJSON $body}}`
 }
 
 /** The body as one argument. */
 function addWhole(draft: Draft, schema: JsonObject, { required, description }: Body): void {
-  const { name } = draft.add('body', 'request', { position: 'body', required, schema, description })
-  const print = `{{toJSON ${access(name)}}}`
-  draft.requestBody = required ? print : `{{if hasKey .Args "${name}"}}${print}{{end}}`
+  const arg = draft.add('body', 'request', { position: 'body', required, schema, description })
+  if (arg) draft.requestBody = whenGiven(arg, print(`(toJSON ${sourceText(arg)})`))
+}
+
+function whenGiven(arg: DraftArg, text: string): string {
+  const given = conditionText(arg)
+  return given === undefined ? text : `{{if ${given}}}${text}{{end}}`
 }
 
 function addText(draft: Draft, schema: JsonObject, { required, description }: Body): void {
@@ -120,8 +159,35 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
   const { enum: values, anyOf, ...rest } = schema
   const known = schema.type === undefined ? rest : schema
   const text = withFittingDefault({ ...known, type: 'string' })
-  const { name } = draft.add('body', 'request', { position: 'body', required, schema: text, description })
-  draft.requestBody = printArg(name)
+  const arg = draft.add('body', 'request', { position: 'body', required, schema: text, description })
+  if (arg) draft.requestBody = print(sourceText(arg))
+}
+
+/** Characters of an example in a description. */
+const MAX_EXAMPLE = 300
+
+/** XML and its like as one text, which only an example can show: a schema says nothing of how it is written. */
+function addDocument(draft: Draft, { type, media }: { type: string; media: JsonObject }, body: Body): void {
+  const { required } = body
+  const kind = type.split(';')[0]!.trim()
+  const example = exampleOf(media, draft)
+  const shown = example !== undefined && example.length <= MAX_EXAMPLE ? `, for example ${example}` : ''
+  const said = plainText(body.description, LENGTHS.argument).replace(/(?<![.!?])$/, '.')
+  const description = `${said === '.' ? '' : `${said} `}The body as ${kind}${shown}`
+  const schema: JsonObject = { type: 'string', description }
+  const arg = draft.add('body', 'request', { position: 'body', required, schema })
+  if (!arg) return
+  draft.headers.set('Content-Type', type.trim())
+  draft.requestBody = whenGiven(arg, print(sourceText(arg)))
+}
+
+function exampleOf(
+  { example, examples, schema }: JsonObject,
+  { schemas: { refs } }: Draft,
+): string | undefined {
+  const [first] = Object.values(mapOf(examples))
+  const given = textOf(example) ?? textOf(refs.follow(first).value) ?? textOf(refs.follow(schema).example)
+  return given?.replace(/\s+/g, ' ').trim() || undefined
 }
 
 /** The fields of a form, as one schema says them. @throws Unfit when it names none */
@@ -146,25 +212,33 @@ function addForm(draft: Draft, media: JsonObject, optional: boolean): void {
   const { fields, required } = fieldsOf(draft, media)
   const encodings = mapOf(media.encoding)
   const pairs: Pair[] = []
+  let isSendable = false
   for (const [name, schema] of fields) {
     const needed = required.has(name)
     addPart(draft, `the field ${name}`, needed, () => {
       if (/[\p{Cc}\p{Cs}]/u.test(name)) throw new Unfit('its name contains characters that cannot be sent')
       const style = styleOf(mapOf(encodings[name]))
       const what = fieldOf(schema, style)
-      for (const left of what.leftOut) leaveOutMember(draft, left, name)
       const place = { position: 'body', required: needed && !optional, schema: what.schema } as const
-      pairs.push({ arg: draft.add(name, 'form', place), name, what, style })
+      const arg = draft.add(name, 'form', place)
+      isSendable = true
+      if (!arg) return
+      for (const left of what.leftOut) leaveOutMember(draft, left, name)
+      pairs.push({ arg, name, what, style })
     })
   }
-  if (pairs.length === 0) throw new Unfit('no field of its body can be written as a form')
+  if (!isSendable) throw new Unfit('no field of its body can be written as a form')
   draft.headers.set('Content-Type', 'application/x-www-form-urlencoded')
-  if (!pairs.every(isDirect)) draft.requestBody = pairs.map(asPairs).join('')
+  if (!pairs.every(isDirect)) draft.requestBody = pairsText(pairs, '', 'form')
 }
 
 function fieldOf(schema: JsonObject, style: Style): Writable {
   // Without a style an object is written as JSON.
   if (style.style === 'form' && isPlainObject(schema)) return { schema, kind: 'json', leftOut: [] }
+  const items = mapOf(schema.items)
+  // An item that is an object, too.
+  if (style.style === 'form' && style.explode && schema.type === 'array' && kindsOf(items).has('object'))
+    return { schema, kind: 'array', leftOut: [] }
   return writable(schema, style, true)
 }
 
@@ -180,17 +254,22 @@ function addMultipart(draft: Draft, media: JsonObject): void {
   const { fields, required } = fieldsOf(draft, media)
   const files = fileFields(media.schema, draft)
   const encodings = mapOf(media.encoding)
-  const before = draft.args.length
+  let isSendable = false
   for (const [name, schema] of fields)
     addPart(draft, `the field ${name}`, required.has(name), () => {
       if (!isArgumentName(name)) throw new Unfit('its name cannot be used for an argument')
       const file = files.get(name)
       checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
-      if (draft.nameFor(name, 'form') !== name) throw new Unfit('another argument has the same name')
       const own = file ? asFile(schema, file) : joined(schema, mapOf(encodings[name]))
-      draft.args.push({ name, position: 'form-data', required: required.has(name), schema: own })
+      const arg = draft.add(name, 'form', {
+        position: 'form-data',
+        required: required.has(name),
+        schema: own,
+      })
+      isSendable = true
+      if (arg?.fixed) throw new Unfit('a part of a multipart body cannot have a fixed value')
     })
-  if (draft.args.length === before) throw new Unfit('no field of its body can be written as a form')
+  if (!isSendable) throw new Unfit('no field of its body can be written as a form')
 }
 
 /** Parts are texts, JSON or files; the gateway writes no other. */

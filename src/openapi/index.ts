@@ -4,6 +4,7 @@ import { lintPractice } from '../checks/practice/index.ts'
 import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
+import { checkNames } from './fixed.ts'
 import { type Group, groupsOf, type Member } from './groups.ts'
 import {
   mapOf,
@@ -36,6 +37,10 @@ export interface ImportOptions extends Selection {
   server?: string
   /** Headers of every tool, as templates; they win over those of the document. */
   headers?: Readonly<Record<string, string>>
+  /** Values that are sent instead of arguments of these names: texts with `${NAME}`, or templates of `env`. */
+  bind?: Readonly<Record<string, string>>
+  /** Names of optional arguments that are left out. */
+  drop?: readonly string[]
   /** URL that the document was read from. */
   base?: string
   /** What every call of an operation sends as it is, as templates: headers, and a body in which its properties are arguments. */
@@ -96,6 +101,7 @@ const LIST_SIZE = 38_000
 /**
  * Makes configurations of an OpenAPI 3.0 or 3.1 or a Swagger 2.0 document. Nothing is fetched. What cannot be
  * expressed is skipped with a reason. Never throws on what a document says.
+ * @throws Misuse for `bind` or `drop` that no operation can follow
  */
 export function importOpenApi(source: Source, options: ImportOptions = {}): ImportResult {
   const read = readDocument(source)
@@ -130,6 +136,8 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
     tags: tagsOf(document),
   }
   const members: Member[] = []
+  const decisions = { bind: options.bind ?? {}, drop: options.drop ?? [] }
+  const shared = { refs, schemes, decisions, known: new Set<string>(), configuration: name }
   // A client or a gateway in front may put the name of the server before that of the tool.
   const unique = namer(Math.max(32, 64 - name.length - 2))
   const bases = new Map<string, string>()
@@ -148,23 +156,32 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
     try {
       const base = baseOf(operation.servers, { name, server: options.server, base: options.base })
       const key = bases.get(base.template) ?? `url${bases.size === 0 ? '' : bases.size + 1}`
-      const credentials = credentialsOf(operation.security, schemes, name, refs)
       const fixed = options.fixed?.(operation)
+      const credentials = credentialsOf(operation.security, schemes, name, refs)
       for (const [header, value] of Object.entries({ ...fixed?.headers, ...options.headers }))
         setHeader(credentials.headers, header, value)
       const wanted = toolName(operation.id, operation.method, operation.path)
-      const made = makeTool({ operation, name: wanted, url: `{{.Config.${key}}}`, credentials, refs })
+      const isNamed = fixed?.body !== undefined
+      const made = makeTool({
+        ...shared,
+        isNamed,
+        operation,
+        name: wanted,
+        url: `{{.Config.${key}}}`,
+        credentials,
+      })
       made.tool.name = unique(wanted)
       listed.name = made.tool.name
       if (fixed?.body !== undefined) made.tool.requestBody = fixed.body
       bases.set(base.template, key)
-      members.push({ ...made, operation, config: new Map([[key, base.template], ...credentials.config]) })
+      members.push({ ...made, operation, config: new Map([[key, base.template], ...made.config]) })
       for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
     } catch (error) {
       listed.reason = reasonOf(error)
       counts.skipped.push({ operation: operation.shown, reason: listed.reason })
     }
   }
+  checkNames(decisions, shared.known)
   return { members, counts, refs }
 }
 

@@ -1,12 +1,21 @@
 import type { JsonObject } from '../json/index.ts'
+import type { Place } from './fixed.ts'
 import { mapOf, textOf, Unfit } from './open-document.ts'
 import { toSchema, withExample } from './schema.ts'
-import { access, inPlace, type Style, UNDEFINED, type Writable, writable } from './style.ts'
+import {
+  conditionText,
+  inPlace,
+  type Style,
+  sourceText,
+  UNDEFINED,
+  type Writable,
+  writable,
+} from './style.ts'
 import { addPart, type Draft, type DraftArg, leaveOutMember } from './tool-draft.ts'
 import { isFraming, isHeaderName, LENGTHS } from './tool-names.ts'
 
 /** OpenAPI gives these other places. */
-const IGNORED = new Set(['accept', 'content-type', 'authorization'])
+const IGNORED = new Set(['accept', 'content-type'])
 const ORDER = ['query', 'header', 'path', 'cookie']
 const NEUTRAL = /[\p{Cc}\p{Cs}]/u
 
@@ -28,46 +37,67 @@ export function addParameters(draft: Draft, parameters: readonly JsonObject[]): 
 
 function addParameter(draft: Draft, parameter: JsonObject, name: string, required: boolean): void {
   const style = styleOf(parameter)
-  const read = (either = false) => writable(toSchema(schemaOf(parameter), draft.schemas), style, either)
-  const add = (what: Writable, use: string, position?: DraftArg['position']): DraftArg => {
+  const read = (either = false) => {
+    const what = writable(toSchema(schemaOf(parameter), draft.schemas), style, either)
+    if (what.kind === 'deep' && parameter.in !== 'query') throw new Unfit(UNDEFINED)
+    return what
+  }
+  const add = (what: Writable, place: Place, position?: DraftArg['position']) => {
     const said = textOf(parameter.description) ?? textOf(what.schema.description) ?? ''
     const description = withExample(said, what.schema.enum ? {} : parameter, LENGTHS.argument)
-    const arg = draft.add(name, use, { position, required, schema: what.schema, description })
-    for (const left of what.leftOut) leaveOutMember(draft, left, name)
+    const arg = draft.add(name, place, { position, required, schema: what.schema, description })
+    for (const left of arg ? what.leftOut : []) leaveOutMember(draft, left, name)
     return arg
   }
   switch (parameter.in) {
     case 'query': {
       const what = read(true)
-      draft.query.push({ arg: add(what, 'query', 'query'), name, what, style })
+      const arg = add(what, 'query', 'query')
+      if (arg) draft.query.push({ arg, name, what, style })
       return
     }
     case 'path': {
       const what = read()
       if (what.kind === 'array') what.schema = { minItems: 1, ...what.schema }
-      draft.path.set(name, inPlace(add(what, 'path', 'path').name, name, what, style))
+      const arg = add(what, 'path', 'path')
+      if (arg) draft.path.set(name, inPlace(arg, name, what, style, 'path'))
       return
     }
-    case 'header': {
-      if (!isSettable(draft, name)) return
-      const what = read()
-      const arg = add(what, 'header')
-      if (what.kind === 'scalar' && arg.name === name) arg.position = 'header'
-      else {
-        const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
-        draft.headers.set(name, inPlace(arg.name, name, what, own))
-      }
+    case 'header':
+      if (isSettable(draft, name)) addHeader(draft, name, read(), style, (what) => add(what, 'header'))
       return
-    }
     case 'cookie': {
       const what = read()
       if (what.kind === 'object' || (what.kind === 'array' && style.explode)) throw new Unfit(UNDEFINED)
-      draft.cookies.push({ arg: add(what, 'cookie'), name, what, style })
+      const arg = add(what, 'cookie')
+      if (arg) draft.cookies.push({ arg, name, what, style })
       return
     }
     default:
       throw new Unfit(`a parameter in ${String(parameter.in)} is not supported`)
   }
+}
+
+function addHeader(
+  draft: Draft,
+  name: string,
+  what: Writable,
+  style: Style,
+  add: (what: Writable) => DraftArg | undefined,
+): void {
+  const arg = add(what)
+  if (!arg) return
+  if (what.kind === 'scalar' && arg.name === name && !arg.fixed) {
+    arg.position = 'header'
+    return
+  }
+  for (const known of draft.headers.keys())
+    if (known.toLowerCase() === name.toLowerCase()) draft.headers.delete(known)
+  const own = style.style.endsWith('Delimited') ? { ...style, style: 'simple' } : style
+  const text = inPlace(arg, name, what, own, 'header')
+  // The header is not sent where there is no value.
+  const given = arg.fixed && conditionText(arg)
+  draft.headers.set(name, given === undefined ? text : `{{with ${given}}}{{.}}{{end}}`)
 }
 
 /** Whether the header is to be an argument. @throws Unfit */
@@ -79,8 +109,6 @@ function isSettable(draft: Draft, name: string): boolean {
     return false
   }
   if (!isHeaderName(name)) throw new Unfit('it is not a valid header name')
-  // A credential goes there already.
-  if ([...draft.headers.keys()].some((one) => one.toLowerCase() === lower)) return false
   if (lower === 'cookie') throw new Unfit('describe each cookie as a parameter of its own')
   return true
 }
@@ -101,21 +129,17 @@ function schemaOf({ schema, content }: JsonObject): JsonObject {
 }
 
 /** The `Cookie` header of arguments and credentials; undefined: none. */
-export function cookieHeader(
-  draft: Draft,
-  credentials: readonly [name: string, key: string][],
-): string | undefined {
+export function cookieHeader({ cookies }: Draft): string | undefined {
   const encode = (value: string) => `{{replace "+" "%20" (urlquery ${value})}}`
-  const piece = (given: string, name: string, value: string) =>
-    `{{if ${given}}}{{$s}}${encodeURIComponent(name)}=${value}{{$s = "; "}}{{end}}`
-  const pieces = credentials.map(([name, key]) => piece(`.Config.${key}`, name, encode(`.Config.${key}`)))
-  for (const { arg, name, what } of draft.cookies) {
-    const value = access(arg.name)
+  const pieces = cookies.map(({ arg, name, what }) => {
+    const value = sourceText(arg)
     const text =
       what.kind === 'array'
         ? `{{range $i, $v := ${value}}}{{if $i}},{{end}}${encode('$v')}{{end}}`
         : encode(what.kind === 'json' ? `(toJSON ${value})` : value)
-    pieces.push(piece(`hasKey .Args "${arg.name}"`, name, text))
-  }
+    const pair = `{{$s}}${encodeURIComponent(name)}=${text}{{$s = "; "}}`
+    const given = conditionText(arg)
+    return given === undefined ? pair : `{{if ${given}}}${pair}{{end}}`
+  })
   return pieces.length > 0 ? `{{$s := ""}}${pieces.join('')}` : undefined
 }

@@ -1,16 +1,17 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import { listOf, mapOf, type Refs, reasonOf, textOf, Unfit } from './open-document.ts'
-import { configKey, isFraming, isHeaderName, upper } from './tool-names.ts'
+import { configKey, isFraming, isHeaderName, safeKey, upper } from './tool-names.ts'
 
 /** How calls log in, with values of the environment. */
 export interface Credentials {
   /** Values of `.Config` by key, templates that read `env`. */
   config: Map<string, string>
   headers: Map<string, string>
-  /** Pairs of the query, each with `&` after it. */
-  query: string[]
-  /** Cookies, each with its key of `.Config`. */
+  /** Pairs of the query and cookies, each with its key of `.Config`. */
+  query: [name: string, key: string][]
   cookies: [name: string, key: string][]
+  /** The key of a token that the `Authorization` header sends. */
+  bearer?: string
   /** Why a credential that is asked for is not sent. */
   missing: string | undefined
 }
@@ -45,8 +46,7 @@ function noCredentials(): Credentials {
 function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made: Credentials): void {
   if (!Object.hasOwn(schemes, scheme)) throw new Unfit(`its security scheme ${scheme} is not defined`)
   const { type, scheme: kind, in: place, name: parameter } = refs.follow(schemes[scheme])
-  const key = safeKey(configKey(scheme))
-  const variable = upper(name, scheme)
+  const { key, variable } = sourceOf(scheme, name)
   const setHeader = (as: string, value: string, config: string) => {
     if ([...made.headers.keys()].some((one) => one.toLowerCase() === as.toLowerCase()))
       throw new Unfit('it needs two credentials in one header')
@@ -55,9 +55,10 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
   }
   const plain = `{{env "${variable}" ""}}`
   const http = textOf(kind)?.toLowerCase()
-  if (type === 'oauth2' || type === 'openIdConnect' || (type === 'http' && http === 'bearer'))
+  if (isBearer(type, http)) {
     setHeader('Authorization', `Bearer {{.Config.${key}}}`, plain)
-  else if (type === 'http' && http === 'basic') {
+    made.bearer = key
+  } else if (type === 'http' && http === 'basic') {
     const [user, password] = [upper(name, scheme, 'user'), upper(name, scheme, 'password')]
     const both = `{{printf "%s:%s" (env "${user}" "") (env "${password}" "") | b64enc}}`
     setHeader('Authorization', `Basic {{.Config.${key}}}`, `{{if env "${user}" ""}}${both}{{end}}`)
@@ -71,8 +72,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
     setHeader(parameter, `{{with .Config.${key}}}{{.}}{{end}}`, plain)
   } else if (place === 'query') {
     made.config.set(key, plain)
-    const pair = `${encodeURIComponent(parameter)}={{urlquery .Config.${key}}}&`
-    made.query.push(`{{if .Config.${key}}}${pair}{{end}}`)
+    made.query.push([parameter, key])
   } else if (place === 'cookie') {
     made.config.set(key, plain)
     made.cookies.push([parameter, key])
@@ -83,7 +83,57 @@ function isName(name: Json | undefined): name is string {
   return typeof name === 'string' && name !== '' && !/[\p{Cc}\p{Cs}]/u.test(name)
 }
 
-/** `url` is where the calls go. */
-function safeKey(key: string): string {
-  return /^url\d*$/.test(key) ? `${key}Key` : key
+function isBearer(type: Json | undefined, http: string | undefined): boolean {
+  return type === 'oauth2' || type === 'openIdConnect' || (type === 'http' && http === 'bearer')
+}
+
+/** Where a credential comes from. */
+export interface CredentialSource {
+  /** Of `.Config`. */
+  key: string
+  /** Of the environment. */
+  variable: string
+}
+
+/** @param credential its name in the document, such as that of a security scheme */
+export function sourceOf(credential: string, name: string): CredentialSource {
+  return { key: safeKey(configKey(credential)), variable: upper(name, credential) }
+}
+
+/** The scheme of an API key with this name, in any place where there is none in this one. */
+export function keyScheme(
+  schemes: JsonObject,
+  refs: Refs,
+  place: string,
+  parameter: string,
+): string | undefined {
+  const named = readable(schemes, refs).filter(
+    ([, { type, name }]) => type === 'apiKey' && textOf(name)?.toLowerCase() === parameter.toLowerCase(),
+  )
+  const [scheme] = named.find(([, one]) => one.in === place) ?? (isBody(place) ? named[0] : undefined) ?? []
+  return scheme
+}
+
+/** The only scheme whose token goes into the `Authorization` header. */
+export function bearerScheme(schemes: JsonObject, refs: Refs): string | undefined {
+  const all = readable(schemes, refs).filter(([, { type, scheme }]) =>
+    isBearer(type, textOf(scheme)?.toLowerCase()),
+  )
+  return all.length === 1 ? all[0]![0] : undefined
+}
+
+function isBody(place: string): boolean {
+  return place === 'form' || place === 'body'
+}
+
+function readable(schemes: JsonObject, refs: Refs): [string, JsonObject][] {
+  return Object.entries(schemes).flatMap(([scheme, given]): [string, JsonObject][] => {
+    try {
+      return [[scheme, refs.follow(given)]]
+    } catch (error) {
+      // What needs the scheme reports it.
+      reasonOf(error)
+      return []
+    }
+  })
 }

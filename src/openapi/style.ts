@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/index.ts'
 import { isMap, listOf, mapOf, maps, Unfit } from './open-document.ts'
 import { fittingDefault, isOf } from './schema.ts'
-import type { Pair } from './tool-draft.ts'
+import type { DraftArg, Pair } from './tool-draft.ts'
 
 /** How one value is written where only text fits: the styles of OpenAPI, and `json` for a `content`. */
 export interface Style {
@@ -12,7 +12,8 @@ export interface Style {
 /** A value's schema, as far as the style can write it, and what it is then. */
 export interface Writable {
   schema: JsonObject
-  kind: Kind | 'json'
+  /** `deep`: members and items at any depth are pairs with brackets. */
+  kind: Kind | 'json' | 'deep'
   /** Also a single value for an array: written alike. */
   mixed?: boolean
   leftOut: string[]
@@ -27,10 +28,10 @@ export const UNDEFINED = 'no OpenAPI style defines how to write such a value the
  */
 export function writable(schema: JsonObject, { style, explode }: Style, either: boolean): Writable {
   if (style === 'json') return { schema, kind: 'json', leftOut: [] }
+  if (style === 'deepObject') return { schema: withoutNull(schema), kind: 'deep', leftOut: [] }
   const kinds = kindsOf(schema)
-  const scalar =
-    style === 'deepObject' || (style.endsWith('Delimited') && !explode) ? undefined : scalarOnly(schema)
-  const array = kinds.has('array') && style !== 'deepObject' ? arrayOnly(schema) : undefined
+  const scalar = style.endsWith('Delimited') && !explode ? undefined : scalarOnly(schema)
+  const array = kinds.has('array') ? arrayOnly(schema) : undefined
   if (array && scalar && either && kinds.has('scalar') && explode)
     return {
       schema: { ...describeOnly(schema), anyOf: [withoutText(scalar), withoutText(array)] },
@@ -54,7 +55,7 @@ function withoutText({ description: _, ...rest }: JsonObject): JsonObject {
 }
 
 /** What stands between the items of an array that is not exploded. */
-function separator(style: string): string {
+export function separator(style: string): string {
   return { spaceDelimited: '%20', pipeDelimited: '%7C', tabDelimited: '%09' }[style] ?? ','
 }
 
@@ -65,45 +66,63 @@ export function access(name: string): string {
 
 /** What an action begins with needs no parentheses. */
 const bare = (value: string) => value.replace(/^\((.*)\)$/, '$1')
-const print = (value: string) => `{{${bare(value)}}}`
-const range = (variables: string, value: string) => `{{range ${variables}${bare(value)}}}`
+export const print: Write = (value) => `{{${bare(value)}}}`
+export const range = (variables: string, value: string) => `{{range ${variables}${bare(value)}}}`
 
-/** Prints the argument. */
-export const printArg = (name: string) => print(access(name))
+/** Where the value of an argument comes from: the call, or what is fixed instead of it. */
+export function sourceText({ name, fixed }: DraftArg): string {
+  return fixed ? fixed.value : access(name)
+}
+
+/** When there is a value, in a template; undefined: always. */
+export function conditionText({ name, required, fixed }: DraftArg): string | undefined {
+  if (fixed) return fixed.mayBeEmpty ? fixed.value : undefined
+  return required ? undefined : `not (kindIs "invalid" ${access(name)})`
+}
+
+/** Writes a value in a template. */
+export type Write = (value: string) => string
 
 /** The items of an array with a text between them. */
-function joined(value: string, between: string): string {
-  return `${range('$i, $v := ', value)}{{if $i}}${between}{{end}}{{$v}}{{end}}`
+export function joined(value: string, between: string, write: Write = print): string {
+  return `${range('$i, $v := ', value)}{{if $i}}${between}{{end}}${write('$v')}{{end}}`
 }
 
 /** The members of an object: names and values joined, and commas between members. */
-function members(value: string, equals: string): string {
-  const pairs = `{{$s}}{{$k}}${equals}{{$v}}{{$s = ","}}`
+export function members(value: string, equals: string, write: Write = print): string {
+  const pairs = `{{$s}}${write('$k')}${equals}${write('$v')}{{$s = ","}}`
   return `{{$s := ""}}${range('$k, $v := ', value)}${pairs}{{end}}`
 }
 
 /** A value in a header or in a segment of a path: RFC 6570 without, with `.` and with `;`. */
 export function inPlace(
-  name: string,
+  arg: DraftArg,
   parameter: string,
   { kind }: Writable,
   { style, explode }: Style,
+  place: 'path' | 'header',
 ): string {
-  const value = access(name)
-  if (kind === 'json') return `{{toJSON ${value}}}`
+  const value = sourceText(arg)
+  // A template would write a value of `.Config` into a path as it is.
+  const write: Write =
+    arg.fixed && place === 'path' ? (one) => `{{replace "+" "%20" (urlquery ${one})}}` : print
+  if (kind === 'json') return write(`(toJSON ${value})`)
   const mark = { label: '.', matrix: ';' }[style]
   const before = style === 'matrix' ? `;${encodeURIComponent(parameter)}=` : (mark ?? '')
-  if (kind === 'scalar') return before + print(value)
+  if (kind === 'scalar') return before + write(value)
   if (mark && explode)
     return kind === 'array'
-      ? `${range('$v := ', value)}${before}{{$v}}{{end}}`
-      : `${range('$k, $v := ', value)}${mark}{{$k}}={{$v}}{{end}}`
-  return before + (kind === 'array' ? joined(value, separator(style)) : members(value, explode ? '=' : ','))
+      ? `${range('$v := ', value)}${before}${write('$v')}{{end}}`
+      : `${range('$k, $v := ', value)}${mark}${write('$k')}=${write('$v')}{{end}}`
+  return (
+    before +
+    (kind === 'array' ? joined(value, separator(style), write) : members(value, explode ? '=' : ',', write))
+  )
 }
 
 /** Sent as the gateway sends body and query arguments by itself. */
 export function isDirect({ arg, name, what, style }: Pair): boolean {
-  if (arg.name !== name) return false
+  if (arg.name !== name || arg.fixed) return false
   if (what.kind === 'json') return isPlainObject(what.schema)
   return what.kind === 'scalar' || (what.kind === 'array' && style.style === 'form' && style.explode)
 }
@@ -111,31 +130,6 @@ export function isDirect({ arg, name, what, style }: Pair): boolean {
 export function isPlainObject(schema: JsonObject): boolean {
   const kinds = kindsOf(schema)
   return kinds.size === 1 && kinds.has('object')
-}
-
-/** A value as pairs of a query or of a form, each with `&` after it; nothing when it is not given. */
-export function asPairs({
-  arg: { name, required },
-  name: parameter,
-  what,
-  style: { style, explode },
-}: Pair): string {
-  const { kind } = what
-  const value = access(name)
-  const key = encodeURIComponent(parameter)
-  const given = (text: string) => (required ? text : `{{if hasKey .Args "${name}"}}${text}{{end}}`)
-  if (kind === 'json') return given(`${key}={{toJSON ${value}}}&`)
-  if (kind === 'scalar') return given(`${key}=${print(value)}&`)
-  if (kind === 'array') {
-    const each = `${range('', value)}${key}={{.}}&{{end}}`
-    if (what.mixed)
-      return `{{if kindIs "slice" ${value}}}${each}{{else}}${given(`${key}=${print(value)}&`)}{{end}}`
-    if (explode) return each
-    return `{{if ${value}}}${key}=${joined(value, separator(style))}&{{end}}`
-  }
-  if (style === 'deepObject') return `${range('$k, $v := ', value)}${key}%5B{{$k}}%5D={{$v}}&{{end}}`
-  if (explode) return `${range('$k, $v := ', value)}{{$k}}={{$v}}&{{end}}`
-  return `{{if ${value}}}${key}=${members(value, ',')}&{{end}}`
 }
 
 /** What a place outside of JSON can take. */
@@ -189,6 +183,25 @@ function objectOnly(schema: JsonObject): { schema: JsonObject; leftOut: string[]
       ? false
       : (values ?? { type: SCALARS.filter((type) => type !== 'integer') })
   return { schema: result, leftOut }
+}
+
+/** The schema without null at any depth: no pair says it. */
+function withoutNull(schema: JsonObject): JsonObject {
+  const made: JsonObject = { ...schema }
+  const types = typeList(schema).filter((type) => type !== 'null')
+  if (Array.isArray(schema.type) && types.length > 0) made.type = types.length === 1 ? types[0]! : types
+  if (Array.isArray(schema.enum)) made.enum = schema.enum.filter((value) => value !== null)
+  for (const key of ['items', 'additionalProperties'])
+    if (isMap(schema[key])) made[key] = withoutNull(schema[key])
+  if (isMap(schema.properties))
+    made.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, one]) => [name, isMap(one) ? withoutNull(one) : one]),
+    )
+  if (schema.anyOf !== undefined)
+    made.anyOf = maps(schema.anyOf)
+      .filter(({ type }) => type !== 'null')
+      .map(withoutNull)
+  return withFittingDefault(made)
 }
 
 /** The schema without the types that do not fit. */

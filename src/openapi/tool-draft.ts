@@ -1,5 +1,6 @@
 import type { ArgPosition } from '../config/index.ts'
 import type { JsonObject } from '../json/index.ts'
+import { decide, type Fixed, type Fixing, type Place } from './fixed.ts'
 import { reasonOf, Unfit } from './open-document.ts'
 import type { SchemaContext } from './schema.ts'
 import type { Style, Writable } from './style.ts'
@@ -14,6 +15,8 @@ export interface DraftArg {
   schema: JsonObject
   /** Its own words, which go before those of the schema. */
   description?: string | undefined
+  /** What is sent instead of an argument of the model. */
+  fixed?: Fixed | undefined
 }
 
 /** A pair of the query, or of a form. */
@@ -27,7 +30,10 @@ export interface Pair {
 
 /** A tool while it is put together. */
 export interface Draft {
+  /** Those that the model is asked for. */
   args: DraftArg[]
+  /** Values of `.Config` that it reads beside those of its login. */
+  config: Map<string, string>
   query: Pair[]
   headers: Map<string, string>
   /** By the API's name: the text that the path has for a parameter. */
@@ -35,10 +41,11 @@ export interface Draft {
   cookies: Pair[]
   requestBody: string | undefined
   schemas: SchemaContext
-  /** A name that no other argument has: the wanted one, or one with what it is for in front. */
-  nameFor(wanted: string, use: string): string
-  /** Adds an argument with such a name. */
-  add(wanted: string, use: string, arg: Omit<DraftArg, 'name'>): DraftArg
+  /**
+   * Adds an argument: its name is the wanted one, or one with its place in front where another argument has that. It is
+   * fixed where nobody is to be asked for it, and undefined where it is not sent.
+   */
+  add(wanted: string, place: Place, arg: Omit<DraftArg, 'name' | 'fixed'>): DraftArg | undefined
   /** Tells what is left out of the tool. */
   leaveOut(what: string, reason: string): void
 }
@@ -58,18 +65,19 @@ export function leaveOutMember({ leaveOut }: Draft, member: string, of: string):
   leaveOut(`${member} of ${of}`, 'no OpenAPI style defines how to write it')
 }
 
-export function newDraft(schemas: SchemaContext, leaveOut: Draft['leaveOut']): Draft {
+export function newDraft(schemas: SchemaContext, fixing: Fixing, leaveOut: Draft['leaveOut']): Draft {
   const taken = new Set<string>()
   const args: DraftArg[] = []
-  const nameFor: Draft['nameFor'] = (wanted, use) => {
+  const config = new Map<string, string>()
+  const nameFor = (wanted: string, place: Place) => {
     const plain = argumentName(wanted)
     let name = plain
-    for (let n = 1; taken.has(name); n++) name = `${use}${n === 1 ? '' : n}_${plain}`.slice(0, 64)
-    taken.add(name)
+    for (let n = 1; taken.has(name); n++) name = `${place}${n === 1 ? '' : n}_${plain}`.slice(0, 64)
     return name
   }
   return {
     args,
+    config,
     query: [],
     headers: new Map(),
     path: new Map(),
@@ -77,9 +85,13 @@ export function newDraft(schemas: SchemaContext, leaveOut: Draft['leaveOut']): D
     requestBody: undefined,
     schemas,
     leaveOut,
-    nameFor,
-    add(wanted, use, arg) {
-      const made = { name: nameFor(wanted, use), ...arg }
+    add(wanted, place, arg) {
+      const name = nameFor(wanted, place)
+      const decided = decide({ ...arg, wanted, name, place }, fixing, config)
+      if (decided === 'omit') return undefined
+      if (decided !== 'ask') return { ...arg, name, fixed: decided }
+      taken.add(name)
+      const made = { ...arg, name }
       args.push(made)
       return made
     },

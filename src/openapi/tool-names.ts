@@ -74,9 +74,9 @@ export function isFraming(header: string): boolean {
 
 /** `Pet Store API - OpenAPI 3.0` → `pet-store`: what a document calls its API, without what it says of itself. */
 export function titleSlug(title: string): string {
-  const [first = ''] = title.split(/(?<!\s)\s+[-–—:|]\s|(?<!\s)\s*\(/)
+  const [first = ''] = title.split(/(?<!\s)\s+[-–—:|+]\s|(?<!\s)\s*\(/)
   const bare = first.replace(
-    /\b(?:open ?api|swagger|rest|api|specification|spec|v?\d+(?:\.\d+)+|v\d+)\b/gi,
+    /['’]s\b|^the\b|\b(?:official|open ?api|swagger|rest|api|specification|spec|v?\d+(?:\.\d+)+|v\d+)\b/gi,
     ' ',
   )
   return slug(bare) || slug(title)
@@ -109,6 +109,11 @@ export function configKey(text: string): string {
     first.slice(1) +
     rest.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')
   return /^\d/.test(made) ? `key${made}` : made
+}
+
+/** `url` is where the calls go. */
+export function safeKey(key: string): string {
+  return /^url\d*$/.test(key) ? `${key}Key` : key
 }
 
 /** Characters of a tool's description, of an argument's, and of what is nested. */

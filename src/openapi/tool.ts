@@ -5,13 +5,15 @@ import { querySeparator } from '../tools/argument-text.ts'
 import { POSITIONS } from '../tools/positions.ts'
 import { toolDefinition } from '../tools/schema.ts'
 import { addBody } from './body.ts'
-import { isMap, listOf, mapOf, type Refs, TooLarge, Unfit } from './open-document.ts'
+import type { Fixing } from './fixed.ts'
+import { isMap, listOf, mapOf, TooLarge, Unfit } from './open-document.ts'
 import type { Operation } from './operations.ts'
+import { pairsText } from './pairs.ts'
 import { addParameters, cookieHeader } from './parameters.ts'
 import { type Bounds, MAX_SCHEMAS, type SchemaContext } from './schema.ts'
 import type { Credentials } from './security.ts'
-import { asPairs, isDirect, printArg } from './style.ts'
-import { type Draft, type DraftArg, newDraft } from './tool-draft.ts'
+import { inPlace, isDirect, type Writable } from './style.ts'
+import { type Draft, type DraftArg, newDraft, type Pair } from './tool-draft.ts'
 import { LENGTHS, plainText, words } from './tool-names.ts'
 
 /** A tool as it is written into a configuration: only what is to be said. */
@@ -21,6 +23,8 @@ export interface MadeTool {
   tool: WrittenTool
   /** What is left out of it, and why. */
   leftOut: { what: string; reason: string }[]
+  /** Values of `.Config` that it reads, without its address. */
+  config: ReadonlyMap<string, string>
   /** Characters that it adds to a `tools/list`. */
   size: number
 }
@@ -36,13 +40,13 @@ const TRIES: Bounds[] = [5, 4, 3, 2, 1, 0].flatMap((depth) => [
 const ORDER = Object.keys(POSITIONS)
 
 /** What a tool is made of. */
-interface Source {
+interface Source extends Omit<Fixing, 'name' | 'shown' | 'query'> {
   operation: Operation
   name: string
   /** The template of its base. */
   url: string
-  credentials: Credentials
-  refs: Refs
+  /** Name of the configuration. */
+  configuration: string
 }
 
 /** One operation as a tool. @throws Unfit when it cannot be called */
@@ -64,25 +68,45 @@ export function makeTool(source: Source): MadeTool {
   throw new Unfit('its arguments take too much room in the context of a model')
 }
 
-function attempt({ operation, name, url, credentials, refs }: Source, bounds: Bounds): MadeTool {
+function attempt(source: Source, bounds: Bounds): MadeTool {
+  const { operation, name, url, credentials, refs, configuration } = source
   const leftOut: MadeTool['leftOut'] = []
   const leaveOut: Draft['leaveOut'] = (what, reason) => {
     if (!leftOut.some((one) => one.what === what && one.reason === reason)) leftOut.push({ what, reason })
   }
   const note: SchemaContext['note'] = (reason) => leaveOut('a part of a schema', reason)
-  const draft = newDraft({ refs, bounds, budget: { left: MAX_SCHEMAS }, note }, leaveOut)
+  const query = operation.parameters.flatMap((one) => (one.in === 'query' ? [String(one.name)] : []))
+  const fixing = { ...source, name: configuration, shown: operation.shown, query }
+  const draft = newDraft({ refs, bounds, budget: { left: MAX_SCHEMAS }, note }, fixing, leaveOut)
   for (const [header, value] of credentials.headers) draft.headers.set(header, value)
   if (credentials.missing) leaveOut('authentication', credentials.missing)
   // The body first: its names can be changed least.
   addBody(draft, operation)
   addParameters(draft, operation.parameters)
   const path = pathOf(draft, operation.path)
-  const cookies = cookieHeader(draft, credentials.cookies)
+  addKeys(draft.query, credentials.query)
+  addKeys(draft.cookies, credentials.cookies)
+  const cookies = cookieHeader(draft)
   if (cookies) draft.headers.set('Cookie', cookies)
-  const endpoint = `${url}${path}${queryOf(draft, path, credentials.query)}`
+  const endpoint = `${url}${path}${queryOf(draft, path)}`
   const tool = write(operation, name, endpoint, draft)
-  return { tool, leftOut, size: JSON.stringify(toolDefinition(asTool(tool))).length + 1 }
+  const size = JSON.stringify(toolDefinition(asTool(tool))).length + 1
+  return { tool, leftOut, size, config: new Map([...credentials.config, ...draft.config]) }
 }
+
+/** Adds the credentials that stand beside arguments, where nothing else has their place. */
+function addKeys(pairs: Pair[], keys: Credentials['query']): void {
+  const made = keys
+    .filter(([name]) => !pairs.some((one) => one.name === name))
+    .map(([name, key]): Pair => {
+      const fixed = { value: `.Config.${key}`, mayBeEmpty: true }
+      const arg = { name, position: undefined, required: false, schema: {}, fixed }
+      return { arg, name, what: SCALAR, style: { style: 'form', explode: true } }
+    })
+  pairs.unshift(...made)
+}
+
+const SCALAR: Writable = { schema: {}, kind: 'scalar', leftOut: [] }
 
 /** The path with its arguments; a parameter that is not described is a string. @throws Unfit */
 function pathOf(draft: Draft, given: string): string {
@@ -107,18 +131,19 @@ function pathOf(draft: Draft, given: string): string {
 }
 
 function undeclared(draft: Draft, name: string): string {
-  const arg = draft.add(name, 'path', { position: 'path', required: true, schema: { type: 'string' } })
-  return printArg(arg.name)
+  const given = { position: 'path', required: true, schema: { type: 'string' } } as const
+  const arg = draft.add(name, 'path', given)
+  return arg ? inPlace(arg, name, SCALAR, { style: 'simple', explode: false }, 'path') : ''
 }
 
 function literal(text: string): string {
   return text.replace(/[^\w\-.~!&'()*+,;=:@/?%]+/gu, (odd) => encodeURIComponent(odd))
 }
 
-/** What stands behind the path, where the gateway does not append the arguments by itself. */
-function queryOf(draft: Draft, path: string, credentials: readonly string[]): string {
-  if (credentials.length === 0 && draft.query.every(isDirect)) return ''
-  return querySeparator(path) + [...credentials, ...draft.query.map(asPairs)].join('')
+/** What stands behind the path and what the gateway does not append by itself. */
+function queryOf({ query }: Draft, path: string): string {
+  const own = query.filter((pair) => !isDirect(pair))
+  return own.length === 0 ? '' : pairsText(own, querySeparator(path), 'query')
 }
 
 function write(operation: Operation, name: string, endpoint: string, draft: Draft): WrittenTool {

@@ -229,7 +229,7 @@ describe('command lines of curl', () => {
     )
     const { name } = configuration.tools[0]!
     const { sent, headers, body } = await send({ userId: 7, dry: false, text: 'x', n: 1 }, name)
-    assert.equal(sent, 'POST https://api.example.com/users/7/notes?api_key=k&dry=false&')
+    assert.equal(sent, 'POST https://api.example.com/users/7/notes?api_key=k&dry=false')
     assert.deepEqual(
       [headers?.Authorization, headers?.['X-Trace'], JSON.parse(body!)],
       ['Bearer t', "it's", { text: 'x', n: 1 }],

@@ -70,7 +70,7 @@ test('the names of a body win over those of parameters', async () => {
     ),
   )
   const { sent, body: text } = await send({ id: 1, path_id: 2, query_id: 3 })
-  assert.equal(sent, 'PUT https://api.example.com/v1/things/2?id=3&')
+  assert.equal(sent, 'PUT https://api.example.com/v1/things/2?id=3')
   assert.equal(text, '{"id":1}')
 })
 
@@ -91,8 +91,61 @@ test('form-urlencoded, with the styles of its encoding', async () => {
   assert.deepEqual((await plain.send(args)).headers, { 'Content-Type': type })
   const encoding = { list: { explode: false }, map: { style: 'deepObject', explode: true } }
   const styled = await toolsOf(operation(body({ [type]: { schema, encoding } }), POST))
-  assert.equal((await styled.send(args)).body, 'a=x%26y&list=1,2&map%5Bx%5D=%C3%A9&')
-  assert.equal((await styled.send({ a: '' })).body, 'a=&')
+  assert.equal((await styled.send(args)).body, 'a=x%26y&map%5Bx%5D=%C3%A9&list=1,2')
+  assert.equal((await styled.send({ a: '' })).body, 'a=')
+})
+
+test('forms: nested values, lists of objects, and what a list or an object may be instead', async () => {
+  const address = {
+    type: 'object',
+    properties: { city: { type: 'string' }, lines: { type: 'array', items: { type: 'string' } } },
+  }
+  const schema = {
+    type: 'object',
+    required: ['items'],
+    properties: {
+      expand: { type: 'array', items: { type: 'string' } },
+      shipping: {
+        anyOf: [
+          { type: 'object', properties: { address } },
+          { type: 'string', enum: [''] },
+        ],
+      },
+      items: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { price: { type: 'string' }, taxes: { type: 'array', items: { type: 'string' } } },
+        },
+      },
+      email: { type: 'string' },
+      data: { type: 'array', items: { type: 'object', properties: { a: { type: 'integer' } } } },
+    },
+  }
+  const deep = { style: 'deepObject', explode: true }
+  const encoding = { expand: deep, shipping: deep, items: deep }
+  const type = 'application/x-www-form-urlencoded'
+  const { send, leftOut } = await toolsOf(
+    operation(body({ [type]: { schema, encoding } }), { ...POST, path: '/things/{id}' }),
+  )
+  assert.deepEqual(leftOut, [])
+  const full = {
+    id: '1',
+    items: [{ price: 'p', taxes: ['t'] }, { price: 'q&r=s' }],
+    shipping: { address: { city: 'Köln', lines: ['1', '2'] } },
+    expand: ['customer'],
+    email: 'a@b',
+    data: [{ a: 1 }, { a: 2 }],
+  }
+  const sent = (await send(full)).body!
+  assert.equal(
+    decodeURIComponent(sent),
+    'email=a@b&expand[]=customer&items[0][price]=p&items[0][taxes][]=t&items[1][price]=q&r=s&' +
+      'shipping[address][city]=Köln&shipping[address][lines][]=1&shipping[address][lines][]=2&data={"a":1}&data={"a":2}',
+  )
+  assert.equal(new URLSearchParams(sent).get('items[1][price]'), 'q&r=s')
+  assert.equal((await send({ id: '1', items: [], shipping: '' })).body, 'shipping=')
+  assert.equal((await send({ id: '1', items: [] })).body, undefined)
 })
 
 test('multipart: texts, JSON and files', async () => {
@@ -179,10 +232,10 @@ test('JSON goes before other forms; text and types with +json are sent as such',
 })
 
 test('a body that cannot be sent skips what brings something, and is left out of the rest', () => {
-  const xml = { 'application/xml': { schema: { type: 'string' } } }
+  const xml = { 'application/octet-stream': { schema: { type: 'string' } } }
   for (const method of ['post', 'put', 'patch']) {
     const { skipped } = imported(operation(body(xml, false), { method }))
-    assert.equal(skipped[0]!.reason, 'its body is application/xml')
+    assert.equal(skipped[0]!.reason, 'its body is application/octet-stream')
   }
   const { leftOut, imported: count } = imported(operation(body(xml, false), { method: 'delete' }))
   assert.deepEqual([count, leftOut[0]!.what], [1, 'the body'])
@@ -190,4 +243,27 @@ test('a body that cannot be sent skips what brings something, and is left out of
   assert.equal(get.skipped[0]!.reason, 'the gateway sends no body with GET')
   const empty = imported(operation(json({ type: 'object', properties: {} }, false)))
   assert.deepEqual([empty.imported, empty.leftOut], [1, []])
+})
+
+test('XML and other languages of text are one argument, sent as it is', async () => {
+  const order = { type: 'object', properties: { id: { type: 'integer' } } }
+  const example = '<order>\n  <id>1</id>\n</order>'
+  const xml = { 'application/xml; charset=utf-8': { schema: order, example } }
+  const { send, schema } = await toolsOf(operation(body(xml), POST))
+  assert.deepEqual(schema().properties.body, {
+    type: 'string',
+    description: 'The body as application/xml, for example <order> <id>1</id> </order>',
+  })
+  assert.deepEqual(await send({ body: '<order a="1">&amp;{{x}}</order>' }), {
+    sent: 'POST https://api.example.com/v1/things',
+    headers: { 'Content-Type': 'application/xml; charset=utf-8' },
+    body: '<order a="1">&amp;{{x}}</order>',
+  })
+  for (const type of ['application/soap+xml', 'text/csv', 'application/x-ndjson', 'application/yaml']) {
+    const made = await toolsOf(operation(body({ [type]: { schema: order } }), POST))
+    assert.deepEqual((await made.send({ body: 'a,b' })).headers, { 'Content-Type': type })
+  }
+  // What can be sent in another form is.
+  const both = await toolsOf(operation(body({ ...xml, 'application/json': { schema: order } }), POST))
+  assert.equal((await both.send({ id: 1 })).body, '{"id":1}')
 })

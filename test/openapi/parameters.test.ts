@@ -11,26 +11,26 @@ const QUERY: [name: string, parameter: object, value: unknown, query: string][] 
   ['false', { schema: { type: 'boolean' } }, false, '?p=false'],
   ['nothing', { schema: { type: 'string' } }, undefined, ''],
   ['form, exploded by itself', { schema: LIST }, ['a', 'b,c'], '?p=a&p=b%2Cc'],
-  ['form', { explode: false, schema: LIST }, ['a', 'b,c'], '?p=a,b%2Cc&'],
-  ['form without items', { explode: false, schema: LIST }, [], '?'],
-  ['spaceDelimited', { style: 'spaceDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%20b&'],
-  ['pipeDelimited', { style: 'pipeDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%7Cb&'],
+  ['form', { explode: false, schema: LIST }, ['a', 'b,c'], '?p=a,b%2Cc'],
+  ['form without items', { explode: false, schema: LIST }, [], ''],
+  ['spaceDelimited', { style: 'spaceDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%20b'],
+  ['pipeDelimited', { style: 'pipeDelimited', explode: false, schema: LIST }, ['a', 'b'], '?p=a%7Cb'],
   [
     'spaceDelimited, exploded',
     { style: 'spaceDelimited', explode: true, schema: LIST },
     ['a', 'b'],
-    '?p=a&p=b&',
+    '?p=a&p=b',
   ],
-  ['an object in form', { schema: MAP }, { R: 1, G: 2 }, '?G=2&R=1&'],
-  ['an object in form, not exploded', { explode: false, schema: MAP }, { R: 1, G: 2 }, '?p=G,2,R,1&'],
+  ['an object in form', { schema: MAP }, { R: 1, G: 2 }, '?G=2&R=1'],
+  ['an object in form, not exploded', { explode: false, schema: MAP }, { R: 1, G: 2 }, '?p=G,2,R,1'],
   [
     'deepObject',
     { style: 'deepObject', explode: true, schema: MAP },
     { R: 1, G: 2 },
-    '?p%5BG%5D=2&p%5BR%5D=1&',
+    '?p%5BG%5D=2&p%5BR%5D=1',
   ],
   ['JSON', { content: { 'application/json': { schema: MAP } } }, { R: 1 }, '?p=%7B%22R%22%3A1%7D'],
-  ['JSON of a text', { content: { 'application/json': { schema: { type: 'string' } } } }, 'a', '?p=%22a%22&'],
+  ['JSON of a text', { content: { 'application/json': { schema: { type: 'string' } } } }, 'a', '?p=%22a%22'],
 ]
 
 for (const [name, parameter, value, query] of QUERY)
@@ -120,7 +120,7 @@ test('names that no model provider takes, and names that stand twice', async () 
   ])
   const args = { filter_name: 'a', top: '2', id: '3', path_id: '4', header_id: '5', ids: ['6', '7'] }
   const { sent, headers } = await send(args)
-  assert.equal(sent, `${BASE}/x/4?filter%5Bname%5D=a&%24top=2&id=3&ids%5B%5D=6&ids%5B%5D=7&`)
+  assert.equal(sent, `${BASE}/x/4?%24top=2&filter%5Bname%5D=a&ids%5B%5D=6&ids%5B%5D=7&id=3`)
   assert.deepEqual(headers, { id: '5' })
 })
 
@@ -138,18 +138,61 @@ test('what no style defines is left out, or skips the operation where it is requ
   assert.match((await send({ p: [] })).error!, /`p` is not an argument/)
   const { skipped } = imported(operation({ parameters: [{ ...nested, required: true }] }))
   assert.equal(skipped.length, 1)
-  const deep = {
-    name: 'd',
+})
+
+test('nested values of a deepObject are pairs with brackets', async () => {
+  const deep = (name: string, schema: object) => ({
+    name,
     in: 'query',
     style: 'deepObject',
-    schema: { type: 'object', properties: { a: { type: 'string' }, b: MAP } },
+    explode: true,
+    schema,
+  })
+  const range = {
+    type: 'object',
+    properties: { gt: { type: 'integer' }, lt: { type: 'integer', nullable: true } },
   }
-  const made = await toolsOf(operation({ parameters: [deep] }))
-  assert.deepEqual(
-    made.leftOut.map(({ what }) => what),
-    ['b of d'],
+  const made = await toolsOf(
+    operation({
+      parameters: [
+        deep('d', {
+          type: 'object',
+          properties: { a: { type: 'string' }, b: { type: 'array', items: range } },
+        }),
+        deep('created', { anyOf: [range, { type: 'integer' }] }),
+        deep('expand', LIST),
+        { name: 'limit', in: 'query', schema: { type: 'integer' } },
+      ],
+    }),
   )
-  assert.match((await made.send({ d: { b: { R: 1 } } })).error!, /not a known property/)
+  assert.deepEqual(made.leftOut, [])
+  const path = async (args: object) => (await made.send(args)).sent?.slice(`${BASE}/things`.length)
+  assert.equal(
+    await path({
+      d: { a: '&x=1', b: [{ gt: 1 }, { lt: 2 }] },
+      created: { gt: 7 },
+      expand: ['p', 'q'],
+      limit: 3,
+    }),
+    '?created%5Bgt%5D=7&d%5Ba%5D=%26x%3D1&d%5Bb%5D%5B0%5D%5Bgt%5D=1&d%5Bb%5D%5B1%5D%5Blt%5D=2&expand%5B%5D=p&expand%5B%5D=q&limit=3',
+  )
+  assert.equal(await path({ created: 5 }), '?created=5')
+  assert.equal(await path({ limit: 3 }), '?limit=3')
+  assert.equal(await path({}), '')
+  // No pair says null.
+  assert.match((await made.send({ d: { b: [{ lt: null }] } })).error!, /must be an integer/)
+})
+
+test('several parts that need not be there are joined by one &', async () => {
+  const list = (name: string) => ({ name, in: 'query', explode: false, schema: LIST })
+  const { send } = await toolsOf(operation({ parameters: ['a', 'b', 'c'].map(list) }))
+  for (const [args, query] of [
+    [{}, ''],
+    [{ b: ['x'] }, '?b=x'],
+    [{ a: ['x', 'y'], c: ['z'] }, '?a=x,y&c=z'],
+    [{ a: ['1'], b: ['2'], c: ['3'] }, '?a=1&b=2&c=3'],
+  ] as const)
+    assert.equal((await send(args)).sent, `${BASE}/things${query}`)
 })
 
 test('a path parameter that is not described is a text; one that the path lacks skips', async () => {
@@ -206,9 +249,9 @@ test('Swagger 2.0: collectionFormat, formData, consumes, host', async () => {
   const ab = ['a', 'b']
   assert.equal(
     (await send({ limit: 5, csv: ab, ssv: ab, tsv: ab, pipes: ab, multi: ab })).sent,
-    'GET https://old.example.com/api/a?limit=5&csv=a,b&ssv=a%20b&tsv=a%09b&pipes=a%7Cb&multi=a&multi=b&',
+    'GET https://old.example.com/api/a?csv=a,b&ssv=a%20b&tsv=a%09b&pipes=a%7Cb&limit=5&multi=a&multi=b',
   )
-  assert.equal((await send({ a: 'x y', b: ab }, 'post')).body, 'a=x+y&b=a,b&')
+  assert.equal((await send({ a: 'x y', b: ab }, 'post')).body, 'a=x+y&b=a,b')
   assert.match(
     (await send({ file: { data: 'aGk=', filename: 'a.txt' } }, 'put')).body!,
     /name="file"; filename="a.txt"/,

@@ -43,6 +43,16 @@ const rendered: [string, unknown, string][] = [
   ['{{index .l .i}} {{slice .s .i}} {{range .i}}x{{end}}', { l: ['a', 'b'], s: 'abc', i: 1 }, 'b bc x'],
   ['{{toJSON .}}', { b: 9007199254740993n, a: '<' }, '{"a":"<","b":9007199254740993}'],
   ['{{(fromJSON .t).n}}', { t: '{"n": 12345678901234567890}' }, '12345678901234567890'],
+  [
+    '{{toQuery .}}',
+    { b: [1, 'é&'], a: { x: 'y z', n: null }, c: [] },
+    'a%5Bx%5D=y%20z&b%5B%5D=1&b%5B%5D=%C3%A9%26',
+  ],
+  [
+    '{{toQuery (dict "i[]" .i "none" .none "m[" .m)}}',
+    { i: [1, 2], m: [{ a: [true] }, 'x=y'] },
+    'i%5B%5D=1&i%5B%5D=2&m%5B%5B0%5D%5Ba%5D%5B%5D=true&m%5B%5B1%5D=x%3Dy',
+  ],
   // Missing and null print nothing, and can be followed.
   ['[{{.a}}{{.b}}{{.b.c}}{{.x.y.z}}{{print .a}}{{printf "%v%s" .a .b}}{{.a | upper}}]', { b: null }, '[]'],
   ['{{safeGet "a.1.b" .}}|{{safeGetOr "a.9.b" . "none"}}', { a: [0, { b: 'B' }] }, 'B|none'],

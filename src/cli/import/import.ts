@@ -18,6 +18,8 @@ interface ImportFlags {
   prefix?: string
   server?: string
   header: Record<string, string>
+  bind: Record<string, string>
+  drop: string[]
   tag: string[]
   include: RegExp[]
   exclude: RegExp[]
@@ -46,6 +48,13 @@ function openapiCommand(exit: (code: number) => void): Command {
     .option('--prefix <path>', 'prefix of the tools (default: / and the name)', urlPrefix)
     .option('--server <url>', "base URL of the API instead of the description's", baseUrl)
     .option('--header <name:value>', 'header of every tool, a template; may be repeated', addHeader, {})
+    .option(
+      '--bind <name=value>',
+      'send this value instead of asking for the argument, such as owner=${OWNER}; may be repeated',
+      addBinding,
+      {},
+    )
+    .option('--drop <name>', 'leave out an optional argument; may be repeated', append, [])
     .option('--tag <tag>', 'only operations with this tag; may be repeated', append, [])
     .option(
       '--include <regex>',
@@ -57,6 +66,13 @@ function openapiCommand(exit: (code: number) => void): Command {
     .option('--list', 'print tags and operations, and write nothing')
     .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
+}
+
+/** @throws InvalidArgumentError */
+function addBinding(text: string, before: Record<string, string>): Record<string, string> {
+  const equals = text.indexOf('=')
+  if (equals < 1) throw new InvalidArgumentError('Use a name and a value, for example owner=acme.')
+  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) }
 }
 
 function addRegex(text: string, before: RegExp[]): RegExp[] {

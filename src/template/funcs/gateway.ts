@@ -3,6 +3,7 @@ import { execFault, typeFault } from '../errors.ts'
 import { toJson } from '../fmt/json.ts'
 import { asMap, own, Struct, typeName } from '../values.ts'
 import { define, type FunctionEntry, type Host, paid } from './define.ts'
+import { toQuery } from './query-pairs.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -19,6 +20,12 @@ export function gatewayFunctions(env: Environment): FunctionEntry[] {
       'fromJSON value:any',
       'The value of a string of JSON; an empty object for other strings; a value that is not a string unchanged',
       ([value], host) => fromJson(value, host),
+    ),
+    define(
+      'toQuery value:map',
+      'The members as pairs of a query or form: a=1&b[c]=2, with b[]=3 for the items of a list; null is left out',
+      ([value], host) => toQuery(value, host),
+      'url',
     ),
     define(
       'env name default...',

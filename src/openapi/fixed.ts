@@ -1,0 +1,211 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { isSecretHeader, proposal } from '../text/index.ts'
+import { listOf, maps, type Refs } from './open-document.ts'
+import { isOf } from './schema.ts'
+import { bearerScheme, type CredentialSource, type Credentials, keyScheme, sourceOf } from './security.ts'
+import { argumentName, configKey, safeKey } from './tool-names.ts'
+
+/** A value that no call gives: it is fixed in `.Config`. */
+export interface Fixed {
+  /** In a template: `.Config.token`, or what reads it as JSON. */
+  value: string
+  /** The environment may have none: nothing is sent then. */
+  mayBeEmpty: boolean
+}
+
+/** Where an argument goes; `request` is a body as a whole. */
+export type Place = 'path' | 'query' | 'header' | 'cookie' | 'form' | 'body' | 'request'
+
+/** A part of an operation that may become an argument. */
+export interface Part {
+  /** The API's name of it. */
+  wanted: string
+  /** What the argument would be called. */
+  name: string
+  place: Place
+  required: boolean
+  schema: JsonObject
+}
+
+/** What somebody decided for all arguments of a name. */
+export interface Decisions {
+  /** Values: texts with `${NAME}`, or templates of `env`. */
+  bind: Readonly<Record<string, string>>
+  drop: readonly string[]
+}
+
+/** A decision that an operation cannot follow. */
+export class Misuse extends Error {}
+
+/** What is known of an operation when its parts are decided. */
+export interface Fixing {
+  credentials: Credentials
+  schemes: JsonObject
+  refs: Refs
+  /** Of the configuration. */
+  name: string
+  decisions: Decisions
+  /** For messages: `GET /pets`. */
+  shown: string
+  /** Names of its query parameters. */
+  query: readonly string[]
+  /** Names of all arguments, also of those that are not asked for. */
+  known: Set<string>
+  /** The names of its arguments are given: those of credentials stay. */
+  isNamed: boolean
+}
+
+/**
+ * What becomes of a part: `ask` the model for it, `omit` it, or send a value of `.Config`.
+ * @param config where such a value is put
+ * @throws Misuse
+ */
+export function decide(part: Part, fixing: Fixing, config: Map<string, string>): 'ask' | 'omit' | Fixed {
+  const { bind, drop } = fixing.decisions
+  const { name, wanted, required } = part
+  // A name that no argument can have may be given as the API has it.
+  const names = argumentName(wanted) === wanted ? [name] : [name, wanted]
+  for (const one of names) fixing.known.add(one)
+  const dropped = names.find((one) => drop.includes(one))
+  if (dropped !== undefined) {
+    if (!required) return 'omit'
+    const cure = `give it a value with --bind ${dropped}=value`
+    throw new Misuse(`--drop ${dropped}: ${fixing.shown} requires it; ${cure}`)
+  }
+  const bound = names.find((one) => Object.hasOwn(bind, one))
+  if (bound !== undefined) return boundTo(bound, part, fixing, config)
+  return isCredential(part, fixing) ? fromEnvironment(part, fixing, config) : 'ask'
+}
+
+/** @throws Misuse for a name that no operation has */
+export function checkNames({ bind, drop }: Decisions, known: ReadonlySet<string>): void {
+  const given = [...Object.keys(bind).map((name) => ['bind', name]), ...drop.map((name) => ['drop', name])]
+  for (const [option, name = ''] of given)
+    if (!known.has(name)) {
+      const near = proposal(name, [...known])
+      throw new Misuse(
+        `--${option} ${name}: no operation has an argument of this name${near === '' ? '' : `. ${near}`}`,
+      )
+    }
+}
+
+/** @throws Misuse for a value of another type */
+function boundTo(bound: string, part: Part, fixing: Fixing, config: Map<string, string>): Fixed {
+  const text = fixing.decisions.bind[bound]!
+  const types = typesIn(part.schema)
+  const takesText = types.size === 0 || types.has('string')
+  const isList = !takesText && types.has('array')
+  const isTemplate = /\{\{|\$\{/.test(text)
+  let json = takesText || isTemplate ? undefined : jsonOf(text)
+  if (isList && !isTemplate && !Array.isArray(json)) json = [json === undefined ? text : json]
+  if (!takesText && !isTemplate && (json === undefined || ![...types].some((type) => fits(json!, type))))
+    throw new Misuse(
+      `--bind ${bound}: ${fixing.shown} takes ${[...types].join(' or ')} there, not ${JSON.stringify(text)}`,
+    )
+  const used = new Set(Object.keys(fixing.schemes).map((scheme) => sourceOf(scheme, fixing.name).key))
+  const plain = safeKey(configKey(bound)) + (isList ? 'List' : '')
+  const key = used.has(plain) ? `${plain}Value` : plain
+  config.set(key, isTemplate ? withEnv(text) : json === undefined ? text : JSON.stringify(json))
+  const asJson = !takesText && (isBody(part.place) || types.has('array') || types.has('object'))
+  return { value: asJson ? `(fromJSON .Config.${key})` : `.Config.${key}`, mayBeEmpty: false }
+}
+
+function isBody(place: Place): boolean {
+  return place === 'body' || place === 'request'
+}
+
+/** `${NAME}` and `${NAME:default}` as templates. */
+function withEnv(text: string): string {
+  return text.replace(
+    /\$\{([A-Za-z_]\w*)(?::([^{}]*))?\}/g,
+    (_, name: string, preset?: string) =>
+      `{{env "${name}"${preset === undefined ? '' : ` ${JSON.stringify(preset)}`}}}`,
+  )
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function fits(value: Json, type: string): boolean {
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isOf(value, type)
+}
+
+/** The types of values that a schema made by `toSchema` allows, without null; none: any. */
+function typesIn(schema: JsonObject): Set<string> {
+  const own = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type]
+  const ofValues = own.length > 0 ? [] : listOf(schema.enum).map((value) => typeof value)
+  const inner = maps(schema.anyOf).flatMap((one) => [...typesIn(one)])
+  return new Set([...own, ...ofValues, ...inner].map(String).filter((type) => type !== 'null'))
+}
+
+/** Names of credentials, in lower case and without what joins words. */
+const CREDENTIALS = new Set(
+  (
+    'token accesstoken authtoken authenticationtoken authorizationtoken oauthtoken apitoken bearertoken privatetoken ' +
+    'usertoken sessiontoken securitytoken refreshtoken idtoken jwt apikey apisecret authkey accesskey secretkey ' +
+    'subscriptionkey appkey clientsecret consumersecret appsecret authorization'
+  ).split(' '),
+)
+/** Tokens that open nothing: they say where to go on, or that a request is the same again. */
+const OPEN_TOKEN =
+  /(?:page|next|prev|previous|continu\w*|cursor|idempoten\w*|sync|delta|resume|skip|state|request|csrf|xsrf)[-_]?(?:page[-_]?)?(?:token|key)$/i
+const SECRET_END = /(?:auth|authorization|token|key|secret|signature|password|credentials?)$/i
+/** Names of what goes into an `Authorization` header, where another place takes it (RFC 6750, 2.2 and 2.3). */
+const BEARERS = new Set(
+  'token accesstoken authtoken oauthtoken apitoken bearertoken usertoken sessiontoken jwt'.split(' '),
+)
+
+const folded = (name: string) =>
+  name
+    .toLowerCase()
+    .replace(/^x[-_]/, '')
+    .replace(/[-_.]/g, '')
+
+/** Whether it is a security scheme's, or is called like a credential; a path names what a call is about. */
+function isCredential({ wanted, place, schema }: Part, { schemes, refs, query, isNamed }: Fixing): boolean {
+  if (isNamed || place === 'path' || place === 'request') return false
+  if (keyScheme(schemes, refs, place, wanted) !== undefined) return true
+  const types = typesIn(schema)
+  if (types.size > 0 && !types.has('string')) return false
+  if (CREDENTIALS.has(folded(wanted))) return true
+  if (place === 'header') return isSecretHeader(wanted) && SECRET_END.test(wanted) && !OPEN_TOKEN.test(wanted)
+  if (place === 'cookie') return /sess|sid$/i.test(wanted)
+  // A key alone may be that of a value; beside a token it says which application asks.
+  return place === 'query' && wanted === 'key' && query.some((one) => BEARERS.has(folded(one)))
+}
+
+function fromEnvironment(part: Part, fixing: Fixing, config: Map<string, string>): 'omit' | Fixed {
+  const { place, required } = part
+  const sent = sentKey(part, fixing.credentials)
+  // It is sent once, unless a JSON body has to have it.
+  if (sent !== undefined && !(required && place === 'body')) return 'omit'
+  const source = sent === undefined ? sourceFor(part, fixing) : undefined
+  if (source) config.set(source.key, `{{env "${source.variable}" ""}}`)
+  return { value: `.Config.${source?.key ?? sent}`, mayBeEmpty: true }
+}
+
+/** The key of the same credential, where a security scheme sends it already. */
+function sentKey(
+  { place, wanted }: Part,
+  { headers, query, cookies, bearer }: Credentials,
+): string | undefined {
+  const same = ([name]: readonly [string, string]) => name.toLowerCase() === wanted.toLowerCase()
+  if (place === 'header') {
+    const header = [...headers].find(same)
+    if (header) return header[0]
+  }
+  const key = [...query, ...cookies].find(same)?.[1]
+  return key ?? (bearer !== undefined && BEARERS.has(folded(wanted)) ? bearer : undefined)
+}
+
+function sourceFor({ place, wanted }: Part, { schemes, refs, name }: Fixing): CredentialSource {
+  const bearer = BEARERS.has(folded(wanted)) ? bearerScheme(schemes, refs) : undefined
+  return sourceOf(keyScheme(schemes, refs, place, wanted) ?? bearer ?? wanted, name)
+}

@@ -1,0 +1,44 @@
+import { Fault } from '../errors.ts'
+import { withoutLone } from '../fmt/bytes.ts'
+import { printDialect } from '../fmt/print.ts'
+import { asMap, type Plain } from '../values.ts'
+import { keysOf } from './convert.ts'
+import { checkLength, type Host } from './define.ts'
+
+/** Lists and maps within each other. */
+const MAX_DEPTH = 100
+
+/**
+ * Writes an object as pairs of a query or form, in the way of OpenAPI's `deepObject` and of what qs, Rails, PHP and
+ * jQuery read: `a[b]=1`, `a[]=1` for scalar items, `a[0][b]=1` for items that are lists or maps. Keys are in order;
+ * null and what is empty is no pair.
+ * @throws Fault `limit` for what is too deep or too long
+ */
+export function toQuery(map: Plain, host: Host): string {
+  const pairs: string[] = []
+  let length = 0
+  const add = (key: string, value: unknown, depth: number): void => {
+    if (value === null || value === undefined) return
+    if (depth > MAX_DEPTH) throw new Fault('limit', `a value has more than ${MAX_DEPTH} levels`)
+    const inner = Array.isArray(value) ? undefined : asMap(value)
+    if (inner) {
+      for (const name of keysOf(inner, host)) add(`${key}[${name}]`, inner[name], depth + 1)
+    } else if (Array.isArray(value)) {
+      const indexed = value.some((item) => Array.isArray(item) || asMap(item))
+      const base = key.endsWith('[]') ? key.slice(0, -2) : key
+      for (const [i, item] of value.entries()) add(`${base}[${indexed ? i : ''}]`, item, depth + 1)
+    } else {
+      const pair = `${encode(key)}=${encode(printDialect(value))}`
+      length += pair.length + 1
+      host.charge(1 + (pair.length >> 6))
+      checkLength(length, host)
+      pairs.push(pair)
+    }
+  }
+  for (const name of keysOf(map, host)) add(name, map[name], 0)
+  return pairs.join('&')
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(withoutLone(text))
+}

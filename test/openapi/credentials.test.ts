@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { document, imported, operation, toolsOf } from './imported.ts'
+
+const text = (name: string, place: string, required = false) => ({
+  name,
+  in: place,
+  required,
+  schema: { type: 'string' },
+})
+const ENV = { SHOP_TOKEN: 's&t', SHOP_API_KEY: 'k', SHOP_X_AUTH_TOKEN: 'x' }
+
+test('what is named like a credential is no argument, wherever it stands', async () => {
+  const body = (type: string) => ({
+    required: true,
+    content: {
+      [type]: {
+        schema: {
+          type: 'object',
+          required: ['name', 'token'],
+          properties: { name: { type: 'string' }, token: { type: 'string' }, apiKey: { type: 'string' } },
+        },
+      },
+    },
+  })
+  const post = (operationId: string, type: string) => ({
+    operationId,
+    summary: `Sends ${operationId}`,
+    requestBody: body(type),
+  })
+  const { send, schema } = await toolsOf(
+    document({
+      '/get': {
+        get: {
+          operationId: 'get',
+          summary: 'Gets',
+          parameters: [
+            text('token', 'query', true),
+            text('X-Auth-Token', 'header', true),
+            text('api_key', 'cookie'),
+            text('q', 'query'),
+          ],
+        },
+      },
+      '/json': { post: post('json', 'application/json') },
+      '/form': { post: post('form', 'application/x-www-form-urlencoded') },
+    }),
+    {},
+    ENV,
+  )
+  assert.deepEqual(Object.keys(schema('get').properties), ['q'])
+  assert.deepEqual(await send({ q: 'a' }, 'get'), {
+    sent: 'GET https://api.example.com/v1/get?token=s%26t&q=a',
+    headers: { 'X-Auth-Token': 'x', Cookie: 'api_key=k' },
+    body: undefined,
+  })
+  for (const [tool, sent] of [
+    ['json', '{"apiKey":"k","name":"n","token":"s&t"}'],
+    ['form', 'name=n&token=s%26t&apiKey=k'],
+  ] as const) {
+    assert.deepEqual(Object.keys(schema(tool).properties), ['name'])
+    assert.deepEqual(schema(tool).required, ['name'])
+    assert.equal((await send({ name: 'n' }, tool)).body, sent)
+    assert.match((await send({ name: 'n', token: 'mine' }, tool)).error!, /`token` is not an argument/)
+  }
+})
+
+test('a credential that is not set is not sent', async () => {
+  const parameters = [
+    text('token', 'query', true),
+    text('X-Auth-Token', 'header', true),
+    text('api_key', 'cookie'),
+  ]
+  const { send } = await toolsOf(operation({ parameters }))
+  assert.deepEqual(await send(), {
+    sent: 'GET https://api.example.com/v1/things',
+    headers: {},
+    body: undefined,
+  })
+})
+
+test('names that only look like credentials stay arguments', async () => {
+  const parameters = [
+    text('page_token', 'query'),
+    text('next_token', 'query'),
+    text('idempotency_key', 'query'),
+    text('key', 'query'),
+    text('propertyKey', 'query'),
+    text('Idempotency-Key', 'header'),
+    text('X-Next-Page-Token', 'header'),
+    text('author', 'query'),
+    { name: 'client_secret', in: 'query', schema: { type: 'integer' } },
+    text('issueIdOrKey', 'path', true),
+    text('access_token', 'path', true),
+  ]
+  const { schema } = await toolsOf(operation({ parameters }, { path: '/x/{issueIdOrKey}/{access_token}' }))
+  assert.deepEqual(Object.keys(schema().properties).sort(), parameters.map(({ name }) => name).sort())
+})
+
+test('a parameter of a security scheme is sent once, with the variable of the scheme', async () => {
+  const security = [{ appKey: [], userToken: [] }]
+  const securitySchemes = {
+    appKey: { type: 'apiKey', in: 'query', name: 'key' },
+    userToken: { type: 'apiKey', in: 'query', name: 'token' },
+  }
+  const parameters = [text('key', 'query', true), text('token', 'query', true), text('q', 'query')]
+  const doc = (more: object) => operation({ parameters, ...more }, { components: { securitySchemes } })
+  const env = { SHOP_APP_KEY: 'a', SHOP_USER_TOKEN: 'b' }
+  for (const more of [{ security }, {}]) {
+    const { send, schema } = await toolsOf(doc(more), {}, env)
+    assert.deepEqual(Object.keys(schema().properties), ['q'])
+    assert.equal((await send({ q: 'x' })).sent, 'GET https://api.example.com/v1/things?key=a&token=b&q=x')
+  }
+})
+
+test('a token beside a bearer login is the same one', async () => {
+  const securitySchemes = { login: { type: 'oauth2', flows: {} } }
+  const json = (required: string[]) => ({
+    requestBody: {
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            required,
+            properties: { token: { type: 'string' }, a: { type: 'string' } },
+          },
+        },
+      },
+    },
+  })
+  const made = (parts: object, method = 'get') =>
+    toolsOf(
+      operation({ security: [{ login: [] }], ...parts }, { method, components: { securitySchemes } }),
+      {},
+      { SHOP_LOGIN: 'secret' },
+    )
+  const query = await made({ parameters: [text('token', 'header', true), text('access_token', 'query')] })
+  assert.deepEqual(await query.send(), {
+    sent: 'GET https://api.example.com/v1/things',
+    headers: { Authorization: 'Bearer secret' },
+    body: undefined,
+  })
+  assert.equal((await (await made(json([]), 'post')).send({ a: 'x' })).body, '{"a":"x"}')
+  // A body that has to have it gets it all the same.
+  assert.equal(
+    (await (await made(json(['token']), 'post')).send({ a: 'x' })).body,
+    '{"a":"x","token":"secret"}',
+  )
+})
+
+const PARTS = {
+  parameters: [
+    text('owner', 'path', true),
+    text('expand', 'query'),
+    { name: 'limit', in: 'query', schema: { type: 'integer' } },
+    { name: 'ids[]', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
+    text('X-Team', 'header'),
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['count'],
+          properties: { count: { type: 'integer' }, title: { type: 'string' } },
+        },
+      },
+    },
+  },
+}
+const POST = operation(PARTS, { method: 'post', path: '/{owner}/x' })
+
+test('--bind: a fixed value is sent in the place of the argument', async () => {
+  const bind = {
+    owner: 'a b/c',
+    limit: '5',
+    'ids[]': 'one',
+    'X-Team': '${TEAM:none}',
+    count: '7',
+    title: '{{env "TITLE" ""}}',
+  }
+  const { send, schema } = await toolsOf(POST, { bind }, { TITLE: 't"' })
+  assert.deepEqual(Object.keys(schema().properties), ['expand'])
+  assert.deepEqual(await send({ expand: 'e' }), {
+    sent: 'POST https://api.example.com/v1/a%20b%2Fc/x?limit=5&ids%5B%5D=one&expand=e',
+    headers: { 'X-Team': 'none', 'Content-Type': 'application/json' },
+    body: '{"count":7,"title":"t\\""}',
+  })
+})
+
+test('--bind goes before a security scheme', async () => {
+  const securitySchemes = { key: { type: 'apiKey', in: 'query', name: 'key' } }
+  const doc = operation(
+    { security: [{ key: [] }], parameters: [text('key', 'query')] },
+    { components: { securitySchemes } },
+  )
+  const { send } = await toolsOf(doc, { bind: { key: 'mine' } }, { SHOP_KEY: 'theirs' })
+  assert.equal((await send()).sent, 'GET https://api.example.com/v1/things?key=mine')
+})
+
+test('--drop leaves out an optional argument, and refuses a required one', async () => {
+  const { schema } = await toolsOf(POST, { drop: ['expand', 'title', 'ids[]', 'X-Team'] })
+  assert.deepEqual(Object.keys(schema().properties), ['owner', 'limit', 'count'])
+  assert.throws(() => imported(POST, { drop: ['count'] }), {
+    message: '--drop count: POST /{owner}/x requires it; give it a value with --bind count=value',
+  })
+})
+
+test('a name that no operation has, and a value of another type', () => {
+  assert.throws(() => imported(POST, { bind: { ownr: 'x' } }), {
+    message: '--bind ownr: no operation has an argument of this name. Did you mean owner?',
+  })
+  assert.throws(() => imported(POST, { drop: ['lmit'] }), /--drop lmit: .* Did you mean limit\?/)
+  assert.throws(() => imported(POST, { bind: { limit: 'many' } }), {
+    message: '--bind limit: POST /{owner}/x takes integer there, not "many"',
+  })
+})
