@@ -16,6 +16,7 @@ const sidebar = [
     ['guides/apis', 'Put an API behind it'],
     ['guides/mcp-servers', 'Put MCP servers behind it'],
     ['one-endpoint', 'One endpoint'],
+    ['connect', 'Connect clients'],
     ['guides/secrets', 'Logins and secrets'],
     ['guides/expose', 'Expose it safely'],
     ['guides/ci', 'CI'],
