@@ -28,6 +28,17 @@ test('the links of all pages lead somewhere', () => {
   )
 })
 
+test('the index of the documentation and the sidebar of its site have every page', () => {
+  const index = readFileSync(join(ROOT, 'docs/index.md'), 'utf8')
+  const sidebar = readFileSync(join(ROOT, 'docs/.vitepress/config.ts'), 'utf8')
+  for (const page of pagesBelow(ROOT, 'docs')) {
+    const name = page.replace(/^docs\//, '')
+    if (name === 'index.md') continue
+    assert.ok(index.includes(`](${name})`), `docs/index.md does not link to ${name}`)
+    assert.ok(sidebar.includes(`['${name.slice(0, -3)}', `), `the sidebar lacks ${name}`)
+  }
+})
+
 test('every dependency has its reason in the README', () => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const table = readme.slice(readme.indexOf('## Dependencies'))
