@@ -19,7 +19,7 @@ export {
   judgeLiteral,
 } from './guard.ts'
 export { linkTargets } from './link-header.ts'
-export { Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
+export { askedPauseOf, Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
 export { isLoopback, urlFault } from './secure-url.ts'
 export {
   type ClientTls,

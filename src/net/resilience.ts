@@ -156,10 +156,12 @@ function tell(permit: Permit | undefined, origin: string, result: Answered | Net
   else permit.failed(result.message)
 }
 
-/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: nobody knows. */
 function askedPause(result: Answered | NetFault): number {
-  if (result instanceof NetFault) return 0
-  const { 'retry-after': asked, date } = result.headers
+  return result instanceof NetFault ? 0 : askedPauseOf(result.headers)
+}
+
+/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: nobody knows. */
+export function askedPauseOf({ 'retry-after': asked, date }: Answered['headers']): number {
   if (asked === undefined) return 0
   if (/^\d+$/.test(String(asked))) return Number(asked) * 1000
   // By the clock of the upstream: ours may be another.

@@ -78,7 +78,7 @@ export interface TaskParts {
 }
 
 /** How a call ended that came to this. @param tool for the metrics of tools */
-function endOf({ result: _, operation: __, ...end }: CallOutcome, tool?: string): CallEnd {
+function endOf({ result: _, operation: __, after: ___, ...end }: CallOutcome, tool?: string): CallEnd {
   const outcome = outcomeOf(end.failure, end.upstreamStatus)
   return { outcome, ...(tool !== undefined && { tool }), ...end }
 }
@@ -130,11 +130,11 @@ export class Tasks {
     if (!isSessionRevision(revision) && declaresTasks(request.params)) {
       const id = this.idOf(known, call)
       if (id.length <= MAX_SHORT_ID) {
-        const result = stringify(this.shown(id, known, of, 'working', call))
+        const result = stringify(this.shown(id, known, of, 'working', call, outcome.after))
         return { result, resultType: 'task', end: endOf(outcome, tool) }
       }
     }
-    const polled = await this.wait(operation, of, call, begin, false)
+    const polled = await this.wait(operation, of, call, begin + of.timeout, outcome.after ?? 0)
     const hasSchema = this.parts.tools.get(tool)?.definition.outputSchema !== undefined
     return answerOf(polled ?? this.handleOf(known, call, hasSchema), tool)
   }
@@ -150,7 +150,7 @@ export class Tasks {
       const content = [{ type: 'text' as const, text }]
       return answerOf({ result: { content, isError: true }, failure: 'arguments' }, tool)
     }
-    const polled = await this.wait(known.operation, known.of, call, performance.now(), true)
+    const polled = await this.wait(known.operation, known.of, call, performance.now() + known.of.timeout)
     return answerOf(polled ?? this.handleOf(known, call, false), tool)
   }
 
@@ -166,11 +166,11 @@ export class Tasks {
     if (typeof ttl === 'number' && ttl > 0) known.ttl = Math.min(ttl, of.ttl)
     const { operation } = known
     if (operation && Buffer.byteLength(stringify(operation)) > MAX_SEALED) {
-      const polled = await this.wait(operation, of, call, begin, false)
+      const polled = await this.wait(operation, of, call, begin + of.timeout, outcome.after ?? 0)
       delete known.operation
       known.result = sealable((polled ?? LOST).result)
     } else if (!operation) known.result = sealable(outcome.result)
-    const task = this.shown(this.idOf(known, call), known, of, 'working', call)
+    const task = this.shown(this.idOf(known, call), known, of, 'working', call, outcome.after)
     return { result: stringify({ task }), end: endOf(outcome, known.tool) }
   }
 
@@ -207,6 +207,7 @@ export class Tasks {
     of: Operations,
     status: Status,
     { revision }: Call,
+    after = 0,
   ): JsonObject {
     const [life, poll] = isSessionRevision(revision) ? ['ttl', 'pollInterval'] : ['ttlMs', 'pollIntervalMs']
     return {
@@ -215,37 +216,40 @@ export class Tasks {
       createdAt: new Date(createdAt).toISOString(),
       lastUpdatedAt: new Date(this.now()).toISOString(),
       [life]: ttl,
-      [poll]: of.interval,
+      [poll]: Math.max(of.interval, after),
     }
   }
 
   /**
-   * What came of asking for an operation; undefined: it goes on after the time of the call.
-   * @param begin when that began, of `performance.now()`
-   * @param first whether to ask at once
+   * What came of asking for an operation; undefined: it goes on after the deadline.
+   * @param deadline of `performance.now()`
+   * @param before milliseconds that the API asked to wait for when it accepted the call; absent: it is asked at once
    */
   private async wait(
     operation: Operation,
     of: Operations,
     call: Call,
-    begin: number,
-    first: boolean,
+    deadline: number,
+    before?: number,
   ): Promise<CallOutcome | undefined> {
     const context = this.parts.contextOf(call)
-    const deadline = begin + of.timeout
-    for (let polls = first ? 0 : 1; ; polls++) {
-      if (polls > 0) {
-        if (performance.now() + of.interval >= deadline) return undefined
-        await pause(of.interval, call)
+    const begins = before !== undefined
+    let after = before
+    for (let polls = begins ? 1 : 0; ; polls++) {
+      if (after !== undefined) {
+        const interval = Math.max(of.interval, after)
+        if (performance.now() + interval >= deadline) return undefined
+        await pause(interval, call)
       }
       const polled = call.aborted ? CANCELLED : await of.poll(operation, context)
-      if (call.aborted && !first) {
+      if (call.aborted && begins) {
         // The client has given the call up, and nobody else can go on with it.
         const late = { ...context, signal: new Cancellation() }
         of.cancel?.(operation, late).catch(unexpected('the cancellation of an operation'))
       }
       if (!('running' in polled)) return polled
       if (call.aborted) return CANCELLED
+      after = polled.after ?? 0
       context.progress?.(polls + 1, 'The operation is still running')
     }
   }
@@ -282,7 +286,8 @@ export class Tasks {
     const polled = operation
       ? await of.poll(operation, this.parts.contextOf(call))
       : ({ result } as CallOutcome)
-    if ('running' in polled) return { result: stringify(this.shown(id, found, of, 'working', call)) }
+    if ('running' in polled)
+      return { result: stringify(this.shown(id, found, of, 'working', call, polled.after)) }
     const inSession = isSessionRevision(call.revision)
     // A result that is an error fails a task of 2025-11-25 (Tasks, Task Execution Errors), and completes others.
     const status = inSession && polled.result.isError ? 'failed' : 'completed'
@@ -291,11 +296,13 @@ export class Tasks {
     return { result: stringify(whole), end: endOf(polled) }
   }
 
-  private async payload({ of, operation, result }: Found, id: string, call: Call): Promise<Answer> {
+  /** Waits for the end of a task, as long as the client does, and the task is known. */
+  private async payload(found: Found, id: string, call: Call): Promise<Answer> {
+    const { of, operation, result, createdAt, ttl } = found
     const polled = operation
-      ? await this.wait(operation, of, call, performance.now(), true)
+      ? await this.wait(operation, of, call, performance.now() + createdAt + ttl - this.now())
       : ({ result } as CallOutcome)
-    if (!polled) return { error: GOES_ON }
+    if (!polled) return { error: UNKNOWN_TASK }
     const _meta = { ...polled.result._meta, [RELATED]: { taskId: id } }
     return answerOf({ ...polled, result: { ...polled.result, _meta } })
   }
@@ -316,10 +323,6 @@ export class Tasks {
 export const UNKNOWN_TASK: RpcError = {
   code: INVALID_PARAMS,
   message: 'There is no such task, or it has expired',
-}
-const GOES_ON: RpcError = {
-  code: INTERNAL_ERROR,
-  message: 'The operation is still running: repeat the request, or poll with tasks/get',
 }
 const GOING = 'The operation was accepted and is still running. '
 const LATER =

@@ -11,7 +11,14 @@ import {
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import type { JsonObject } from '../json/index.ts'
 import { Fault } from '../mcp/fault.ts'
-import type { Connection, Guards, HttpAnswer, HttpClient, Resilience } from '../net/index.ts'
+import {
+  askedPauseOf,
+  type Connection,
+  type Guards,
+  type HttpAnswer,
+  type HttpClient,
+  type Resilience,
+} from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
 import { giveWay, quote } from '../text/index.ts'
@@ -316,7 +323,8 @@ class HttpTool implements CompiledTool {
     const { status } = answered.answer
     const operation = await slow.begin(answered, request.origin, readAnswer(answered.answer), sent.root, args)
     const text = `${operation.origin} accepted the operation (${status}).`
-    return { result: { content: [{ type: 'text', text }] }, upstreamStatus: status, operation }
+    const after = pauseOf(answered.answer)
+    return { result: { content: [{ type: 'text', text }] }, upstreamStatus: status, operation, after }
   }
 
   private operationsOf(slow: Async): Operations {
@@ -338,13 +346,13 @@ class HttpTool implements CompiledTool {
       const { answer, plan } = await this.follow(slow, operation.poll, operation, call)
       mask = plan.mask
       const state = await slow.stateOf(readAnswer(answer), plan.sent.root)
-      if (state === 'running') return { running: true }
+      if (state === 'running') return { running: true, after: pauseOf(answer) }
       if (state === 'done') return await this.outcomeOf(answer, plan)
       const read = masked(readAnswer(answer), this.redacting(plan.mask()))
       return await failedOperation(read, plan.shape, plan.sent, this.limits)
     } catch (error) {
       const failed = asCallError(error, this.limits)
-      return isPassing(failed) ? { running: true } : this.failed(failed, mask?.())
+      return isPassing(failed) ? { running: true } : this.failed(pollFailed(failed, operation), mask?.())
     }
   }
 
@@ -513,4 +521,21 @@ class HttpTool implements CompiledTool {
       return redact === 'own' ? shown : maskKnown(shown, json, onRedacted)
     }
   }
+}
+
+/** Milliseconds between two polls that an API may ask for, at the most. */
+const MAX_POLL_PAUSE = 300_000
+
+/** What a response asks to wait for; nothing where it cannot be read. */
+function pauseOf({ headers }: HttpAnswer): number {
+  const asked = askedPauseOf(headers)
+  return Number.isFinite(asked) ? Math.min(asked, MAX_POLL_PAUSE) : 0
+}
+
+/** Why a poll was not sent or read: the operation may go on all the same. */
+function pollFailed(failed: CallError, { origin }: Operation): CallError {
+  // What leads elsewhere is said so already.
+  if (failed.failure === 'redirect') return failed
+  const text = `${origin} accepted the operation, but its state cannot be read: ${failed.text}`
+  return new CallError(failed.failure, text, failed.detail, failed.upstreamStatus)
 }

@@ -79,8 +79,8 @@ export interface Operations {
   cancel?(operation: Operation, call: CallContext): Promise<CallOutcome>
 }
 
-/** How far an operation is. */
-export type Polled = { running: true } | CallOutcome
+/** How far an operation is. `after`: milliseconds that the API asks to wait for before it is asked again; default 0. */
+export type Polled = { running: true; after?: number } | CallOutcome
 
 export type RequestPlan =
   | { request: UpstreamRequest; error?: undefined }
@@ -123,6 +123,8 @@ export interface ToolResult {
 
 export interface CallOutcome {
   result: ToolResult
+  /** Milliseconds that the API asks to wait for before the operation is polled; default 0. */
+  after?: number
   upstreamStatus?: number
   /** Pages of the upstream's list that the result is made of, where there are several. */
   pages?: number

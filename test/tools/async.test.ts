@@ -410,6 +410,7 @@ test('the outbound rules hold for the URL that is polled, as for a redirect', as
   const { base } = await gatewayHere(t, exporter(origin))
   const { result } = await ask(base, 'tools/call', begin, { tasks: false })
   assert.equal(result.isError, true)
+  assert.match(result.content[0].text, /^http:\S+ accepted the operation, but its state cannot be read: /)
   assert.match(result.content[0].text, /is at a loopback address, to which this gateway does not connect/)
   assert.deepEqual(other.asked, [])
 })
@@ -555,4 +556,50 @@ test('validate finds what is wrong with `async`, at its place', async () => {
       `${JSON.stringify(slow)}: ${found.join('; ')}`,
     )
   }
+})
+
+test('an API says how long to wait for the next poll, within bounds', async (t) => {
+  const { origin, asked } = await api(t, ({ method }, response) => {
+    if (method === 'POST') json(response, 202, {}, { location: '/jobs/1', 'retry-after': '7' })
+    else json(response, 200, { status: 'running' }, { 'retry-after': '86400' })
+  })
+  const { base, change } = await gatewayHere(t, exporter(origin))
+  const { result: task } = await ask(base, 'tools/call', begin)
+  assert.equal(task.pollIntervalMs, 7_000)
+  const { result: working } = await ask(base, 'tasks/get', { taskId: task.taskId })
+  assert.deepEqual([working.status, working.pollIntervalMs], ['working', 300_000])
+  // The pause is longer than the call may be, so that it ends with a handle.
+  asked.length = 0
+  await change(exporter(origin, SOON, { limits: { timeout: '6s' } }))
+  const { result } = await ask(base, 'tools/call', begin, { tasks: false })
+  assert.match(result.content[0].text, /is still running/)
+  assert.deepEqual(asked, ['POST /exports'])
+  for (const unread of ['soon', '-1', '1e9', '']) {
+    const bare = await api(t, ({ method }, response, polls) => {
+      const headers = { location: '/jobs/1', 'retry-after': unread }
+      json(response, method === 'POST' ? 202 : 200, { status: polls > 1 ? 'succeeded' : 'running' }, headers)
+    })
+    await change(exporter(bare.origin))
+    const { result: soon } = await ask(base, 'tools/call', begin, { tasks: false })
+    assert.match(soon.content[0].text, /succeeded/, unread)
+  }
+})
+
+test('tasks/result waits for the end of a task beyond the time of the tool', async (t) => {
+  const { origin, asked } = await api(t)
+  const { base } = await gatewayHere(
+    t,
+    exporter(origin, { ...SOON, interval: '1s' }, { limits: { timeout: '1s' } }),
+  )
+  const client = new Client(info)
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/api/mcp`)) as never)
+  t.after(() => client.close())
+  const { tasks } = client.experimental
+  for await (const message of tasks.callToolStream(begin, undefined, { task: {} })) {
+    if (message.type !== 'taskCreated') continue
+    const result = (await tasks.getTaskResult(message.task.taskId, CallToolResultSchema)) as Loose
+    assert.equal(result.content[0].text, '{"status":"succeeded","rows":7}')
+    break
+  }
+  assert.equal(asked.filter((one) => one === 'GET /jobs/1').length, 3)
 })
