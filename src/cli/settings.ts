@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
-import { listenText, SETTINGS_FILE, type Settings, type SettingsFlags, type Source } from '../config/index.ts'
+import {
+  listenText,
+  originOf,
+  SETTINGS_FILE,
+  type Settings,
+  type SettingsFlags,
+  type Source,
+} from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { printFindings } from './output.ts'
 
@@ -63,10 +70,4 @@ export function ownPagesOf({ admin, ...main }: Pick<Settings, 'host' | 'port' | 
   const own = admin?.listen
   if (!own) return originOf(main)
   return own.path === undefined ? originOf(own) : listenText(own)
-}
-
-/** Where a gateway with these settings is reached from this machine, such as `http://127.0.0.1:5235`. */
-export function originOf({ host, port, tls }: Pick<Settings, 'host' | 'port' | 'tls'>): string {
-  const isAny = host === '0.0.0.0' || host === '::'
-  return `${tls ? 'https' : 'http'}://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
 }

@@ -10,3 +10,6 @@ export {
 } from './clients.ts'
 export { entryNamer } from './entry-names.ts'
 export { FileFault } from './file-fault.ts'
+export { deepLinks, snippetsOf } from './links.ts'
+export { inputsOf, newFile } from './new-file.ts'
+export { TOKEN_ENV } from './token-env.ts'

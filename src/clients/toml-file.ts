@@ -1,7 +1,8 @@
-import type { Json, JsonObject } from '../json/index.ts'
+import type { Json } from '../json/index.ts'
 import type { ClientFile } from './client-file.ts'
 import { faultAt } from './file-fault.ts'
 import { type Statement, scanToml, TomlFault, textOf } from './toml-scan.ts'
+import { tableText } from './toml-text.ts'
 
 /**
  * A file in TOML, in which a server is a table: `[mcp_servers.shop]`. All else, comments too, stays as it is.
@@ -75,12 +76,4 @@ function without(text: string, statements: readonly Statement[], gone: ReadonlyS
     from = line < 0 ? text.length : line + 1
   })
   return kept + text.slice(from)
-}
-
-const BARE = /^[A-Za-z0-9_-]+$/
-
-function tableText(key: string, name: string, entry: JsonObject): string {
-  const quoted = BARE.test(name) ? name : JSON.stringify(name)
-  const lines = Object.entries(entry).map(([member, value]) => `${member} = ${JSON.stringify(value)}\n`)
-  return `[${key}.${quoted}]\n${lines.join('')}`
 }

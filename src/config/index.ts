@@ -12,7 +12,7 @@ export {
   type Servers,
   serversOf,
 } from './listed-servers.ts'
-export { isLocal, type ListenAddress, listenText, parseListen, socketPath } from './listen.ts'
+export { isLocal, type ListenAddress, listenText, originOf, parseListen, socketPath } from './listen.ts'
 export { createFileReader, readSource } from './loader.ts'
 export type * from './model.ts'
 export {

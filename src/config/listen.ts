@@ -29,3 +29,9 @@ export function listenText(address: ListenAddress): string {
 export function isLocal(address: ListenAddress): boolean {
   return address.path !== undefined || isLoopback(address.host)
 }
+
+/** Where a gateway with these settings is reached from this machine, such as `http://127.0.0.1:5235`. */
+export function originOf({ host, port, tls }: { host: string; port: number; tls?: unknown }): string {
+  const isAny = host === '0.0.0.0' || host === '::'
+  return `${tls ? 'https' : 'http'}://${listenText({ host: isAny ? '127.0.0.1' : host, port })}`
+}

@@ -173,7 +173,7 @@ async function serve(
     unready: readiness.unready,
     metrics,
     status: (overseer: Overseer) =>
-      statusSteps({ live, hub, history: reloads.history(), version, startedAt }, overseer),
+      statusSteps({ live, hub, history: reloads.history(), version, startedAt, settings }, overseer),
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Overseer } from '../access/admin.ts'
 import type { Access, Prepared, Route } from '../build/types.ts'
+import { originOf, type Settings } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
@@ -45,6 +46,8 @@ export interface ConfigurationStatus {
 export interface PrefixStatus {
   prefix: string
   ssePrefix?: string
+  /** Of streamable HTTP, where clients reach it. */
+  url: string
   configuration: string
   tenant: string
   access: Access
@@ -66,14 +69,17 @@ export interface StatusParts {
   history: readonly PastReload[]
   version: string
   startedAt: string
+  /** They decide where clients reach the gateway. */
+  settings: Pick<Settings, 'publicUrl' | 'host' | 'port' | 'tls'>
 }
 
 /** What an overseer may see of what is live: thousands of prefixes take longer than a call should wait. */
 export function* statusSteps(
-  { live, hub, history, version, startedAt }: StatusParts,
+  { live, hub, history, version, startedAt, settings }: StatusParts,
   { tenant }: Overseer,
 ): Steps<Status> {
   const { table } = live
+  const base = settings.publicUrl ?? originOf(settings)
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
   const sessions = hub.sessionsByPrefix()
@@ -86,7 +92,7 @@ export function* statusSteps(
     generation: table.generation,
     swappedAt: table.at,
     configurations: yield* mapped(prepared, (one) => configurationStatus(one, live)),
-    prefixes: yield* mapped(routes, (route) => prefixStatus(route, sessions.get(route.prefix) ?? 0)),
+    prefixes: yield* mapped(routes, (route) => prefixStatus(route, base, sessions.get(route.prefix) ?? 0)),
     sessions: routes.reduce((sum, { prefix }) => sum + (sessions.get(prefix) ?? 0), 0),
     ...(tenant === undefined && { streams: hub.counts().streams }),
     reloads: yield* mapped(history, (past) => reloadStatus(past, ofTenant)),
@@ -108,11 +114,12 @@ function configurationStatus(one: Prepared, { versions, refused }: LiveTable): C
   }
 }
 
-function prefixStatus(route: Route, sessions: number): PrefixStatus {
+function prefixStatus(route: Route, base: string, sessions: number): PrefixStatus {
   const { prefix, ssePrefix, configuration, tenant, access, tools, proxy } = route
   return {
     prefix: prefix || '/',
     ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
+    url: `${base}${prefix}/mcp`,
     configuration,
     tenant,
     access,

@@ -189,3 +189,49 @@ test('without a storage the running gateway is asked what it serves', async (t) 
     },
   })
 })
+
+test('serve prints the lines that connect a client, as they can be run', async (t) => {
+  const { cwd } = project(t)
+  const port = String(await freePort())
+  const gateway = plantgw(t, ['serve', '--port', port], { cwd })
+  await gateway.until(/Try it:/)
+  const lines = gateway.stdout().match(/plantgw (?:connect|tools) .*/g) ?? []
+  const base = `http://127.0.0.1:${port}`
+  assert.deepEqual(lines, [
+    `plantgw connect claude-code /desk --url ${base} --token-env PLANTGW_TOKEN`,
+    `plantgw connect claude-code /shop --url ${base}`,
+    `plantgw tools ${base}/shop/mcp`,
+  ])
+  for (const line of lines)
+    assert.equal(
+      (await run(t, line.split(' ').slice(1), { cwd, env: { HOME: join(cwd, 'home') } })).code,
+      0,
+      line,
+    )
+})
+
+test('the status page links to clients and shows the entry of each', async (t) => {
+  const { cwd } = project(t, { publicUrl: 'https://tools.example.com' })
+  const port = String(await freePort())
+  const gateway = plantgw(t, ['serve', '--port', port], { cwd })
+  await gateway.until(/Try it:/)
+  const answer = await fetch(`http://127.0.0.1:${port}/_status`, { headers: { accept: 'text/html' } })
+  const page = (await answer.text()).replaceAll('&amp;', '&').replaceAll('&quot;', '"')
+  const url = 'https://tools.example.com/desk/mcp'
+  const [, config = ''] = /href="cursor:[^"]*install\?name=desk&config=([^"]*)"/.exec(page) ?? []
+  const headers = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } })
+  assert.deepEqual(JSON.parse(Buffer.from(decodeURIComponent(config), 'base64').toString()), {
+    url,
+    ...headers('${env:PLANTGW_TOKEN}'),
+  })
+  const links = [...page.matchAll(/href="vscode:mcp\/install\?([^"]*)"/g)].map(([, one = '']) =>
+    JSON.parse(decodeURIComponent(one)),
+  )
+  const { inputs, ...desk } = links.find(({ name }) => name === 'desk')
+  assert.deepEqual(desk, { name: 'desk', type: 'http', url, ...headers('${input:plantgw-token}') })
+  assert.equal(inputs[0].id, 'plantgw-token')
+  for (const name of CLIENT_NAMES)
+    assert.ok(page.includes(`<summary>${clientOf(name).label}</summary>`), name)
+  assert.ok(page.includes(`[mcp_servers.desk]\nurl = "${url}"\nbearer_token_env_var = "PLANTGW_TOKEN"`))
+  assert.equal(page.includes('a-very-long-token'), false)
+})

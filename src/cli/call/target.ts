@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander'
 import { readSettings } from '../../checks/index.ts'
+import { originOf } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LoginFlags } from '../login/login.ts'
 import { addHeader, untilInterrupted, wholeNumber } from '../options.ts'
-import { originOf, settingsOption, settingsSource } from '../settings.ts'
+import { settingsOption, settingsSource } from '../settings.ts'
 import type { ClientOptions, McpClient } from './client.ts'
 
 export interface TargetFlags extends LoginFlags {

@@ -1,6 +1,6 @@
 import { fromStore } from '../../build/source.ts'
-import { type Endpoint, entryNamer } from '../../clients/index.ts'
-import type { Settings } from '../../config/index.ts'
+import { type Endpoint, entryNamer, TOKEN_ENV } from '../../clients/index.ts'
+import { originOf, type Settings } from '../../config/index.ts'
 import { previewTable } from '../../server/live.ts'
 import type { PrefixStatus, Status } from '../../server/status.ts'
 import { openStore } from '../../store/index.ts'
@@ -8,7 +8,7 @@ import { silentLog } from '../../telemetry/silent.ts'
 import { askOwnPage } from '../ask-own-page.ts'
 import { environmentOf } from '../env-files.ts'
 import { noSuch } from '../options.ts'
-import { originOf, ownPagesOf } from '../settings.ts'
+import { ownPagesOf } from '../settings.ts'
 import { VERSION } from '../version.ts'
 
 export interface EndpointFlags {
@@ -18,9 +18,6 @@ export interface EndpointFlags {
 
 /** A prefix and who may use it. */
 type Served = Pick<PrefixStatus, 'prefix' | 'access'>
-
-/** The environment variable that has a bearer token, unless another one is named. */
-const TOKEN_ENV = 'PLANTGW_TOKEN'
 
 /** Where clients reach the gateway: `--url`, else `publicUrl` of the settings, else their host and port. */
 export function baseOf({ url }: EndpointFlags, settings: Settings): string {

@@ -7,6 +7,8 @@ import {
   type ClientName,
   clientOf,
   type Endpoint,
+  inputsOf,
+  newFile,
   urlOf,
 } from '../../clients/index.ts'
 import { openFile } from '../../clients/open-file.ts'
@@ -81,9 +83,8 @@ async function connect(name: ClientName, prefixes: readonly string[], flags: Con
   const endpoints = await endpointsOf(prefixes, flags, settings)
   if (endpoints.length === 0) throw new Error('the gateway serves no prefix to connect to')
   const set = new Map(endpoints.map((one) => [one.name, client.entry(one, process.platform)]))
-  const inputs = distinct(endpoints.flatMap((one) => client.inputs?.(one) ?? []))
   if (flags.print) {
-    process.stdout.write(printableLines(openFile(client, '', '').change({ set, remove: [], inputs })))
+    process.stdout.write(printableLines(newFile(client, endpoints, process.platform)))
     return 0
   }
   const path = pathOf(name, flags)
@@ -92,7 +93,12 @@ async function connect(name: ClientName, prefixes: readonly string[], flags: Con
   if (!flags.force) refuseOthers(file.entries, endpoints, path)
   const isNew = ([key, entry]: [string, JsonObject]) => flags.force || !holds(file.entries.get(key), entry)
   const changed = new Map([...set].filter(isNew))
-  if (changed.size > 0) await replaceText(path, before, file.change({ set: changed, remove: [], inputs }))
+  if (changed.size > 0)
+    await replaceText(
+      path,
+      before,
+      file.change({ set: changed, remove: [], inputs: inputsOf(client, endpoints) }),
+    )
   process.stdout.write(printableLines(report(client, path, endpoints, changed, before !== undefined)))
   return 0
 }
@@ -154,10 +160,6 @@ function pathOf(name: ClientName, { project }: ConnectFlags): string {
   if (!project) return client.file({ platform: process.platform, home: homedir(), env: process.env })
   if (client.project === undefined) throw new Error(`${name} has no file of a project: leave out --project`)
   return resolve(client.project)
-}
-
-function distinct(inputs: readonly JsonObject[]): JsonObject[] {
-  return [...new Map(inputs.map((input) => [input.id, input])).values()]
 }
 
 function report(

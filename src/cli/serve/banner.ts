@@ -1,26 +1,39 @@
-import type { Table } from '../../build/types.ts'
-import type { Settings } from '../../config/index.ts'
+import type { Route, Table } from '../../build/types.ts'
+import { CLIENT_NAMES, TOKEN_ENV } from '../../clients/index.ts'
+import { originOf, type Settings } from '../../config/index.ts'
 import { table } from '../output.ts'
 
-/** What `serve` prints when it is ready: what is served, where to point a client, and one line to try. */
-export function banner({ routes }: Table, { host, plants, tls }: Settings, port: number): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  const base = `${tls ? 'https' : 'http'}://${name}:${port}`
+/** How `serve` was started, where that decides what other commands have to be given. */
+export interface BannerFlags {
+  /** A settings file that was named. */
+  settings?: string
+  /** Flags that other commands know nothing of. */
+  host?: string
+  port?: number | string
+}
+
+/** More lines to connect are not printed: the rest follows from them. */
+const MAX_LINES = 5
+
+/** What `serve` prints when it is ready: what is served, how to connect a client, and one line to try. */
+export function banner({ routes }: Table, settings: Settings, port: number, flags: BannerFlags): string {
+  const { plants } = settings
+  const base = originOf({ ...settings, port })
   const lines = [`plantgw serves ${count(routes.size, 'prefix', 'prefixes')} on ${base}`, '']
-  const servers: Record<string, object> = {}
-  let open: string | undefined
-  for (const { prefix, configuration, tools, proxy, authenticate } of routes.values()) {
-    const url = `${base}${prefix}/mcp`
-    const headers = authenticate && { headers: { Authorization: 'Bearer <token>' } }
-    servers[uniqueName(configuration, prefix, servers)] = { type: 'http', url, ...headers }
-    if (!authenticate) open ??= url
+  for (const { prefix, tools, proxy } of routes.values()) {
     const behind = proxy ? `MCP server: ${proxy.servers.join(', ')}` : `tools: ${tools.join(', ') || 'none'}`
-    lines.push(`  ${prefix || '/'}  ${url}`, `    ${behind}`)
+    lines.push(`  ${prefix || '/'}  ${base}${prefix}/mcp`, `    ${behind}`)
   }
   if (plants) lines.push('', `  plant store  ${base}${plants.basePath.replace(/(?<!\/)\/+$/, '')}/plants`)
-  if (routes.size)
-    lines.push('', 'Point an MCP client at it:', '', JSON.stringify({ mcpServers: servers }, null, 2))
-  if (open) lines.push('', 'Try it:', '', `  ${tryLine(open)}`)
+  const all = [...routes.values()]
+  const [first] = all
+  if (!first) return `${lines.join('\n')}\n`
+  const shown = all.slice(0, MAX_LINES).map((route) => `  ${connectLine(route, base, settings, flags)}`)
+  const others =
+    all.length > MAX_LINES ? [`  … and ${all.length - MAX_LINES} more, or all of them without a prefix`] : []
+  lines.push('', `Connect a client (${CLIENT_NAMES.join(', ')}):`, '', ...shown, ...others)
+  const open = all.find(({ access }) => access === 'open')
+  if (open) lines.push('', 'Try it:', '', `  plantgw tools ${target(open.prefix, base, flags)}`)
   return `${lines.join('\n')}\n`
 }
 
@@ -28,16 +41,30 @@ function count(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`
 }
 
-function uniqueName(configuration: string, prefix: string, taken: object): string {
-  return configuration in taken ? `${configuration}${prefix.replaceAll('/', '-')}` : configuration
+function connectLine(
+  { prefix, access }: Route,
+  base: string,
+  { publicUrl }: Settings,
+  flags: BannerFlags,
+): string {
+  const isMoved = publicUrl === undefined && (flags.host ?? flags.port) !== undefined
+  return [
+    `plantgw connect claude-code ${prefix || '/'}`,
+    ...(flags.settings === undefined ? [] : [`--settings ${shellWord(flags.settings)}`]),
+    ...(isMoved ? [`--url ${base}`] : []),
+    // At another address it is not known that the prefix requires one.
+    ...(isMoved && access === 'token' ? [`--token-env ${TOKEN_ENV}`] : []),
+  ].join(' ')
 }
 
-/** Lists the tools of an endpoint by the stateless revision, as that takes one request. */
-function tryLine(url: string): string {
-  const meta =
-    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
-  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${meta}}}`
-  return `curl -s ${url} -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' -d '${body}'`
+/** What `tools` and `call` take: a prefix, where the settings say enough. */
+function target(prefix: string, base: string, { settings, host, port }: BannerFlags): string {
+  if ((host ?? port) !== undefined) return `${base}${prefix}/mcp`
+  return settings === undefined ? prefix || '/' : `${prefix || '/'} --settings ${shellWord(settings)}`
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** What a table serves, for people: a line for each prefix. */

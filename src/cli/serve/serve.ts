@@ -191,7 +191,7 @@ async function start({
   own.follow(gateway.table())
   // What reads the audit log expects nothing else.
   const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
-  if (!flags.quiet) out.write(banner(gateway.table(), settings, port))
+  if (!flags.quiet) out.write(banner(gateway.table(), settings, port, flags))
   return {
     async end(signal) {
       reloads.stop()
