@@ -17,8 +17,10 @@ import type { UnservedSpans } from './unserved.ts'
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 export type ResponseHeaders = Readonly<Record<string, string>>
 
-/** One HTTP request as the codec needs it. */
+/** One HTTP request as the codec needs it, or one line of standard input. */
 export interface Exchange {
+  /** Messages are lines: none has headers that mirror it, and no answer is passed on as bytes of HTTP. */
+  readonly isLine?: true
   readonly method: string
   /** Names in lower case. */
   readonly headers: RequestHeaders

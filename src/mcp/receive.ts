@@ -55,15 +55,8 @@ async function readMessages(exchange: Exchange): Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
     refused: rpcError(exchange, status, { code, message }),
   })
-  const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
-  if (!isJsonType(type))
-    return refuse(
-      415,
-      INVALID_REQUEST,
-      `Content-Type must be application/json in UTF-8, not ${type?.slice(0, 100) ?? 'missing'}`,
-    )
-  if (encoding !== undefined && encoding !== 'identity')
-    return refuse(415, INVALID_REQUEST, `Content-Encoding ${encoding} is not supported`)
+  const unread = exchange.isLine ? undefined : refusedType(exchange)
+  if (unread) return { refused: unread }
   const body = await exchange.body()
   if ('failure' in body) {
     if (body.failure === 'too-large')
@@ -104,6 +97,17 @@ async function readMessages(exchange: Exchange): Promise<Received> {
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
   return { messages, batch, text: body.text }
+}
+
+/** The answer to a body that is not JSON in UTF-8 by its headers. */
+function refusedType(exchange: Exchange): Response | undefined {
+  const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
+  const refuse = (message: string) => rpcError(exchange, 415, { code: INVALID_REQUEST, message })
+  if (!isJsonType(type))
+    return refuse(`Content-Type must be application/json in UTF-8, not ${type?.slice(0, 100) ?? 'missing'}`)
+  if (encoding !== undefined && encoding !== 'identity')
+    return refuse(`Content-Encoding ${encoding} is not supported`)
+  return undefined
 }
 
 /** Counts the requests as under way, if there is room for them. */

@@ -101,7 +101,7 @@ function resume(
   if (local?.served.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
-  const facts = { id, prefix, caller, sharer: exchange.stay.sharer, revision, owner, sse: false }
+  const facts = { id, prefix, caller, sharer: exchange.stay.sharer, revision, owner, onStream: false }
   const session = local ?? hub.takeUp(facts, account)
   if (session && !local) session.listing = listingOf(exchange)
   const served = session && backend.resume(session, exchange, ticket)

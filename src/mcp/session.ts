@@ -29,9 +29,16 @@ import {
 import { MAX_QUESTIONS } from './questions.ts'
 import type { Messages } from './receive.ts'
 import { refusedBatch } from './refused.ts'
-import { EventLog, type ResumableStream } from './resumption.ts'
+import { EventLog } from './resumption.ts'
 import { isApproved } from './session-approval.ts'
-import { BatchReply, type EventStream, PostReply, type Reply, type Resumable, StreamReply } from './stream.ts'
+import {
+  BatchReply,
+  type ClientStream,
+  PostReply,
+  type Reply,
+  type Resumable,
+  StreamReply,
+} from './stream.ts'
 
 /** What is known of a session before anything serves it. */
 export interface SessionFacts {
@@ -45,8 +52,8 @@ export interface SessionFacts {
   readonly revision: SessionRevision
   /** The replica that opened it, where it is one that is taken up by its id; absent: this process did. */
   readonly owner?: string
-  /** Whether it was opened over the SSE transport (2024-11-05). */
-  readonly sse: boolean
+  /** Whether its stream carries all of its answers: over SSE (2024-11-05) and over standard input and output. */
+  readonly onStream: boolean
 }
 
 /** A progress token that no message carries. */
@@ -63,13 +70,13 @@ export class Session implements Resumable {
   readonly caller: string | undefined
   readonly sharer: string
   readonly owner: string | undefined
-  readonly sse: boolean
+  readonly onStream: boolean
   /** Agreed on by `initialize`. */
   revision: SessionRevision
   /** When the last request came, of `performance.now()`. */
   lastUsed = performance.now()
   /** GET streams, the newest last; messages that answer no request go to the newest. */
-  streams: (EventStream | ResumableStream)[] = []
+  streams: ClientStream[] = []
   /** Calls under way, by request id. */
   readonly calls = new InFlight<RequestId, SessionCall>()
   /** The lists that its client was told may change; undefined: it is not known. */
@@ -86,6 +93,8 @@ export class Session implements Resumable {
   elicits = false
   /** What its client has said of itself; undefined: nothing yet, or another replica has heard it. */
   hello: { capabilities: JsonObject; clientInfo: JsonObject } | undefined
+  /** Its client answers nothing any more. */
+  private isSilent = false
   /** How its client has tools listed; undefined: all of them. */
   listing: Listing | undefined
   /** Nothing may begin in it any more. */
@@ -98,7 +107,7 @@ export class Session implements Resumable {
 
   /** @param end ends the session for everyone */
   constructor(
-    { id, prefix, caller, sharer, owner, sse, revision }: SessionFacts,
+    { id, prefix, caller, sharer, owner, onStream, revision }: SessionFacts,
     private readonly account: Accounting,
     readonly end: () => void,
     /** Milliseconds that a person has to answer. */
@@ -109,7 +118,7 @@ export class Session implements Resumable {
     this.caller = caller
     this.sharer = sharer
     this.owner = owner
-    this.sse = sse
+    this.onStream = onStream
     this.revision = revision
   }
 
@@ -177,7 +186,7 @@ export class Session implements Resumable {
     return this.take(exchange, messages, reply, account, to) ? reply.response : accepted(exchange)
   }
 
-  /** Takes messages of the SSE transport, which answers on the stream. */
+  /** Takes messages of a transport that answers on the stream. */
   receive(exchange: Exchange, messages: Messages, account: Accounting): void {
     const [stream] = this.streams
     if (stream)
@@ -246,6 +255,7 @@ export class Session implements Resumable {
     params: JsonObject,
   ): Promise<JsonObject | 'timeout' | 'busy' | undefined> {
     this.asked ??= new Map()
+    if (this.isSilent) return Promise.resolve(undefined)
     if (this.asked.size >= MAX_QUESTIONS) return Promise.resolve('busy')
     const { asked } = this
     const name = `plantgw-${randomUUID()}`
@@ -267,6 +277,16 @@ export class Session implements Resumable {
       if (call.canStream()) call.message(text)
       else this.send(text, false)
     })
+  }
+
+  /** From now on its client answers nothing: what it was asked, and will be, has no answer. */
+  silence(): void {
+    this.isSilent = true
+    for (const [id, { from, settle }] of [...(this.asked ?? [])]) {
+      this.asked?.delete(id)
+      if (settle) settle(undefined)
+      else from.notify(...unanswered(id, NO_CLIENT))
+    }
   }
 
   /** Whether the client was asked something under this id here. */
@@ -357,8 +377,8 @@ export class Session implements Resumable {
     const call = this.callOf(message, from)
     if (message.kind === 'request') {
       this.asked ??= new Map()
-      if (this.asked.size >= MAX_QUESTIONS) {
-        from.notify(...tooManyQuestions(message))
+      if (this.isSilent || this.asked.size >= MAX_QUESTIONS) {
+        from.notify(...unanswered(message.id, this.isSilent ? NO_CLIENT : TOO_MANY))
         return
       }
       this.asked.set(message.id, { from, call })
@@ -404,14 +424,14 @@ export class Session implements Resumable {
   }
 
   /** Makes a stream the one to which messages go that answer no request. */
-  open(stream: EventStream | ResumableStream): void {
+  open(stream: ClientStream): void {
     // A client may come back before the gateway knows that it was gone.
     this.streams = [...this.streams.filter((other) => other !== stream), stream]
     this.catchUp(stream)
   }
 
   /** Sends what waits for a stream. */
-  catchUp(stream: EventStream | ResumableStream): void {
+  catchUp(stream: ClientStream): void {
     for (const text of this.waiting?.take() ?? []) stream.send(text)
   }
 
@@ -618,9 +638,12 @@ export function textOf(message: Message): string {
   return stringify('raw' in message ? message.raw : null)
 }
 
-/** The answer to a server that asks more than the client may be asked at once. */
-function tooManyQuestions({ id }: Request): [message: Message, text: string] {
-  const error = { code: INTERNAL_ERROR, message: 'Too many requests wait for the client' }
+const TOO_MANY = 'Too many requests wait for the client'
+const NO_CLIENT = 'The client has gone'
+
+/** The answer to a server whose question the client does not get. */
+function unanswered(id: RequestId, why: string): [message: Message, text: string] {
+  const error = { code: INTERNAL_ERROR, message: why }
   return [{ kind: 'response', id, raw: { jsonrpc: '2.0', id, error } }, errorText(id, error)]
 }
 

@@ -58,25 +58,27 @@ export function serverSpan(tracer: Tracer, { request, exchange, revision, ...of 
   const inMeta = readContext(metaOf(request.params))
   const inHttp = readContext(exchange.headers)
   const isOther = inMeta && inHttp?.traceparent !== inMeta.traceparent
-  const start = { name, own, shared: servedAs(account, revision) }
+  const start = { name, own, shared: servedAs(account, revision, exchange.isLine) }
   return tracer.server(start, inMeta ?? inHttp, isOther ? inHttp : undefined)
 }
 
-const served = new WeakMap<Accounting, Map<Revision | undefined, Attributes>>()
+const served = new WeakMap<Accounting, Map<string, Attributes>>()
+const OVER_HTTP = { 'network.transport': 'tcp', 'network.protocol.name': 'http' }
+const OVER_STDIO = { 'network.transport': 'pipe' }
 
 /** What spans say of all requests of a revision at a prefix. @param revision undefined: it is not known */
-export function servedAs(account: Accounting, revision: Revision | undefined): Attributes {
-  const known = served.get(account) ?? new Map<Revision | undefined, Attributes>()
-  let attributes = known.get(revision)
+export function servedAs(account: Accounting, revision: Revision | undefined, isLine = false): Attributes {
+  const known = served.get(account) ?? new Map<string, Attributes>()
+  const key = `${revision} ${isLine}`
+  let attributes = known.get(key)
   if (!attributes) {
     attributes = {
       ...(revision !== undefined && { 'mcp.protocol.version': revision }),
-      'network.transport': 'tcp',
-      'network.protocol.name': 'http',
+      ...(isLine ? OVER_STDIO : OVER_HTTP),
       'plantgw.tenant': account.tenant,
       'plantgw.prefix': account.prefix,
     }
-    served.set(account, known.set(revision, attributes))
+    served.set(account, known.set(key, attributes))
   }
   return attributes
 }

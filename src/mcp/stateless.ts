@@ -5,14 +5,7 @@ import { Call, type CallEnd } from './call.ts'
 import { discover, isDiscovered, listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
-import {
-  type AnswerForm,
-  type Exchange,
-  faultResponse,
-  notAcceptable,
-  rpcError,
-  takesEvents,
-} from './http.ts'
+import { type Exchange, faultResponse, notAcceptable, rpcError, takesEvents } from './http.ts'
 import type { Hub, Kept, Listener } from './hub.ts'
 import { aloneSource } from './list-source.ts'
 import { checkParamHeaders, checkStandardHeaders } from './mirror.ts'
@@ -33,7 +26,7 @@ import {
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './protocol.ts'
 import { isApprovedAlone, keepsApproval, type Resumed, resumeApproval } from './stateless-approval.ts'
-import { PostReply } from './stream.ts'
+import type { LoneReply } from './stream.ts'
 
 /** Revision 2026-07-28: each request stands alone. */
 
@@ -55,14 +48,18 @@ export function claimsRevision(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && PROTOCOL_VERSION in params._meta
 }
 
-/** Answers a request that claims a stateless revision, or whose version header does. */
-export async function answerAlone(
+/**
+ * Answers a request that claims a stateless revision, or whose version header does.
+ * @param makeReply makes where its answer goes
+ * @returns the answer as far as it did not go there
+ */
+export async function answerAlone<Answer>(
   exchange: Exchange,
   given: Request,
   text: string,
   endpoint: Endpoint,
-  form: AnswerForm,
-): Promise<Response> {
+  makeReply: () => LoneReply<Answer>,
+): Promise<Response | Answer> {
   const { generation } = endpoint.hub
   const resumed = exchange.approval && (await resumeApproval(exchange, given, text, endpoint))
   if (resumed instanceof Response) return resumed
@@ -82,7 +79,7 @@ export async function answerAlone(
   } else if (refused) return rpcError(exchange, 400, refused, id)
   if (method === 'subscriptions/listen' && !takesEvents(exchange.headers.accept))
     return notAcceptable(exchange, 'text/event-stream')
-  const reply = new PostReply(exchange, form)
+  const reply = makeReply()
   const call = new StatelessCall(exchange, request, text, endpoint, reply, generation)
   const listing = listingOf(exchange)
   if (listing && isDiscovered(call, listing)) {
@@ -116,14 +113,14 @@ function judgeAlone(
   }
   // The tool by which the client has it called mirrors nothing into headers.
   const isDirect = method === 'tools/call' && typeof params.name === 'string' && via === undefined
-  const declared = isDirect ? server.paramHeaders(params.name as string, call) : []
+  const declared = isDirect && !exchange.isLine ? server.paramHeaders(params.name as string, call) : []
   // A promise costs each call a turn, so what is known is not awaited.
   if (declared instanceof Promise) return declared.then(goOn)
   goOn(declared)
   return undefined
 }
 
-/** A request that stands alone. The client cancels it by going away (2026-07-28, Cancellation). */
+/** A request that stands alone. A client of HTTP cancels it by going away (2026-07-28, Cancellation). */
 class StatelessCall extends Call implements Kept, Listener {
   private readonly hub: Hub
   private readonly endpoint: Endpoint
@@ -136,7 +133,7 @@ class StatelessCall extends Call implements Kept, Listener {
     request: Request,
     text: string,
     endpoint: Endpoint,
-    reply: PostReply,
+    reply: LoneReply<unknown>,
     readonly generation: number,
   ) {
     const { hub, prefix, account } = endpoint
@@ -191,12 +188,12 @@ class StatelessCall extends Call implements Kept, Listener {
  * mirrored headers.
  */
 export function checkStateless(
-  { headers }: Exchange,
+  { headers, isLine }: Exchange,
   { method, params, via }: Request,
 ): RpcError | undefined {
   const meta = isObject(params._meta) ? params._meta : {}
   const claimed = meta[PROTOCOL_VERSION]
-  const header = headers['mcp-protocol-version']
+  const header = isLine ? claimed : headers['mcp-protocol-version']
   if (typeof claimed !== 'string')
     return { code: INVALID_PARAMS, message: `params._meta["${PROTOCOL_VERSION}"] is missing or not a string` }
   if (header === undefined) return mismatch('the MCP-Protocol-Version header is missing')
@@ -208,6 +205,7 @@ export function checkStateless(
       code: INVALID_PARAMS,
       message: `params._meta["${CLIENT_CAPABILITIES}"] is missing or not an object`,
     }
+  if (isLine) return undefined
   // The headers name what the client called.
   const named = via === undefined ? params : { ...params, name: via }
   const fault = checkStandardHeaders(headers, method, named)

@@ -104,6 +104,12 @@ export class EventStream {
   }
 }
 
+/** What takes messages to a client. */
+export interface ClientStream {
+  send(text: string): void
+  close(): void
+}
+
 /** Where the answer to a request goes, and messages before it. */
 export interface Reply {
   /** Whether a message before the answer reaches the client. */
@@ -122,6 +128,14 @@ export interface Reply {
   prime(): void
 }
 
+/** The reply to a request that stands alone. */
+export interface LoneReply<Answer> extends Reply {
+  /** Runs `onGone` once if the client goes away, or cancels, before the answer. */
+  watch(onGone: () => void): void
+  /** What is left to be sent when the request is over. */
+  readonly response: Promise<Answer>
+}
+
 /** What keeps the events of a session. */
 export interface Resumable {
   readonly log: EventLog
@@ -133,7 +147,7 @@ export interface Resumable {
  * The answer to one POST: JSON when the answer comes first, a stream of server-sent events from the first other message
  * on (Streamable HTTP, Sending Messages).
  */
-export class PostReply implements Reply {
+export class PostReply implements LoneReply<Response> {
   readonly response: Promise<Response>
   private settle!: (response: Response) => void
   private stream: EventStream | ResumableStream | undefined
@@ -154,7 +168,6 @@ export class PostReply implements Reply {
     })
   }
 
-  /** Runs `onGone` once if the client goes away before the answer. */
   watch(onGone: () => void): void {
     this.onGone = onGone
     this.unwatch = this.exchange.onGone(() => this.gone())
@@ -229,9 +242,9 @@ export class PostReply implements Reply {
   }
 }
 
-/** The stream of the SSE transport (2024-11-05), to which all answers go. */
+/** The stream that carries all answers of a session (SSE, standard output). */
 export class StreamReply implements Reply {
-  constructor(private readonly stream: Pick<EventStream, 'send'>) {}
+  constructor(private readonly stream: Pick<ClientStream, 'send'>) {}
 
   canStream(): boolean {
     return true
@@ -246,6 +259,50 @@ export class StreamReply implements Reply {
     this.stream.send(text)
   }
   end(): void {}
+  write(): void {}
+  prime(): void {}
+}
+
+/** The reply to one line of a client whose requests stand alone. */
+export class LineReply implements LoneReply<undefined> {
+  readonly response: Promise<undefined>
+  private settle!: () => void
+  private over = false
+
+  constructor(
+    private readonly exchange: Pick<Exchange, 'onGone'>,
+    private readonly stream: Pick<ClientStream, 'send'>,
+  ) {
+    this.response = new Promise((resolve) => {
+      this.settle = () => resolve(undefined)
+    })
+  }
+
+  watch(onGone: () => void): void {
+    this.exchange.onGone(() => {
+      if (this.over) return
+      this.end()
+      onGone()
+    })
+  }
+
+  canStream(): boolean {
+    return !this.over
+  }
+  canResume(): boolean {
+    return false
+  }
+  message(text: string): void {
+    if (!this.over) this.stream.send(text)
+  }
+  answer(text: string): void {
+    this.message(text)
+    this.end()
+  }
+  end(): void {
+    this.over = true
+    this.settle()
+  }
   write(): void {}
   prime(): void {}
 }

@@ -1,9 +1,5 @@
-import { isObject, stringify } from '../json/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { ELICITATION } from './approval.ts'
-import type { Endpoint, Opened } from './backend.ts'
-import type { Accounting } from './call.ts'
-import { declares } from './client-capabilities.ts'
+import type { Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
 import { Fault } from './fault.ts'
 import {
@@ -21,6 +17,7 @@ import {
   takesEvents,
   tooMuch,
 } from './http.ts'
+import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
 import {
   allowsBatches,
   errorText,
@@ -35,14 +32,11 @@ import { type Messages, receive } from './receive.ts'
 import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
 import type { Session } from './session.ts'
-import { serverSpan } from './spans.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
-import { EventStream } from './stream.ts'
+import { EventStream, PostReply } from './stream.ts'
 
 /** GET streams of one session at most; the oldest gives way, as its connection is most likely dead. */
 const MAX_STREAMS = 4
-/** Of a session until `initialize` has agreed on another one. */
-const FIRST_REVISION = '2025-11-25'
 
 /** Serves `{prefix}/mcp`: streamable HTTP of all revisions, told apart by each message. */
 export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
@@ -72,7 +66,7 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
       const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))
         return only.kind === 'request'
-          ? answerAlone(exchange, only, text, endpoint, form)
+          ? answerAlone(exchange, only, text, endpoint, () => new PostReply(exchange, form))
           : accepted(exchange)
     }
     if (only.kind === 'request' && only.method === 'initialize')
@@ -106,22 +100,14 @@ async function open(
   exchange: Exchange,
   request: Request,
   text: string,
-  { prefix, hub, caller, backend, account }: Endpoint,
+  endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<Response> {
-  const { sharer } = exchange.stay
-  const session = hub.openSession({ prefix, caller, sharer, revision: FIRST_REVISION, sse: false }, account)
+  const session = beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: false })
   if (typeof session === 'string') return tooMuch(exchange, session, request.id)
-  session.listing = listingOf(exchange)
-  const served = backend.open(session, exchange)
-  if (served instanceof Fault) {
-    hub.endSession(session)
-    return faultResponse(exchange, served, request.id)
-  }
-  session.served = served
-  const opened = await handshake(session, request, text, exchange, account)
-  session.served = opened.served ?? served
-  session.elicits = elicits(request)
+  if (session instanceof Fault) return faultResponse(exchange, session, request.id)
+  const opened = await handshake(session, request, text, exchange, endpoint)
+  const { hub } = endpoint
   if (!opened.ok) {
     hub.endSession(session)
     return json(exchange, opened.text, opened.status, opened.headers)
@@ -129,42 +115,6 @@ async function open(
   session.opened(exchange)
   const headers = { 'mcp-session-id': idOf(exchange, session, session.served.ticket()) }
   return reply(exchange, opened.text, form, headers)
-}
-
-/** Has the server of a session answer its `initialize`. */
-async function handshake(
-  session: Session,
-  request: Request,
-  text: string,
-  exchange: Exchange,
-  account: Accounting,
-): Promise<Opened> {
-  const { tracer } = account
-  const span = tracer && serverSpan(tracer, { request, exchange, account, sessionId: session.id })
-  const opened = await session.served.initialize(session, request, text, exchange)
-  const { ok, status = 200 } = opened
-  if (ok) session.hello = helloOf(request)
-  // What refuses it may be any text.
-  const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
-  span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
-  return opened
-}
-
-/** Characters of what a client says of itself that are kept. */
-const MAX_HELLO = 4096
-
-/** What servers that join the session are told of its client: of one that says very much, what all clients can. */
-function helloOf({ params }: Request): Session['hello'] {
-  const clientInfo = isObject(params.clientInfo) ? params.clientInfo : { name: 'unknown', version: '0' }
-  const capabilities = isObject(params.capabilities) ? params.capabilities : {}
-  const hello = { capabilities, clientInfo }
-  const isShort = stringify(hello).length <= MAX_HELLO
-  return isShort ? hello : { capabilities: {}, clientInfo: { name: 'unknown', version: '0' } }
-}
-
-/** Whether the client that opens a session can ask a person by a form. */
-function elicits({ params: { capabilities } }: Request): boolean {
-  return isObject(capabilities) && declares(capabilities, ELICITATION)
 }
 
 /** Opens a session's GET stream, to which goes what answers no request. */
@@ -230,33 +180,6 @@ function inSession(
 }
 
 /**
- * Sessions outlive what serves them: the first request after a reload has the new backend go on with the session, while
- * calls under way end on the old one.
- */
-export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
-  session.changing ??= change().finally(() => {
-    session.changing = undefined
-  })
-  return session.changing
-
-  async function change() {
-    const { revision } = session
-    const served = await backend.adopt(session, exchange)
-    // The client knows only one revision of this session.
-    const fits = session.revision === revision
-    session.revision = revision
-    if (served instanceof Fault) return served
-    if (served && fits && !session.isEnded) {
-      session.serveBy(served)
-      return served
-    }
-    served?.close(false)
-    hub.endSession(session)
-    return undefined
-  }
-}
-
-/**
  * Runs `next` with the session that the request names. A missing id is 400; an unknown one is 404, upon which the client
  * initializes again (2025-11-25, Session Management), and is never used for anything else.
  */
@@ -299,21 +222,14 @@ function idIn(received: Messages | undefined) {
 /** Serves `{prefix}/sse`: opens the stream and names the address for messages. */
 export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: string): Response {
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
-  const { hub, prefix, caller, backend, account } = endpoint
-  const { sharer } = exchange.stay
+  const { hub } = endpoint
   // The revision is known at initialize only; until then the transport's own counts.
-  const session = hub.openSession({ prefix, caller, sharer, revision: '2024-11-05', sse: true }, account)
+  const session = beginSession(exchange, endpoint, { revision: '2024-11-05', onStream: true })
   if (typeof session === 'string') return tooMuch(exchange, session)
-  session.listing = listingOf(exchange)
-  const served = backend.open(session, exchange)
-  if (served instanceof Fault) {
-    hub.endSession(session)
-    return rpcError(exchange, served.kind === 'busy' ? 503 : 502, {
-      code: INTERNAL_ERROR,
-      message: served.message,
-    })
+  if (session instanceof Fault) {
+    const { kind, message } = session
+    return rpcError(exchange, kind === 'busy' ? 503 : 502, { code: INTERNAL_ERROR, message })
   }
-  session.served = served
   const stream = new EventStream(exchange, () => {
     session.streams = []
     hub.drop(stream)
@@ -339,7 +255,7 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
   const located = locate(exchange, endpoint, sessionId)
   const session = located && 'session' in located ? located.session : undefined
   const [stream] = session?.streams ?? []
-  const isOpen = session?.sse && stream && session.served.admits?.(exchange) !== false
+  const isOpen = session?.onStream && stream && session.served.admits?.(exchange) !== false
   if (!isOpen && !(located && 'elsewhere' in located)) return refuse(404, ENDED)
   const searches = () => (session ? session.listing : listingOf(exchange)) !== undefined
   const received = await receive(exchange, searches, true)
@@ -357,12 +273,8 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     session.served.backend === endpoint.backend ? session.served : await adopt(session, exchange, endpoint)
   if (!served) return refuse(404, ENDED)
   if (!batch && only?.kind === 'request' && only.method === 'initialize')
-    handshake(session, only, text, exchange, endpoint.account)
-      .then((opened) => {
-        session.served = opened.served ?? session.served
-        session.elicits = elicits(only)
-        stream.send(opened.text)
-      })
+    handshake(session, only, text, exchange, endpoint)
+      .then((opened) => stream.send(opened.text))
       .catch(unexpected('initialize', () => stream.close()))
   else if (served instanceof Fault) {
     for (const message of messages)

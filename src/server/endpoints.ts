@@ -37,7 +37,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
 }
 
 /** What the front needs of a route. */
-function facing({ route, caller }: HttpExchange, hub: Hub): McpEndpoint {
+export function facing({ route, caller }: Pick<HttpExchange, 'route' | 'caller'>, hub: Hub): McpEndpoint {
   const { prefix, backend, account } = route
   return { prefix, hub, caller, backend: backend as Backend, account }
 }

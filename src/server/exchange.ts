@@ -227,9 +227,11 @@ export function clientAddress(
 
 /** The caller's `X-Request-Id` when it is a sane one, else a new one. */
 function requestIdOf(given: string | undefined): string {
-  return given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given)
-    ? given
-    : `${PROCESS}-${(++requests).toString(36)}`
+  return given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given) ? given : newRequestId()
+}
+
+export function newRequestId(): string {
+  return `${PROCESS}-${(++requests).toString(36)}`
 }
 
 /** Request ids are this process's own name and a counter. */

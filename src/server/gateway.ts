@@ -11,17 +11,18 @@ import { refusals } from '../access/refusals.ts'
 import { redisBuckets } from '../access/shared-buckets.ts'
 import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.ts'
 import { EMPTY_TABLE } from '../build/table.ts'
-import type { Difference, Loaded, Reload, Table } from '../build/types.ts'
+import type { Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { createCluster } from '../cluster/index.ts'
 import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { Hub, headersOf } from '../mcp/index.ts'
+import { Hub, headersOf, type StdioConnection } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
 import { type AppParts, createApp } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
+import { connectStdio } from './connect-stdio.ts'
 import { clientAddress } from './exchange.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
 import { type LiveOptions, LiveTable } from './live.ts'
@@ -60,6 +61,8 @@ export interface Gateway {
   reload(name?: string): Promise<Reload>
   /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
   diff(): Promise<Difference>
+  /** Serves a route to a client on standard input and output; `send` takes the lines for it. */
+  connect(route: Route, send: (line: string) => void): StdioConnection
   /** Ends streams and sessions, closes upstream connections and the plant store. */
   close(): Promise<void>
 }
@@ -145,7 +148,7 @@ async function serve(
   told: Told,
   readiness: Readiness,
 ): Promise<Gateway> {
-  const { metrics, audit } = told
+  const { metrics } = told
   const startedAt = new Date().toISOString()
   const { limits, admin, tenants } = settings
   const logins = loginsOf(settings, log, told)
@@ -178,18 +181,15 @@ async function serve(
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
   const ownApp = admin?.listen && appOfOwnPages(admin.listen, { hub, log, guardOf, pages })
+  const common = commonParts(live, hub, { settings, log }, told)
   const app = createApp({
-    table: () => live.table,
-    hub,
-    calls: callQuota(limits),
+    ...common,
     overload: new Overload(limits.maxEventLoopDelay),
     guard,
     log,
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,
     ...proxies,
     ...logins,
-    audit: audit?.step,
-    onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
     clientCertificates: settings.tls?.clientCa !== undefined,
     ...(cluster && { cluster, onForward: metrics.forwarded }),
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
@@ -209,6 +209,7 @@ async function serve(
     reloads,
     reload: (name) => reloads.request('call', name),
     diff: () => live.diff(),
+    connect: (route, send) => connectStdio(common, route, send),
     async close() {
       await reloads.close()
       hub.close()
@@ -216,6 +217,22 @@ async function serve(
       await cluster?.close()
       await plants?.close()
     },
+  }
+}
+
+/** What clients of HTTP and of standard input have in common. */
+function commonParts(
+  live: LiveTable,
+  hub: Hub,
+  { settings, log }: Pick<GatewayOptions, 'settings' | 'log'>,
+  { metrics, audit }: Told,
+) {
+  return {
+    table: () => live.table,
+    hub,
+    calls: callQuota(settings.limits),
+    audit: audit?.step,
+    onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
   }
 }
 

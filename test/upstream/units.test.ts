@@ -3,14 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { Fault, PendingInput } from '../../src/mcp/index.ts'
+import { idInEnds, lineSplitter, oneLine } from '../../src/mcp/message-lines.ts'
 import { canonical } from '../../src/mcp/protocol.ts'
 import { Aggregate } from '../../src/upstream/aggregate.ts'
 import { encodeHeader } from '../../src/upstream/bridge/stateless.ts'
 import { boundTo } from '../../src/upstream/bridge/waiting-states.ts'
 import { compileDefinition } from '../../src/upstream/definition.ts'
 import { ServerView } from '../../src/upstream/server-view.ts'
-import { oneLine } from '../../src/upstream/transport/channel.ts'
-import { idInEnds, lineSplitter } from '../../src/upstream/transport/stdio.ts'
 
 /** A text cut into pieces at any places. */
 const pieces = (text: string, cuts: number[]) => {
@@ -27,8 +26,8 @@ test('lines come out the same however their bytes are cut, and long ones as thei
         const found: string[] = []
         const long: string[] = []
         const split = lineSplitter(
-          30,
-          (line) => found.push(line),
+          () => 30,
+          (line) => found.push(line.toString()),
           (head) => long.push(head),
         )
         const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))

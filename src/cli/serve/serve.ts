@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { Guarded } from '../../access/connection-limits.ts'
+import { fromPaths } from '../../build/source.ts'
 import type { Table } from '../../build/types.ts'
+import { withWhole } from '../../build/whole.ts'
 import type { Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import { takePidFile } from '../../notify/pidfile.ts'
@@ -23,15 +25,25 @@ import { drain } from './drain.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
+import {
+  drainTimeout,
+  type Reached,
+  reachStdio,
+  type Stdio,
+  takeOutput,
+  withoutPorts,
+} from './reach-stdio.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
-import { openTls } from './tls.ts'
+import { type ListenerTls, openTls } from './tls.ts'
 
 interface ServeFlags extends SettingsFlags {
   settings?: string
   skipInvalid?: boolean
   printRoutes?: boolean
   quiet?: boolean
+  stdio?: boolean
+  prefix?: string
 }
 
 /** What decides the address, in messages. */
@@ -53,14 +65,25 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--reload-switch', 'reload the configurations at every interval')
     .option('--watch', 'apply changes of files and folders automatically')
     .option('--skip-invalid', 'serve the valid configurations even if others have errors')
+    .addOption(
+      new Option(
+        '--stdio',
+        'serve one MCP client on standard input and output, in place of HTTP; all prefixes are one endpoint',
+      ).conflicts(['port', 'host', 'allowUnauthenticated', 'printRoutes']),
+    )
+    .option('--prefix <prefix>', 'serve only this prefix with --stdio')
     .option('--print-routes', 'print the routes that would be served, and exit')
     .action(async (paths: string[], flags: ServeFlags) => exit(await serve(paths, flags)))
 }
 
 /** Serves until a signal ends it; returns the exit code. */
 async function serve(paths: readonly string[], flags: ServeFlags): Promise<number> {
-  const { settings, wrongUse } = loadSettings(flags.settings, flags)
-  if (!settings) return wrongUse ? 2 : 1
+  if (flags.prefix !== undefined && !flags.stdio)
+    throw new Error('--prefix chooses what --stdio serves: give both, or none')
+  const output = flags.stdio ? takeOutput() : undefined
+  const { settings: given, wrongUse } = loadSettings(flags.settings, flags)
+  if (!given) return wrongUse ? 2 : 1
+  const settings = output ? withoutPorts(given, flags) : given
 
   if (paths.length === 0 && !settings.storage)
     throw new Error('give configuration files or folders, or settings with a `storage`')
@@ -68,7 +91,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger,
   )
   catchUnexpected(log)
-  if (!flags.printRoutes) await mustBeFree(settings, LISTEN_FLAGS)
+  if (!flags.printRoutes && !output) await mustBeFree(settings, LISTEN_FLAGS)
   // Before anything is taken: by default a signal would end the process and leave it behind.
   catchHangUps()
   const signals = catchEnds()
@@ -76,7 +99,14 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
   const removePid = settings.pid === undefined || flags.printRoutes ? () => {} : takePidFile(settings.pid)
   signals.onSecond = removePid
   try {
-    const started = start({ paths, settings, log, flags, held })
+    const started = start({
+      paths,
+      settings,
+      log,
+      flags,
+      held,
+      stdio: output && { output, cut: signals.end },
+    })
     const ended = signals.end.then((signal) => ({ signal }))
     const first = await Promise.race([started, ended])
     if ('code' in first) return first.code
@@ -84,9 +114,9 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
       log.info(first, 'shutting down before the start was complete')
       started.catch(() => {})
     } else {
-      const signal = await signals.end
+      const signal = await Promise.race([signals.end, ...(first.over ? [first.over] : [])])
       const again = signal === 'SIGINT' ? '; press Ctrl-C again to end at once' : ''
-      log.info({ signal }, `shutting down; waiting for calls in flight${again}`)
+      log.info({ ...(signal && { signal }) }, `shutting down; waiting for calls in flight${again}`)
       await first.end(signal)
     }
     await Promise.race([letGo(held), pause(END_LIMIT)])
@@ -122,6 +152,11 @@ interface Start {
   flags: ServeFlags
   /** Takes what closes what the start takes. */
   held: Held
+  stdio: Stdio | undefined
+}
+
+interface Started extends Pick<Reached, 'over'> {
+  end(signal: string | undefined): Promise<void>
 }
 
 /** @returns what ends it, once it serves; an exit code if it does not */
@@ -131,7 +166,8 @@ async function start({
   log,
   flags,
   held,
-}: Start): Promise<{ code: number } | { end(signal: string): Promise<void> }> {
+  stdio,
+}: Start): Promise<{ code: number } | Started> {
   const readEnv = currentEnvironment(settings, log)
   const env = readEnv()
   const { storage } = settings
@@ -140,7 +176,11 @@ async function start({
   if (store) held.push(() => store.close())
   const files = paths.length ? paths : folders
   const watched = store && watchStore(store, { poll: storage?.poll ?? 0, log })
-  const source = watched?.source ?? files
+  const given = watched?.source ?? files
+  const source =
+    stdio && flags.prefix === undefined
+      ? withWhole(typeof given === 'function' ? given : fromPaths(given), { ...settings, log })
+      : given
   let receivers: Receivers | undefined
   const onTable = (table: Table) => receivers?.follow(table)
   const { skipInvalid = false } = flags
@@ -163,6 +203,42 @@ async function start({
   if (others.length) printFindings(others, sources)
   if (open.length) process.stderr.write(refusal(open))
   if (!gateway) return { code: open.length ? 2 : 1 }
+  const reached = stdio
+    ? reachStdio(gateway, { ...stdio, prefix: flags.prefix, settings, log })
+    : await reachHttp(gateway, { settings, flags, log, held, tls })
+  gateway.startServers()
+  const manager = serviceManager(process.env, log)
+  manager.ready()
+  const reloads = watchReloads(gateway, settings, manager)
+  watch?.start((trigger) => gateway.reloads.request(trigger))
+  const own = createReceivers(settings.notifier, gateway.reloads.request, log)
+  receivers = own
+  held.push(() => own.close())
+  own.follow(gateway.table())
+  reached.announce?.()
+  return {
+    ...(reached.over && { over: reached.over }),
+    async end(signal) {
+      reloads.stop()
+      manager.stopping()
+      own.close()
+      await watch?.close()
+      await reached.drain(signal)
+    },
+  }
+}
+
+/** Listens for clients of HTTP. */
+async function reachHttp(
+  gateway: Gateway,
+  {
+    settings,
+    flags,
+    log,
+    held,
+    tls,
+  }: Pick<Start, 'settings' | 'flags' | 'log' | 'held'> & { tls: ListenerTls | undefined },
+): Promise<Reached> {
   warnOfOpen(gateway.table(), settings, log)
   const { admin, host, limits } = settings
   const pages = await listenForPages(gateway, settings, held)
@@ -180,28 +256,16 @@ async function start({
     'listening',
   )
   watchOpenFiles(listening.server, () => listening.connections.size, log)
-  gateway.startServers()
-  const manager = serviceManager(process.env, log)
-  manager.ready()
-  const reloads = watchReloads(gateway, settings, manager)
-  watch?.start((trigger) => gateway.reloads.request(trigger))
-  const own = createReceivers(settings.notifier, gateway.reloads.request, log)
-  receivers = own
-  held.push(() => own.close())
-  own.follow(gateway.table())
-  // What reads the audit log expects nothing else.
-  const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
-  if (!flags.quiet) out.write(banner(gateway.table(), settings, port, flags))
   return {
-    async end(signal) {
-      reloads.stop()
-      manager.stopping()
-      own.close()
-      await watch?.close()
+    announce() {
+      // What reads the audit log expects nothing else.
+      const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
+      if (!flags.quiet) out.write(banner(gateway.table(), settings, port, flags))
+    },
+    drain(signal) {
       // Whoever ends it by Ctrl-C has no load balancer that must notice.
       const grace = signal === 'SIGINT' ? 0 : settings.drain.grace
-      const timeout = settings.drain.timeout ?? settings.limits.timeout + 5_000
-      await drain(listening, gateway, { grace, timeout })
+      return drain(listening, gateway, { grace, timeout: drainTimeout(settings) })
     },
   }
 }

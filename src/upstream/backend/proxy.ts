@@ -205,7 +205,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (this.retired) return REPLACED
     const resolved = this.resolve(exchange)
     if (resolved instanceof Fault) return resolved
-    return this.mayPass(session) && !session.sse
+    return this.mayPass(session) && !session.onStream
       ? this.passSession(session, exchange, resolved)
       : this.linkSession(session, resolved)
   }
@@ -276,7 +276,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
-    const isRead = listens || this.context.judged || listingOf(exchange) !== undefined
+    const isRead = listens || exchange.isLine || this.context.judged || listingOf(exchange) !== undefined
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
     return this.statelessRequest(exchange, given, text, endpoint, only.bridge(protocol), first, upstream)

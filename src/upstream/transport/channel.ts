@@ -8,7 +8,15 @@ import {
   parseVerbatim,
   stringify,
 } from '../../json/index.ts'
-import { Fault, MAX_BATCH, type Message, protocolKeys, type RequestId, readMessage } from '../../mcp/index.ts'
+import {
+  Fault,
+  MAX_BATCH,
+  type Message,
+  oneLine,
+  protocolKeys,
+  type RequestId,
+  readMessage,
+} from '../../mcp/index.ts'
 import { tooLargeText } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
@@ -38,15 +46,6 @@ export interface ChannelEvents {
   silent?(): void
   /** The channel closed without being asked to. */
   closed(fault: Fault): void
-}
-
-/** A text on one line: line breaks of JSON stand between its tokens only, so a space does as well. */
-export function oneLine(text: string): string {
-  if (!text.includes('\n') && !text.includes('\r')) return text
-  // Byte by byte, as a replacement takes long where there are very many.
-  const bytes = Buffer.from(text)
-  for (let i = 0; i < bytes.length; i++) if (bytes[i] === 10 || bytes[i] === 13) bytes[i] = 32
-  return bytes.toString()
 }
 
 /** What a caller hears of a fault of the gateway's own. */

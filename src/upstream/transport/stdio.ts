@@ -3,21 +3,13 @@ import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { memory } from '../../access/memory.ts'
 import type { McpServer } from '../../config/model.ts'
-import { Fault } from '../../mcp/index.ts'
+import { Fault, idInEnds, lineSplitter, oneLine, readInTurns } from '../../mcp/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { sparing } from '../../telemetry/sparing.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import {
-  type Channel,
-  type ChannelEvents,
-  deliver,
-  Outgoing,
-  oneLine,
-  readTexts,
-  tooLarge,
-} from './channel.ts'
+import { type Channel, type ChannelEvents, deliver, Outgoing, readTexts, tooLarge } from './channel.ts'
 
 export interface StdioOptions {
   /** The gateway's environment, of which the child sees very little. */
@@ -100,9 +92,9 @@ export class StdioChannel implements Channel {
         'ignored a line on standard output that is not a message',
       ),
     )
-    const take = (line: string) => {
+    const take = (line: Buffer) => {
       if (this.#closing) return
-      const text = mask(line, true)
+      const text = mask(line.toString(), true)
       const taken = readTexts(text)
       // Programs that print on standard output are common; a line that is not a message concerns nobody.
       if (!taken.length) ignored(text)
@@ -112,7 +104,10 @@ export class StdioChannel implements Channel {
       log.warn({ ...about, limit: maxMessage }, 'mcp server wrote a message that is too large')
       if (!this.#closing) this.events.rejected(idInEnds(head, tail), tooLarge(this.#server.name, maxMessage))
     }
-    readInTurns(stdout, lineSplitter(maxMessage, take, onTooLarge, this.#unfinished[0]))
+    readInTurns(
+      stdout,
+      lineSplitter(() => maxMessage, take, onTooLarge, this.#unfinished[0]),
+    )
     // A child that lives on without its output is of no use; how a child ended is reported by `#end`.
     const silent = () => {
       if (this.#closing) return
@@ -131,8 +126,12 @@ export class StdioChannel implements Channel {
     const toLog = sparing<string>((text, left) =>
       log.info({ ...this.#about, text: mask(text), ...left }, 'mcp server wrote to standard error'),
     )
+    const take = (line: Buffer) => toLog(line.toString())
     const cut = (head: string) => toLog(`${head}…`)
-    readInTurns(this.#child.stderr, lineSplitter(MAX_LOGGED, toLog, cut, this.#unfinished[1]))
+    readInTurns(
+      this.#child.stderr,
+      lineSplitter(() => MAX_LOGGED, take, cut, this.#unfinished[1]),
+    )
   }
 
   /** @param how the child ended */
@@ -149,89 +148,6 @@ export class StdioChannel implements Channel {
     this.#outgoing.close()
     for (const hold of this.#unfinished) hold.free()
   }
-}
-
-/**
- * Splits a stream of bytes into lines of at most `limit` bytes that there is room for; `oversized` gets the ends of a
- * longer one.
- * @param hold has the line that has not ended; whoever made it frees it
- */
-export function lineSplitter(
-  limit: number,
-  onLine: (line: string) => void,
-  oversized: (head: string, tail: string) => void,
-  hold = memory.hold(),
-): (chunk: Buffer) => void {
-  let parts: Buffer[] = []
-  let size = 0
-  /** The ends of a line that is being passed over. */
-  let skipped: { head: string; tail: Buffer } | undefined
-
-  function add(part: Buffer): void {
-    if (skipped) skipped.tail = Buffer.concat([skipped.tail, part]).subarray(-ENDS)
-    else if (size + part.length > limit || (part.length && !hold.add(part.length))) {
-      const all = Buffer.concat([...parts, part])
-      skipped = { head: all.subarray(0, ENDS).toString('latin1'), tail: Buffer.from(all.subarray(-ENDS)) }
-      parts = []
-      size = 0
-      hold.free()
-    } else if (part.length) {
-      parts.push(part)
-      size += part.length
-    }
-  }
-  function end(): void {
-    if (skipped) oversized(skipped.head, skipped.tail.toString('latin1'))
-    else if (size) onLine((parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)).toString('utf8'))
-    skipped = undefined
-    parts = []
-    size = 0
-    hold.free()
-  }
-  return (chunk) => {
-    let start = 0
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, start)) {
-      add(chunk.subarray(start, at))
-      end()
-      start = at + 1
-    }
-    if (start < chunk.length) add(chunk.subarray(start))
-  }
-}
-
-/** Milliseconds of one turn of the event loop for what one stream brings. */
-const SLICE = 10
-/** Milliseconds for a chunk that is not worth counting. */
-const QUICK = 1
-
-/** Reads a stream chunk by chunk. Once its chunks have taken long, others get a turn of the event loop. */
-export function readInTurns(stream: Readable, take: (chunk: Buffer) => void): void {
-  let spent = 0
-  stream.on('data', (chunk: Buffer) => {
-    const started = performance.now()
-    take(chunk)
-    const took = performance.now() - started
-    if (took < QUICK) return
-    if (spent === 0)
-      setImmediate(() => {
-        spent = 0
-        stream.resume()
-      })
-    spent += took
-    if (spent > SLICE) stream.pause()
-  })
-}
-
-/** Bytes of each end of a long line that are kept, to find its id in. */
-const ENDS = 256
-
-/** The id of a response of which only the ends are known, where writers put it. */
-export function idInEnds(head: string, tail: string): string | number | undefined {
-  const id = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})'
-  const found =
-    new RegExp(`^\\s*\\{(?:"jsonrpc":\\s*"2\\.0",\\s*)?"id":\\s*${id}\\s*,`).exec(head) ??
-    new RegExp(`,\\s*"id":\\s*${id}\\s*(?:,"jsonrpc":\\s*"2\\.0"\\s*)?\\}\\s*$`).exec(tail)
-  return found ? JSON.parse(found[1] as string) : undefined
 }
 
 /** A child in a process group of its own, which is ended whole. */

@@ -1,0 +1,100 @@
+import type { LimitName } from '../access/refusals.ts'
+import { isObject, stringify } from '../json/index.ts'
+import { ELICITATION } from './approval.ts'
+import type { Endpoint, Opened } from './backend.ts'
+import { declares } from './client-capabilities.ts'
+import { listingOf } from './discover.ts'
+import { Fault } from './fault.ts'
+import type { Exchange } from './http.ts'
+import type { Request } from './protocol.ts'
+import type { Session, SessionFacts } from './session.ts'
+import { serverSpan } from './spans.ts'
+
+/** How sessions begin, and go on after a reload, whatever their transport. */
+
+/** Of a session until `initialize` has agreed on another one. */
+export const FIRST_REVISION = '2025-11-25'
+
+/** Makes a session whose `initialize` follows; the limit that is reached, or why nothing serves it. */
+export function beginSession(
+  exchange: Exchange,
+  { hub, prefix, caller, backend, account }: Endpoint,
+  facts: Pick<SessionFacts, 'revision' | 'onStream'>,
+): Session | LimitName | Fault {
+  const { sharer } = exchange.stay
+  const session = hub.openSession({ prefix, caller, sharer, ...facts }, account)
+  if (typeof session === 'string') return session
+  session.listing = listingOf(exchange)
+  const served = backend.open(session, exchange)
+  if (served instanceof Fault) {
+    hub.endSession(session)
+    return served
+  }
+  session.served = served
+  return session
+}
+
+/** Has the server of a session answer its `initialize`. */
+export async function handshake(
+  session: Session,
+  request: Request,
+  text: string,
+  exchange: Exchange,
+  { account }: Endpoint,
+): Promise<Opened> {
+  const { tracer } = account
+  const span = tracer && serverSpan(tracer, { request, exchange, account, sessionId: session.id })
+  const opened = await session.served.initialize(session, request, text, exchange)
+  const { ok, status = 200 } = opened
+  if (ok) session.hello = helloOf(request)
+  // What refuses it may be any text.
+  const error = ok ? undefined : { type: status >= 400 ? String(status) : 'tool_error' }
+  span?.end({ 'http.response.status_code': status, 'mcp.protocol.version': session.revision }, error)
+  session.served = opened.served ?? session.served
+  session.elicits = elicits(request)
+  return opened
+}
+
+/** Characters of what a client says of itself that are kept. */
+const MAX_HELLO = 4096
+
+/** What servers that join the session are told of its client: of one that says very much, what all clients can. */
+function helloOf({ params }: Request): Session['hello'] {
+  const clientInfo = isObject(params.clientInfo) ? params.clientInfo : { name: 'unknown', version: '0' }
+  const capabilities = isObject(params.capabilities) ? params.capabilities : {}
+  const hello = { capabilities, clientInfo }
+  const isShort = stringify(hello).length <= MAX_HELLO
+  return isShort ? hello : { capabilities: {}, clientInfo: { name: 'unknown', version: '0' } }
+}
+
+/** Whether the client that opens a session can ask a person by a form. */
+function elicits({ params: { capabilities } }: Request): boolean {
+  return isObject(capabilities) && declares(capabilities, ELICITATION)
+}
+
+/**
+ * Sessions outlive what serves them: the first request after a reload has the new backend go on with the session, while
+ * calls under way end on the old one.
+ */
+export function adopt(session: Session, exchange: Exchange, { backend, hub }: Endpoint) {
+  session.changing ??= change().finally(() => {
+    session.changing = undefined
+  })
+  return session.changing
+
+  async function change() {
+    const { revision } = session
+    const served = await backend.adopt(session, exchange)
+    // The client knows only one revision of this session.
+    const fits = session.revision === revision
+    session.revision = revision
+    if (served instanceof Fault) return served
+    if (served && fits && !session.isEnded) {
+      session.serveBy(served)
+      return served
+    }
+    served?.close(false)
+    hub.endSession(session)
+    return undefined
+  }
+}

@@ -1,0 +1,279 @@
+import type { Readable } from 'node:stream'
+import { unexpected } from '../telemetry/unexpected.ts'
+import type { Endpoint } from './backend.ts'
+import { InFlight } from './call.ts'
+import { listingOf } from './discover.ts'
+import { Fault } from './fault.ts'
+import { type Exchange, faultResponse, rpcError, tooMuch } from './http.ts'
+import { idInEnds, lineSplitter, oneLine } from './message-lines.ts'
+import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
+import {
+  allowsBatches,
+  errorText,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  type Message,
+  notificationText,
+  PROTOCOL_VERSION,
+  type Request,
+  type RequestId,
+  type RpcError,
+  readMessage,
+  requestIdOf,
+  type SessionRevision,
+} from './protocol.ts'
+import { type Messages, receive } from './receive.ts'
+import type { Session } from './session.ts'
+import { answerAlone, claimsRevision } from './stateless.ts'
+import { LineReply } from './stream.ts'
+
+/** One line of standard input as a request; `end` it when it is answered. */
+export interface LineExchange extends Exchange {
+  /** Why nothing of it may be served. */
+  readonly refused: string | undefined
+  /** Its client has cancelled it. */
+  leave(): void
+  end(): void
+}
+
+export interface StdioParts {
+  /** What is served at the moment; undefined: the prefix is gone. */
+  endpoint(): Endpoint | undefined
+  arrive(line: Buffer): LineExchange | Promise<LineExchange>
+  /** Sends one message: a line. */
+  send(line: string): void
+}
+
+/** A handshake that can be repeated. */
+interface Handshake {
+  request: Request
+  text: string
+  revision: SessionRevision
+}
+
+/**
+ * A client on standard input and output (stdio of all revisions): one caller, at most one session, and requests that stand
+ * alone beside it.
+ */
+export class StdioConnection {
+  #session: Session | undefined
+  /** Of the client: a session that is lost begins anew, as the client cannot know of it. */
+  #handshake: Handshake | undefined
+  readonly #alone = new InFlight<RequestId, LineExchange>()
+  readonly #pending = new Set<Promise<void>>()
+  #ended = false
+
+  constructor(private readonly parts: StdioParts) {}
+
+  /**
+   * Takes the messages of an input, one after the other, until it ends. Never rejects.
+   * @param limit bytes of a line
+   */
+  async read(input: Readable, limit: () => number): Promise<void> {
+    const takes: (() => Promise<void> | void)[] = []
+    const split = lineSplitter(
+      limit,
+      (line) => takes.push(() => this.#take(line)),
+      (head, tail) => takes.push(() => this.#refuseLong(head, tail, limit())),
+    )
+    const takeAll = async () => {
+      for (const take of takes.splice(0)) await Promise.resolve(take()).catch(unexpected('a line'))
+    }
+    try {
+      for await (const chunk of input) {
+        split(chunk)
+        await takeAll()
+      }
+    } catch {
+      // An input that cannot be read has ended.
+    }
+    split(Buffer.from('\n'))
+    await takeAll()
+  }
+
+  /** The client sends nothing any more: what waits for it does so in vain. */
+  end(): void {
+    this.#ended = true
+    this.#session?.silence()
+  }
+
+  /** Resolves when the requests that stand alone are answered. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  async #take(line: Buffer): Promise<void> {
+    const exchange = await this.parts.arrive(line)
+    const searches = () => (this.#session ? this.#session.listing : listingOf(exchange)) !== undefined
+    const received = await receive(exchange, searches, true)
+    if ('refused' in received) await this.#say(received.refused)
+    else if (exchange.refused !== undefined) this.#refuse(received, INVALID_REQUEST, exchange.refused)
+    else if (await this.#dispatch(exchange, received)) return
+    exchange.end()
+  }
+
+  /** Hands messages on; true: the exchange ends later. */
+  async #dispatch(exchange: LineExchange, received: Messages): Promise<boolean> {
+    const endpoint = this.parts.endpoint()
+    if (!endpoint) {
+      this.#refuse(received, INTERNAL_ERROR, 'The prefix is not served any more')
+      return false
+    }
+    const { messages, batch, text } = received
+    const [only] = messages as [Message]
+    if (batch) await this.#inSession(exchange, received, endpoint)
+    else if (only.kind === 'invalid') this.#send(errorOf(only.id, INVALID_REQUEST, only.reason))
+    else if (only.kind === 'refused') this.#send(errorText(only.id, only.error))
+    else if (only.kind === 'request' && claimsRevision(only.params))
+      return this.#standsAlone(exchange, only, text, endpoint)
+    else if (only.kind === 'request' && only.method === 'initialize')
+      await this.#initialize(exchange, only, text, endpoint)
+    else if (!this.#cancels(only)) await this.#inSession(exchange, received, endpoint)
+    return false
+  }
+
+  #standsAlone(exchange: LineExchange, request: Request, text: string, endpoint: Endpoint): boolean {
+    const { id } = request
+    if (this.#alone.has(id)) {
+      this.#send(errorOf(id, INVALID_REQUEST, 'A request with this id is under way'))
+      return false
+    }
+    this.#alone.set(id, exchange)
+    const failed = () => this.#send(errorOf(id, INTERNAL_ERROR, 'Internal error'))
+    const stream = { send: (message: string) => this.#send(message) }
+    const answered = answerAlone(exchange, request, text, endpoint, () => new LineReply(exchange, stream))
+      .then((response) => response && this.#say(response))
+      .catch(unexpected(request.method, failed))
+      .finally(() => {
+        this.#alone.delete(id)
+        this.#pending.delete(answered)
+        exchange.end()
+      })
+    this.#pending.add(answered)
+    return true
+  }
+
+  /** Whether a message cancels a request that stands alone, or belongs to none that is known. */
+  #cancels(message: Message): boolean {
+    if (message.kind !== 'notification') return false
+    if (message.method === 'notifications/cancelled') {
+      const found = this.#alone.get(requestIdOf(message))
+      found?.leave()
+      if (found) return true
+    }
+    return claimsRevision(message.params)
+  }
+
+  /** Opens the session by the client's `initialize`; another one takes its place. */
+  async #initialize(exchange: Exchange, request: Request, text: string, endpoint: Endpoint): Promise<void> {
+    const before = this.#session
+    this.#session = undefined
+    this.#handshake = undefined
+    if (before) endpoint.hub.endSession(before, true)
+    const session = this.#begin(exchange, endpoint)
+    if (typeof session === 'string') return this.#say(tooMuch(exchange, session, request.id))
+    if (session instanceof Fault) return this.#say(faultResponse(exchange, session, request.id))
+    const opened = await handshake(session, request, text, exchange, endpoint)
+    if (opened.ok) {
+      session.opened(exchange)
+      this.#handshake = { request, text, revision: session.revision }
+    } else this.#drop(session, endpoint)
+    this.#send(opened.text)
+  }
+
+  #begin(exchange: Exchange, endpoint: Endpoint) {
+    const session = beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: true })
+    if (typeof session === 'string' || session instanceof Fault) return session
+    this.#session = session
+    session.open({ send: (text) => this.#send(text), close: () => this.#lost(session) })
+    return session
+  }
+
+  /** Ends a session that did not come to be. */
+  #drop(session: Session, { hub }: Endpoint): void {
+    if (this.#session === session) this.#session = undefined
+    hub.endSession(session)
+  }
+
+  /** The session has ended and its client does not know: it goes on in a new one, where other things may be listed. */
+  #lost(session: Session): void {
+    if (this.#session !== session) return
+    this.#session = undefined
+    if (this.#ended) return
+    for (const kind of session.lists ?? []) this.#send(notificationText(`notifications/${kind}/list_changed`))
+  }
+
+  async #inSession(exchange: Exchange, received: Messages, endpoint: Endpoint): Promise<void> {
+    const session = await this.#current(exchange, endpoint)
+    if (!session) this.#refuse(received, INVALID_REQUEST, NO_SESSION)
+    else if (session instanceof Fault) this.#refuse(received, INTERNAL_ERROR, session.message)
+    else if (received.batch && !allowsBatches(session.revision)) {
+      const message = `Protocol revision ${session.revision} has no batches`
+      await this.#say(rpcError(exchange, 400, { code: INVALID_REQUEST, message }))
+    } else session.receive(exchange, received, endpoint.account)
+  }
+
+  /** The session, served by what is served now; undefined: the client has not initialized. */
+  async #current(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
+    const session = this.#session
+    if (!session) return this.#again(exchange, endpoint)
+    if (session.served.backend === endpoint.backend) return session
+    const served = await adopt(session, exchange, endpoint)
+    if (served instanceof Fault) return served
+    return served ? session : this.#again(exchange, endpoint)
+  }
+
+  /** Repeats the handshake of the client, for a session that was lost. */
+  async #again(exchange: Exchange, endpoint: Endpoint): Promise<Session | Fault | undefined> {
+    if (!this.#handshake) return undefined
+    const { request, text, revision } = this.#handshake
+    const session = this.#begin(exchange, endpoint)
+    if (typeof session === 'string') return new Fault('busy', `The gateway has reached a limit (${session})`)
+    if (session instanceof Fault) return session
+    const opened = await handshake(session, request, text, exchange, endpoint)
+    if (!opened.ok || session.revision !== revision) {
+      this.#drop(session, endpoint)
+      return new Fault('refused', 'The server was replaced, and the new one did not take the session')
+    }
+    session.opened(exchange)
+    session.receive(exchange, INITIALIZED, endpoint.account)
+    return session
+  }
+
+  /** Answers the requests among messages with an error. */
+  #refuse({ messages, batch }: Messages, code: number, message: string): void {
+    const ids = messages.flatMap((one) => (one.kind === 'request' || one.kind === 'refused' ? [one.id] : []))
+    const errors = ids.map((id) => errorOf(id, code, message))
+    if (errors.length) this.#send(batch ? `[${errors.join(',')}]` : errors.join(''))
+  }
+
+  /** A line that is too long may be a request that somebody waits for. */
+  #refuseLong(head: string, tail: string, limit: number): void {
+    const id = REQUEST.test(head) ? idInEnds(head, tail) : undefined
+    this.#send(errorOf(id ?? null, INVALID_REQUEST, `The message is larger than ${limit} bytes`))
+  }
+
+  async #say(response: Response): Promise<void> {
+    this.#send(await response.text())
+  }
+
+  #send(text: string): void {
+    this.parts.send(oneLine(text))
+  }
+}
+
+const NO_SESSION = `Send initialize first, or name the revision in params._meta["${PROTOCOL_VERSION}"]`
+/** The beginning of a request, as writers order its members. */
+const REQUEST = /^\s*\{(?:"jsonrpc":\s*"2\.0",\s*)?(?:"id":[^,{}]{1,210},\s*)?"method":/
+
+const INITIALIZED: Messages = initialized()
+
+function initialized(): Messages {
+  const raw = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  return { messages: [readMessage(raw)], batch: false, text: JSON.stringify(raw) }
+}
+
+function errorOf(id: RequestId | null, code: number, message: string): string {
+  const error: RpcError = { code, message }
+  return errorText(id, error)
+}

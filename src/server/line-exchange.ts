@@ -1,0 +1,123 @@
+import { isUtf8 } from 'node:buffer'
+import { parsedSize } from '../access/memory.ts'
+import type { Permissions } from '../access/permissions.ts'
+import type { Meter } from '../access/rate.ts'
+import type { Peer, Stay } from '../access/stay.ts'
+import type { Approval, StepRequest } from '../access/steps.ts'
+import type { Route } from '../build/types.ts'
+import type { Discovery } from '../discovery/index.ts'
+import {
+  type Exchange,
+  type KeptResults,
+  type LineExchange,
+  type Results,
+  resultsOf,
+  UnservedSpans,
+} from '../mcp/index.ts'
+import { newRequestId } from './exchange.ts'
+
+/** One line of standard input, as a request to a route: there is nothing of HTTP about it, and one caller without a name. */
+export class StdioExchange implements LineExchange, StepRequest {
+  readonly isLine = true
+  readonly method = 'POST'
+  readonly path: string
+  readonly headers = {}
+  readonly host = undefined
+  readonly rawHeaders = undefined
+  readonly address = undefined
+  readonly socket = undefined
+  readonly cors = undefined
+  readonly allow = 'POST'
+  readonly open = false
+  readonly requestId = newRequestId()
+  readonly replyHeaders: Record<string, string> = {}
+  caller: string | undefined = undefined
+  callerName: string | undefined = undefined
+  identity: undefined = undefined
+  forwarded = false
+  listing: 'list' | 'search' | undefined = undefined
+  stay!: Stay
+  meter: Meter | undefined = undefined
+  refused: string | undefined = undefined
+  readonly unserved: UnservedSpans | undefined
+  private ends: (() => void)[] = []
+  private leaves: (() => void)[] = []
+  private left = false
+  private permitted: Permissions | undefined
+  private kept: Results | undefined
+
+  /** @param allKept results of every caller */
+  constructor(
+    private readonly line: Buffer,
+    readonly route: Route,
+    readonly peer: Peer,
+    private readonly allKept: KeptResults,
+  ) {
+    this.path = `${route.prefix}/mcp`
+    const { tracer } = route.account
+    this.unserved = tracer && new UnservedSpans(tracer, route.account, this)
+  }
+
+  get permissions(): Permissions | undefined {
+    const { authorize } = this.route
+    if (authorize) this.permitted ??= authorize(this)
+    return this.permitted
+  }
+  get discovery(): Discovery | undefined {
+    return this.route.discovery
+  }
+  get approval(): Approval | undefined {
+    return this.route.approval
+  }
+  get maxBody(): number {
+    return this.route.maxRequestSize
+  }
+  get results(): Results | undefined {
+    if (this.route.keepsResults) this.kept ??= resultsOf(this.allKept, this.route.prefix, this)
+    return this.kept
+  }
+
+  query() {
+    return {}
+  }
+  parameter(): undefined {
+    return undefined
+  }
+  target(): string {
+    return this.path
+  }
+
+  async body(): ReturnType<Exchange['body']> {
+    if (!this.stay.hold.add(parsedSize(this.line))) return { failure: 'no-room' }
+    return isUtf8(this.line) ? { text: this.line.toString('utf8') } : { failure: 'not-utf8' }
+  }
+
+  isGone(): boolean {
+    return this.left
+  }
+  onGone(listener: () => void): () => void {
+    if (this.left) queueMicrotask(listener)
+    return on(this.leaves, listener)
+  }
+  onEnd(listener: () => void): () => void {
+    return on(this.ends, listener)
+  }
+  /** Nothing is passed on as it comes, so that it could break off. */
+  cut(): void {}
+  leave(): void {
+    this.left = true
+    for (const listener of this.leaves.splice(0)) listener()
+  }
+  end(): void {
+    this.unserved?.end(200)
+    for (const listener of this.ends.splice(0)) listener()
+  }
+}
+
+function on(listeners: (() => void)[], listener: () => void): () => void {
+  listeners.push(listener)
+  return () => {
+    const index = listeners.lastIndexOf(listener)
+    if (index >= 0) listeners.splice(index, 1)
+  }
+}
