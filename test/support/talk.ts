@@ -72,7 +72,8 @@ export function talk(
         clearTimeout(timer)
         then()
       }
-      const lost = () => over(() => reject(new Error(`${what} did not come:\n${JSON.stringify(heard)}\n${stderr}`)))
+      const lost = () =>
+        over(() => reject(new Error(`${what} did not come:\n${JSON.stringify(heard)}\n${stderr}`)))
       const timer = setTimeout(lost, 90_000)
       const seek = () => {
         const found = look()
