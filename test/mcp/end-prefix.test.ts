@@ -8,7 +8,13 @@ test('a session goes on where its prefix is served again before its calls have e
   const hub = new Hub()
   t.after(() => hub.close())
   const account = { tenant: 'default', prefix: '/p', log: await createLog({ level: 'silent' }) }
-  const facts = { prefix: '/p', caller: undefined, sharer: '', revision: '2025-11-25', onStream: false } as const
+  const facts = {
+    prefix: '/p',
+    caller: undefined,
+    sharer: '',
+    revision: '2025-11-25',
+    onStream: false,
+  } as const
   const [gone, again] = [0, 1].map(() => hub.openSession(facts, account) as Session) as [Session, Session]
   let drained = () => {}
   const ended = new Promise<void>((resolve) => {
