@@ -17,6 +17,7 @@ const sidebar = [
     ['guides/mcp-servers', 'Put MCP servers behind it'],
     ['one-endpoint', 'One endpoint'],
     ['connect', 'Connect clients'],
+    ['stdio', 'Standard input and output'],
     ['guides/secrets', 'Logins and secrets'],
     ['guides/expose', 'Expose it safely'],
     ['guides/ci', 'CI'],
