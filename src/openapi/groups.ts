@@ -4,6 +4,8 @@ import { namer, slug } from './tool-names.ts'
 
 export interface Member extends MadeTool {
   operation: Operation
+  /** Its line in the list of all operations. */
+  listed: { name?: string }
   config: ReadonlyMap<string, string>
 }
 

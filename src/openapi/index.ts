@@ -20,10 +20,11 @@ import { isSelected, type Operation, operationsOf, type Selection, type Unread }
 import { outputOf } from './output.ts'
 import { credentialsOf } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
+import { toolNames } from './short-names.ts'
 import { oldSchemes } from './swagger.ts'
 import { foundBy, type Tag, tagsOf } from './tags.ts'
 import { makeTool } from './tool.ts'
-import { LENGTHS, namer, plainText, titleSlug, toolName } from './tool-names.ts'
+import { LENGTHS, plainText, titleSlug, toolName } from './tool-names.ts'
 import { configurationYaml } from './yaml.ts'
 
 export { readOthers } from './open-document.ts'
@@ -71,6 +72,8 @@ export interface Imported {
   skipped: { operation: string; reason: string }[]
   /** Parts of operations that were imported. */
   leftOut: { operation: string; what: string; reason: string }[]
+  /** How many tools have a shorter name than their operation, for the length of a name that the title says. */
+  shortened?: { tools: number; name: string }
   /** All operations in the order of the document. */
   listed: ListedOperation[]
   /** The tags that the document describes. */
@@ -96,6 +99,8 @@ export type ImportResult =
   /** It is neither JSON nor YAML. */
   | { fault?: undefined; findings: Finding[] }
 
+/** Characters of a name that leave enough for those of tools. */
+const SHORT_NAME = 8
 const LIST_SIZE = 38_000
 
 /**
@@ -114,6 +119,7 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
   const kind = version === '2.0' ? 'Swagger' : 'OpenAPI'
   const head = `Made by plantgw import openapi of the ${kind} description of ${title || name}.`
   const groups = groupsOf(found.members, options.listSize ?? LIST_SIZE)
+  const shortened = nameTools(groups, name)
   const configurations =
     found.members.length === 0
       ? []
@@ -121,7 +127,32 @@ export function importOpenApi(source: Source, options: ImportOptions = {}): Impo
           describeTools(group, found.counts.tags, found.refs, options.listSize ?? LIST_SIZE)
           return write(group, { name, prefix, title, head: options.made ?? head })
         })
-  return { ...found.counts, imported: found.members.length, configurations }
+  const isLong = options.name === undefined && name.length > SHORT_NAME
+  return {
+    ...found.counts,
+    imported: found.members.length,
+    configurations,
+    ...(isLong && shortened > 0 && { shortened: { tools: shortened, name } }),
+  }
+}
+
+/** @returns how many names are not whole */
+function nameTools(groups: readonly Group[], name: string): number {
+  const all = groups.flatMap(({ end, members }) =>
+    members.map((member) => ({ member, server: serverName(name, end) })),
+  )
+  const { names, shortened } = toolNames(
+    all.map(({ member: { operation }, server }) => ({ ...operation, server })),
+  )
+  for (const [i, { member }] of all.entries()) {
+    member.tool.name = names[i]!
+    member.listed.name = names[i]!
+  }
+  return shortened
+}
+
+function serverName(name: string, end: string): string {
+  return end === '' ? name : `${name}-${end}`
 }
 
 function toolsOf(document: JsonObject, version: Version, name: string, options: ImportOptions) {
@@ -138,8 +169,6 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
   const members: Member[] = []
   const decisions = { bind: options.bind ?? {}, drop: options.drop ?? [] }
   const shared = { refs, schemes, decisions, known: new Set<string>(), configuration: name }
-  // A client or a gateway in front may put the name of the server before that of the tool.
-  const unique = namer(Math.max(32, 64 - name.length - 2))
   const bases = new Map<string, string>()
   for (const operation of operationsOf(document, version, refs)) {
     counts.operations++
@@ -170,11 +199,9 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
         url: `{{.Config.${key}}}`,
         credentials,
       })
-      made.tool.name = unique(wanted)
-      listed.name = made.tool.name
       if (fixed?.body !== undefined) made.tool.requestBody = fixed.body
       bases.set(base.template, key)
-      members.push({ ...made, operation, config: new Map([[key, base.template], ...made.config]) })
+      members.push({ ...made, operation, listed, config: new Map([[key, base.template], ...made.config]) })
       for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })
     } catch (error) {
       listed.reason = reasonOf(error)
@@ -237,7 +264,7 @@ function write(
   { end, members }: Group,
   { name, prefix, title, head }: { name: string; prefix: string; title: string; head: string },
 ): ImportedConfiguration {
-  const own = end === '' ? name : `${name}-${end}`
+  const own = serverName(name, end)
   const path = end === '' ? prefix : `${prefix}/${end}`
   const config = new Map(members.flatMap(({ config: entries }) => [...entries]))
   const about = [title || name, aboutOf(end, members)].filter(Boolean).join(': ')

@@ -3,13 +3,16 @@ import { createHash } from 'node:crypto'
 /** What model providers take for the name of a function, and of one of its arguments. */
 const MAX_NAME = 64
 
-/** Gives each text a name of the characters that everybody takes, unlike all that it gave before. */
-export type Namer = (wanted: string) => string
+/**
+ * Gives each text a name of the characters that everybody takes, unlike all that it gave before.
+ * @param longest characters of a name
+ */
+export type Namer = (wanted: string, longest?: number) => string
 
-/** @param longest characters of a name */
-export function namer(longest = MAX_NAME): Namer {
+/** @param most characters of a name, where none are given with it */
+export function namer(most = MAX_NAME): Namer {
   const taken = new Set<string>()
-  return (wanted) => {
+  return (wanted, longest = most) => {
     const base = shorten(wanted, longest)
     let name = base
     for (let n = 2; taken.has(name.toLowerCase()); n++) {
