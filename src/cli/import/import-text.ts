@@ -23,9 +23,19 @@ export function importText(made: Imported, files: Files, from: string, written: 
       'left out',
     ),
   )
+  lines.push(...shortenedLines(made))
   if (written) lines.push(...writtenLines(files))
   lines.push(...variableLines(variablesIn(files), 'Environment variables that are read:'))
   return `${lines.join('\n')}\n`
+}
+
+/** What a shorter name would change. */
+function shortenedLines({ shortened }: Imported): string[] {
+  if (!shortened) return []
+  const { tools, name } = shortened
+  return [
+    `  ${count(tools, 'tool')} with shortened names: ${name}, from the title, leaves them little room. Give a shorter one with --name`,
+  ]
 }
 
 /** `shop.json: 12 operations, 10 imported, 2 skipped` */
