@@ -1,7 +1,7 @@
 /** What is left of JSON values, and of their schemas: path masks, and values cut to a size. Knows nothing of MCP. */
 
 export { isOmitted, nothingOmitted, type Omitted } from './fit.ts'
-export { jsonIn } from './json-in.ts'
+export { jsonIn, jsonLimitOf } from './json-in.ts'
 export { MASK_LIMITS } from './mask-text.ts'
 export { compilePages, type Next, type Pages } from './pages.ts'
 export { compileMasks, type Masks, type MaskTexts } from './path-masks.ts'

@@ -1,4 +1,4 @@
-import { type Json, parseVerbatim } from '../json/index.ts'
+import { type Json, JsonLimitError, parseVerbatim } from '../json/index.ts'
 
 /** Undefined: the text is not an array or object of JSON. */
 export function jsonIn(text: string): Json | undefined {
@@ -8,4 +8,15 @@ export function jsonIn(text: string): Json | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Why a text that may well be JSON is not read; undefined: it is, or it is something else. */
+export function jsonLimitOf(text: string): string | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    parseVerbatim(text)
+  } catch (error) {
+    if (error instanceof JsonLimitError) return error.message
+  }
+  return undefined
 }

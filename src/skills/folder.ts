@@ -59,6 +59,7 @@ export async function readSkills(
   const roots = found.flatMap(({ path }) =>
     basename(path) === SKILL_FILE && path !== SKILL_FILE ? dirname(path) : [],
   )
+  reportMisnamed(found, roots, shown, findings)
   const kept = found.filter(({ path }) => roots.some((root) => path.startsWith(`${root}/`)))
   const files = await readAll(kept, shown, findings)
   const skills = roots.flatMap((root) => {
@@ -86,6 +87,31 @@ export async function readSkills(
       }),
     )
   return { skills, findings }
+}
+
+/** A file that is meant to be a SKILL.md, but has its name in other letters. */
+function reportMisnamed(
+  found: readonly Found[],
+  roots: readonly string[],
+  shown: string,
+  findings: Finding[],
+): void {
+  for (const { path } of found) {
+    const name = basename(path)
+    if (name === SKILL_FILE || name.toLowerCase() !== SKILL_FILE.toLowerCase()) continue
+    if (roots.some((root) => path.startsWith(`${root}/`))) continue
+    findings.push(
+      finding(
+        'skill-file',
+        join(shown, path),
+        `the file is named ${quote(name)}, so it is not served as a skill`,
+        {
+          severity: 'warning',
+          hint: `Rename it to ${SKILL_FILE}`,
+        },
+      ),
+    )
+  }
 }
 
 function skillOf(

@@ -1,5 +1,13 @@
 import type { Limits } from '../config/model.ts'
-import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
+import {
+  isObject,
+  type Json,
+  JsonLimitError,
+  type JsonObject,
+  parseVerbatim,
+  plain,
+  stringify,
+} from '../json/index.ts'
 import type { HttpAnswer } from '../net/index.ts'
 import {
   type Keep,
@@ -192,8 +200,12 @@ async function shapedAnswer(read: ReadAnswer, shaping: Shaping): Promise<ShapedA
   let data: Json
   try {
     data = parseVerbatim(read.text())
-  } catch {
-    return undefined
+  } catch (error) {
+    if (!(error instanceof JsonLimitError)) return undefined
+    throw new CallError(
+      'too-large',
+      `The response cannot be shaped: ${error.message}. Request less in one call.`,
+    )
   }
   await giveWay()
   const omitted = nothingOmitted()
@@ -256,10 +268,15 @@ async function structuredResult(
   let data: Json
   try {
     data = parseVerbatim(text)
-  } catch {
+  } catch (error) {
     const what = responseBody
       ? 'The rendered responseBody'
       : `The response of the upstream (${statusText(read)}, ${read.mediaType})`
+    if (error instanceof JsonLimitError)
+      throw new CallError(
+        'too-large',
+        `${what} cannot be structured content: ${error.message}. Request less in one call.`,
+      )
     throw new CallError(
       'output-schema',
       `${what} is not JSON, but this tool declares structured content (outputSchema).`,
@@ -364,7 +381,9 @@ async function errorAnswer(read: ReadAnswer, shape: Shape, sent: Sent): Promise<
 async function unshapedText(read: ReadAnswer, sent: Sent, error: CallError): Promise<string> {
   const { length } = read.answer.body
   const first = `${sent.method} ${await sent.url()} was carried out and answered ${statusText(read)}, but: ${error.text}`
-  return length === 0 || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
+  // What masks are to leave out is not shown because it is too much for them.
+  const isHidden = error.failure === 'too-large'
+  return length === 0 || isHidden || isBinary(read) ? first : `${first}\n\n${cut(read.text(), ERROR_TEXT)}`
 }
 
 async function errorText(read: ReadAnswer, sent: Sent): Promise<string> {

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject, stringify } from '../json/index.ts'
 import {
   jsonIn,
+  jsonLimitOf,
   type Keep,
   nothingOmitted,
   type Presented,
@@ -86,7 +87,15 @@ async function shownContent(
 
 async function shownText(text: string, shaping: Shaping, isError: boolean): Promise<Presented> {
   const data = isError || !shaping.isDeclared ? undefined : jsonIn(text)
-  if (data === undefined) return shaping.presentText(text)
+  if (data === undefined) {
+    const fault = isError || !shaping.isDeclared ? undefined : jsonLimitOf(text)
+    // What masks are to leave out is never shown.
+    if (fault !== undefined) {
+      const said = `The text cannot be shaped: ${fault}. Request less in one call.`
+      return { text: said, notice: undefined }
+    }
+    return shaping.presentText(text)
+  }
   await giveWay()
   const omitted = nothingOmitted()
   const value = shaping.apply(data, omitted)

@@ -325,6 +325,10 @@ test('validate finds what is wrong with skills, at its place', async (t) => {
       ],
     ],
     [{ 'SKILL.md': matter('skills') }, ['skills/SKILL.md skill-folder the skill has no folder of its own']],
+    [
+      { 'a/skill.md': matter('a'), 'b/SKILL.md': matter('b'), 'b/skill.md': '' },
+      ['skills/a/skill.md skill-file the file is named `skill.md`, so it is not served as a skill'],
+    ],
     [{ 'notes.txt': '' }, ['skills skill-folder the folder contains no skills']],
     [
       { 'a/SKILL.md': matter('a'), 'x/a/SKILL.md': matter('a') },

@@ -44,6 +44,18 @@ test('a response that is not JSON is not shaped', async () => {
   assert.equal(text(await get('plain text', { select: 'a' })), 'plain text')
 })
 
+test('a response with more JSON values than can be shaped is an error that says so', async () => {
+  const many = { secret: 's', rows: Array(300_001).fill(1) }
+  const outcome = await get(many, { select: 'rows', drop: ['**.secret'] })
+  assert.equal(outcome.result.isError, true)
+  assert.match(
+    text(outcome),
+    /answered 200 OK, but: The response cannot be shaped: the JSON has more than 300000 values\. Request less in one call\.$/,
+  )
+  // Without a mask the text is cut.
+  assert.equal((await get(many, undefined)).result.isError, undefined)
+})
+
 test('a template reads what is shaped', async () => {
   const outcome = await get(
     ISSUES,

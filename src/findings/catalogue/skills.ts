@@ -13,8 +13,8 @@ export const SKILLS = {
     severity: 'error',
     title: 'A file of a skill that cannot be served',
     cause:
-      'A file cannot be read, is a link out of the folder of `skills`, is not a file, or is too large: clients take skills of up to 512 files and 16 MiB.',
-    fix: 'Copy what a link leads to into the folder, remove what is too large, or correct the rights of the file.',
+      'A file cannot be read, is a link out of the folder of `skills`, is not a file, or is too large: clients take skills of up to 512 files and 16 MiB. Or its name is SKILL.md in other letters, such as skill.md (a warning): it is not served.',
+    fix: 'Copy what a link leads to into the folder, remove what is too large, correct the rights of the file, or rename it to SKILL.md.',
   },
   'skill-front-matter': {
     severity: 'error',
