@@ -7,6 +7,9 @@ import type { Nodes } from './yaml/locate.ts'
 /** Keys whose items are the arguments of a tool, or are most likely meant to be. */
 const ARGUMENT_LISTS = ['args', 'params', 'parameters', 'arguments']
 
+/** A name of an argument, also after what it is an argument of, as other formats write it. */
+const VARIABLE = /^\$\{\s*(?:\.?(?:args|arguments|params|parameters)\.)?([\w-]+)\s*\}$/i
+
 /** What was said of unset variables, with another cure where the tool has an argument of that name: `${id}` is `{{.Args.id}}`. */
 export function withArgumentCures(
   findings: readonly Finding[],
@@ -17,9 +20,9 @@ export function withArgumentCures(
   const tools = isObject(value) && Array.isArray(value.tools) ? value.tools : []
   return findings.map((found) => {
     const { code, range } = found
-    if (code !== 'env-unset' || !range) return found
+    if ((code !== 'env-unset' && code !== 'env-syntax') || !range) return found
     const [start, end] = [range.start.offset, range.end.offset]
-    const name = /^\$\{(\w+)\}$/.exec(source.text.slice(start, end))?.[1]
+    const name = variableName(source.text.slice(start, end))
     if (name === undefined) return found
     const i = tools.findIndex((_, index) => {
       const [from = 0, to = 0] = nodes.at(['tools', index])?.range ?? []
@@ -31,8 +34,18 @@ export function withArgumentCures(
     // A plain scalar that begins with a brace would be a map.
     const quoted = /["'][^"'\n]*$/.test(source.text.slice(source.text.lastIndexOf('\n', start) + 1, start))
     const fix = quoted ? { range, text: action } : undefined
-    return finding(code, found.file, found.message, { range, hint, fix })
+    return finding('env-unset', found.file, messageOf(found, name), { range, hint, fix })
   })
+}
+
+/** A form that is no variable of the environment is not one that is unset. */
+function messageOf({ code, message }: Finding, name: string): string {
+  return code === 'env-syntax' ? `the argument ${name} is written as a variable of the environment` : message
+}
+
+/** What a variable names, also an argument written as one, such as `id` of `${args.id}`. */
+export function variableName(written: string): string | undefined {
+  return VARIABLE.exec(written)?.[1]
 }
 
 function argumentNames(tool: Json | undefined): string[] {

@@ -68,7 +68,12 @@ const ELSEWHERE = new Map([
 
 /** Keys that other formats have for what is meant, by the key that an object has here. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  endpoint: ['url', 'uri', 'href'],
+  endpoint: ['url', 'uri', 'href', 'path'],
+  url: ['endpoint', 'uri', 'href', 'serverUrl', 'httpUrl'],
+  env: ['environment'],
+  server: ['service', 'upstream', 'backend'],
+  method: ['verb', 'httpMethod'],
+  description: ['summary', 'desc'],
   args: ['params', 'parameters', 'arguments'],
   arguments: ['args', 'params', 'parameters'],
   position: ['in', 'location'],

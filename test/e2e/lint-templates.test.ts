@@ -53,7 +53,7 @@ describe('lint-templates', () => {
       (await run(t, ['lint-templates', '-'], { input: tool(rest) })).stdout.split('\n')[0]
     assert.match(
       (await told('    headers:\n      A: {{.Config.a}}\n'))!,
-      /^<stdin>:9:11: error: .*\[not-json\]$/,
+      /^<stdin>:9:10: error: a template without quotes \[yaml-syntax\]$/,
     )
     const body = /^<stdin>:8:5: error: `requestBody` must be a string; got an object \[wrong-type\]$/
     assert.match((await told('    requestBody: {"a": "{{.Config.a}}"}\n'))!, body)

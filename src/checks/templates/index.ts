@@ -1,3 +1,4 @@
+import { variableName } from '../../config/argument-variables.ts'
 import type { Configuration, Env, ReadConfiguration, Server } from '../../config/index.ts'
 import { limited } from '../../config/read.ts'
 import { type Finding, type Reporter, toFinding } from '../../findings/index.ts'
@@ -97,7 +98,13 @@ function checkPrompts({ prompts }: Configuration, refs: readonly Ref[][], report
 /** What was written for variables that are not set, such as `${id}`, by its place: it was told there, whatever it leads to. */
 function unsetVariables({ findings, text }: ReadConfiguration): Map<number, string> {
   const told = findings.flatMap(({ code, range }) => (code === 'env-unset' && range ? [range] : []))
-  return new Map(told.map(({ start, end }) => [start.offset, text.slice(start.offset, end.offset)]))
+  return new Map(
+    told.map(({ start, end }) => {
+      const written = text.slice(start.offset, end.offset)
+      const name = variableName(written)
+      return [start.offset, name === undefined ? written : `\${${name}}`]
+    }),
+  )
 }
 
 /** `.Config` of each server as it is at run time, rendered once. */

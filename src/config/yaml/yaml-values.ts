@@ -48,6 +48,8 @@ interface Reading {
   tooMany: boolean
   findings: Map<string, Finding>
   spoilt: Set<Node>
+  /** How many objects and arrays are open that stand where a text is wanted. */
+  texts: number
 }
 
 /** The value of a YAML tree, with scalars read as `shape` wants them and variables replaced. Never throws. */
@@ -64,6 +66,7 @@ export function readValues(source: Source, env: Env, { root, range }: Parsed, sh
     tooMany: false,
     findings: new Map(),
     spoilt: new Set(),
+    texts: 0,
   }
   const value = read(root, shape, reading)
   return { value, findings: [...reading.findings.values()], aliases: reading.aliases, spoilt: reading.spoilt }
@@ -93,11 +96,14 @@ function read(node: Node | null, shape: Shape, reading: Reading): Json {
     return null
   }
   reading.open.add(node)
+  const isText = shape.kind === 'text' && !isTemplate(node, reading)
+  if (isText) reading.texts++
   const value = isMap(node)
     ? readMap(node, shape, reading)
     : isSeq(node)
       ? (node as YAMLSeq<Node>).items.map((item) => read(item, shape.items, reading))
       : null
+  if (isText) reading.texts--
   reading.open.delete(node)
   return value
 }
@@ -142,7 +148,7 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
   for (const { key, value: member } of map.items as { key: Node | null; value: Node | null }[]) {
     const node = isAlias(key) ? (reading.anchors.get(key.source) ?? key) : key
     if (node && !isScalar(node)) {
-      reportKey(node, reading)
+      reportKey(node, map, reading)
       reading.spoilt.add(map)
       continue
     }
@@ -213,10 +219,19 @@ export function keyText(node: Scalar | null): string {
   return node ? (node.source ?? String(node.value)) : ''
 }
 
-function reportKey(node: Node, reading: Reading) {
-  const template = reading.source.text.startsWith('{', node.range?.[0] ?? 0)
-  const hint = template ? QUOTE_TEMPLATE : 'Write the key as a string'
-  report(reading, node, 'not-json', 'a key must be a string, not an array or object', { hint })
+/** Whether a value is a template without quotes: YAML reads a map whose key is a map. */
+function isTemplate(node: Node, { source }: Reading): boolean {
+  return source.text.startsWith('{{', node.range?.[0])
+}
+
+/** @param map that has the key */
+function reportKey(node: Node, map: Node, reading: Reading) {
+  if (!isTemplate(map, reading)) {
+    const hint = isTemplate(node, reading) ? QUOTE_TEMPLATE : 'Write the key as a string'
+    report(reading, node, 'not-json', 'a key must be a string, not an array or object', { hint })
+    // Where a text is wanted, the whole is to be quoted, which is reported of it.
+  } else if (reading.texts === 0)
+    report(reading, map, 'yaml-syntax', 'a template without quotes', { hint: QUOTE_TEMPLATE })
 }
 
 function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
