@@ -43,6 +43,7 @@ const sidebar = [
     'Servers and callers',
     ['proxying', 'Proxying'],
     ['credentials', 'Credentials'],
+    ['publish', 'Publishing'],
     ['outbound', 'Outbound connections'],
     ['authentication', 'Authentication'],
     ['authorization', 'Authorization'],

@@ -47,6 +47,7 @@ import type { Outbound } from './outbound.ts'
 import type { PinLocks } from './pin-lock.ts'
 import { KnownIssuers, routeAuth } from './route-auth.ts'
 import { discoveryOf, wordsOf } from './route-discovery.ts'
+import { cardDocument, serverCard } from './server-card.ts'
 import { skillsOf, skillsStampOf } from './skills-folder.ts'
 import type { Answering, Kept, LinkContext, Listing, Prepared, PreparedServer, Route } from './types.ts'
 
@@ -144,6 +145,7 @@ function prepare(
   const listings: Listing[] = []
   for (const router of configuration.routers) {
     const { authenticate, ...auth } = routeAuth(configuration, router, { ...context, issuers })
+    const presented = presentedAs(router, auth, context)
     const place: Place = {
       router,
       configuration: name,
@@ -156,6 +158,7 @@ function prepare(
       ...policyOf(router, place, chosen),
       ...(authenticate && { authenticate }),
       ...auth,
+      ...presented,
     })
     if (typeof router.server !== 'string') {
       const make: Listing['make'] = (chosen, linking) => route(answeringMany(chosen, place, linking), chosen)
@@ -259,6 +262,18 @@ function resilienceOf(
   const key = JSON.stringify([name, tenant, rest, breaker ?? null])
   const of = { tenant, server: server.name }
   return kept?.get(key) ?? { key, ...of, resilience: createResilience(of, breaker) }
+}
+
+/** Its card, and what everyone may read. */
+function presentedAs(
+  router: Router,
+  { access, documents }: Pick<Route, 'access' | 'documents'>,
+  { publicUrl }: PrepareContext,
+): Pick<Route, 'card' | 'documents'> {
+  const card = publicUrl === undefined ? undefined : serverCard(router, access, publicUrl)
+  if (!card) return {}
+  const path = `${pathOf(router.prefix)}/mcp/server-card`
+  return { card, documents: new Map([...(documents ?? []), [path, cardDocument(card)]]) }
 }
 
 /** What goes before `/mcp`. */

@@ -81,7 +81,10 @@ export function routeAuth(
   const { scopes } = auth
   const names = auth.issuers.map(({ issuer }) => issuer)
   const documents = new Map(
-    [mcp, sse].map((one) => [one.path, resourceMetadata(one, { name, issuers: names, scopes })]),
+    [mcp, sse].map((one) => [
+      one.path,
+      { text: resourceMetadata(one, { name, issuers: names, scopes }), type: 'application/json' },
+    ]),
   )
   const judge = judgeOf(auth, [mcp.url, sse.url], issuers, guards)
   return {

@@ -1,6 +1,7 @@
 import type { RoutePolicy } from '../access/steps.ts'
 import type { Env, Notifier, Router, Settings } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import type { Accounting, Backend } from '../mcp/index.ts'
 import type { Guard, Resilience } from '../net/index.ts'
 import type { Skills } from '../skills/index.ts'
@@ -94,6 +95,15 @@ export interface LinkContext {
 /** What a caller of a prefix must have: nothing, a bearer token, or a login at an authorization server. */
 export type Access = 'open' | 'token' | 'oauth'
 
+/** A JSON document that everyone may read. */
+export interface PublicDocument {
+  text: string
+  /** Media type. */
+  type: string
+  etag?: string
+  cacheControl?: string
+}
+
 /** One prefix and what answers there. */
 export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   /** Below which `/sse` and `/message` are; the prefix unless the router says otherwise. */
@@ -104,8 +114,10 @@ export interface Route extends Omit<RoutePolicy, keyof Answering>, Answering {
   configuration: string
   tenant: string
   access: Access
-  /** JSON documents about the endpoints that everyone may read, by path: `/.well-known/{name}{prefix}/mcp` and so on. */
-  documents?: ReadonlyMap<string, string>
+  /** How the prefix is presented to the public; absent: it is not. */
+  card?: JsonObject
+  /** What everyone may read about the endpoints, by path: `/.well-known/{name}{prefix}/mcp`, `{prefix}/mcp/server-card`. */
+  documents?: ReadonlyMap<string, PublicDocument>
 }
 
 /** A configuration that is ready to serve. */

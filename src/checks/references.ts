@@ -22,11 +22,12 @@ export const REFERENCE_CHECKS: readonly Check[] = [
     on: 'router',
     check(router, report, { options: { publicUrl } }) {
       const oauth = oauthOf(router)
-      if (!oauth || publicUrl !== null) return
+      const isCard = router.card !== undefined
+      if (!(oauth || isCard) || publicUrl !== null) return
       report({
         code: 'missing-public-url',
-        path: ['auth', 'mode'],
-        message: `\`mode: ${oauth.mode}\` needs \`publicUrl\` in the settings`,
+        path: oauth ? ['auth', 'mode'] : ['card'],
+        message: `${oauth ? `\`mode: ${oauth.mode}\`` : 'a `card`'} needs \`publicUrl\` in the settings`,
         hint: 'Add it: the URL at which clients reach the gateway, such as `https://tools.example.com`',
       })
     },

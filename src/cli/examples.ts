@@ -33,6 +33,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'plantgw connect cursor /shop --url https://tools.example.com',
     'plantgw connect codex --remove',
   ],
+  publish: ['plantgw publish /shop > server.json', 'plantgw publish -o server.json'],
   reload: ['plantgw reload', 'plantgw reload shop', 'plantgw reload --pid /run/plantgw.pid'],
   diff: ['plantgw diff', 'plantgw diff --url http://127.0.0.1:5236'],
   validate: [

@@ -13,6 +13,7 @@ const COMMANDS: Record<string, Make> = {
   import: async (exit) => (await import('./import/import.ts')).importCommand(exit),
   serve: async (exit) => (await import('./serve/serve.ts')).serveCommand(exit),
   connect: async (exit) => (await import('./connect/connect-command.ts')).connectCommand(exit),
+  publish: async (exit) => (await import('./publish.ts')).publishCommand(exit),
   reload: async (exit) => (await import('./reload.ts')).reloadCommand(exit),
   diff: async (exit) => (await import('./diff.ts')).diffCommand(exit),
   validate: async (exit) => (await import('./validate/validate.ts')).validateCommand(exit),

@@ -47,6 +47,8 @@ export interface Router {
   approval: 'none' | 'elicitation'
   /** How the router lists its tools. */
   discovery: Discovery
+  /** How the prefix is presented to the public: `{prefix}/mcp/server-card` answers everyone with it (SEP-2127), and `plantgw publish` makes the entry of a registry of it. */
+  card?: Card
   /** How many requests the router takes, in addition to `rate` of the settings. */
   rate?: Rate[]
 }
@@ -206,6 +208,20 @@ export interface Discovery {
   pin: string[]
   /** The number of results of a search that does not say how many it wants. Default `6`. */
   results: number
+}
+
+/** How the prefix is presented to the public: `{prefix}/mcp/server-card` answers everyone with it (SEP-2127), and `plantgw publish` makes the entry of a registry of it. */
+export interface Card {
+  /** The name of the server: a domain of yours from its end, a slash, and a name. */
+  name: string
+  /** The version of what is presented. */
+  version: string
+  /** What the server is for, in at most 100 characters. */
+  description: string
+  /** A name for people. */
+  title?: string
+  /** A page about the server. */
+  websiteUrl?: string
 }
 
 /** How many requests may come in a time. */

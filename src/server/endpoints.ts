@@ -1,4 +1,4 @@
-import type { Route, Table } from '../build/types.ts'
+import type { PublicDocument, Route, Table } from '../build/types.ts'
 import {
   type Backend,
   type Hub,
@@ -42,8 +42,11 @@ export function facing({ route, caller }: Pick<HttpExchange, 'route' | 'caller'>
   return { prefix, hub, caller, backend: backend as Backend, account }
 }
 
-/** A document about an endpoint, at `/.well-known/{name}{prefix}/mcp` (RFC 8615; RFC 9728, 3.1). */
-function document(text: string): Endpoint {
+/**
+ * A document about an endpoint, at `/.well-known/{name}{prefix}/mcp` (RFC 8615; RFC 9728, 3.1) or
+ * `{prefix}/mcp/server-card` (SEP-2127).
+ */
+function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint {
   return {
     allow: 'GET, HEAD, OPTIONS',
     open: true,
@@ -51,8 +54,15 @@ function document(text: string): Endpoint {
       if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
         return methodNotAllowed(exchange, 'GET, HEAD')
       const any = { 'access-control-allow-origin': '*' }
-      const headers = { 'content-type': 'application/json', ...exchange.replyHeaders, ...any }
-      return new Response(text, { headers })
+      const cached = {
+        ...(etag !== undefined && { etag, 'access-control-expose-headers': 'ETag' }),
+        ...(cacheControl !== undefined && { 'cache-control': cacheControl }),
+      }
+      const headers = { ...exchange.replyHeaders, ...any, ...cached }
+      const known = exchange.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''))
+      if (etag !== undefined && (known?.includes(etag) || known?.includes('*')))
+        return new Response(null, { status: 304, headers })
+      return new Response(text, { headers: { 'content-type': type, ...headers } })
     },
   }
 }
@@ -64,15 +74,22 @@ export function findEndpoint(table: Table, given: string): { route: Route; endpo
   const path = given.endsWith('/') ? given.slice(0, -1) : given
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)
+  const prefix = path.slice(0, slash)
+  if (name === 'server-card') return documentOf(table.routes.get(prefix.replace(/\/mcp$/, '')), path)
   const endpoint = Object.hasOwn(ENDPOINTS, name) ? ENDPOINTS[name] : undefined
   if (!endpoint) return undefined
-  const prefix = path.slice(0, slash)
   const routes = name === 'mcp' ? table.routes : table.sseRoutes
   const route = routes.get(prefix)
   if (route) return { route, endpoint }
   if (!path.startsWith(WELL_KNOWN)) return undefined
   const end = prefix.indexOf('/', WELL_KNOWN.length)
-  const owner = routes.get(end < 0 ? '' : prefix.slice(end))
-  const text = owner?.documents?.get(path)
-  return text === undefined ? undefined : { route: owner as Route, endpoint: document(text) }
+  return documentOf(routes.get(end < 0 ? '' : prefix.slice(end)), path)
+}
+
+function documentOf(
+  route: Route | undefined,
+  path: string,
+): { route: Route; endpoint: Endpoint } | undefined {
+  const found = route?.documents?.get(path)
+  return route && found && { route, endpoint: document(found) }
 }

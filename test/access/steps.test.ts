@@ -53,7 +53,8 @@ test('authentication may wait, and a fault in it is an error of the gateway', as
 })
 
 test('documents about a prefix are open to everyone, by their well-known path', async () => {
-  const documents = new Map([['/.well-known/oauth-protected-resource/one/mcp', '{"resource":"x"}']])
+  const metadata = { text: '{"resource":"x"}', type: 'application/json' }
+  const documents = new Map([['/.well-known/oauth-protected-resource/one/mcp', metadata]])
   const { app } = await wire({ token: 'x', documents })
   const headers = { host: 'localhost' }
   const path = '/.well-known/oauth-protected-resource/one/mcp'

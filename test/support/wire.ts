@@ -7,7 +7,7 @@ import type { Authorize } from '../../src/access/permissions.ts'
 import { Rates } from '../../src/access/rate.ts'
 import type { Approval, Authenticate } from '../../src/access/steps.ts'
 import { buildTable } from '../../src/build/table.ts'
-import type { Route } from '../../src/build/types.ts'
+import type { PublicDocument, Route } from '../../src/build/types.ts'
 import type { Cors, RateRule } from '../../src/config/model.ts'
 import { Hub, type HubOptions } from '../../src/mcp/index.ts'
 import { type AppParts, createApp } from '../../src/server/app.ts'
@@ -38,7 +38,7 @@ export interface WireOptions {
   approval?: Approval
   /** Tools that the list names. Default none. */
   listed?: readonly string[]
-  documents?: ReadonlyMap<string, string>
+  documents?: ReadonlyMap<string, PublicDocument>
   plants?: AppParts['plants']
   /** Rules of `/one`. */
   rate?: readonly RateRule[]

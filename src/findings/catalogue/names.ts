@@ -43,7 +43,7 @@ export const NAMES = {
     severity: 'error',
     title: 'The settings do not say the public URL',
     cause:
-      'Tokens of an authorization server are issued for the URL of the endpoint, which clients also find in its metadata. The `Host` header is not trusted for it.',
+      'Tokens of an authorization server are issued for the URL of the endpoint, which clients also find in its metadata, and a `card` says where the server is. The `Host` header is not trusted for it.',
     fix: 'Add `publicUrl` to the settings: the URL at which clients reach the gateway.',
   },
   'open-router': {
