@@ -52,8 +52,9 @@ function commandsOf(body: string): Command[] {
 /** Does what a page says, in a folder of its own. */
 export async function follow(t: TestContext, page: string): Promise<void> {
   const folder = temporaryFolder(t)
-  const ports = new Map<string, string>()
-  for (const port of PORTS) ports.set(port, String(await freePort()))
+  const free = new Set<number>()
+  while (free.size < PORTS.length) free.add(await freePort())
+  const ports = new Map([...free].map((port, i) => [PORTS[i] as string, String(port)]))
   const here = (text: string) => text.replace(/\b\d{4}\b/g, (digits) => ports.get(digits) ?? digits)
   const env = { PATH: `${tools(t)}:${process.env.PATH}`, HOME: folder, PLANTGW_PORT: here('5235') }
   let gateway: Running | undefined
