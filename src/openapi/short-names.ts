@@ -55,7 +55,13 @@ interface Word {
   mark: string
 }
 
-const FILLERS = new Set('a all an and api at by for from in its of on or the to with'.split(' '))
+const FILLERS = new Set('a an and api at by for from in its of on or the to with'.split(' '))
+/** Without them a name would speak of something else, or of less than the tool does. */
+const TELLING = new Set(
+  'all any batch bulk collection each every except force many multiple non not only permanently without'.split(
+    ' ',
+  ),
+)
 /** Forms that developers read without a thought. */
 const SHORT = new Map(
   (
@@ -79,7 +85,7 @@ function* forms(name: string, { path, server }: Unnamed): Generator<string> {
   if (all.length < 2 || all.length > MAX_WORDS) return
   const ofServer = new Set(wordsOf(server).map(({ text }) => singular(text)))
   const inside = (keep: (word: Word) => boolean) => (words: Word[]) =>
-    without(words, (i) => i > 0 && i < words.length - 1 && !keep(words[i]!))
+    without(words, (i) => i > 0 && i < words.length - 1 && !keep(words[i]!) && !isTelling(words[i]!))
   const steps: ((words: Word[]) => Word[])[] = [
     (words) => withoutParameters(words, path),
     (words) => withoutStart(words, ofServer),
@@ -97,9 +103,15 @@ function* forms(name: string, { path, server }: Unnamed): Generator<string> {
   }
   // Then what stands in a row, as few words as will do.
   const last = made.at(-1)!
-  for (let count = 1; count <= last.length - 2; count++)
-    for (let from = 1; from + count < last.length; from++)
-      yield textOf(without(last, (i) => i >= from && i < from + count))
+  for (const mayGo of [(word: Word) => !isTelling(word), () => true])
+    for (let count = 1; count <= last.length - 2; count++)
+      for (let from = 1; from + count < last.length; from++)
+        if (last.slice(from, from + count).every(mayGo))
+          yield textOf(without(last, (i) => i >= from && i < from + count))
+}
+
+function isTelling({ text }: Word): boolean {
+  return TELLING.has(text.toLowerCase())
 }
 
 function wordsOf(name: string): Word[] {

@@ -35,7 +35,9 @@ test('a longer one loses the words that say least', () => {
       'list-self-hosted-runner-groups',
     ],
     // Fillers.
-    [one('get-the-price-of-an-item-in-all-shops', '/x', SERVER), 'get-price-item-shops'],
+    [one('get-the-price-of-an-item-in-all-shops', '/x', SERVER), 'get-price-item-all-shops'],
+    // Not those without which it would be another operation.
+    [one('deleteCollectionNamespacedVolumeClaim', '/x', SERVER), 'deleteCollectionVolumeClaim'],
     // Abbreviations.
     [one('listOrganizationEnvironmentSettings', '/x', SERVER), 'listOrgEnvSettings'],
     // Words in the middle.
