@@ -32,7 +32,7 @@ export function discoveryTools(overview: string, results: number): JsonObject[] 
             items: { type: 'string' },
             minItems: 1,
             maxItems: MAX_QUERIES,
-            description: 'Several phrasings of what to look for; their results are interleaved',
+            description: 'Several phrasings of what to look for; their results are merged by rank',
           },
           query: { type: 'string', description: 'One phrasing, instead of `queries`' },
           group: { type: 'string', description: 'Only tools of this group or server' },

@@ -183,7 +183,7 @@ async function talk<Outcome>(
   const discover = callOf('server/discover')
   const protocol = await upstream.probe.of(resolved, discover.message.params)
   if (protocol instanceof Fault) return protocol.message
-  const bridge = upstream.bridge(protocol)
+  const bridge = upstream.bridge(protocol, false)
   const isStateless = protocol === 'stateless'
   const hello = await (isStateless ? bridge.request(discover) : upstream.handshake(discover))
   if (!hello) return 'cancelled'

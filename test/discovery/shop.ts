@@ -94,7 +94,7 @@ export async function mcpShop(
     })
     if (method === 'tools/list') {
       shop.lists++
-      const cache = modern && { ttlMs: 5000, cacheScope: 'public' }
+      const cache = modern && { ttlMs: 3_600_000, cacheScope: 'public' }
       const own = authorization === undefined ? [] : [toolOf(`secret_of_${authorization.slice(7)}`)]
       // In two pages.
       return params?.cursor === 'rest'

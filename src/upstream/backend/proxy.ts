@@ -276,10 +276,20 @@ class ProxyBackend implements McpProxy, ServerUser {
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
-    const isRead = listens || exchange.isLine || this.context.judged || listingOf(exchange) !== undefined
+    // Searches read a list for each caller, who behind a reverse proxy is another one with each request.
+    const searches = listingOf(exchange) !== undefined
+    const isRead = listens || exchange.isLine || this.context.judged || searches
     if (protocol === 'stateless' && upstream.definition.server.type === 'streamable-http' && !isRead)
       return passStateless(exchange, given, text, first, upstream, endpoint)
-    return this.statelessRequest(exchange, given, text, endpoint, only.bridge(protocol), first, upstream)
+    return this.statelessRequest(
+      exchange,
+      given,
+      text,
+      endpoint,
+      only.bridge(protocol, searches),
+      first,
+      upstream,
+    )
   }
 
   status(): ProxyStatus {

@@ -159,9 +159,13 @@ export class UpstreamServer {
     return protocol
   }
 
-  /** The same for a server of which the protocol is known. */
-  bridge(protocol: Protocol): Stateless {
-    return protocol === 'stateless' ? this.#stateless : this.#toSession
+  /**
+   * The same for a server of which the protocol is known.
+   * @param keeps whether its lists are asked for once while they are fresh
+   */
+  bridge(protocol: Protocol, keeps: boolean): Stateless {
+    const stateless = keeps ? this.#kept : this.#stateless
+    return protocol === 'stateless' ? stateless : this.#toSession
   }
 
   /** What a session-based server answers to `initialize`. */
