@@ -1,5 +1,6 @@
 import { Argument, Command, type Option } from 'commander'
 import { CHECKS, CODES } from '../findings/index.ts'
+import { isCompleted, isCompletedOption } from './complete.ts'
 
 const SHELLS: Record<string, (tree: readonly Completed[]) => string> = {
   bash: bashCompletion,
@@ -25,6 +26,8 @@ interface Completed {
   options: readonly CompletedOption[]
   /** What the arguments may be; empty: files. */
   words: readonly string[]
+  /** Whether they are known from configurations, when they are asked for. */
+  isAsked: boolean
 }
 
 interface Described {
@@ -38,6 +41,8 @@ interface CompletedOption {
   description: string
   /** Undefined: it takes no value. Empty: any, or a file. */
   values: readonly string[] | undefined
+  /** Whether they are known from configurations. */
+  isAsked: boolean
 }
 
 /** Values of options and arguments by the name that the help gives them. */
@@ -57,15 +62,29 @@ function completionTree(command: Command, path: readonly string[] = []): Complet
     (argument) => argument.argChoices ?? NAMED[argument.name()]?.() ?? [],
   )
   const below = command.commands.flatMap((one) => completionTree(one, [...path, one.name()]))
-  return [{ path, commands, options: help.visibleOptions(command).map(completed), words }, ...below]
+  const isAsked = isCompleted(path)
+  return [
+    {
+      path,
+      commands,
+      options: help.visibleOptions(command).map((option) => completed(option, path)),
+      words,
+      isAsked,
+    },
+    ...below,
+  ]
 }
 
-function completed({ short, long, description, required, optional, argChoices, flags }: Option) {
+function completed(
+  { short, long, description, required, optional, argChoices, flags }: Option,
+  path: readonly string[],
+) {
   const named = () => NAMED[/<(\w+)/.exec(flags)?.[1] ?? '']?.() ?? []
   return {
     flags: [short, long].filter((flag) => flag != null),
     description: lineOf(description),
     values: required || optional ? (argChoices ?? named()) : undefined,
+    isAsked: isCompletedOption(path, long ?? ''),
   }
 }
 
@@ -84,22 +103,28 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 /** Which of the words so far name a command; those that are values of options are not looked at. */
 function bashCompletion(tree: readonly Completed[]): string {
   const places = tree.map((place) => {
-    const { path, commands, options, words } = place
+    const { path, commands, options, words, isAsked } = place
+    const asked = options.filter((option) => option.isAsked)
     const lists = options.filter(({ values }) => values?.length)
     const offered = [...commands.map(({ name }) => name), ...words]
     return `    ${quote(path.join(' '))})
       options=${quote(flagsOf(options).join(' '))}
       words=${quote(offered.join(' '))}
       valued=${quote(` ${flagsOf(valued(place)).join(' ')} `)}
+      asked=${isAsked ? 1 : ''}
       case "$previous" in
-${lists.map(({ flags, values }) => `        ${flags.join(' | ')}) values=${quote(values!.join(' '))} ;;\n`).join('')}        *) values= ;;
+${lists.map(({ flags, values }) => `        ${flags.join(' | ')}) values=${quote(values!.join(' '))} ;;\n`).join('')}        ${flagsOf(asked).join(' | ') || '--'}) values=$(_plantgw_known) ;;
+        *) values= ;;
       esac
       ;;`
   })
   const paths = tree.map(({ path }) => path.join(' ')).filter(Boolean)
   return `# Completion for bash. Into ~/.bashrc: eval "$(plantgw completion bash)"
+_plantgw_known() {
+  command plantgw complete -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null
+}
 _plantgw() {
-  local word current previous path= options words valued values next i
+  local word current previous path= options words valued values next i asked
   current=\${COMP_WORDS[COMP_CWORD]}
   previous=\${COMP_WORDS[COMP_CWORD-1]}
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -119,10 +144,10 @@ ${places.join('\n')}
     compopt -o default 2>/dev/null
   elif [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
-  elif [[ -n $words ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
   else
-    compopt -o default 2>/dev/null
+    [[ -n $asked ]] && COMPREPLY=($(compgen -W "$(_plantgw_known)" -- "$current"))
+    [[ -n \${COMPREPLY[*]} ]] || COMPREPLY=($(compgen -W "$words" -- "$current"))
+    [[ -n \${COMPREPLY[*]}$words ]] || compopt -o default 2>/dev/null
   fi
 }
 complete -F _plantgw plantgw
@@ -133,17 +158,24 @@ complete -F _plantgw plantgw
 const zshText = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
 
 function zshCompletion(tree: readonly Completed[]): string {
-  const functions = tree.map(({ path, commands, options, words }) => {
-    const specs = options.map(({ flags, description, values }) => {
+  const functions = tree.map(({ path, commands, options, words, isAsked }) => {
+    const known = ` _plantgw_known ${path.join(' ')}`
+    const specs = options.map(({ flags, description, values, isAsked: ofOption }) => {
       const what = `[${zshText(description)}]`
       const value =
-        values === undefined ? '' : values.length ? `:value:(${values.join(' ')})` : ':value:_files'
+        values === undefined
+          ? ''
+          : values.length
+            ? `:value:(${values.join(' ')})`
+            : `:value:${ofOption ? known : '_files'}`
       const names = flags.length > 1 ? `'(${flags.join(' ')})'{${flags.join(',')}}` : flags[0]
       return `    ${names}${quote(what + value)} \\`
     })
     const name = ['_plantgw', ...path].join('_').replaceAll('-', '_')
     if (commands.length === 0) {
-      const rest = words.length ? `'*:argument:(${words.join(' ')})'` : `'*:file:_files'`
+      const choices = words.length ? `'${isAsked ? 1 : '*'}:argument:(${words.join(' ')})'` : ''
+      const others = words.length ? '' : `'*:file:_files'`
+      const rest = [choices, isAsked ? `'*:argument:${known}'` : others].filter(Boolean).join(' ')
       return `${name}() {\n  _arguments -s -S \\\n${specs.join('\n')}\n    ${rest}\n}`
     }
     const described = commands.map(
@@ -165,6 +197,12 @@ ${specs.join('\n')}
   })
   return `#compdef plantgw
 # Completion for zsh. Into ~/.zshrc, after compinit: source <(plantgw completion zsh)
+_plantgw_known() {
+  local path_words=("$@")
+  local -a found=(\${(f)"$(command plantgw complete -- "\${path_words[@]}" "\${(@)words[2,CURRENT-1]}" 2>/dev/null)"})
+  if (( $#found )); then compadd -a found; else _files; fi
+}
+
 ${functions.join('\n\n')}
 
 compdef _plantgw plantgw
@@ -174,20 +212,29 @@ compdef _plantgw plantgw
 /** Text inside single quotes of fish. */
 const fishQuote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`
 
+const KNOWN = '(command plantgw complete -- (commandline -opc)[2..] 2>/dev/null)'
+
 function fishCompletion(tree: readonly Completed[]): string {
-  const lines = tree.flatMap(({ path, commands, options, words }) => {
+  const lines = tree.flatMap(({ path, commands, options, words, isAsked }) => {
     const at = `complete -c plantgw -n ${fishQuote(`__plantgw_at ${path.join(' ')}`.trimEnd())}`
     return [
       ...commands.map((one) => `${at} -f -a ${one.name} -d ${fishQuote(one.description)}`),
-      ...options.map(({ flags, description, values }) => {
+      ...options.map(({ flags, description, values, isAsked: ofOption }) => {
         const names = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         )
         const value =
-          values === undefined ? '' : values.length ? ` -x -a ${fishQuote(values.join(' '))}` : ' -r'
+          values === undefined
+            ? ''
+            : ofOption
+              ? ` -x -a ${fishQuote(KNOWN)}`
+              : values.length
+                ? ` -x -a ${fishQuote(values.join(' '))}`
+                : ' -r'
         return `${at} ${names.join(' ')}${value} -d ${fishQuote(description)}`
       }),
       ...(words.length ? [`${at} -f -a ${fishQuote(words.join(' '))}`] : []),
+      ...(isAsked ? [`${at} -a ${fishQuote(KNOWN)}`] : []),
     ]
   })
   const paths = tree.map(({ path }) => path.join(' ')).filter(Boolean)

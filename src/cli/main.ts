@@ -32,11 +32,18 @@ const COMMANDS: Record<string, Make> = {
   completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
+/** What only scripts call. */
+const HIDDEN: Record<string, Make> = {
+  complete: async () => (await import('./complete.ts')).completeCommand(),
+}
+
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']
 
 /** The one that is named, all of them where the help or a suggestion may tell of them. */
 function wanted([first = '']: readonly string[]): readonly Make[] {
-  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
+  const named = [COMMANDS, HIDDEN].flatMap((all) =>
+    Object.hasOwn(all, first) ? (all[first] as Make) : [],
+  )[0]
   return named ? [named] : Object.values(COMMANDS)
 }
 
