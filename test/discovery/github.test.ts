@@ -86,7 +86,8 @@ async function mock(t: TestContext) {
     let body = ''
     for await (const chunk of incoming) body += chunk
     received.push([incoming.method ?? '', incoming.url ?? '', body ? JSON.parse(body) : null])
-    const answer = incoming.url === '/plants' ? '{"name": "Fern"}' : '[{"id": 1}]'
+    const one = incoming.url === '/plants' ? '{"name": "Fern"}' : '{"id": 1}'
+    const answer = incoming.method === 'GET' ? `[${one}]` : one
     outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answer)
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
