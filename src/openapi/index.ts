@@ -17,7 +17,7 @@ import {
   type Version,
 } from './open-document.ts'
 import { isSelected, type Operation, operationsOf, type Selection, type Unread } from './operations.ts'
-import { outputOf } from './output.ts'
+import { outputOf } from './response-schema.ts'
 import { credentialsOf } from './security.ts'
 import { baseOf, withoutEnd } from './servers.ts'
 import { toolNames } from './short-names.ts'
