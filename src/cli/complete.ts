@@ -31,6 +31,7 @@ const ARGUMENTS: Readonly<Record<string, readonly Kind[]>> = {
   search: ['prefixes', 'none'],
   logout: ['prefixes', 'none'],
   connect: ['none', 'prefixes'],
+  publish: ['prefixes', 'none'],
   render: ['none', 'tools', 'none'],
   reload: ['configurations', 'none'],
   'config get': ['configurations', 'none'],
