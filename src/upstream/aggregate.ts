@@ -210,7 +210,7 @@ export class Aggregate {
       // A server that is down hides what is its own, and nothing else.
       if (!result || !Array.isArray(result[key])) continue
       rest = { ...omit(result, key, 'nextCursor'), ...rest }
-      for (const item of result[key]) items.push(...this.#show(i, key, item))
+      for (const item of once(result[key], key)) items.push(...this.#show(i, key, item))
       if (typeof result.nextCursor === 'string') next.push([this.servers[i]!.name, result.nextCursor])
     }
     const nextCursor = next.length && { nextCursor: Buffer.from(JSON.stringify(next)).toString('base64url') }
@@ -281,6 +281,16 @@ export class Aggregate {
     // When a resource was forgotten, each server is asked.
     if (this.#owners.size > MAX_OWNERS) this.#owners.delete(this.#owners.keys().next().value as string)
   }
+}
+
+/** What a server lists, each name once: clients refuse a list with two tools of a name, or with one of no name. */
+function once(items: readonly Json[], key: string): readonly Json[] {
+  if (!isNamed(key)) return items
+  const names = new Set<Json>()
+  return items.filter((item) => {
+    if (!isObject(item) || typeof item.name !== 'string' || names.has(item.name)) return false
+    return names.add(item.name)
+  })
 }
 
 function isNamed(key: string): key is NamedKind {
