@@ -204,7 +204,7 @@ test('several servers: tasks/list is the list of all', TIMEOUT, async (t) => {
     ids.push(...tasks.map(({ taskId }: Loose) => taskId))
     cursor = nextCursor
   } while (cursor)
-  assert.deepEqual(ids, ['a1', 'b1', 'a2', 'b2'])
+  assert.deepEqual(ids, ['s1__a1', 's2__b1', 's1__a2', 's2__b2'])
   const { supportedVersions } = (await modern(url).request('server/discover')).result
   assert.deepEqual(supportedVersions, ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])
 })
