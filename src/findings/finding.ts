@@ -63,10 +63,14 @@ export function finding(code: FindingCode, file: string, message: string, more: 
 
 const RANK = { error: 0, warning: 1, info: 2 }
 
+/** What is said of names of files comes after all that is wrong in any of them. */
+const LAST: ReadonlySet<string> = new Set(['file-name'])
+
 /** A new list by file, place, severity, code and message: the same whatever order the stages ran in. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return [...findings].sort(
     (a, b) =>
+      Number(LAST.has(a.code)) - Number(LAST.has(b.code)) ||
       compare(a.file, b.file) ||
       (a.range?.start.offset ?? -1) - (b.range?.start.offset ?? -1) ||
       RANK[a.severity] - RANK[b.severity] ||

@@ -53,6 +53,19 @@ test('a folder with other files only is reported as empty', async (t) => {
   assert.match(stdout, /warning: the folder contains no configuration \[no-files\]/)
 })
 
+test('notes about names of files come after what is wrong in any of them', async (t) => {
+  const cwd = temporaryFolder(t)
+  mkdirSync(join(cwd, 'c'))
+  for (const name of ['one', 'two'])
+    writeFileSync(
+      join(cwd, `c/${name}.yaml`),
+      `name: ${name === 'one' ? 'shop' : 'garden'}\nrouters: [{ server: s, prefix: /${name} }]\nservers: [{ name: s, color: red }]\n`,
+    )
+  const { stdout } = await run(t, ['validate', 'c'], { cwd })
+  const codes = [...stdout.matchAll(/\[([\w-]+)\]$/gm)].map(([, code]) => code)
+  assert.deepEqual(codes, ['unknown-key', 'unknown-key', 'file-name', 'file-name'])
+})
+
 test('JSON configurations of a folder are served; the gateway says where things are', async (t) => {
   const cwd = temporaryFolder(t)
   mkdirSync(join(cwd, 'configs'))
