@@ -36,7 +36,7 @@ test('one configuration goes to standard output, and is sound; what was done to 
     '/a': {
       get: { operationId: 'a' },
       trace: {},
-      post: { operationId: 'b', requestBody: { content: { 'text/xml': {} } } },
+      post: { operationId: 'b', requestBody: { content: { 'image/png': {} } } },
     },
   }
   writeFileSync(join(cwd, 'shop.json'), JSON.stringify(document(paths)))
@@ -45,7 +45,7 @@ test('one configuration goes to standard output, and is sound; what was done to 
   assert.equal(
     stderr,
     `shop.json: 3 operations, 1 imported, 2 skipped
-  1 skipped: its body is text/xml
+  1 skipped: its body is image/png
       POST /a
   1 skipped: the method TRACE cannot be called
       TRACE /a
@@ -126,6 +126,36 @@ test('--name, --prefix, --server, --include, --exclude and --format json', async
       2,
       wrong.join(' '),
     )
+})
+
+test('--bind and --drop, and what they cannot be', async (t) => {
+  const cwd = temporaryFolder(t)
+  const query = (name: string, required: boolean) => ({
+    name,
+    in: 'query',
+    required,
+    schema: { type: 'string' },
+  })
+  const parameters = [query('owner', true), query('sort', false), query('q', false)]
+  writeFileSync(join(cwd, 'shop.json'), JSON.stringify(operation({ parameters })))
+  const imported = (...args: string[]) => run(t, ['import', 'openapi', 'shop.json', ...args], { cwd })
+  const { code, stdout, stderr } = await imported('--bind', 'owner=a=${TEAM:b}', '--drop', 'sort')
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /owner: a=\{\{env "TEAM" "b"\}\}/)
+  assert.deepEqual(stdout.match(/(?<=\{ name: )\w+(?=, position)/g), ['q'])
+  assert.match(stderr, /^ {2}TEAM /m)
+  for (const [args, message] of [
+    [['--bind', 'ownr=x'], '--bind ownr: no operation has an argument of this name. Did you mean owner?'],
+    [['--drop', 'owner'], '--drop owner: GET /things requires it; give it a value with --bind owner=value'],
+    [
+      ['--bind', 'owner'],
+      "error: option '--bind <name=value>' argument 'owner' is invalid. Use a name and a value",
+    ],
+  ] as const) {
+    const refused = await imported(...args)
+    assert.equal(refused.code, 2)
+    assert.ok(refused.stderr.includes(message), refused.stderr)
+  }
 })
 
 test('what cannot be read is told, with exit code 1 for what it says and 2 for the rest', async (t) => {
