@@ -9,6 +9,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'plantgw import openapi openapi.yaml --list',
     'plantgw import openapi openapi.yaml -o configs',
     'plantgw import openapi https://api.example.com/openapi.json --name shop --tag orders -o configs',
+    'plantgw import openapi new.yaml --update configs --from old.yaml --dry-run',
   ],
   'import mcp': [
     'plantgw import mcp ~/.config/Claude/claude_desktop_config.json -o configs',

@@ -26,14 +26,7 @@ export function configurationYaml(written: Written): string {
   // What nobody sees in a description would be a finding, and is shown to no client.
   const shown = visible({ name, routers: [{ server: name, prefix }], servers, tools } as unknown as Json)
   const doc = new Document(shown, { aliasDuplicateObjects: false })
-  visit(doc, {
-    Map(_, node) {
-      if (isShort(node)) node.flow = true
-    },
-    Seq(_, node) {
-      if (node.items.every(isScalar) && isShort(node)) node.flow = true
-    },
-  })
+  layOut(doc)
   const server = doc.getIn(['servers', 0])
   if (isMap(server)) server.flow = false
   const settings = doc.getIn(['servers', 0, 'config'])
@@ -46,10 +39,25 @@ export function configurationYaml(written: Written): string {
   }
   const list = doc.get('tools')
   if (isSeq(list)) for (const [i, item] of list.items.entries()) if (i > 0) (item as Node).spaceBefore = true
-  const text = doc.toString({ lineWidth: 0, flowCollectionPadding: true })
+  const text = doc.toString(LAYOUT)
   // What the document says must not be taken for a variable.
   const top = head.map((line) => `# ${line}\n`).join('')
   return withoutSecrets((top + text).replaceAll('${', '$$${'))
+}
+
+/** How files are written. */
+export const LAYOUT = { lineWidth: 0, flowCollectionPadding: true } as const
+
+/** Puts short maps and lists on one line. */
+export function layOut(node: Node | Document): void {
+  visit(node, {
+    Map(_, map) {
+      if (isShort(map)) map.flow = true
+    },
+    Seq(_, list) {
+      if (list.items.every(isScalar) && isShort(list)) list.flow = true
+    },
+  })
 }
 
 function isShort(node: Node): boolean {

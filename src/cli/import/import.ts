@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
-import { importOpenApi, readOthers } from '../../openapi/index.ts'
+import { type Imported, importOpenApi, readOthers } from '../../openapi/index.ts'
 import { addHeader, append, formatOption } from '../options.ts'
 import { printFindings } from '../output.ts'
 import { fetchOther, fetchText } from './fetch-text.ts'
@@ -9,6 +9,7 @@ import { baseUrl, configurationName, urlPrefix } from './import-options.ts'
 import { curlCommand, harCommand, postmanCommand } from './import-requests.ts'
 import { unlaCommand } from './import-unla.ts'
 import { listJson, listText } from './list-text.ts'
+import { updateFiles } from './update-imported.ts'
 import { reportImported } from './write-imported.ts'
 
 interface ImportFlags {
@@ -24,6 +25,9 @@ interface ImportFlags {
   include: RegExp[]
   exclude: RegExp[]
   list?: boolean
+  update?: string
+  from?: string
+  dryRun?: boolean
   format: 'text' | 'json'
 }
 
@@ -64,6 +68,9 @@ function openapiCommand(exit: (code: number) => void): Command {
     )
     .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
     .option('--list', 'print tags and operations, and write nothing')
+    .option('--update <file|folder>', 'merge what is new since --from into files of an earlier import')
+    .option('--from <file|url>', 'the version of the description that was imported, for --update')
+    .option('--dry-run', 'print what --update would change, and write nothing')
     .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))
 }
@@ -84,11 +91,34 @@ function addRegex(text: string, before: RegExp[]): RegExp[] {
 }
 
 async function importFrom(from: string, flags: ImportFlags): Promise<number> {
-  const { header: headers, tag: tags, output, force, format, list, ...selected } = flags
+  const { output, force, format, list, update, from: old, dryRun = false } = flags
+  if ((update === undefined) !== (old === undefined))
+    throw new Error('--update and --from belong together: --from names the version that was imported')
+  const made = await readImported(from, flags)
+  if (typeof made === 'number') return made
+  if (list) {
+    process.stdout.write(format === 'json' ? listJson(made) : listText(made, from))
+    return made.operations > 0 ? 0 : 1
+  }
+  if (update === undefined || old === undefined) return reportImported(made, from, { output, force, format })
+  const before = await readImported(old, flags)
+  return typeof before === 'number' ? before : updateFiles(update, before, made, { dryRun, format })
+}
+
+/** What an import makes of a description; a number: the exit code where it is none. */
+async function readImported(from: string, flags: ImportFlags): Promise<Imported | number> {
+  const { header: headers, tag: tags, name, prefix, server, bind, drop, include, exclude } = flags
   const { text, base } = await fetchText(from)
   const place = base ?? (from === '-' ? undefined : pathToFileURL(from).href)
   const others = place && (await readOthers({ file: from, text }, place, (url) => fetchOther(url, place)))
-  const options = { ...selected, headers, tags, ...(base && { base }), ...(others && { others }) }
+  const options = {
+    ...{ headers, tags, bind, drop, include, exclude },
+    ...(name !== undefined && { name }),
+    ...(prefix !== undefined && { prefix }),
+    ...(server !== undefined && { server }),
+    ...(base && { base }),
+    ...(others && { others }),
+  }
   const made = importOpenApi({ file: from, text }, options)
   if (made.findings) {
     printFindings(made.findings, new Map([[from, text]]))
@@ -98,9 +128,5 @@ async function importFrom(from: string, flags: ImportFlags): Promise<number> {
     process.stderr.write(`plantgw: ${from} is not an OpenAPI description: ${made.fault}\n`)
     return 1
   }
-  if (list) {
-    process.stdout.write(format === 'json' ? listJson(made) : listText(made, from))
-    return made.operations > 0 ? 0 : 1
-  }
-  return reportImported(made, from, { output, force, format })
+  return made
 }

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from '../../durable/file.ts'
+import { printableLines } from '../../findings/index.ts'
+import type { Imported } from '../../openapi/index.ts'
+import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
+import { jsonText } from '../output.ts'
+import { count } from './import-text.ts'
+
+export interface UpdateFlags {
+  dryRun: boolean
+  format: 'text' | 'json'
+}
+
+/**
+ * Merges a new version of a description into the files of an earlier import, and prints what changed.
+ * @param path a file, or a folder with files
+ * @returns the exit code: 1 where the file and the description changed the same
+ */
+export async function updateFiles(
+  path: string,
+  before: Imported,
+  after: Imported,
+  { dryRun, format }: UpdateFlags,
+): Promise<number> {
+  const given = filesAt(path)
+  const made = updateImport(before, after, given)
+  if (!dryRun) for (const one of made.files) await rewrite(one, given)
+  const { files, ...rest } = made
+  const names = files.map(({ file }) => file)
+  process.stdout.write(
+    format === 'json' ? jsonText({ ...rest, files: names, dryRun }) : updateText(made, path, dryRun),
+  )
+  return made.conflicts.length > 0 ? 1 : 0
+}
+
+/** @throws Error where there is none */
+function filesAt(path: string): EditedFile[] {
+  if (!statSync(path, { throwIfNoEntry: false }))
+    throw new Error(`cannot read ${path}: no such file or folder`)
+  const isFolder = statSync(path).isDirectory()
+  const names = isFolder ? readdirSync(path).filter((name) => /\.ya?ml$/.test(name)) : []
+  const paths = isFolder ? names.sort().map((name) => join(path, name)) : [path]
+  return paths.map((file) => ({ file, text: readFileSync(file, 'utf8') }))
+}
+
+/** @throws Error when something else changed the file meanwhile */
+async function rewrite({ file, text }: EditedFile, given: readonly EditedFile[]): Promise<void> {
+  const path = realpathSync(file)
+  if (readFileSync(path, 'utf8') !== given.find((one) => one.file === file)?.text)
+    throw new Error(`${file} changed in the meantime and was not written`)
+  await replaceFile(path, `${path}.${process.pid}.tmp`, [text], statSync(path).mode)
+}
+
+function updateText(
+  { files, added, changed, removed, conflicts }: Updated,
+  path: string,
+  dryRun: boolean,
+): string {
+  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${count(conflicts.length, 'conflict')}`
+  const line = ({
+    operation,
+    tool,
+    file,
+    parts = [],
+  }: Updated['changed'][number] | (Updated['added'][number] & { parts?: string[] })) =>
+    `  ${file}: ${tool} (${operation})${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`
+  const section = (heading: string, all: Parameters<typeof line>[0][]) =>
+    all.length > 0 ? ['', heading, ...all.map(line)] : []
+  const next = dryRun
+    ? ['', 'Nothing was written: omit --dry-run to write it.']
+    : files.length > 0
+      ? ['', `Check the result: plantgw validate ${path}`]
+      : []
+  const lines = [
+    `${path}: ${counts}`,
+    ...section('Added:', added),
+    ...section('Changed:', changed),
+    ...section('Removed:', removed),
+    ...section('Changed in the file and in the description; the file keeps what it has:', conflicts),
+    ...next,
+  ]
+  return `${printableLines(lines.join('\n'))}\n`
+}

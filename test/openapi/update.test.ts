@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { run, temporaryFolder } from '../support/process.ts'
+import { document } from './imported.ts'
+
+const query = (name: string, description: string) => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'string' },
+})
+const get = (operationId: string, summary: string, parameters: object[] = []) => ({
+  get: { operationId, summary, parameters },
+})
+const old = document({
+  '/orders': get('listOrders', 'Lists orders', [query('state', 'The state'), query('sort', 'The order')]),
+  '/users': get('listUsers', 'Lists users', [query('name', 'The name')]),
+  '/bills': get('listBills', 'Lists bills'),
+  '/gone': get('gone', 'Goes away'),
+  '/kept': get('kept', 'Is edited'),
+})
+const next = document({
+  '/orders': get('listOrders', 'Lists all orders', [
+    query('state', 'The state of an order'),
+    query('page', 'The page'),
+  ]),
+  '/users': get('listUsers', 'Lists people', [query('name', 'A part of the name')]),
+  '/bills': get('listBills', 'Lists all bills'),
+  '/new': get('addedLater', 'Is new'),
+})
+
+/** A folder with both versions, and with `shop.yaml` of the first one, edited. */
+async function edited(t: TestContext) {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'old.json'), JSON.stringify(old))
+  writeFileSync(join(cwd, 'new.json'), JSON.stringify(next))
+  const { stdout } = await run(t, ['import', 'openapi', 'old.json'], { cwd })
+  const bills = /\n {2}- name: listBills[\s\S]*?\n(?=\n)/.exec(stdout)![0]
+  const text = stdout
+    .replace(bills, '')
+    .replace('name: listUsers', 'name: find_people # as our people say')
+    .replace('description: Lists users', 'description: Finds people by name')
+    .replace('description: Is edited', 'description: Mine')
+  assert.notEqual(text, stdout)
+  writeFileSync(join(cwd, 'shop.yaml'), text)
+  const update = (...args: string[]) =>
+    run(t, ['import', 'openapi', 'new.json', '--update', 'shop.yaml', '--from', 'old.json', ...args], { cwd })
+  return { cwd, text, update, read: () => readFileSync(join(cwd, 'shop.yaml'), 'utf8') }
+}
+
+const report = `shop.yaml: 1 added, 2 changed, 1 removed, 2 conflicts
+
+Added:
+  shop.yaml: addedLater (GET /new)
+
+Changed:
+  shop.yaml: listOrders (GET /orders): description, args.state.description, args.sort, args.page
+  shop.yaml: find_people (GET /users): args.name.description
+
+Removed:
+  shop.yaml: gone (GET /gone)
+
+Changed in the file and in the description; the file keeps what it has:
+  shop.yaml: find_people (GET /users): description
+  shop.yaml: kept (GET /kept): the operation was removed
+`
+
+test('--update merges what the API changed, and keeps what a person edited', async (t) => {
+  const { cwd, update, read } = await edited(t)
+  const { code, stdout, stderr } = await update()
+  assert.deepEqual([code, stderr], [1, ''])
+  assert.equal(stdout, `${report}\nCheck the result: plantgw validate shop.yaml\n`)
+  const now = read()
+  assert.match(now, /- name: find_people # as our people say\n {4}description: Finds people by name\n/)
+  assert.match(now, /description: A part of the name/)
+  assert.match(now, /description: Lists all orders/)
+  assert.match(now, /name: page/)
+  assert.match(now, /name: addedLater/)
+  assert.match(now, /description: Mine/)
+  assert.doesNotMatch(now, /name: sort|name: gone|bills/)
+  const sound = await run(t, ['validate', 'shop.yaml'], { cwd })
+  assert.equal(sound.code, 0, sound.stdout)
+})
+
+test('what was merged is merged: the same versions again change nothing', async (t) => {
+  const { update, read } = await edited(t)
+  await update()
+  const once = read()
+  const { stdout } = await update()
+  assert.match(stdout, /^shop.yaml: 0 added, 0 changed, 0 removed, 2 conflicts\n/)
+  assert.equal(read(), once)
+})
+
+test('--dry-run and --format json say the same, and write nothing', async (t) => {
+  const { text, update, read } = await edited(t)
+  const dry = await update('--dry-run')
+  assert.equal(dry.stdout, `${report}\nNothing was written: omit --dry-run to write it.\n`)
+  const { stdout } = await update('--dry-run', '--format', 'json')
+  const { added, files } = JSON.parse(stdout)
+  assert.deepEqual(added, [{ operation: 'GET /new', tool: 'addedLater', file: 'shop.yaml' }])
+  assert.deepEqual(files, ['shop.yaml'])
+  assert.equal(read(), text)
+})
+
+test('a folder is updated as a file is; --update needs --from, and a file that is there', async (t) => {
+  const { cwd } = await edited(t)
+  const base = ['import', 'openapi', 'new.json']
+  const folder = await run(t, [...base, '--update', '.', '--from', 'old.json', '--dry-run'], { cwd })
+  assert.match(folder.stdout, /^\.: 1 added, 2 changed, 1 removed, 2 conflicts\n/)
+  const alone = await run(t, [...base, '--update', 'shop.yaml'], { cwd })
+  assert.deepEqual([alone.code, /--update and --from belong together/.test(alone.stderr)], [2, true])
+  const missing = await run(t, [...base, '--update', 'no.yaml', '--from', 'old.json'], { cwd })
+  assert.deepEqual([missing.code, /no such file or folder/.test(missing.stderr)], [2, true])
+})
