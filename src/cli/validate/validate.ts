@@ -54,9 +54,12 @@ function isOfTemplates(code: FindingCode): boolean {
   return code === 'form-data-with-body' || code === 'env-unset' || checkOf(code) === 'templates'
 }
 
+/** What a template without quotes is reported as. */
+const UNQUOTED: ReadonlySet<FindingCode> = new Set(['wrong-type', 'not-json', 'yaml-syntax'])
+
 /** A template without quotes is a map to YAML: it stands on the lines below the key. */
 function isUnquoted({ code, range }: Finding, text: string | undefined): boolean {
-  if ((code !== 'wrong-type' && code !== 'not-json') || !range || text === undefined) return false
+  if (!UNQUOTED.has(code) || !range || text === undefined) return false
   const { offset, column } = range.start
   const [first = '', ...lines] = text.slice(offset - column + 1).split('\n')
   const end = lines.findIndex((line) => line.trim() !== '' && line.search(/\S/) < column)
