@@ -16,11 +16,11 @@ export interface HostGuard {
 export interface HostGuardOptions {
   /** The address the gateway is bound to. */
   bind: string
-  /** Host names, without port, accepted besides. */
+  /** Host names, without port, accepted in addition. */
   allowedHosts: readonly string[]
-  /** Origins accepted besides. */
+  /** Origins accepted in addition. */
   allowedOrigins: readonly string[]
-  /** Of the settings: its host may be the origin of a page that the same address serves. */
+  /** Of the settings: its host is a name of the gateway. */
   publicUrl?: string
 }
 
@@ -36,16 +36,17 @@ export function createHostGuard(options: HostGuardOptions): HostGuard {
     if (!local && hosts.size === 0) return true
     if (host === undefined) return false
     const name = hostName(host)
-    return hosts.has(name) || (local && isLoopback(name))
+    return hosts.has(name) || name === publicName || (local && isLoopback(name))
   }
 
   function decideOrigin(origin: string, host: string | undefined): boolean {
     if (origins.has(origin.toLowerCase())) return true
     const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
     if (authority === undefined) return false
-    if (local) return isLoopback(hostName(authority)) || hosts.has(hostName(authority))
+    const name = hostName(authority)
+    if (local) return isLoopback(name) || hosts.has(name) || name === publicName
     // A page that came from this address; a name that is not known may be anybody's, who points it here.
-    return authority === host?.toLowerCase() && isOwnName(hostName(authority))
+    return authority === host?.toLowerCase() && isOwnName(name)
   }
 
   function isOwnName(name: string): boolean {

@@ -628,7 +628,7 @@ export interface Settings {
   drain: Drain
   /** Folders of secret files, as Docker and Kubernetes mount them, relative to the settings file. */
   secrets: string[]
-  /** Host names that the gateway accepts in requests. */
+  /** Host names that the gateway accepts in requests, in addition to that of `publicUrl`. */
   allowedHosts: string[]
   /** Origins that the gateway accepts in addition to those of each router's `cors`. */
   allowedOrigins: string[]

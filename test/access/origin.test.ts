@@ -34,6 +34,16 @@ test('on loopback only loopback names and allowed ones may be the Host or the Or
     assert.equal(await status({ origin }), 403, origin)
 })
 
+test('on loopback the name of publicUrl may be the Host and the Origin', async () => {
+  const { app } = await wire({ publicUrl: 'https://gw.example/gateway' })
+  const status = async (headers: Record<string, string>) =>
+    (await post(app, '/one/mcp', initialize, headers)).status
+  assert.equal(await status({ host: 'gw.example' }), 200)
+  assert.equal(await status({ host: 'gw.example', origin: 'https://gw.example' }), 200)
+  assert.equal(await status({ host: 'a.gw.example' }), 403)
+  assert.equal(await status({ host: 'gw.example', origin: 'https://a.gw.example' }), 403)
+})
+
 test('the plant store refuses them too, with the body of its errors', async () => {
   const owns = (path: string) => path.startsWith('/plants')
   const { app } = await wire({ plants: { app: appOn(memory().store), owns } })
