@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Variable } from '../../import/secret-variables.ts'
 import type { Imported } from '../../openapi/index.ts'
 import { columns, jsonText } from '../output.ts'
@@ -25,8 +26,29 @@ export function importText(made: Imported, files: Files, from: string, written: 
   )
   lines.push(...shortenedLines(made))
   if (written) lines.push(...writtenLines(files))
-  lines.push(...variableLines(variablesIn(files), 'Environment variables that are read:'))
+  lines.push(
+    ...variableLines(
+      variablesIn(files),
+      'Set these environment variables, or write them to a file for --env-file:',
+    ),
+  )
+  if (written) lines.push(...nextLines(made, files))
   return `${lines.join('\n')}\n`
+}
+
+/** What to do with the files that were written. */
+function nextLines({ configurations }: Imported, files: Files): string[] {
+  const [first] = files.keys()
+  if (first === undefined) return []
+  const paths = files.size === 1 ? first : dirname(first)
+  // What a credential reads has no default; an address has one.
+  const login = configurations.some(({ text }) => /\benv \\?"\w+\\?"(?! \\?"[^"\\])/.test(text))
+  const missing = [
+    '',
+    'The description names no login. If the API wants one, import again with',
+    `  --header 'Authorization: Bearer {{env "TOKEN"}}'`,
+  ]
+  return [...(login ? [] : missing), '', 'Next:', `  plantgw validate ${paths}`, `  plantgw serve ${paths}`]
 }
 
 /** What a shorter name would change. */
