@@ -7,7 +7,7 @@ import type { AuditedArguments } from './audited-arguments.ts'
 
 /** What the audit log has lines for; docs/audit.md says when. Each line has `time` (ISO 8601, UTC) besides. */
 export type AuditEvent =
-  | ({ event: 'call' | 'denial' } & CallFacts)
+  | CallEvent
   | ({ event: 'login-failed'; reason: string; leftOut?: number } & Visitor)
   | ({ event: 'session-opened'; requestId: string } & SessionFacts)
   | ({ event: 'session-closed'; ms: number } & SessionFacts)
@@ -42,7 +42,8 @@ interface SessionFacts extends Client {
   session: string
 }
 
-interface CallFacts extends Client, AuditedArguments {
+export interface CallEvent extends Client, AuditedArguments {
+  event: 'call' | 'denial'
   /** Of a denial. */
   reason: 'rule' | 'scope' | 'approval' | undefined
   outcome: Outcome
