@@ -212,8 +212,6 @@ compdef _plantgw plantgw
 /** Text inside single quotes of fish. */
 const fishQuote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`
 
-const KNOWN = '(command plantgw complete -- (commandline -opc)[2..] 2>/dev/null)'
-
 function fishCompletion(tree: readonly Completed[]): string {
   const lines = tree.flatMap(({ path, commands, options, words, isAsked }) => {
     const at = `complete -c plantgw -n ${fishQuote(`__plantgw_at ${path.join(' ')}`.trimEnd())}`
@@ -227,14 +225,17 @@ function fishCompletion(tree: readonly Completed[]): string {
           values === undefined
             ? ''
             : ofOption
-              ? ` -x -a ${fishQuote(KNOWN)}`
+              ? ` -x -a '(__plantgw_known)'`
               : values.length
                 ? ` -x -a ${fishQuote(values.join(' '))}`
                 : ' -r'
         return `${at} ${names.join(' ')}${value} -d ${fishQuote(description)}`
       }),
-      ...(words.length ? [`${at} -f -a ${fishQuote(words.join(' '))}`] : []),
-      ...(isAsked ? [`${at} -a ${fishQuote(KNOWN)}`] : []),
+      ...(isAsked
+        ? [`${at} -a ${fishQuote(`(__plantgw_known ${words.join(' ')})`)}`]
+        : words.length
+          ? [`${at} -f -a ${fishQuote(words.join(' '))}`]
+          : []),
     ]
   })
   const paths = tree.map(({ path }) => path.join(' ')).filter(Boolean)
@@ -246,6 +247,15 @@ function __plantgw_at
     contains -- $next ${paths.map(fishQuote).join(' ')}; and set path $next
   end
   test "$path" = "$argv"
+end
+# What is known from configurations, or else the words that are given.
+function __plantgw_known
+  set -l known (command plantgw complete -- (commandline -opc)[2..] 2>/dev/null)
+  if set -q known[1]
+    printf '%s\\n' $known
+  else if set -q argv[1]
+    printf '%s\\n' $argv
+  end
 end
 ${lines.join('\n')}
 `
