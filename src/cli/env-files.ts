@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
 import { areSecretsCurrent, nameEnvFile, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -15,11 +15,10 @@ let given: Record<string, string | undefined> = {}
 /** Adds `--env-file` to all commands; the files are read before the command runs. */
 export function withEnvFiles(program: Command): Command {
   return program
-    .option(
-      '--env-file <file>',
-      'file of environment variables; may be repeated (default: .env beside the settings file)',
-      append,
-      [],
+    .addOption(
+      new Option('--env-file <file>', 'file of environment variables; may be repeated')
+        .argParser(append)
+        .default([], '.env beside the settings file'),
     )
     .hook('preAction', (_, command) => {
       const { envFile = [], settings } = command.optsWithGlobals<{ envFile?: string[]; settings?: string }>()

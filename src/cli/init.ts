@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join, posix, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { schemaFile } from '../config/index.ts'
+import { installedFor, ownCommand } from './own-command.ts'
 import { starterConfiguration, starterSettings } from './starter.ts'
 import { writeNew } from './write-new.ts'
 
@@ -38,28 +37,15 @@ function init(folder: string, service: string): number {
     for (const name of ['configuration', 'settings'] as const)
       files.set(`${schemas.path}/${name}.schema.json`, `${JSON.stringify(schemaFile(name), null, 2)}\n`)
   writeNew(new Map([...files].map(([path, text]) => [join(folder, path), text])))
-  process.stdout.write(
-    nextSteps(folder, [...files.keys()], service, isOnPath(schemas) ? 'plantgw' : 'npx plantgw'),
-  )
+  process.stdout.write(nextSteps(folder, [...files.keys()], service, ownCommand(root)))
   return 0
 }
 
 /** Where the schemas are, seen from the project: in the package that is installed in it or above it, or a copy. */
 function schemaFolder(root: string): { path: string; own: boolean } {
-  // The folder is at the same place seen from src/cli, dist/cli and dist/bin.
-  const installed = fileURLToPath(new URL('../../schemas', import.meta.url))
-  for (let up = ''; ; up += '../') {
-    const base = resolve(root, up)
-    const path = join(base, 'node_modules/plantgw/schemas')
-    if (existsSync(path) && installed.includes(`${sep}node_modules${sep}`))
-      return { path: relative(root, path).split(sep).join(posix.sep), own: false }
-    if (base === resolve(base, '..')) return { path: 'schemas', own: true }
-  }
-}
-
-/** Whether people who ran this can run `plantgw`: it is neither of a project nor of one run of npx. */
-function isOnPath({ own }: { own: boolean }): boolean {
-  return own && process.env.npm_command !== 'exec'
+  const installed = installedFor(root)
+  if (installed === undefined) return { path: 'schemas', own: true }
+  return { path: relative(root, join(installed, 'schemas')).split(sep).join(posix.sep), own: false }
 }
 
 function nextSteps(folder: string, files: readonly string[], service: string, command: string): string {

@@ -202,6 +202,8 @@ test('serve prints the lines that connect a client, as they can be run', async (
     `plantgw connect claude-code /shop --url ${base}`,
     `plantgw tools ${base}/shop/mcp`,
   ])
+  const byNpx = plantgw(t, ['serve', '--port', '0'], { cwd, env: { npm_command: 'exec' } })
+  await byNpx.until(/npx plantgw tools /)
   for (const line of lines)
     assert.equal(
       (await run(t, line.split(' ').slice(1), { cwd, env: { HOME: join(cwd, 'home') } })).code,

@@ -7,6 +7,8 @@ import { table } from '../output.ts'
 export interface BannerFlags {
   /** A settings file that was named. */
   settings?: string
+  /** How people run plantgw, such as `npx plantgw`. */
+  command: string
   /** Flags that other commands know nothing of. */
   host?: string
   port?: number | string
@@ -33,7 +35,7 @@ export function banner({ routes }: Table, settings: Settings, port: number, flag
     all.length > MAX_LINES ? [`  … and ${all.length - MAX_LINES} more, or all of them without a prefix`] : []
   lines.push('', `Connect a client (${CLIENT_NAMES.join(', ')}):`, '', ...shown, ...others)
   const open = all.find(({ access }) => access === 'open')
-  if (open) lines.push('', 'Try it:', '', `  plantgw tools ${target(open.prefix, base, flags)}`)
+  if (open) lines.push('', 'Try it:', '', `  ${flags.command} tools ${target(open.prefix, base, flags)}`)
   return `${lines.join('\n')}\n`
 }
 
@@ -49,7 +51,7 @@ function connectLine(
 ): string {
   const isMoved = publicUrl === undefined && (flags.host ?? flags.port) !== undefined
   return [
-    `plantgw connect claude-code ${prefix || '/'}`,
+    `${flags.command} connect claude-code ${prefix || '/'}`,
     ...(flags.settings === undefined ? [] : [`--settings ${shellWord(flags.settings)}`]),
     ...(isMoved ? [`--url ${base}`] : []),
     // At another address it is not known that the prefix requires one.

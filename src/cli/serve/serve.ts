@@ -18,6 +18,7 @@ import { createLog, type Logger } from '../../telemetry/log.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
 import { currentEnvironment } from '../env-files.ts'
 import { printFindings } from '../output.ts'
+import { ownCommand } from '../own-command.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
@@ -260,7 +261,8 @@ async function reachHttp(
     announce() {
       // What reads the audit log expects nothing else.
       const out = settings.audit?.to === 'stdout' ? process.stderr : process.stdout
-      if (!flags.quiet) out.write(banner(gateway.table(), settings, port, flags))
+      if (!flags.quiet)
+        out.write(banner(gateway.table(), settings, port, { ...flags, command: ownCommand('.') }))
     },
     drain(signal) {
       // Whoever ends it by Ctrl-C has no load balancer that must notice.
