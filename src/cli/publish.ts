@@ -19,7 +19,7 @@ const REGISTRY_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-
 export function publishCommand(exit: (code: number) => void): Command {
   return new Command('publish')
     .description(
-      'Make the entry of an MCP registry (server.json) of the `card` of a prefix, and check it as the registry does. `mcp-publisher publish` sends it.',
+      "Make the server.json entry for an MCP registry from the `card` of a prefix, and check it against the registry's rules. `mcp-publisher publish` sends it.",
     )
     .argument('[prefix]', 'for example /garden (default: the only one with a `card`)')
     .addOption(settingsOption("the gateway's settings file, with `storage` and `publicUrl`"))

@@ -12,7 +12,7 @@ export function starterConfiguration({ service, configurationSchema }: Starter):
   return `# yaml-language-server: $schema=${configurationSchema}
 #
 # One service as MCP tools. It calls the plant store of plantgw.yaml, so that it works at once: put your own API in
-# its place. \`plantgw validate configs\` tells what is wrong, \`plantgw render configs/${service}.yaml create_plant
+# its place. \`plantgw validate configs\` reports errors, \`plantgw render configs/${service}.yaml create_plant
 # id=1 name=Fern\` shows what a call would send.
 name: ${service}
 
@@ -23,7 +23,7 @@ routers:
 
 servers:
   - name: ${service}
-    description: Keeps a list of plants # what clients tell their model of the server
+    description: Keeps a list of plants # clients show this to their model
     config:
       # Templates read these as .Config; \${NAME:default} is an environment variable.
       url: http://127.0.0.1:\${PLANTGW_PORT:5235}/plant-store
@@ -90,10 +90,10 @@ tools:
 export function starterSettings({ settingsSchema }: Starter): string {
   return `# yaml-language-server: $schema=${settingsSchema}
 #
-# Settings of the gateway: flags and PLANTGW_… variables win over this file.
+# Settings of the gateway: flags and PLANTGW_… variables override this file.
 port: 5235
-host: 127.0.0.1 # 0.0.0.0 is for other machines too; routers without \`auth\` are refused then
-watch: true # changes of the configurations are applied by themselves
+host: 127.0.0.1 # 0.0.0.0 is for other machines too; then every router needs \`auth\`
+watch: true # changes of the configurations are applied automatically
 
 logger:
   level: info
@@ -104,7 +104,7 @@ storage:
   path: configs
 
 # A small API to try things with: POST and GET /plant-store/plants, DELETE /plant-store/plants/{id}. Remove it when
-# you need it no longer.
+# you no longer need it.
 plants:
   basePath: /plant-store
   file: data/plants.json

@@ -135,7 +135,7 @@ const KINDS: readonly Kind[] = [
   {
     what: 'a configuration',
     shownBy: (value, wanted) => wanted !== 'configuration' && isConfiguration(value),
-    use: 'It is read as it is: `plantgw serve FILE`; settings are a file of their own',
+    use: 'Serve it with `plantgw serve FILE`; settings belong in `plantgw.yaml`',
   },
 ]
 

@@ -31,13 +31,9 @@ interface ConnectFlags extends EndpointFlags {
 export function connectCommand(exit: (code: number) => void): Command {
   return new Command('connect')
     .description(
-      "Write prefixes of the gateway into an MCP client's own configuration file. What else is in the file stays; the file as it was is kept beside it.",
+      'Add prefixes of the gateway to the configuration file of an MCP client. The rest of the file does not change; the previous file is kept as a backup.',
     )
-    .addArgument(
-      new Argument('<client>', `which client: ${CLIENT_NAMES.join(', ')}`)
-        .choices(CLIENT_NAMES)
-        .argParser(clientName),
-    )
+    .addArgument(new Argument('<client>', 'name of the client').choices(CLIENT_NAMES).argParser(clientName))
     .argument('[prefixes...]', 'for example /garden (default: all that the gateway serves)')
     .addOption(settingsOption("the gateway's settings file"))
     .option(
@@ -46,16 +42,16 @@ export function connectCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--token-env <name>',
-      'environment variable that has the bearer token (default: PLANTGW_TOKEN where a prefix requires a token)',
+      'environment variable that contains the bearer token (default: PLANTGW_TOKEN where a prefix requires a token)',
       variableName,
     )
-    .option('--project', "write the file of the project in this folder, not the user's")
+    .option('--project', "change the project's file in this folder instead of the user's")
     .option('--print', 'print what would be written, and write nothing')
-    .option('--remove', 'take out the prefixes, without any all that lead to the gateway')
-    .option('--force', 'replace servers of the same name, whatever they say')
+    .option('--remove', 'remove these prefixes, or without prefixes all servers that point to the gateway')
+    .option('--force', 'replace servers of the same name, whatever their addresses are')
     .addHelpText(
       'after',
-      '\nNo token is written: the client reads it from the environment variable, or asks for it.',
+      '\nTokens are not written: the client reads them from the environment variable, or asks for them.',
     )
     .action(async (client: ClientName, prefixes: string[], flags: ConnectFlags) =>
       exit(await connect(client, prefixes, flags)),

@@ -51,10 +51,10 @@ function openapiCommand(exit: (code: number) => void): Command {
     .option('--name <name>', 'name of the configuration (default: from the title)', configurationName)
     .option('--prefix <path>', 'prefix of the tools (default: / and the name)', urlPrefix)
     .option('--server <url>', "base URL of the API instead of the description's", baseUrl)
-    .option('--header <name:value>', 'header of every tool, a template; may be repeated', addHeader, {})
+    .option('--header <name:value>', 'header for every tool (a template); may be repeated', addHeader, {})
     .option(
       '--bind <name=value>',
-      'send this value instead of asking for the argument, such as owner=${OWNER}; may be repeated',
+      'send this value for an argument instead of asking the model, such as owner=${OWNER}; may be repeated',
       addBinding,
       {},
     )
@@ -68,8 +68,8 @@ function openapiCommand(exit: (code: number) => void): Command {
     )
     .option('--exclude <regex>', 'skip operations that match; may be repeated', addRegex, [])
     .option('--list', 'print tags and operations, and write nothing')
-    .option('--update <file|folder>', 'merge what is new since --from into files of an earlier import')
-    .option('--from <file|url>', 'the version of the description that was imported, for --update')
+    .option('--update <file|folder>', 'merge the changes since --from into files of an earlier import')
+    .option('--from <file|url>', 'previous version of the description, for --update')
     .option('--dry-run', 'print what --update would change, and write nothing')
     .addOption(formatOption())
     .action(async (from: string, flags: ImportFlags) => exit(await importFrom(from, flags)))

@@ -24,7 +24,7 @@ const PATIENCE = 30_000
 
 export function logoutCommand(exit: (code: number) => void): Command {
   return new Command('logout')
-    .description('Remove the logins that other commands have kept, and revoke their tokens.')
+    .description('Remove saved logins and revoke their tokens.')
     .argument('[url|prefix]', 'server to log out of, such as /garden; absent: all of them')
     .addOption(settingsOption("settings file that gives the gateway's host and port"))
     .addOption(

@@ -57,20 +57,22 @@ export function serveCommand(exit: (code: number) => void): Command {
     .addOption(settingsOption('settings file'))
     .option('-p, --port <number>', 'port to listen on (default 5235)')
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
-    .option('--allow-unauthenticated', 'serve routers without `auth` also to other machines')
+    .option('--allow-unauthenticated', 'let other machines use routers without `auth`')
     .option('--pid <file>', 'write the process id to this file')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default info)')
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
     .option('-q, --quiet', 'log only warnings and errors, and print no overview')
-    .option('--reload-interval <duration>', 'time between the reloads of --reload-switch (default 600s)')
-    .option('--reload-switch', 'reload the configurations at every interval')
-    .option('--watch', 'apply changes of files and folders automatically')
+    .option('--reload-interval <duration>', 'interval of --reload-switch (default 600s)')
+    .option('--reload-switch', 'reload the configurations at every --reload-interval')
+    .option('--watch', 'reload when configuration files change')
     .option('--skip-invalid', 'serve the valid configurations even if others have errors')
     .addOption(
-      new Option(
-        '--stdio',
-        'serve one MCP client on standard input and output, in place of HTTP; all prefixes are one endpoint',
-      ).conflicts(['port', 'host', 'allowUnauthenticated', 'printRoutes']),
+      new Option('--stdio', 'serve one MCP client on standard input and output instead of HTTP').conflicts([
+        'port',
+        'host',
+        'allowUnauthenticated',
+        'printRoutes',
+      ]),
     )
     .option('--prefix <prefix>', 'serve only this prefix with --stdio')
     .option('--print-routes', 'print the routes that would be served, and exit')
