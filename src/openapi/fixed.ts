@@ -155,7 +155,7 @@ const CREDENTIALS = new Set(
 )
 /** Tokens that open nothing: they say where to go on, or that a request is the same again. */
 const OPEN_TOKEN =
-  /(?:page|next|prev|previous|continu\w*|cursor|idempoten\w*|sync|delta|resume|skip|state|request|csrf|xsrf)[-_]?(?:page[-_]?)?(?:token|key)$/i
+  /(?:page|next|prev|previous|continu\w{0,9}|cursor|idempoten\w{0,9}|sync|delta|resume|skip|state|request|csrf|xsrf)[-_]?(?:page[-_]?)?(?:token|key)$/i
 const SECRET_END = /(?:auth|authorization|token|key|secret|signature|password|credentials?)$/i
 /** Names of what goes into an `Authorization` header, where another place takes it (RFC 6750, 2.2 and 2.3). */
 const BEARERS = new Set(

@@ -115,9 +115,14 @@ function isTelling({ text }: Word): boolean {
 }
 
 function wordsOf(name: string): Word[] {
-  return [...name.matchAll(/([_-]*)([A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+)/g)].map(
-    ([, mark = '', text = '']) => ({ mark, text }),
-  )
+  const words: Word[] = []
+  let mark = ''
+  for (const [part] of name.matchAll(/[_-]+|[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+/g)) {
+    const isMark = part.startsWith('_') || part.startsWith('-')
+    if (!isMark) words.push({ mark, text: part })
+    mark = isMark ? part : ''
+  }
+  return words
 }
 
 function textOf(words: readonly Word[]): string {
