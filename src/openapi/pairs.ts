@@ -23,12 +23,12 @@ export function pairsText(pairs: readonly Pair[], start: string, place: 'query' 
     return before + others.map((piece) => inBlock(piece, '&')).join('')
   }
   if (others.length < 2) return others.map((piece) => inBlock(piece, start)).join('')
+  // Only the template's own text is written as it is in every place: a form would encode a separator of an action.
+  const between = `{{if $and}}&{{${start === '' ? '' : `else}}${start}{{`}end}}`
   const blocks = others.map((piece, i) =>
-    i === 0
-      ? inBlock(piece, start, '{{$and = "&"}}')
-      : inBlock(piece, '{{$and}}', i < others.length - 1 ? '{{$and = "&"}}' : ''),
+    inBlock(piece, i === 0 ? start : between, i < others.length - 1 ? '{{$and = true}}' : ''),
   )
-  return `{{$and := "${start}"}}${blocks.join('')}`
+  return `{{$and := false}}${blocks.join('')}`
 }
 
 function piecesOf(pairs: readonly Pair[], isForm: boolean): Piece[] {

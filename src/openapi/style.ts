@@ -90,8 +90,8 @@ export function joined(value: string, between: string, write: Write = print): st
 
 /** The members of an object: names and values joined, and commas between members. */
 export function members(value: string, equals: string, write: Write = print): string {
-  const pairs = `{{$s}}${write('$k')}${equals}${write('$v')}{{$s = ","}}`
-  return `{{$s := ""}}${range('$k, $v := ', value)}${pairs}{{end}}`
+  const pairs = `{{if $more}},{{end}}${write('$k')}${equals}${write('$v')}{{$more = true}}`
+  return `{{$more := false}}${range('$k, $v := ', value)}${pairs}{{end}}`
 }
 
 /** A value in a header or in a segment of a path: RFC 6570 without, with `.` and with `;`. */
