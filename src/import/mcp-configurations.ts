@@ -8,6 +8,7 @@ import { visible } from '../mcp/visible.ts'
 import type { ImportedConfiguration } from '../openapi/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import { namer, slug } from '../openapi/tool-names.ts'
+import { literal } from '../template/index.ts'
 import { serversOfLine } from './bridges.ts'
 import { type ClientServer, type ClientServers, clientServers } from './client-servers.ts'
 import { Texts, type Variable, Variables } from './secret-variables.ts'
@@ -48,7 +49,9 @@ export function importServers(source: Source, name?: string): ServersResult {
     notes: [],
     variables: variables.found,
   }
-  for (const server of read.servers) {
+  for (const given of read.servers) {
+    // Nothing that is taken out later may join what begins a template or a variable.
+    const server = visible(given as unknown as Json) as unknown as ClientServer
     if (server.args.some((arg) => arg.includes('{{')) || server.command?.includes('{{')) {
       made.skipped.push({ name: server.name, reason: 'its command contains `{{`, which would be a template' })
       continue
@@ -62,6 +65,7 @@ export function importServers(source: Source, name?: string): ServersResult {
       prefix,
       text: configurationText(own, prefix, server, texts),
       tools: [],
+      variables: [],
     })
     for (const note of server.notes) made.notes.push({ name: own, note })
   }
@@ -105,21 +109,21 @@ function configurationText(name: string, prefix: string, server: ClientServer, t
     ...(Object.keys(headers).length > 0 && {
       headers: values(headers, (key, value) => texts.header(key, value)),
     }),
-    ...(allowedTools && { allowedTools }),
-    ...(blockedTools.length > 0 && { blockedTools }),
+    ...(allowedTools && { allowedTools: allowedTools.map(unread) }),
+    ...(blockedTools.length > 0 && { blockedTools: blockedTools.map(unread) }),
   }
   const auth = tokens.length > 0 && {
     mode: 'bearer',
     tokens: tokens.map((token) => ({ token: texts.token(token) })),
   }
   const value = { name, routers: [{ server: name, prefix, ...(auth && { auth }) }], mcpServers: [own] }
-  const text = stringify(visible(value as unknown as Json), { lineWidth: 0, aliasDuplicateObjects: false })
+  const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
   return silenced(`# Made by plantgw import mcp.\n${text}`)
 }
 
-/** Text that is a template here, as text. */
-function literal(text: string): string {
-  return text.replaceAll('{{', '{{"{{"}}')
+/** A text in which no variable is read. */
+function unread(text: string): string {
+  return text.replaceAll('${', '$$${')
 }
 
 /** The file decides where its server is: what is advised against there is silenced with that reason. */

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
+import { literal } from '../template/index.ts'
 import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
 import { bodyFrom, jsonOf } from './url-requests.ts'
 
@@ -122,11 +123,15 @@ class Reader {
 
   /** A template that reads the environment where the collection reads a variable. */
   #header(text: string): string {
-    return text.replace(
-      VARIABLE,
-      (_, key: string) =>
-        `{{env ${JSON.stringify(upper(this.owner, key.trim()))} ${JSON.stringify(this.variables.get(key.trim()) ?? '')}}}`,
-    )
+    const preset = (key: string) => this.variables.get(key) ?? ''
+    return text
+      .split(VARIABLE)
+      .map((piece, i) => {
+        if (i % 2 === 0) return literal(piece)
+        const key = piece.trim()
+        return `{{env ${JSON.stringify(upper(this.owner, key))} ${JSON.stringify(preset(key))}}}`
+      })
+      .join('')
   }
 
   #body(body: JsonObject, type: string): ExampleBody | undefined {

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../json/index.ts'
 import { isObject } from '../json/index.ts'
 import { type ImportOptions, type ImportResult, importOpenApi } from '../openapi/index.ts'
 import { slug } from '../openapi/tool-names.ts'
+import { literal } from '../template/index.ts'
 import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
 
 /** A request that somebody recorded or wrote down, as an example of an operation. */
@@ -242,8 +243,7 @@ function graphqlBody({ body }: ExampleRequest): { body?: string } {
   if (body?.form !== 'graphql') return {}
   const names = Object.keys(body.variables).filter((name) => /^[A-Za-z_]\w*$/.test(name))
   const variables = names.map((name) => `"${name}": {{toJSON .Args.${name}}}`).join(', ')
-  // Two braces would begin a template.
-  const query = JSON.stringify(body.query).replaceAll('{{', '{\\u007b').replaceAll('{{', '{\\u007b')
+  const query = literal(JSON.stringify(body.query))
   return { body: `{"query": ${query}${names.length > 0 ? `, "variables": {${variables}}` : ''}}` }
 }
 

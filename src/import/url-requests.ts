@@ -1,4 +1,5 @@
 import { type Json, parse, withoutComments } from '../json/index.ts'
+import { literal } from '../template/index.ts'
 import { type ExampleBody, type ExampleRequest, openPath, type Parameter } from './requests.ts'
 
 /** Longer bodies say no more about their form. */
@@ -25,7 +26,7 @@ export function requestTo(
     origin,
     path,
     query: [...query.values()],
-    headers,
+    headers: headers.map((one) => ({ ...one, value: literal(one.value) })),
     pathExamples: examples,
     body,
     login: login ?? (username === '' ? undefined : { type: 'basic' }),

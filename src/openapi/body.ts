@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../json/index.ts'
+import { literal } from '../template/index.ts'
 import { TEXT_OR_FILE } from '../tools/schema.ts'
 import { isMap, mapOf, reasonOf, textOf, Unfit } from './open-document.ts'
 import type { Body, Operation } from './operations.ts'
@@ -92,7 +93,7 @@ function add(draft: Draft, body: Body, method: string): void {
       .split(';')[0]!
       .trim()
       .replace(/^text\/\*$/, 'text/plain')
-    if (/\+json$|^text\//i.test(media)) draft.headers.set('Content-Type', media)
+    if (/\+json$|^text\//i.test(media)) draft.headers.set('Content-Type', literal(media))
     if (form === 'text') addText(draft, schema, body)
     else addJson(draft, schema, body, optional)
   }
@@ -177,7 +178,7 @@ function addDocument(draft: Draft, { type, media }: { type: string; media: JsonO
   const schema: JsonObject = { type: 'string', description }
   const arg = draft.add('body', 'request', { position: 'body', required, schema })
   if (!arg) return
-  draft.headers.set('Content-Type', type.trim())
+  draft.headers.set('Content-Type', literal(type.trim()))
   draft.requestBody = whenGiven(arg, print(sourceText(arg)))
 }
 

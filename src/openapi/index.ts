@@ -4,6 +4,7 @@ import { lintPractice } from '../checks/practice/index.ts'
 import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
+import { type ReadVariable, variablesRead } from '../template/index.ts'
 import { checkNames } from './fixed.ts'
 import { type Group, groupsOf, type Member } from './groups.ts'
 import {
@@ -60,6 +61,8 @@ export interface ImportedConfiguration {
   /** YAML. */
   text: string
   tools: string[]
+  /** Those of the environment that its templates read; not those of MCP servers, which their import lists. */
+  variables: ReadVariable[]
 }
 
 export interface Imported {
@@ -267,6 +270,8 @@ function write(
   const own = serverName(name, end)
   const path = end === '' ? prefix : `${prefix}/${end}`
   const config = new Map(members.flatMap(({ config: entries }) => [...entries]))
+  const templates = members.flatMap(({ tool }) => Object.values(tool.headers ?? {}).map(String))
+  const variables = [...config.values(), ...templates].flatMap(variablesRead)
   const about = [title || name, aboutOf(end, members)].filter(Boolean).join(': ')
   const text = configurationYaml({
     name: own,
@@ -277,7 +282,7 @@ function write(
     head: [head],
     comments: commentsOf(config),
   })
-  return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name) }
+  return { name: own, prefix: path || '/', text, tools: members.map(({ tool }) => tool.name), variables }
 }
 
 /** The tag that all of them have, else what the list is named after. */

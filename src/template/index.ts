@@ -5,6 +5,7 @@
 export type { FunctionEntry, FunctionGroup } from './funcs/define.ts'
 export { functionGroups } from './funcs/index.ts'
 export { type ActionPiece, lex } from './lex.ts'
+export { literal, type ReadVariable, variablesRead } from './literal.ts'
 export { type Memo, templateMemo } from './memo.ts'
 export type * from './node.ts'
 export { isJsonFrame } from './places/auto.ts'

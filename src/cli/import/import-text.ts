@@ -42,7 +42,7 @@ function nextLines({ configurations }: Imported, files: Files): string[] {
   if (first === undefined) return []
   const paths = files.size === 1 ? first : dirname(first)
   // What a credential reads has no default; an address has one.
-  const login = configurations.some(({ text }) => /\benv \\?"\w+\\?"(?! \\?"[^"\\])/.test(text))
+  const login = configurations.some(({ variables }) => variables.some(({ preset }) => !preset))
   const missing = [
     '',
     'The description names no login. If the API wants one, import again with',
@@ -86,8 +86,8 @@ export function writtenLines(files: Files): string[] {
 /** The variables that templates of the configurations read, with the server whose credential or address each is. */
 function variablesIn(files: Files): Variable[] {
   const found = new Map<string, Variable>()
-  for (const { name: server, text } of files.values())
-    for (const [, name = '', preset] of text.matchAll(/\benv \\?"(\w+)\\?"(?: \\?"([^"\\]*)\\?")?/g)) {
+  for (const { name: server, variables } of files.values())
+    for (const { name, preset } of variables) {
       const use = preset ? `of ${server}; ${preset} without it` : `of ${server}`
       if (!found.has(name)) found.set(name, { name, use, hadValue: false })
     }
