@@ -1,6 +1,14 @@
-import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { ClientFile, FileEdits } from './client-file.ts'
+import { changesTo } from './entry-changes.ts'
 import { FileFault, faultAt } from './file-fault.ts'
 import { removeAt, setAt } from './json-edit.ts'
 
@@ -23,7 +31,10 @@ export function jsonFile(file: string, text: string, key: string): ClientFile {
         changed = to === undefined ? removeAt(changed, path) : setAt(changed, path, to)
       }
       for (const name of edits.remove) put([key, name], undefined)
-      for (const [name, entry] of edits.set) put([key, name], entry)
+      for (const [name, entry] of edits.set) {
+        refuseRepeats(file, bare, nodeOf(bare, [key, name]))
+        for (const [path, to] of changesTo(servers[name], entry)) put([key, name, ...path], to)
+      }
       changeInputs(value, edits, servers, () => changed, put)
       return bom + changed
     },
@@ -44,10 +55,37 @@ function read(file: string, text: string, key: string): JsonObject {
     )
   const value = withinStack(file, () => getNodeValue(tree) as Json)
   if (!isObject(value)) throw faultAt(file, text, tree.offset, 'the top level is not an object')
-  const member = tree.children?.find(({ children }) => children?.[0]?.value === key)
-  const node = member?.children?.[1]
+  refuseRepeated(file, text, tree, [key])
+  const node = findNodeAtLocation(tree, [key])
   if (node && node.type !== 'object') throw notObject(file, text, node, key)
+  refuseRepeated(file, text, node)
   return value
+}
+
+function nodeOf(text: string, path: string[]): Node | undefined {
+  const tree = parseTree(text, [], { allowTrailingComma: true })
+  return tree && findNodeAtLocation(tree, path)
+}
+
+/**
+ * Clients read the last of repeated keys, an edit finds the first.
+ * @param keys only these; default: all
+ * @throws FileFault at the second
+ */
+function refuseRepeated(file: string, text: string, node: Node | undefined, keys?: readonly string[]): void {
+  const seen = new Set<string>()
+  for (const member of node?.type === 'object' ? (node.children ?? []) : []) {
+    const name = member.children?.[0]?.value as string
+    if (keys && !keys.includes(name)) continue
+    if (seen.has(name)) throw faultAt(file, text, member.offset, `the key \`${name}\` is repeated`)
+    seen.add(name)
+  }
+}
+
+/** As `refuseRepeated`, of an entry and its headers. */
+function refuseRepeats(file: string, text: string, entry: Node | undefined): void {
+  refuseRepeated(file, text, entry)
+  if (entry?.type === 'object') refuseRepeated(file, text, findNodeAtLocation(entry, ['headers']))
 }
 
 function notObject(file: string, text: string, { offset }: Node, key: string): FileFault {

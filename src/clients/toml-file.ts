@@ -1,8 +1,16 @@
-import type { Json } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
+import { urlOf } from './bridge.ts'
 import type { ClientFile } from './client-file.ts'
 import { faultAt } from './file-fault.ts'
 import { type Statement, scanToml, TomlFault, textOf } from './toml-scan.ts'
-import { tableText } from './toml-text.ts'
+import { linesOf, tableText } from './toml-text.ts'
+
+/** A part of the text, and what it becomes. */
+interface Splice {
+  start: number
+  end: number
+  by: string
+}
 
 /**
  * A file in TOML, in which a server is a table: `[mcp_servers.shop]`. All else, comments too, stays as it is.
@@ -10,6 +18,7 @@ import { tableText } from './toml-text.ts'
  */
 export function tomlFile(file: string, text: string, key: string): ClientFile {
   const statements = scanned(file, text)
+  refuseRepeated(file, text, statements, key)
   const tables = new Map<string, Statement[]>()
   /** Servers in another form, or all of them as one value. */
   const others = new Map<string | undefined, Statement>()
@@ -19,8 +28,9 @@ export function tomlFile(file: string, text: string, key: string): ClientFile {
     if (name !== undefined && one.kind === 'table') tables.set(name, [...(tables.get(name) ?? []), one])
     else if (one.kind !== 'table' && (name === undefined || !tables.has(name))) others.set(name, one)
   }
+  const entries = new Map([...tables.keys()].map((name) => [name, entryOf(text, statements, [key, name])]))
   return {
-    entries: new Map([...tables.keys()].map((name) => [name, entryOf(text, statements, [key, name])])),
+    entries,
     change({ set, remove }) {
       const other = [undefined, ...remove, ...set.keys()].find((name) => others.has(name))
       const place = others.get(other)
@@ -31,12 +41,24 @@ export function tomlFile(file: string, text: string, key: string): ClientFile {
           place.start,
           `plantgw only changes servers in tables such as \`[${key}.name]\``,
         )
-      const gone = [...remove, ...set.keys()].flatMap((name) => tables.get(name) ?? [])
-      const kept = without(text, statements, new Set(gone))
-      const added = [...set].map(([name, entry]) => tableText(key, name, entry))
+      const gone = remove.flatMap((name) => rangesOf(text, statements, tables.get(name) ?? []))
+      const edits = [...set].flatMap(([name, entry]) => {
+        if (!tables.has(name)) return []
+        const had = entries.get(name)
+        if (urlOf(had) === urlOf(entry)) return membersOf(text, statements, [key, name], entry)
+        const ranges = rangesOf(text, statements, tables.get(name) as Statement[])
+        return ranges.map((range, i) => (i === 0 ? { ...range, by: tableText(key, name, entry) } : range))
+      })
+      const added = [...set].filter(([name]) => !tables.has(name))
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
-      const before = kept.trim() === '' ? '' : `${kept.trimEnd()}\n${added.length ? '\n' : ''}`
-      return (before + added.join('\n')).replace(/\r?\n/g, eol)
+      const withEol = (made: string) => made.replaceAll('\n', eol)
+      const kept = spliced(
+        text,
+        [...gone, ...edits].map((one) => ({ ...one, by: withEol(one.by) })),
+      )
+      if (added.length + gone.length === 0) return kept
+      const before = kept.trim() === '' ? '' : `${kept.trimEnd()}${eol}${added.length ? eol : ''}`
+      return before + withEol(added.map(([name, entry]) => tableText(key, name, entry)).join('\n'))
     },
   }
 }
@@ -50,30 +72,79 @@ function scanned(file: string, text: string): Statement[] {
   }
 }
 
-/** What one table says in plain strings: of a server, its URL. */
-function entryOf(text: string, statements: readonly Statement[], [key, name]: readonly string[]): Json {
-  const own = statements.filter(
+/** @throws FileFault at the second of two tables of one server, or of two values of one key in it */
+function refuseRepeated(file: string, text: string, statements: readonly Statement[], key: string): void {
+  const seen = new Set<string>()
+  for (const { kind, path, start } of statements) {
+    if (path[0] !== key || path.length > 3 || kind === 'array') continue
+    const id = JSON.stringify(path)
+    if (seen.has(id)) throw faultAt(file, text, start, `\`${path.join('.')}\` is repeated`)
+    seen.add(id)
+  }
+}
+
+/** The keys of the table of a server, without those of tables in it. */
+function keysOf(statements: readonly Statement[], [key, name]: readonly string[]): Statement[] {
+  return statements.filter(
     ({ kind, path }) => kind === 'key' && path.length === 3 && path[0] === key && path[1] === name,
-  )
-  return Object.fromEntries(
-    own.map(({ path, valueStart, end }) => [path[2], textOf(text.slice(valueStart, end).trim())]),
   )
 }
 
-/** The text without some tables, each up to the next one; with the comments in between kept. */
-function without(text: string, statements: readonly Statement[], gone: ReadonlySet<Statement>): string {
-  const headers = statements.filter(({ kind }) => kind !== 'key')
-  let kept = ''
-  let from = 0
-  headers.forEach((header, i) => {
-    if (!gone.has(header)) return
-    kept += text.slice(from, header.start)
-    const next = headers[i + 1]
-    const last = statements.filter(
-      ({ start }) => start >= header.start && start < (next?.start ?? text.length),
-    )
-    const line = text.indexOf('\n', (last.at(-1) as Statement).end)
-    from = line < 0 ? text.length : line + 1
+/** What one table says in plain strings: of a server, its URL. */
+function entryOf(text: string, statements: readonly Statement[], path: readonly string[]): Json {
+  return Object.fromEntries(
+    keysOf(statements, path).map((one) => [one.path[2], textOf(writtenOf(text, one))]),
+  )
+}
+
+function writtenOf(text: string, { valueStart, end }: Statement): string {
+  return text.slice(valueStart, end).trimEnd()
+}
+
+/** Changes the members of an entry where they are, and adds what is missing behind its last one. */
+function membersOf(
+  text: string,
+  statements: readonly Statement[],
+  path: readonly string[],
+  entry: JsonObject,
+): Splice[] {
+  const keys = keysOf(statements, path)
+  const missing = { ...entry }
+  const edits = keys.flatMap((one): Splice[] => {
+    const to = entry[one.path[2] as string]
+    delete missing[one.path[2] as string]
+    const was = writtenOf(text, one)
+    if (to === undefined || textOf(was) === to) return []
+    return [{ start: one.valueStart, end: one.valueStart + was.length, by: JSON.stringify(to) }]
   })
-  return kept + text.slice(from)
+  if (Object.keys(missing).length === 0) return edits
+  const last = keys.at(-1) as Statement
+  const at = nextLine(text, last.end)
+  const isOpen = text[at - 1] !== '\n'
+  return [...edits, { start: at, end: at, by: `${isOpen ? '\n' : ''}${linesOf(missing)}` }]
+}
+
+/** Tables, each up to the end of its last key: the comments behind it belong to the next one. */
+function rangesOf(text: string, statements: readonly Statement[], tables: readonly Statement[]): Splice[] {
+  const headers = statements.filter(({ kind }) => kind !== 'key')
+  return tables.map((header) => {
+    const next = headers[headers.indexOf(header) + 1]?.start ?? text.length
+    const last = statements.filter(({ start }) => start >= header.start && start < next).at(-1) as Statement
+    return { start: header.start, end: nextLine(text, last.end), by: '' }
+  })
+}
+
+function nextLine(text: string, at: number): number {
+  const line = text.indexOf('\n', at)
+  return line < 0 ? text.length : line + 1
+}
+
+function spliced(text: string, edits: readonly Splice[]): string {
+  let made = ''
+  let from = 0
+  for (const { start, end, by } of [...edits].sort((a, b) => a.start - b.start)) {
+    made += text.slice(from, start) + by
+    from = end
+  }
+  return made + text.slice(from)
 }

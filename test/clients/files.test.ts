@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { FileFault } from '../../src/clients/index.ts'
 import { jsonFile } from '../../src/clients/json-file.ts'
 import { tomlFile } from '../../src/clients/toml-file.ts'
+import type { JsonObject } from '../../src/json/index.ts'
 
 const ENTRY = { url: 'http://127.0.0.1:5235/shop/mcp' }
 const SET = new Map([['shop', ENTRY]])
@@ -147,10 +148,86 @@ test('tables of servers are replaced and removed, and all else in a TOML file st
   const changed = file.change({ set: SET, remove: [] })
   const before = TOML.slice(0, TOML.indexOf('[mcp_servers . "shop"]'))
   const after = TOML.slice(TOML.indexOf('\n# of the profile'))
-  assert.equal(changed, `${before}${after}\n[mcp_servers.shop]\nurl = "http://127.0.0.1:5235/shop/mcp"\n`)
+  assert.equal(changed, `${before}[mcp_servers.shop]\nurl = "http://127.0.0.1:5235/shop/mcp"\n${after}`)
   const again = tomlFile('config.toml', changed, 'mcp_servers')
   assert.deepEqual(again.entries.get('shop'), ENTRY)
   assert.equal(again.change({ set: NONE, remove: ['shop'] }), before + after)
+})
+
+test('of a server with the same URL, only what plantgw writes changes in JSON', () => {
+  const text = `{
+  "s": {
+    "shop": {
+      // mine
+      "url": "${ENTRY.url}", // here
+      "headers": { "X-Mine": "1", "authorization": "Bearer old" },
+      "disabled": true
+    },
+    "other": {}
+  }
+}
+`
+  const changed = (before: string, entry: JsonObject) =>
+    jsonFile('f', before, 's').change({ set: new Map([['shop', entry]]), remove: [] })
+  const headers = { Authorization: 'Bearer ${T}' }
+  assert.equal(
+    changed(text, { type: 'http', ...ENTRY, headers }),
+    text
+      .replace('Bearer old', 'Bearer ${T}')
+      .replace('"disabled": true\n', '"disabled": true,\n      "type": "http"\n'),
+  )
+  assert.equal(changed(text, ENTRY), text)
+  const bridge = { command: 'npx', args: ['-y', ENTRY.url] }
+  assert.deepEqual(
+    JSON.parse(changed(`{"s": {"shop": {"url": "${ENTRY.url}", "enabled": false}}}`, bridge)).s,
+    {
+      shop: { enabled: false, ...bridge },
+    },
+  )
+  assert.deepEqual(
+    JSON.parse(changed(JSON.stringify({ s: { shop: { type: 'stdio', ...bridge, timeout: 1 } } }), ENTRY)).s,
+    { shop: { timeout: 1, ...ENTRY } },
+  )
+})
+
+test('of a server with the same URL, only what plantgw writes changes in TOML', () => {
+  const text = `[mcp_servers.shop] # mine
+url = '${ENTRY.url}' # here
+bearer_token_env_var = "OLD" # token
+startup_timeout_sec = 20
+
+[mcp_servers.shop.http_headers]
+X-Mine = "1"
+
+[profiles.fast]
+model = "mini"`
+  const changed = (before: string, entry: JsonObject) =>
+    tomlFile('f', before, 'mcp_servers').change({ set: new Map([['shop', entry]]), remove: [] })
+  const entry = { ...ENTRY, bearer_token_env_var: 'T' }
+  assert.equal(changed(text, entry), text.replace('"OLD"', '"T"'))
+  assert.equal(changed(text, ENTRY), text)
+  const without = text.replace('bearer_token_env_var = "OLD" # token\n', '').replaceAll('\n', '\r\n')
+  assert.equal(
+    changed(without, entry),
+    without.replace('sec = 20\r\n', 'sec = 20\r\nbearer_token_env_var = "T"\r\n'),
+  )
+  assert.equal(
+    changed(`[mcp_servers.shop]\nurl = "${ENTRY.url}"`, entry),
+    `[mcp_servers.shop]\nurl = "${ENTRY.url}"\nbearer_token_env_var = "T"\n`,
+  )
+})
+
+test('repeated keys are refused with the place of the second, where the file is read', () => {
+  const json = (text: string) => faultOf(() => jsonFile('f', text, 's').change({ set: SET, remove: [] }))
+  assert.equal(json('{"s":{"a":{}},"s":{"b":{}}}'), 'f:1:15: the key `s` is repeated; nothing was written')
+  assert.match(json('{"s":{\n"a":{},\n"a":{}}}'), /^f:3:1: the key `a` is repeated/)
+  assert.match(json('{"s":{"shop":{"url":"a",\n"url":"b"}}}'), /^f:2:1: the key `url` is repeated/)
+  assert.match(json('{"s":{"shop":{"headers":{"X":"a",\n"X":"b"}}}}'), /^f:2:1: the key `X` is repeated/)
+  const elsewhere = '{"a": 1, "a": 2, "s": {}}'
+  assert.ok(jsonFile('f', elsewhere, 's').change({ set: SET, remove: [] }).startsWith('{"a": 1, "a": 2, '))
+  const toml = (text: string) => faultOf(() => tomlFile('f', text, 's'))
+  assert.match(toml('[s.a]\n[b]\n[s."a"]\n'), /^f:3:1: `s\.a` is repeated; nothing was written/)
+  assert.match(toml('[s.a]\nurl = "x"\nurl = "y"\n'), /^f:3:1: `s\.a\.url` is repeated/)
 })
 
 test('servers that are no tables are not touched, and what is not TOML is refused with its place', () => {

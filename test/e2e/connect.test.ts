@@ -136,6 +136,25 @@ test('a server of the same name that leads elsewhere stays, unless --force is gi
   assert.equal(readFileSync(`${path}.plantgw-backup`, 'utf8'), text)
 })
 
+test('what a person added to a server stays when its token changes', async (t) => {
+  const { connect, pathOf } = project(t)
+  const path = pathOf('cursor')
+  mkdirSync(dirname(path))
+  const mine = { url: BOTH.shop, disabled: true, headers: { 'X-Mine': '1' } }
+  writeFileSync(path, JSON.stringify({ mcpServers: { shop: mine } }))
+  assert.equal((await connect('cursor', '/shop', '--token-env', 'TT', '--force')).code, 0)
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).mcpServers.shop, {
+    ...mine,
+    headers: { 'X-Mine': '1', Authorization: 'Bearer ${env:TT}' },
+  })
+  const codex = pathOf('codex')
+  mkdirSync(dirname(codex))
+  const table = `[mcp_servers.shop]\nenabled = false # for now\nurl = "${BOTH.shop}"\n`
+  writeFileSync(codex, `${table}\n[profiles.fast]\n`)
+  assert.equal((await connect('codex', '/shop', '--token-env', 'TT')).code, 0)
+  assert.equal(readFileSync(codex, 'utf8'), `${table}bearer_token_env_var = "TT"\n\n[profiles.fast]\n`)
+})
+
 test('a file that cannot be read or is no JSON is left as it is', async (t) => {
   const { connect, pathOf } = project(t)
   const path = pathOf('cursor')

@@ -14,7 +14,7 @@ import {
 import { openFile } from '../../clients/open-file.ts'
 import type { Settings } from '../../config/index.ts'
 import { printable, printableLines } from '../../findings/frame.ts'
-import type { Json, JsonObject } from '../../json/index.ts'
+import type { Json } from '../../json/index.ts'
 import { noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './chosen-prefixes.ts'
@@ -87,22 +87,11 @@ async function connect(name: ClientName, prefixes: readonly string[], flags: Con
   const before = await readText(path)
   const file = openFile(client, path, before?.text ?? '')
   if (!flags.force) refuseOthers(file.entries, endpoints, path)
-  const isNew = ([key, entry]: [string, JsonObject]) => flags.force || !holds(file.entries.get(key), entry)
-  const changed = new Map([...set].filter(isNew))
-  if (changed.size > 0)
-    await replaceText(
-      path,
-      before,
-      file.change({ set: changed, remove: [], inputs: inputsOf(client, endpoints) }),
-    )
-  process.stdout.write(printableLines(report(client, path, endpoints, changed, before !== undefined)))
+  const text = file.change({ set, remove: [], inputs: inputsOf(client, endpoints) })
+  const isNew = text !== before?.text
+  if (isNew) await replaceText(path, before, text)
+  process.stdout.write(printableLines(report(client, path, endpoints, isNew, before !== undefined)))
   return 0
-}
-
-/** Whether an entry already says all of it; a user may have added more, such as which tools are allowed. */
-function holds(entry: Json | undefined, wanted: JsonObject): boolean {
-  const had = (entry ?? {}) as JsonObject
-  return Object.entries(wanted).every(([key, value]) => JSON.stringify(had[key]) === JSON.stringify(value))
 }
 
 /** @throws Error for a server of the same name that leads elsewhere */
@@ -162,13 +151,13 @@ function report(
   client: Client,
   path: string,
   endpoints: readonly Endpoint[],
-  changed: ReadonlyMap<string, unknown>,
+  isNew: boolean,
   hadFile: boolean,
 ): string {
   const written = hadFile ? `Wrote ${path}; as it was: ${backupOf(path)}` : `Wrote ${path}`
   const tokens = [...new Set(endpoints.flatMap(({ tokenEnv }) => tokenEnv ?? []))]
   return [
-    changed.size === 0 ? `${path} has all of it already` : written,
+    isNew ? written : `${path} has all of it already`,
     '',
     ...endpoints.map(({ name, url }) => `  ${name}  ${url}`),
     '',

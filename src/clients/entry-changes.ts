@@ -1,0 +1,32 @@
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { urlOf } from './bridge.ts'
+
+/** A value of an entry, and what it becomes; undefined: it goes. */
+export type EntryChange = readonly [path: readonly string[], to: Json | undefined]
+
+/** What says how a client reaches a server: of two forms in one entry, a client chooses by itself. */
+const URL_KEYS = ['url', 'serverUrl', 'httpUrl']
+const COMMAND_KEYS = ['command', 'args']
+
+/**
+ * What has to change in an entry so that it says all that is wanted. What a person added to an entry of the same
+ * address stays, such as `disabled` or a header; an entry that leads elsewhere is replaced.
+ */
+export function changesTo(had: Json | undefined, wanted: JsonObject): EntryChange[] {
+  if (!isObject(had) || urlOf(had) !== urlOf(wanted)) return [[[], wanted]]
+  const isOtherForm = 'command' in had !== 'command' in wanted
+  const stale = [...URL_KEYS, ...COMMAND_KEYS, ...(isOtherForm ? ['type'] : [])]
+  const gone = stale.filter((key) => Object.hasOwn(had, key) && !Object.hasOwn(wanted, key))
+  return [...gone.map((key) => [[key], undefined] as const), ...leavesOf(had, wanted)]
+}
+
+function leavesOf(had: JsonObject, wanted: JsonObject, isHeaders = false): EntryChange[] {
+  return Object.entries(wanted).flatMap(([name, to]): EntryChange[] => {
+    const isSame = (one: string) => one === name || (isHeaders && one.toLowerCase() === name.toLowerCase())
+    const key = Object.keys(had).find(isSame) ?? name
+    const was = had[key]
+    if (isObject(was) && isObject(to))
+      return leavesOf(was, to, key === 'headers').map(([path, at]) => [[key, ...path], at])
+    return JSON.stringify(was) === JSON.stringify(to) ? [] : [[[key], to]]
+  })
+}
