@@ -1,6 +1,6 @@
 import type { TenantSettings } from '../config/model.ts'
 import { isLoopback } from '../net/index.ts'
-import { bearerTable } from './bearer.ts'
+import { bearerTable, type KnownToken } from './bearer.ts'
 import { hostName } from './host.ts'
 import { isSignOfProxy } from './proxy-signs.ts'
 
@@ -15,6 +15,8 @@ export interface Asker {
   headers: Readonly<Record<string, string | undefined>>
   /** Names and values in turn, as they were sent; absent where no socket is read. */
   rawHeaders?: readonly string[] | undefined
+  /** Of HTTP, such as `1.1`; absent where no socket is read. */
+  version?: string | undefined
   /** Whether the listener is one that only this machine reaches, and the other end of the connection is on it. */
   isLocal: boolean
 }
@@ -28,10 +30,12 @@ export function createAdminAccess(
   admin: { token?: string } | undefined,
   tenants: readonly TenantSettings[] = [],
 ): (asker: Asker) => Overseer | undefined {
-  const entries = tenants.flatMap(({ name, tokens }) => tokens.map(({ token }) => ({ token, tenant: name })))
+  const entries = tenants.flatMap(({ name, tokens }) =>
+    tokens.map(({ token, expires }) => ({ token, ...(expires !== undefined && { expires }), tenant: name })),
+  )
   const token = admin?.token
   // Of equal tokens the first counts.
-  const table = bearerTable<{ token: string } & Overseer>([
+  const table = bearerTable<KnownToken & Overseer>([
     ...(token === undefined ? [] : [{ token, tenant: undefined }]),
     ...entries,
   ])
@@ -45,9 +49,11 @@ export function createAdminAccess(
   }
 }
 
-function isAtThisMachine({ headers, rawHeaders, isLocal }: Asker): boolean {
+function isAtThisMachine({ headers, rawHeaders, version, isLocal }: Asker): boolean {
   const { host, origin } = headers
   if (!isLocal || host === undefined || !isLoopback(hostName(host))) return false
+  // What is left that asks so is proxies: it is what nginx does unless it is told otherwise.
+  if (version === '1.0') return false
   const names = rawHeaders?.filter((_, i) => i % 2 === 0) ?? Object.keys(headers)
   if (names.some(isSignOfProxy)) return false
   // `none`: a person typed the address.

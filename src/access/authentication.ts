@@ -1,6 +1,7 @@
-import type { FailedLogins } from './failed-logins.ts'
+import type { Logins } from './failed-logins.ts'
 import { networkOf } from './quota.ts'
-import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest } from './steps.ts'
+import { countOf } from './raw-headers.ts'
+import type { Denial, DenialReason, Identity, Refusal, Step, StepRequest, StepResult } from './steps.ts'
 
 /** A request whose credentials were refused. */
 export interface RefusedCredentials {
@@ -33,13 +34,25 @@ export function attackerOf({ prefix, address, reason }: RefusedCredentials): str
  * Identifies the caller, on routes that require it.
  * @param logins bounds wrong credentials; absent: there may be any number of them
  */
-export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: FailedLogins): Step {
-  function admit(request: StepRequest, result: Identity | Denial): Refusal | undefined {
-    if ('status' in result) {
-      const denial = isGuess(request, result) ? logins?.failed(request.address) : undefined
-      return refuse(request, denial ?? result)
-    }
-    const denial = request.forwarded ? undefined : logins?.succeeded(request.address, result.caller)
+export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, logins?: Logins): Step {
+  function judge(request: StepRequest, result: Identity | Denial): StepResult | Promise<StepResult> {
+    const denial = denialOf(request, result)
+    return denial instanceof Promise
+      ? denial.then((awaited) => admit(request, result, awaited))
+      : admit(request, result, denial)
+  }
+  /** What is answered because of other attempts. */
+  function denialOf(request: StepRequest, result: Identity | Denial) {
+    const { forwarded, address } = request
+    if ('status' in result) return isGuess(request, result) ? logins?.failed(address) : undefined
+    return forwarded ? undefined : logins?.succeeded(address, result.caller)
+  }
+  function admit(
+    request: StepRequest,
+    result: Identity | Denial,
+    denial: Denial | undefined,
+  ): Refusal | undefined {
+    if ('status' in result) return refuse(request, denial ?? result)
     if (denial) return refuse(request, denial)
     request.caller = result.caller
     request.callerName = result.callerName
@@ -60,6 +73,7 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
     run(request) {
       const { authenticate } = request.route
       if (!authenticate || request.open) return undefined
+      if (hasTwo(request)) return refuse(request, TWO)
       const denial =
         logins && !request.forwarded && request.headers.authorization !== undefined
           ? logins.refuse(request.address)
@@ -67,10 +81,21 @@ export function authenticationStep(onRefused: OnRefusedCredentials = () => {}, l
       if (denial) return refuse(request, denial)
       const result = authenticate(request)
       return result instanceof Promise
-        ? result.then((awaited) => admit(request, awaited))
-        : admit(request, result)
+        ? result.then((awaited) => judge(request, awaited))
+        : judge(request, result)
     },
   }
+}
+
+/** Node reads the first; a proxy that judged the other would have let in somebody else (RFC 6750, 3.1). */
+const TWO: Denial = {
+  status: 400,
+  reason: 'unknown',
+  message: 'The request has more than one Authorization header',
+}
+
+function hasTwo({ headers, rawHeaders }: StepRequest): boolean {
+  return headers.authorization !== undefined && countOf('authorization', rawHeaders) > 1
 }
 
 /** Whether somebody may be trying credentials: those that have expired were good once. */

@@ -16,7 +16,10 @@ const known = new WeakMap<Socket, Identity>()
 export const clientCertificateStep: Step = {
   name: 'client certificate',
   run(request) {
-    const identity = request.socket && certificateOwner(request.socket)
+    const { outer, socket } = request
+    const identity = outer
+      ? outer.certificate && identityOf(outer.certificate)
+      : socket && certificateOwner(socket)
     if (!identity) return undefined
     request.caller = identity.caller
     request.callerName = identity.callerName
@@ -29,22 +32,37 @@ export const clientCertificateStep: Step = {
 function certificateOwner(socket: Socket): Identity | undefined {
   const found = known.get(socket)
   if (found) return found
+  const names = certificateNames(socket)
+  if (!names) return undefined
+  const identity = identityOf(names)
+  known.set(socket, identity)
+  return identity
+}
+
+/** Names of X.500; they outlast a renewal. */
+export interface CertificateNames {
+  subject: string
+  issuer: string
+}
+
+/** Of the certificate that the other end has shown; undefined: none. */
+export function certificateNames(socket: Socket): CertificateNames | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const certificate = socket.getPeerX509Certificate()
   if (!certificate) return undefined
-  // Names of X.500, the attributes on lines of their own; they outlast a renewal.
-  const [subject, issuer] = [certificate.subject, certificate.issuer].map((name) =>
-    name.replaceAll('\n', ', '),
-  )
-  const identity: Identity = {
+  // The attributes are on lines of their own.
+  const { subject, issuer } = certificate
+  return { subject: subject.replaceAll('\n', ', '), issuer: issuer.replaceAll('\n', ', ') }
+}
+
+function identityOf({ subject, issuer }: CertificateNames): Identity {
+  return {
     caller: JSON.stringify(['certificate', issuer, subject]),
-    callerName: shorten(subject!, MAX_NAME),
-    subject: subject!,
-    issuer: issuer!,
+    callerName: shorten(subject, MAX_NAME),
+    subject,
+    issuer,
     bySettings: true,
     scopes: new Set(),
     claims: {},
   }
-  known.set(socket, identity)
-  return identity
 }

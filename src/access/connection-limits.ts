@@ -34,6 +34,34 @@ export interface Guarded {
   connections: ReadonlyMap<Socket, ReadonlySet<IncomingMessage>>
 }
 
+/** Counts the connections that there are, in all and by address. */
+export class ConnectionCount {
+  private open = 0
+  private readonly addresses = new Map<string, number>()
+
+  /** @param surplus connections beyond a limit that still get a response */
+  constructor(
+    private readonly limits: Pick<ServerLimits, 'maxConnections' | 'maxConnectionsPerAddress'>,
+    private readonly surplus: number,
+  ) {}
+
+  /** Counts one more. @returns whether it is beyond a limit, and too far beyond it to be answered */
+  add(address: string): 'within' | 'surplus' | 'beyond' {
+    const { maxConnections, maxConnectionsPerAddress } = this.limits
+    this.open++
+    const ofAddress = bump(this.addresses, address, 1)
+    const over = Math.max(this.open - maxConnections, ofAddress - maxConnectionsPerAddress)
+    if (over <= 0) return 'within'
+    countRefusal(this.open > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
+    return over > this.surplus ? 'beyond' : 'surplus'
+  }
+
+  remove(address: string): void {
+    this.open--
+    bump(this.addresses, address, -1)
+  }
+}
+
 /** What is known of what a client was sent. */
 interface Progress {
   delivered: number
@@ -44,16 +72,17 @@ interface Progress {
  * An HTTP server whose connections are bounded: in number, in all and by address; in the time that they may take for
  * headers, for a whole request, and to take what they are sent; and in the number of headers.
  * @param tls makes it one of TLS
+ * @param counted those beyond a limit, where connections are counted elsewhere
  */
 export function guardedServer(
   listener: RequestListener,
   limits: ServerLimits,
   tls?: TlsServerOptions,
+  counted?: WeakSet<Socket>,
 ): Guarded {
-  const { maxConnections, maxConnectionsPerAddress, writeTimeout } = limits
+  const { writeTimeout } = limits
   const connections = new Map<Socket, Set<IncomingMessage>>()
-  const surplus = new WeakSet<Socket>()
-  const addresses = new Map<string, number>()
+  const surplus = counted ?? new WeakSet<Socket>()
   const progress = new Map<Socket, Progress>()
 
   // One function for all requests, as a closure and `once` cost each of them.
@@ -77,21 +106,7 @@ export function guardedServer(
   }
   const server = newServer(answer, limits, tls)
 
-  let open = 0
-  server.on('connection', (socket: Socket) => {
-    const address = networkOf(socket.remoteAddress ?? '')
-    open++
-    const ofAddress = bump(addresses, address, 1)
-    socket.once('close', () => {
-      open--
-      bump(addresses, address, -1)
-    })
-    const over = Math.max(open - maxConnections, ofAddress - maxConnectionsPerAddress)
-    if (over > 0) countRefusal(open > maxConnections ? 'maxConnections' : 'maxConnectionsPerAddress')
-    // Who does not get through the handshake cannot be answered.
-    if (over > (tls ? 0 : SURPLUS)) socket.destroy()
-    else if (over > 0) surplus.add(socket)
-  })
+  if (!counted) countConnections(server, connectionCount(limits, tls !== undefined), surplus)
   // Of TLS it is another socket, which is there once hands are shaken.
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     connections.set(socket, new Set())
@@ -121,6 +136,25 @@ export function guardedServer(
   const sweeper = setInterval(sweep, Math.min(SWEEP, writeTimeout)).unref()
   server.once('close', () => clearInterval(sweeper))
   return { server, connections }
+}
+
+/** @param tls who does not get through the handshake cannot be answered */
+export function connectionCount(limits: ServerLimits, tls: boolean): ConnectionCount {
+  return new ConnectionCount(limits, tls ? 0 : SURPLUS)
+}
+
+function countConnections(
+  server: Server | TlsServer,
+  count: ConnectionCount,
+  surplus: WeakSet<Socket>,
+): void {
+  server.on('connection', (socket: Socket) => {
+    const address = networkOf(socket.remoteAddress ?? '')
+    const place = count.add(address)
+    socket.once('close', () => count.remove(address))
+    if (place === 'beyond') socket.destroy()
+    else if (place === 'surplus') surplus.add(socket)
+  })
 }
 
 function newServer(

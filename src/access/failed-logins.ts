@@ -8,13 +8,23 @@ const MINUTE = 60_000
 /** Pairs of an address and a caller that are remembered, twice as many at most. */
 const MAX_GOOD = 20_000
 
+/** What bounds wrong credentials; what it has to ask others for is a promise. */
+export interface Logins {
+  /** What to answer to any credentials of an address; undefined: they are to be judged. */
+  refuse(address: string | undefined): Denial | undefined
+  /** The credentials were good. @returns what to answer nevertheless */
+  succeeded(address: string | undefined, caller: string): Denial | undefined | Promise<Denial | undefined>
+  /** The credentials were wrong. @returns what to answer in place of that */
+  failed(address: string | undefined): Denial | undefined | Promise<Denial | undefined>
+}
+
 /**
  * Bounds how many wrong credentials an address may send, so that nobody guesses them at speed. An address that has sent
  * too many is refused before its credentials are looked at, or, where others behind it have logged in before, unless they
  * turn out to be those of such a caller: a stranger cannot lock out those with whom he shares an address, and who comes
  * anew waits until the minute is over.
  */
-export class FailedLogins {
+export class FailedLogins implements Logins {
   private readonly failures: Buckets
   /** Networks, and networks with callers, from which a login was good. */
   private good = new Set<string>()

@@ -41,7 +41,9 @@ export function otherClaim(message: string, value: unknown, wanted: readonly str
 
 /** Who has the token, and what it allows. */
 export function grantOf(claims: Claims, issuer: string, { caller, clockSkew }: GrantRules): Verdict {
-  const { sub, client_id: client, azp = client, exp } = claims
+  const { sub, client_id: client, azp = client, exp, cnf } = claims
+  // Whoever has stolen it does not have the key (RFC 8705, 3; RFC 9449, 7).
+  if (cnf !== undefined) return denied('The token is bound to a key of its client, which is not checked here')
   const subject = isName(sub) ? [sub] : isName(client) ? [null, client] : undefined
   if (!subject) return denied('The token has no subject')
   const name = claims[caller] ?? (caller === 'sub' ? client : undefined)

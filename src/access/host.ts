@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isLoopback } from '../net/index.ts'
 import type { CorsPolicy } from './cors.ts'
+import { countOf } from './raw-headers.ts'
 import type { Arrival, Refusal, RoutePolicy, Step } from './steps.ts'
 
 /**
@@ -83,7 +84,7 @@ export function hostStep({ allowsHost }: HostGuard): EarlyStep<Arrival> {
     name: 'host',
     run({ rawHeaders, host }) {
       // Two Host headers are an attack on a server that reads the other one (RFC 9112, 3.2).
-      if (rawHeaders && countHosts(rawHeaders) > 1)
+      if (countOf('host', rawHeaders) > 1)
         return { status: 400, message: 'The request has more than one Host header' }
       if (host === undefined) return { status: 400, message: 'The request has no Host header' }
       return allowsHost(host) ? undefined : notAllowed('Host', host)
@@ -110,13 +111,4 @@ export function originStep({
 function notAllowed(name: 'Host' | 'Origin', value = '', or = ''): Refusal {
   const message = `${name} ${value.slice(0, 100)} is not allowed; allow it by allowed${name}s of the settings${or}`
   return { status: 403, message }
-}
-
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-  }
-  return hosts
 }

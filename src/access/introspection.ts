@@ -20,6 +20,8 @@ export interface IntrospectionRules extends GrantRules {
   cacheTtl: number
 }
 
+/** Of what may be sent as `Bearer`: the type of RFC 6749, 5.1, in place of which some servers say what the token is. */
+const TYPES = /^(?:bearer|access_token)$/i
 /** Questions under way at one time; beyond that tokens cannot be judged. */
 const MAX_ASKED = 100
 
@@ -74,14 +76,23 @@ function asker(issuer: Issuer, parts: IssuerParts): (token: string) => Promise<C
 }
 
 function verdictOf(claims: Claims, issuer: string, rules: IntrospectionRules, now: number): Verdict {
-  const { active, exp, nbf, aud, iss } = claims
+  const { active, aud, iss, token_type: type = 'Bearer' } = claims
   if (active !== true) return denied('The token is not active')
-  if (typeof exp === 'number' && exp * 1000 + rules.clockSkew <= now)
+  // Refresh tokens are active too.
+  if (typeof type !== 'string' || !TYPES.test(type)) return denied('The token is not a Bearer access token')
+  const [exp, nbf] = [timeOf(claims.exp), timeOf(claims.nbf)]
+  if (Number.isNaN(exp) || Number.isNaN(nbf)) return denied('The token has a time that is no number')
+  if (exp !== undefined && exp * 1000 + rules.clockSkew <= now)
     return denied('The token has expired', 'expired')
-  if (typeof nbf === 'number' && nbf * 1000 - rules.clockSkew > now)
-    return denied('The token is not valid yet')
+  if (nbf !== undefined && nbf * 1000 - rules.clockSkew > now) return denied('The token is not valid yet')
   if (iss !== undefined && iss !== issuer) return otherClaim('The token is of another issuer', iss, [issuer])
   if (![aud].flat().some((one) => typeof one === 'string' && rules.audience.includes(one)))
     return otherClaim('The token was issued for another audience', aud, rules.audience)
-  return grantOf(claims, issuer, rules)
+  return grantOf({ ...claims, ...(exp !== undefined && { exp }) }, issuer, rules)
+}
+
+/** Seconds, which some servers write as a text; NaN: it is no number. */
+function timeOf(claim: unknown): number | undefined {
+  if (claim === undefined || claim === null) return undefined
+  return typeof claim === 'number' || (typeof claim === 'string' && claim !== '') ? Number(claim) : Number.NaN
 }

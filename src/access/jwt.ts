@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { JWTPayload } from 'jose'
+import type { JWTHeaderParameters, JWTPayload } from 'jose'
 import {
   denied,
   type Grant,
@@ -11,6 +11,7 @@ import {
   type Verdict,
 } from './grant.ts'
 import { type IssuerKeys, jose, type Keys } from './issuer-keys.ts'
+import type { Denial } from './steps.ts'
 
 /** Of tokens with a public and a private key: with a shared secret whoever checks tokens could make them. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
@@ -42,6 +43,8 @@ const CLAIM_FAULTS: Readonly<Record<string, string>> = {
   exp: 'The token does not say when it expires',
   nbf: 'The token is not valid yet',
 }
+/** Of access tokens (RFC 9068, 4), and of servers that are older than that: not of tokens for logouts, proofs and events. */
+const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 /** Header, payload and signature (RFC 7515, 7.1). */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const MALFORMED = 'The token is not a valid JSON Web Token'
@@ -87,7 +90,7 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
   async function verify(token: string, { issuer, algorithms }: TrustedIssuer, { find }: Keys) {
     const { jwtVerify } = await jose()
     try {
-      const { payload } = await jwtVerify(token, find, {
+      const { payload, protectedHeader } = await jwtVerify(token, find, {
         issuer,
         audience: [...rules.audience],
         algorithms: [...(algorithms ?? ALGORITHMS)],
@@ -95,7 +98,7 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
         clockTolerance: rules.clockSkew / 1000,
         currentDate: new Date(rules.now()),
       })
-      return { verdict: grantOf(payload, issuer, rules) }
+      return { verdict: headerFault(protectedHeader) ?? grantOf(payload, issuer, rules) }
     } catch (error) {
       const { code, claim, payload } = error as { code?: string; claim?: string; payload?: JWTPayload }
       if (code === 'ERR_JWT_EXPIRED') return { verdict: denied('The token has expired', 'expired'), code }
@@ -113,6 +116,13 @@ export function jwtJudge(issuers: readonly TrustedIssuer[], rules: JwtRules): Ju
       return known.grant
     return judge(token, digest)
   }
+}
+
+/** What of a header keeps a token that is sound from being an access token without extensions. */
+function headerFault({ typ = 'JWT', crit }: JWTHeaderParameters): Denial | undefined {
+  // jose knows one extension (RFC 7797), which no token needs.
+  if (crit !== undefined) return denied(FAULTS.ERR_JOSE_NOT_SUPPORTED!)
+  return typeof typ === 'string' && TYPES.test(typ) ? undefined : denied('The token is not an access token')
 }
 
 /** A signature is wrong because of a new key only where the token does not name its key. */

@@ -1,10 +1,12 @@
 /** Whatever only proxies, load balancers and content networks send, in any spelling: `_` counts as `-`. */
 const SIGN_OF_A_PROXY = new RegExp(
   `^(?:${[
-    'forwarded|forwarded-for|x-forwarded(?:-.*)?|via|x-via|cdn-loop|max-forwards|proxy-.*|x-proxy-?.*|x-nginx-.*',
-    '(?:.*-)?(?:real|client|original|originating|remote|source|connecting)-(?:ip|addr|address|port|host)',
-    'x-original-.*|x-envoy-.*|x-host|x-amzn-.*|x-amz-cf-.*|x-cloud-trace-context|x-appengine-.*|x-google-.*',
-    'cf-.*|cloudfront-.*|fastly-.*|fly-.*|x-azure-.*|x-arr-.*|x-vercel-.*|x-varnish|x-akamai-.*|akamai-.*',
+    '(?:x-)?(?:http-)?(?:x-)?forward(?:ed)?(?:-.*)?|(?:x-)?(?:\\w+-)?via|cdn-.*|max-forwards|(?:x-)?proxy-?.*|x-nginx-.*',
+    '(?:.*-)?(?:real|client|original|originating|remote|source|src|connecting|edge)-?(?:ip|addr|address|port|host|proto|cert|user)',
+    'x-original-.*|x-envoy-.*|x-host|x-scheme|x-url-scheme|x-script-name|x-request-start|front-end-https|early-data',
+    'x-amzn-.*|x-amz-cf-.*|x-cloud-trace-context|x-appengine-.*|x-google-.*|x-goog-.*|x-serverless-.*|surrogate-.*',
+    'cf-.*|cloudfront-.*|fastly-.*|fly-.*|x-azure-.*|x-arr-.*|x-vercel-.*|x-varnish|x-akamai-.*|akamai-.*|tailscale-.*',
+    '(?:x-)?ssl-.*|x-auth-request-.*|x-webauth-.*|x-kong-.*|x-consumer-.*|x-replaced-path|x-haproxy-.*|incap-.*|x-sucuri-.*',
   ].join('|')})$`,
   'i',
 )

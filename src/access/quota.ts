@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net'
 import { countRefusal, type LimitName } from './refusals.ts'
 
+/** The limit that is reached; undefined: none. */
+export type Reached = LimitName | undefined
+
 /** How much of something there may be in all, at one prefix, and of one caller. */
 export interface QuotaLimits {
   total?: [LimitName, number]
@@ -14,17 +17,18 @@ export class Quota {
   private readonly prefixes = new Map<string, number>()
   private readonly callers = new Map<string, number>()
 
-  constructor(private readonly limits: QuotaLimits) {}
+  constructor(readonly limits: QuotaLimits) {}
 
   /** Which limit `count` more would exceed. */
-  exceeded(prefix: string, caller: string, count = 1): LimitName | undefined {
+  exceeded(prefix: string, caller: string, count = 1): Reached {
     const { limits } = this
     if (limits.total && this.total + count > limits.total[1]) return limits.total[0]
     if ((this.prefixes.get(prefix) ?? 0) + count > limits.prefix[1]) return limits.prefix[0]
     return (this.callers.get(caller) ?? 0) + count > limits.caller[1] ? limits.caller[0] : undefined
   }
-  /** Takes `count` more, or counts the refusal and gives the limit that is reached. */
-  take(prefix: string, caller: string, count = 1): LimitName | undefined {
+
+  /** Takes `count` more, or counts the refusal and gives the limit that is reached; a promise where others are asked. */
+  take(prefix: string, caller: string, count = 1): Reached | Promise<Reached> {
     const limit = this.exceeded(prefix, caller, count)
     if (limit) countRefusal(limit)
     else this.change(prefix, caller, count)
@@ -34,7 +38,7 @@ export class Quota {
     this.change(prefix, caller, -count)
   }
 
-  private change(prefix: string, caller: string, by: number): void {
+  protected change(prefix: string, caller: string, by: number): void {
     this.total += by
     bump(this.prefixes, prefix, by)
     bump(this.callers, caller, by)

@@ -11,8 +11,8 @@ export interface Subject {
   sharer: string
   /** Of the client. */
   address: string | undefined
-  /** Its id, as the client says it. */
-  session: string | undefined
+  /** The id of one that is the caller's; read where a rule counts by it. */
+  readonly session: string | undefined
 }
 
 /** A request beyond a rate. */
@@ -197,7 +197,13 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
 
 function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
   const { route, address, stay, caller, callerName = caller } = request
-  const subject = { sharer: stay.sharer, address, session: sessionOf(request) }
+  const subject: Subject = {
+    sharer: stay.sharer,
+    address,
+    get session() {
+      return request.sessionId()
+    },
+  }
   const told = (excesses: Excesses) => {
     for (const excess of excesses)
       if (excess) onRefused({ prefix: route.prefix, per: excess.per, caller: callerName, address })
@@ -207,11 +213,4 @@ function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: Ra
     const found = rate.take(subject, tools)
     return found instanceof Promise ? found.then(told) : told(found)
   }
-}
-
-/** The id of a session in a header, or in the query of the older transport. */
-function sessionOf(request: StepRequest): string | undefined {
-  const { headers, path } = request
-  if (!path.endsWith('/message')) return headers['mcp-session-id']
-  return new URL(request.target(), 'http://localhost').searchParams.get('sessionId') ?? undefined
 }

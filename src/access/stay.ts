@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Hold, memory } from './memory.ts'
-import { type Quota, sharerOf } from './quota.ts'
-import type { LimitName } from './refusals.ts'
+import { type Quota, type Reached, sharerOf } from './quota.ts'
 import type { Step } from './steps.ts'
 
 /** Who stands at the other end as far as can be told without a credential: nothing of it is anybody else's. */
@@ -38,10 +37,17 @@ export class Stay implements Peer {
   }
 
   /** Counts calls as under way until it is over; the limit that is reached when there are too many. */
-  begin(calls: number): LimitName | undefined {
+  begin(calls: number): Reached | Promise<Reached> {
     const limit = this.quota?.take(this.prefix, this.sharer, calls)
+    return limit instanceof Promise
+      ? limit.then((reached) => this.begun(calls, reached))
+      : this.begun(calls, limit)
+  }
+  private begun(calls: number, limit: Reached): Reached {
     if (limit) return limit
-    this.calls += calls
+    // Its client left meanwhile.
+    if (this.gone) this.quota?.give(this.prefix, this.sharer, calls)
+    else this.calls += calls
     return this.hold.add(calls * PER_CALL) ? undefined : 'maxBuffered'
   }
   /** Its calls turned out to be streams without an end, which connections bound. */

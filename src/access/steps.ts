@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Discovery } from '../discovery/index.ts'
 import type { CorsPolicy } from './cors.ts'
 import type { Identity } from './identity.ts'
+import type { OuterConnection } from './outer-connection.ts'
 import type { Authorize } from './permissions.ts'
 import type { Meter, RateLimits } from './rate.ts'
 import type { Stay } from './stay.ts'
@@ -68,6 +69,10 @@ export interface StepRequest extends Arrival {
   identity: Identity | undefined
   /** Set by `replica`: another replica has passed the request on. */
   forwarded: boolean
+  /** The id of the session that the request names, where it is one of the caller's at the route. */
+  sessionId(): string | undefined
+  /** Set by `replica`: the connection of the client, where it was another worker of this gateway that passed it on. */
+  outer: OuterConnection | undefined
   /** A parameter of the query. */
   parameter(name: string): string | undefined
   /** Set by `listing`: how the client wants tools to be listed; undefined: as the route says. */

@@ -1,4 +1,5 @@
 import { attackerOf, type RefusedCredentials } from '../access/authentication.ts'
+import { Buckets } from '../access/buckets.ts'
 import type { RateRefusal } from '../access/rate.ts'
 import { RETRY_AFTER } from '../access/refusals.ts'
 import type { Step } from '../access/steps.ts'
@@ -19,7 +20,7 @@ import { AuditLog } from '../telemetry/audit-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { RedactionRecord } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
-import { shorten } from '../text/index.ts'
+import { printableJson, shorten } from '../text/index.ts'
 import type { PinRecord } from '../upstream/index.ts'
 import type { AuditEvent, CallEvent } from './audit-events.ts'
 import { argumentsTeller } from './audited-arguments.ts'
@@ -49,6 +50,8 @@ interface AuditParts {
 
 /** Milliseconds between two lines about one client that a limit holds back. */
 const EVERY = 60_000
+/** Lines about refused credentials of one client, for one reason, in that time. */
+const MAX_LOGINS = 30
 /** Characters of what clients and servers choose. */
 const MAX_TEXT = 200
 
@@ -68,6 +71,8 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
       ...(address !== undefined && { address }),
     }
   }
+  // Of those that no limit holds back, such as tokens that have expired.
+  const logins = new Buckets({ interval: EVERY / MAX_LOGINS, burst: MAX_LOGINS })
   // A limit would be none on the disk if each request beyond it were a line.
   const sayLimited = seldom(EVERY, (refused: RefusedCredentials, left) =>
     write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason, ...left }),
@@ -91,8 +96,10 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
     onRefusedCredentials(refused) {
       // Clients look for the way to credentials by a request without any.
       if (refused.reason === 'missing') return
-      if (refused.reason === 'limited') sayLimited(attackerOf(refused), refused)
-      else write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason })
+      const attacker = attackerOf(refused)
+      if (refused.reason === 'limited' || logins.wait(attacker) > 0) return sayLimited(attacker, refused)
+      logins.add(attacker)
+      write({ event: 'login-failed', ...visitorOf(refused), reason: refused.reason })
     },
     onRateRefused(refusal) {
       const { prefix, per, caller, address } = refusal
@@ -113,7 +120,7 @@ export async function openAudit(settings: AuditSettings, parts: AuditParts): Pro
 }
 
 function lineOf(event: AuditEvent): string {
-  return `{"time":"${timeText(Date.now())}",${stringify(event).slice(1)}`
+  return `{"time":"${timeText(Date.now())}",${printableJson(stringify(event)).slice(1)}`
 }
 
 /** The last second that was written: there are many lines in one. */

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
-import type { FailedLogins } from '../access/failed-logins.ts'
+import type { Logins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
 import { memory } from '../access/memory.ts'
 import type { Difference } from '../build/types.ts'
@@ -21,6 +21,7 @@ import { type RequestHeaders, readBody } from '../mcp/index.ts'
 import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { inTurns, nearest, type Steps } from '../text/index.ts'
+import { clientAddress, otherEndOf, type Proxies } from './exchange.ts'
 import type { Reloads } from './reloads.ts'
 import { type Status, shownFinding } from './status.ts'
 import { statusPage } from './status-page.ts'
@@ -35,11 +36,13 @@ export interface OwnPagesParts {
   /** Why requests should go elsewhere; undefined when they should not. */
   unready: () => string | undefined
   metrics: Metrics
-  status: (overseer: Overseer) => Steps<Status>
+  status: (overseer: Overseer) => Steps<Status> | Promise<Steps<Status>>
   /** Configurations. */
   served: () => readonly Identity[]
   onRefusedCredentials: OnRefusedCredentials
-  logins: FailedLogins
+  logins: Logins
+  /** Reads what proxies say of clients; absent: none is believed. */
+  proxies?: Proxies
 }
 
 export interface OwnPages {
@@ -79,7 +82,7 @@ export function probesOnly(pages: OwnPages): OwnPages {
 
 /** `/_reload`, `/_diff`, `/_status`, `/_health`, `/_ready` and `/metrics`. */
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
-  const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins } = parts
+  const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
   async function page(c: Context, path: string, overseer: Overseer): Promise<Response> {
     if (path === '/_reload') return reload(c, parts)
@@ -88,17 +91,36 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
       return c.json({ ...changes, findings: findings.map(shownFinding) })
     }
     if (path === '/metrics') return c.body(await metrics.text(), 200, { 'content-type': metrics.contentType })
-    const shown = await inTurns(status(overseer))
+    const shown = await inTurns(await status(overseer))
     const html = /\btext\/html\b/.test(c.req.header('accept') ?? '')
     c.header('cache-control', 'no-store')
     return html ? c.html(await inTurns(statusPage(shown))) : c.json(shown)
   }
 
-  function askerOf(c: Context, headers: RequestHeaders): Asker & { remoteAddress: string | undefined } {
+  function askerOf(c: Context, headers: RequestHeaders): Asker {
     const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
-    const remoteAddress = incoming?.socket?.remoteAddress
-    const isHere = isBoundHere && (bind.path !== undefined || isLoopback(remoteAddress ?? ''))
-    return { headers, rawHeaders: incoming?.rawHeaders, isLocal: isHere, remoteAddress }
+    const otherEnd = incoming?.socket?.remoteAddress
+    const isHere = isBoundHere && (bind.path !== undefined || isLoopback(otherEnd ?? ''))
+    return { headers, rawHeaders: incoming?.rawHeaders, version: incoming?.httpVersion, isLocal: isHere }
+  }
+
+  /** Judges the credentials; what to answer in place of the page. */
+  async function admit(c: Context, path: string, headers: RequestHeaders): Promise<Response> {
+    const overseer = access(askerOf(c, headers))
+    const address = clientAddress(otherEndOf(c), headers, proxies)
+    const isLogin = headers.authorization !== undefined
+    const limited = isLogin && (await (overseer ? logins.succeeded(address, path) : logins.failed(address)))
+    if (limited) return c.json({ error: limited.status, message: limited.message }, 429, limited.headers)
+    // Reloads and metrics concern all tenants.
+    const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
+    if (admitted) return page(c, path, overseer)
+    onRefusedCredentials(refusedCredentials(path, headers, address))
+    c.header('www-authenticate', bearerChallenge(headers.authorization))
+    return fault(
+      c,
+      401,
+      `${path} requires \`admin.token\` of the settings: send "Authorization: Bearer <token>". Without a token in the settings it only responds on a loopback address or Unix socket (\`admin.listen\`), to requests for a loopback host that no proxy or web page sent`,
+    )
   }
 
   function answer(c: Context, headers: RequestHeaders): Response | Promise<Response> | undefined {
@@ -123,23 +145,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
         403,
         `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
       )
-    const asker = askerOf(c, headers)
-    const { remoteAddress } = asker
-    const overseer = access(asker)
-    const isLogin = headers.authorization !== undefined
-    const limited =
-      isLogin && (overseer ? logins.succeeded(remoteAddress, path) : logins.failed(remoteAddress))
-    if (limited) return c.json({ error: limited.status, message: limited.message }, 429, limited.headers)
-    // Reloads and metrics concern all tenants.
-    const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
-    if (admitted) return page(c, path, overseer)
-    onRefusedCredentials(refusedCredentials(path, headers, remoteAddress))
-    c.header('www-authenticate', bearerChallenge(headers.authorization))
-    return fault(
-      c,
-      401,
-      `${path} requires \`admin.token\` of the settings: send "Authorization: Bearer <token>". Without a token in the settings it only responds on a loopback address or Unix socket (\`admin.listen\`), to requests for a loopback host that no proxy or web page sent`,
-    )
+    return admit(c, path, headers)
   }
 
   return {

@@ -1,9 +1,12 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { printableJson } from '../text/index.ts'
 import { prettyStream } from './pretty.ts'
 
 export type { Logger } from 'pino'
 
 export interface LogOptions {
+  /** Takes the lines as JSON, in place of `format` and `to`. */
+  stream?: DestinationStream
   level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Default: pretty on a terminal, else JSON. */
   format?: 'json' | 'pretty'
@@ -15,19 +18,25 @@ export interface LogOptions {
  * The process's log. At `info` a line for each call: prefix, tool, upstream status, milliseconds, request id;
  * never arguments, headers or bodies.
  */
-export async function createLog({
-  level,
-  format = process.stderr.isTTY ? 'pretty' : 'json',
-  to,
-}: LogOptions): Promise<Logger> {
+export async function createLog({ level, stream, ...how }: LogOptions): Promise<Logger> {
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    // Clients choose names that are logged.
+    hooks: { streamWrite: printableJson },
   }
-  if (format === 'json') return pino(options, to ?? destination({ dest: 2, sync: false }))
+  return pino(options, stream ?? logStream(how))
+}
+
+/** Where lines of JSON go, each as people or programs want to read it. */
+export function logStream({
+  format = process.stderr.isTTY ? 'pretty' : 'json',
+  to,
+}: Omit<LogOptions, 'level'>): DestinationStream {
+  if (format === 'json') return to ?? destination({ dest: 2, sync: false })
   const { NO_COLOR, FORCE_COLOR } = process.env
   const color = !NO_COLOR && (FORCE_COLOR === undefined ? process.stderr.isTTY === true : FORCE_COLOR !== '0')
-  return pino(options, prettyStream(to ?? destination({ dest: 2, sync: true }), color))
+  return prettyStream(to ?? destination({ dest: 2, sync: true }), color)
 }

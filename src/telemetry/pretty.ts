@@ -1,4 +1,5 @@
 import type { DestinationStream } from 'pino'
+import { printableJson } from '../text/index.ts'
 
 /** ANSI colours of the levels: foreground, except for `fatal`. */
 const LEVELS: Record<string, number> = { trace: 90, debug: 34, info: 32, warn: 33, error: 31, fatal: 41 }
@@ -26,7 +27,7 @@ export function prettyStream(to: DestinationStream, color: boolean): Destination
         if (plain !== undefined) line.push(`${paint(GRAY, `${name}=`)}${plain}`)
         else below.push(`    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`)
       }
-      to.write(`${[line.join(' '), ...below].join('\n')}\n`)
+      to.write(printableJson(`${[line.join(' '), ...below].join('\n')}\n`))
     },
   }
 }

@@ -6,6 +6,7 @@ export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } 
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { closest, isOneEdit, nearest, proposal } from './nearest.ts'
 export { percentEncode, percentTable } from './percent.ts'
+export { printableJson } from './printable-json.ts'
 export {
   isCertainSecret,
   isSecretHeader,
@@ -13,7 +14,7 @@ export {
   isSecretParameter,
   SECRET_KEY_END,
 } from './secrets.ts'
-export { shellWords } from './shell-words.ts'
+export { shellWord, shellWords } from './shell-words.ts'
 export {
   atOnce,
   giveWay,

@@ -57,6 +57,15 @@ describe('introspection', () => {
     ['no word of active', { active: undefined }, 401, /not active/],
     ['expired', { exp: 1 }, 401, /expired/],
     ['not valid yet', { nbf: 99999999999 }, 401, /not valid yet/],
+    ['expired, as a text', { exp: '1' }, 401, /expired/],
+    ['not valid yet, as a text', { nbf: '99999999999' }, 401, /not valid yet/],
+    ['a time that is none', { exp: 'tomorrow' }, 401, /no number/],
+    ['a time that is an object', { nbf: {} }, 401, /no number/],
+    ['a refresh token', { token_type: 'refresh_token' }, 401, /not a Bearer access token/],
+    ['a token that is no access token', { token_type: 'N_A' }, 401, /not a Bearer access token/],
+    ['a token of DPoP', { token_type: 'DPoP' }, 401, /not a Bearer access token/],
+    ['a type that is no text', { token_type: ['Bearer'] }, 401, /not a Bearer access token/],
+    ['bound to a key', { cnf: { jkt: 'x' } }, 401, /bound to a key/],
     ['another audience', { aud: 'https://other.example' }, 401, /audience/],
     ['no audience', { aud: undefined }, 401, /audience/],
     ['another issuer', { iss: 'https://other.example' }, 401, /issuer/],
@@ -73,6 +82,17 @@ describe('introspection', () => {
       assert.match((await body(response)).error.message, message)
       const error = status === 403 ? 'insufficient_scope' : 'invalid_token'
       assert.ok(response.headers.get('www-authenticate')?.includes(`, error="${error}", `))
+    })
+
+  for (const more of [
+    { token_type: 'bearer' },
+    { token_type: 'access_token' },
+    { exp: '99999999999', nbf: null },
+  ])
+    test(`accepts: ${JSON.stringify(more)}`, async (t) => {
+      const { issuer, active, send } = await setUp(t)
+      issuer.tokens.set('a', active(more))
+      assert.equal((await send('a')).status, 200)
     })
 
   const faults: [

@@ -118,6 +118,15 @@ const TOKENS: readonly Row[] = [
     /not a valid|wrong/,
   ],
   [
+    'an extension that the library knows',
+    ({ token }) => token({}, { crit: ['b64'], b64: true }),
+    /extension/,
+  ],
+  ...['logout+jwt', 'dpop+jwt', 'application/secevent+jwt', 'JOSE', 'jwt2', ''].map(
+    (typ): Row => [`the type ${typ}`, ({ token }) => token({}, { typ }), /not an access token/],
+  ),
+  ['a type that is no text', ({ token }) => token({}, { typ: 7 }), /not an access token/],
+  [
     'a key of its own',
     async (w) => unsigned(await w.token(), { alg: 'ES256', kid: 'mine', jwk: (w.other.keys as object[])[0] }),
     /does not publish/,
@@ -169,6 +178,12 @@ const TOKENS: readonly Row[] = [
   ['one of 1970', ({ token }) => token({ exp: 0 }), /expired/],
   ['one that is not valid yet', ({ token, clock }) => token({ nbf: clock.seconds + 60 }), /not valid yet/],
   ['an nbf that is a text', ({ token }) => token({ nbf: 'now' }), /not valid yet|not a valid/],
+  ['a token that is bound to a key', ({ token }) => token({ cnf: { jkt: 'x' } }), /bound to a key/],
+  [
+    'one that is bound to a certificate',
+    ({ token }) => token({ cnf: { 'x5t#S256': 'x' } }),
+    /bound to a key/,
+  ],
   ['no subject', ({ token }) => token(without('sub')), /no subject/],
   ['an empty subject', ({ token }) => token({ sub: '' }), /no subject/],
   ['a subject that is a number', ({ token }) => token({ sub: 7 }), /no subject/],

@@ -109,16 +109,23 @@ test('what is counted apart: sessions, addresses, tenants', async () => {
   const [one, two] = [await open(perSession.app), await open(perSession.app)]
   assert.deepEqual([await status(one), await status(one), await status(two)], [200, 429, 200])
 
+  // What is no session of the caller's counts for the caller, whatever it says.
+  const alone = async (session: string) =>
+    (await stateless(perSession.app, 'tools/call', { name: 'a' }, { 'mcp-session-id': session })).status
+  const other = await open(perSession.app, '/two')
+  const foreign = other['mcp-session-id']!
+  assert.deepEqual([await alone('x'), await alone('y'), await alone(foreign)], [200, 429, 429])
+
   const rates = new Rates([rule(1, { per: 'address' }), rule(3, { per: 'tenant' })])
   const limits = rates.of({ prefix: '/a', tenant: 't' })!
-  const other = rates.of({ prefix: '/b', tenant: 't' })!
+  const another = rates.of({ prefix: '/b', tenant: 't' })!
   const take = (from: typeof limits, address: string) =>
     from.take({ sharer: address, address, session: undefined }, [undefined])
   assert.deepEqual(take(limits, '2001:db8::1'), [undefined])
   assert.deepEqual(take(limits, '2001:db8::2'), [{ per: 'address', retryAfter: 3600 }])
   assert.deepEqual(take(limits, '2001:db8:0:1::1'), [undefined])
-  assert.deepEqual(take(other, '10.0.0.1'), [undefined])
-  assert.deepEqual(take(other, '10.0.0.2'), [{ per: 'tenant', retryAfter: 1200 }])
+  assert.deepEqual(take(another, '10.0.0.1'), [undefined])
+  assert.deepEqual(take(another, '10.0.0.2'), [{ per: 'tenant', retryAfter: 1200 }])
 })
 
 test('a rule that stays goes on counting after a reload, one that changes begins anew', () => {

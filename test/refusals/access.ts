@@ -392,6 +392,17 @@ export const PAGES: Chapter = {
       { challenge: 'Bearer error="invalid_token"' },
     ),
     page(
+      '/_status with a token of a tenant that has expired',
+      {
+        method: 'GET',
+        path: '/_status',
+        headers: { authorization: 'Bearer the-old-token-of-green-0123456789' },
+      },
+      401,
+      'Its `expires` is over.',
+      { challenge: 'Bearer error="invalid_token"' },
+    ),
+    page(
       '/_reload by GET',
       { method: 'GET', path: '/_reload', headers: bearer('admin') },
       405,

@@ -121,12 +121,40 @@ export const LOGIN: Chapter = {
     {
       when: '`mode: jwt`, a wrong token, then a good one in another header',
       send: call('/jwt', { authorization: ['Bearer <token expired>', 'Bearer <token good>'] }),
+      answer: { status: 400, error: -32600 },
+      why: 'A proxy could have judged the other one.',
+    },
+    {
+      when: '`mode: jwt`, a good token, then a wrong one in another header',
+      send: call('/jwt', { authorization: ['Bearer <token good>', 'Bearer <token expired>'] }),
+      answer: { status: 400, error: -32600 },
+      why: 'A proxy could have judged the other one.',
+    },
+    {
+      when: '`mode: bearer`, the same token in two headers',
+      send: call('/bearer', { authorization: ['Bearer <token agent>', 'bearer <token agent>'] }),
+      answer: { status: 400, error: -32600 },
+      why: 'A request has one token.',
+    },
+    {
+      when: '`mode: jwt`, a token that is bound to a key of its client (`cnf`)',
+      send: call('/jwt', bearer('bound')),
       answer: {
         status: 401,
         error: -32600,
         challenge: challengeAt('/jwt/mcp', 'plants:read', 'invalid_token'),
       },
-      why: 'Only the first header counts, so nobody can hide a token behind another one.',
+      why: 'Whoever has stolen it could use it here: the gateway does not check the key. Ask for a token without DPoP or mTLS.',
+    },
+    {
+      when: '`mode: jwt`, a token for a logout',
+      send: call('/jwt', bearer('logout')),
+      answer: {
+        status: 401,
+        error: -32600,
+        challenge: challengeAt('/jwt/mcp', 'plants:read', 'invalid_token'),
+      },
+      why: '`typ` of an access token is `at+jwt` (RFC 9068, 4), `JWT`, or absent.',
     },
     {
       when: '`mode: jwt`, a good token in the query',
@@ -252,6 +280,7 @@ export const LOGIN: Chapter = {
         ['a revoked token', 'revoked', 401],
         ['another audience', 'introspected aud', 401],
         ['expired', 'introspected expired', 401],
+        ['a refresh token', 'introspected refresh', 401],
         ['a scope is missing', 'introspected scopeless', 403],
       ] as const
     ).map(([when, token, status]) => ({

@@ -1,4 +1,4 @@
-import { APP, alone, bearer, type Chapter, META, type Sent, within } from './refusal.ts'
+import { APP, alone, bearer, type Chapter, META, type Refusal, type Sent, within } from './refusal.ts'
 
 const call = (headers: Sent['headers'] = {}) =>
   alone('/open', 'tools/call', { name: 'get_item', arguments: { id: 1 } }, headers)
@@ -82,6 +82,28 @@ export const HTTP: Chapter = {
       answer: { status: 403, error: -32600 },
       why: 'DNS rebinding: add a name of yours to `allowedHosts`.',
     },
+    {
+      when: 'a foreign host in the target',
+      send: { ...call(), path: 'http://evil.example/open/mcp' },
+      answer: { status: 403, error: -32600 },
+      why: 'It stands above `Host` (RFC 9112, 3.2.2).',
+    },
+    ...['localhost@evil.example', '127.0.0.1:99999', 'localhost:80:80', 'localhost#', '%6cocalhost'].map(
+      (host): Refusal => ({
+        when: `\`Host: ${host}\``,
+        send: call({ host }),
+        answer: { status: 400, error: 'page' },
+        why: 'It is no host with a port.',
+      }),
+    ),
+    ...['/open\\mcp', '*', 'http://[/open/mcp', 'ftp://127.0.0.1/open/mcp'].map(
+      (path): Refusal => ({
+        when: `the target \`${path}\``,
+        send: { ...call(), path },
+        answer: { status: 400, error: 'page' },
+        why: 'It is no path, and no URL of HTTP.',
+      }),
+    ),
     {
       when: 'a foreign `Host` that begins like a loopback name',
       send: call({ host: 'localhost.evil.example' }),

@@ -164,6 +164,7 @@ async function accessTokens(
   issuer.tokens.set('introspected-aud', { active: true, ...claims, aud: 'https://other.example/mcp' })
   issuer.tokens.set('introspected-expired', { active: true, ...claims, exp: now - 3600 })
   issuer.tokens.set('introspected-scopeless', { active: true, ...claims, scope: 'other' })
+  issuer.tokens.set('introspected-refresh', { active: true, ...claims, token_type: 'refresh_token' })
   issuer.tokens.set('revoked-token', { active: false })
   return {
     good,
@@ -187,6 +188,7 @@ async function accessTokens(
     nbf: await token({ nbf: now + 3600 }),
     'no sub': await token({ sub: undefined }),
     'id token': await token({ aud: 'client-of-ann', nonce: 'n' }, { typ: 'JWT' }),
+    logout: await token({}, { typ: 'logout+jwt' }),
     scopeless: await token({ scope: 'other' }),
     case: await token({ scope: 'Plants:Read' }),
     many: await token({ iss: others.many }),
@@ -197,6 +199,8 @@ async function accessTokens(
     'introspected aud': 'introspected-aud',
     'introspected expired': 'introspected-expired',
     'introspected scopeless': 'introspected-scopeless',
+    'introspected refresh': 'introspected-refresh',
+    bound: await token({ cnf: { jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I' } }),
   }
 }
 
@@ -211,7 +215,10 @@ function settingsOf(folder: string): Record<GatewayName, object> {
   const tenants = ['green', 'blue'].map((name) => ({
     name,
     prefix: `/${name}`,
-    tokens: [{ token: FIXED[name], caller: name }],
+    tokens: [
+      { token: FIXED[name], caller: name },
+      { token: `the-old-token-of-${name}-0123456789`, caller: name, expires: '2020-01-01' },
+    ],
   }))
   return {
     main: {

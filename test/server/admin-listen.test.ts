@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createAdminAccess } from '../../src/access/admin.ts'
 import { readSettings } from '../../src/checks/index.ts'
@@ -50,6 +51,13 @@ function ask({
 }
 
 const statusOf = async (sent: Sent) => (await ask(sent)).status
+
+/** @param first line of a request, as it stands */
+async function statusOverSocket(port: number, first: string): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(`${first}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`)
+  return Number((await text(socket)).split(' ')[1])
+}
 
 async function gatewayOf(t: TestContext, more: object) {
   const folder = temporaryFolder(t)
@@ -198,6 +206,25 @@ const REFUSED: [string, number, string[]][] = [
     'CDN-Loop',
     'Proxy-Connection',
     'WL-Proxy-Client-IP',
+    'X-ClientIP',
+    'X-RealIP',
+    'X-Forward-For',
+    'Forwarded-Host',
+    'HTTP_X_FORWARDED_FOR',
+    'Surrogate-Capability',
+    'X-Scheme',
+    'Front-End-Https',
+    'X-Request-Start',
+    'SSL-Client-Cert',
+    'X-SSL-Client-Verify',
+    'Remote-User',
+    'X-Auth-Request-User',
+    'Tailscale-User-Login',
+    'X-Goog-Iap-Jwt-Assertion',
+    'X-Kong-Request-Id',
+    'X-Sucuri-ClientIP',
+    'Cdn-Src-Ip',
+    'Early-Data',
   ].map((name): [string, number, string[]] => [`${name} of a proxy`, 401, [name, '203.0.113.9']]),
   ['the Host of somebody else', 403, ['Host', 'evil.example']],
   ['an address of somebody else as Host', 403, ['Host', '8.8.8.8']],
@@ -224,6 +251,11 @@ test('without a token they answer this machine, and nobody who could be another'
     const same = ['Host', 'localhost:1', 'Origin', 'http://localhost:1', 'Sec-Fetch-Site', 'same-origin']
     assert.equal(await statusOf({ port, path, headers: same }), 200)
   }
+  for (const [version, status] of [
+    ['1.1', 200],
+    ['1.0', 401],
+  ])
+    assert.equal(await statusOverSocket(port, `GET /_status HTTP/${version}`), status, `HTTP/${version}`)
   assert.equal(await statusOf({ port, path: '/_health', headers: REFUSED.at(-1)![2] }), 431)
   assert.equal(await statusOf({ port, path: '/a/mcp', headers: REFUSED.at(-1)![2] }), 431)
 })

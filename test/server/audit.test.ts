@@ -88,6 +88,33 @@ const settingsOf = (path: string, audit: object = {}, more: object = {}) => ({
   settings: { audit: { to: 'file', path, ...audit }, drain: { grace: '0s' }, ...more },
 })
 
+test('names that clients choose steer no terminal and end no line', TIMEOUT, async (t) => {
+  const path = join(temporaryFolder(t), 'audit.jsonl')
+  const gateway = await served(t, [open(await api(t))], settingsOf(path, { args: 'full' }))
+  const name = '\u009b31m\u0085\u2028\u202e\u007f\u001b\n{"event":"call"}'
+  const session = await gateway.open('/open', '2025-11-25')
+  const params = { name, arguments: { [name]: name } }
+  await gateway.post('/open/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, session)
+  await end(gateway)
+  const call = parsed(path).find((line) => line.method === 'tools/call')!
+  assert.deepEqual([call.name, call.arguments], [name, { [name]: name }])
+  for (const text of [readFileSync(path, 'utf8'), gateway.stderr()]) {
+    assert.ok(text.includes('\\u009b31m'), text)
+    assert.doesNotMatch(text, /[\u007f-\u009f\u2028\u202e\u001b]/)
+  }
+})
+
+test('refused credentials that no limit counts do not fill the disk', TIMEOUT, async (t) => {
+  const path = join(temporaryFolder(t), 'audit.jsonl')
+  const auth = { mode: 'jwt', issuers: [{ issuer: 'https://auth.example.com' }] }
+  const more = { publicUrl: 'https://tools.example.com' }
+  const gateway = await served(t, [open(await api(t), { auth })], settingsOf(path, {}, more))
+  for (let i = 0; i < 200; i++) await gateway.post('/open/mcp?access_token=x', {})
+  await end(gateway)
+  const failed = parsed(path).filter(({ event }) => event === 'login-failed')
+  assert.ok(failed.length >= 30 && failed.length < 100, String(failed.length))
+})
+
 /** The rows of docs/audit.md: members that an event always has, and those that it may have. */
 function documented(): Map<string, { always: string[]; perhaps: string[] }> {
   const text = readFileSync(join(ROOT, 'docs/audit.md'), 'utf8')

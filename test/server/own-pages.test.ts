@@ -131,6 +131,22 @@ test('with an admin token every request needs it, also from this machine', async
   assert.equal((await call('/_health', { headers: { via: '1.1 proxy' } })).status, 200)
 })
 
+test('who guesses the admin token behind a trusted proxy keeps out nobody who comes from elsewhere', async (t) => {
+  const { call } = await serve(
+    t,
+    { 'a.yaml': plain('a') },
+    `admin: { token: ${ADMIN} }\ntrustedProxies: [127.0.0.1]\nlimits: { maxFailedLogins: 2 }`,
+  )
+  const status = async (token: string, client: string) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': client }
+    return (await call('/_status', { headers })).status
+  }
+  const guesses = []
+  for (const token of ['a', 'b', 'c', ADMIN]) guesses.push(await status(token, '203.0.113.7'))
+  assert.deepEqual(guesses, [401, 401, 429, 429])
+  assert.equal(await status(ADMIN, '198.51.100.9'), 200)
+})
+
 test('GET /_status shows what is live', async (t) => {
   const { json, write, reload, gateway, call } = await serve(t, {
     'a.yaml': plain('a'),

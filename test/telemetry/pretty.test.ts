@@ -34,6 +34,13 @@ test('an error has the lines of its stack, without control characters', () => {
   )
 })
 
+test('what clients choose steers no terminal', () => {
+  assert.equal(
+    printed({ tool: '\u009b31m\u202e', all: [{ a: '\u0085' }] }),
+    'INFO: tool="\\u009b31m\\u202e"\n    all: [\n      {\n        "a": "\\u0085"\n      }\n    ]\n',
+  )
+})
+
 test('levels, messages and names have colors where they are wanted', () => {
   assert.equal(
     printed({ level: 'fatal', port: 1, tls: {}, msg: 'x' }, true),

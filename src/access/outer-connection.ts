@@ -1,0 +1,23 @@
+import type { Socket } from 'node:net'
+import { type CertificateNames, certificateNames } from './client-certificate.ts'
+
+/** What is known of the connection of a client by which another worker of the gateway has got a request. */
+export interface OuterConnection {
+  /** IP address of its other end. */
+  address?: string | undefined
+  certificate?: CertificateNames | undefined
+}
+
+/** As the value of a header. */
+export function outerText(socket: Socket | undefined): string {
+  const outer: OuterConnection = {
+    address: socket?.remoteAddress,
+    certificate: socket && certificateNames(socket),
+  }
+  return Buffer.from(JSON.stringify(outer)).toString('base64url')
+}
+
+/** @param text of `outerText`, from a worker */
+export function outerOf(text: string): OuterConnection {
+  return JSON.parse(Buffer.from(text, 'base64url').toString())
+}
