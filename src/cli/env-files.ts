@@ -1,16 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { type Command, Option } from 'commander'
 import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
-import { areSecretsCurrent, nameEnvFile, secretVariables } from '../config/secret-files.ts'
+import { areSecretsCurrent, nameEnvFile, nameSecrets, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { append } from './options.ts'
 
 /** Files whose variables are in this process's environment, the last one first. */
 let files: readonly string[] = []
 /** The variables that come from them, by name. */
-let given: Record<string, string | undefined> = {}
+let given = new Map<string, string>()
 
 /** Adds `--env-file` to all commands; the files are read before the command runs. */
 export function withEnvFiles(program: Command): Command {
@@ -40,28 +41,50 @@ function ownFile(named: string | undefined): string[] {
  * @throws Error that names the file that cannot be read
  */
 function readEnvFiles(): void {
-  const read: Record<string, string | undefined> = {}
+  const read = new Map<string, string | undefined>()
   for (const file of files) {
     try {
-      for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8')))) read[name] ??= value
+      for (const [name, value] of Object.entries(parseEnv(textOf(file))))
+        if (!read.has(name)) read.set(name, value)
     } catch (error) {
       throw new Error(`cannot read the environment file ${file}: ${(error as Error).message}`)
     }
   }
-  for (const name of Object.keys(given)) if (process.env[name] === given[name]) delete process.env[name]
-  given = {}
-  for (const [name, value] of Object.entries(read)) {
+  for (const [name, value] of given) if (process.env[name] === value) delete process.env[name]
+  given = new Map()
+  for (const [name, value] of read) {
     // Node 20 reads `--env-file` itself wherever it stands (nodejs/node#54232): what it has set comes from the file.
-    if (value === undefined || (process.env[name] ?? value) !== value) continue
+    if (value === undefined || (Object.hasOwn(process.env, name) && process.env[name] !== value)) continue
     process.env[name] = value
-    given[name] = value
+    given.set(name, value)
   }
+}
+
+/** Texts of pipes, such as of `--env-file <(…)`: they can be read once. */
+const pipes = new Map<string, string>()
+/** Bytes of a file at most. */
+const MAX_SIZE = 1024 * 1024
+
+function textOf(file: string): string {
+  const known = pipes.get(file)
+  if (known !== undefined) return known
+  const stats = statSync(file)
+  if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
+  if (stats.isCharacterDevice() && file !== '/dev/null') throw new Error('it is a device')
+  const bytes = readFileSync(file)
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text')
+  // The decoder drops a byte order mark.
+  const text = new TextDecoder().decode(bytes)
+  if (!stats.isFile()) pipes.set(file, text)
+  return text
 }
 
 /** The variables that configurations read: of the process, of the secrets of the settings, and the port. */
 export function environmentOf({ port, secrets }: Pick<Settings, 'port' | 'secrets'>): Env {
   // Configurations that call the gateway itself find the port that flags and settings came to.
-  const env = { ...secretVariables(secrets), ...process.env, PLANTGW_PORT: String(port) }
+  const found = secretVariables(secrets)
+  const env = { ...found.variables, ...process.env, PLANTGW_PORT: String(port) }
+  nameSecrets(env, found)
   if (files[0] !== undefined) nameEnvFile(env, files[0])
   return env
 }

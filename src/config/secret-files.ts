@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,15 +33,19 @@ export function areSecretsCurrent(env: Env): boolean {
 /**
  * The variables of folders of secrets, as Docker (`/run/secrets`) and Kubernetes mount them: each file is one, by its name.
  * Hidden files, such as the `..data` of Kubernetes, are none. A folder that is not there has none.
+ * @returns `unread`: the files that cannot be read, by their variables, each with the reason
  */
-export function secretVariables(folders: readonly string[]): Record<string, string> {
-  const found: Record<string, string> = {}
+export function secretVariables(folders: readonly string[]) {
+  const found = new Map<string, string>()
+  const unread = new Map<string, string>()
   for (const folder of folders)
     for (const name of namesIn(folder)) {
-      const secret = readSecret(join(folder, name))
-      if ('value' in secret) found[name] ??= secret.value
+      const path = join(folder, name)
+      const secret = readSecret(path)
+      if ('fault' in secret) unread.set(name, `${path}: ${secret.fault}`)
+      else if (!found.has(name)) found.set(name, secret.value)
     }
-  return found
+  return { variables: Object.fromEntries(found), unread }
 }
 
 function namesIn(folder: string): string[] {
@@ -64,7 +69,10 @@ function readSecret(path: string): Secret {
     // A pipe would hold the process.
     if (!stats.isFile()) return { fault: stats.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
     if (stats.size > MAX_SIZE) return { fault: 'it is larger than 64 KiB' }
-    return { value: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+    const bytes = readFileSync(path)
+    if (!isUtf8(bytes)) return { fault: 'it is not UTF-8 text' }
+    // The decoder drops a byte order mark.
+    return { value: new TextDecoder().decode(bytes).replace(/\r?\n$/, '') }
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     return { fault: REASONS[code] ?? message }
@@ -80,6 +88,27 @@ export function nameEnvFile(env: Env, file: string): void {
 
 export function envFileOf(env: Env): string | undefined {
   return filesOfVariables.get(env)
+}
+
+/** Secret files that would set a variable of an environment, by its name, each with the reason why they cannot be read. */
+const unreadFiles = new WeakMap<Env, ReadonlyMap<string, string>>()
+/** Variables of an environment that come from secret files. */
+const secretNames = new WeakMap<Env, ReadonlySet<string>>()
+
+export function nameSecrets(env: Env, { variables, unread }: ReturnType<typeof secretVariables>): void {
+  unreadFiles.set(env, unread)
+  secretNames.set(env, new Set(Object.keys(variables)))
+}
+
+/** What is in secret files and was read for an environment, whatever its names are. */
+export function secretValues(env: Env, isRead: (name: string) => boolean): string[] {
+  const names = [...(secretNames.get(env) ?? [])].filter(isRead)
+  const files = [...(read.get(env)?.values() ?? [])]
+  return [...names.map((name) => env[name] ?? ''), ...files.map((one) => ('value' in one ? one.value : ''))]
+}
+
+export function unreadOf(env: Env, name: string): string | undefined {
+  return unreadFiles.get(env)?.get(name)
 }
 
 /** A variable or secret file in `${…}`, or a variable of `env "NAME"` in a template. */

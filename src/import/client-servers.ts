@@ -84,7 +84,8 @@ function readServer(name: string, given: JsonObject, proxy: JsonObject | undefin
   const { command, args } = commandOf(one)
   if (url === undefined && command === undefined) return 'it has neither a command nor a URL'
   const said = textOf(one.type) ?? textOf(one.transportType) ?? textOf(transport)
-  const known = said === undefined ? undefined : TYPES[said.toLowerCase().replace(/[^a-z]/g, '')]
+  const key = said?.toLowerCase().replace(/[^a-z]/g, '') ?? ''
+  const known = Object.hasOwn(TYPES, key) ? TYPES[key] : undefined
   if (said !== undefined && known === undefined) return `the transport ${said.slice(0, 40)} is not supported`
   const isSse = one.httpUrl === undefined && (proxy !== undefined || /\/sse\/?(?:[?#]|$)/.test(url ?? ''))
   const type = known ?? (url === undefined ? 'stdio' : isSse ? 'sse' : 'streamable-http')

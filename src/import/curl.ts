@@ -1,170 +1,189 @@
-import { shellWords } from '../text/index.ts'
-import type { ExampleBody, Examples, Login, Parameter } from './requests.ts'
+import { type CurlOption, curlOptions } from './curl-options.ts'
+import { withoutSecrets } from './found-secrets.ts'
+import { hostTitle } from './host-title.ts'
+import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
 import { bodyFrom, requestTo } from './url-requests.ts'
 
-/** Long names of the short options that matter here; others take a value where they are listed below. */
-const SHORT: Readonly<Record<string, string>> = {
-  X: 'request',
-  H: 'header',
-  d: 'data',
-  F: 'form',
-  u: 'user',
-  b: 'cookie',
-  G: 'get',
-  I: 'head',
-  A: 'user-agent',
-  e: 'referer',
-  T: 'upload-file',
-  o: 'output',
-  m: 'max-time',
-  x: 'proxy',
-  E: 'cert',
-  w: 'write-out',
-  c: 'cookie-jar',
-  r: 'range',
-  K: 'config',
-}
 const DATA = ['data', 'data-raw', 'data-binary', 'data-ascii', 'data-urlencode', 'json']
-const WITH_VALUE = new Set([
-  ...Object.values(SHORT).filter((name) => name !== 'get' && name !== 'head'),
-  ...DATA,
-  'url',
-  'form-string',
-  'oauth2-bearer',
-  'connect-timeout',
-  'retry',
-  'cacert',
-  'key',
-  'resolve',
-  'interface',
-  'ciphers',
-  'aws-sigv4',
-  'url-query',
-])
+
+/** Options that say how a request is sent, and why they are not in a configuration. */
+const LEFT_OUT: readonly [option: RegExp, reason: string][] = [
+  [
+    /^(?:proxy(?!-header).*|preproxy|socks.*|noproxy|interface|resolve|connect-to|(?:abstract-)?unix-socket|doh-url)$/,
+    'the settings of the gateway say how it connects',
+  ],
+  [
+    /^(?:cert|key|cacert|capath|pass|pinnedpubkey|crlfile|tls(?:user|password))$/,
+    'certificates are not imported',
+  ],
+  [/^insecure$/, 'the gateway checks certificates'],
+  [/^(?:config|netrc(?:-file|-optional)?|variable|expand-.*)$/, 'what it names is not read'],
+  [/^request-target$/, 'the gateway asks for the path of the URL'],
+]
 
 /**
- * The request of a command line of curl.
- * @returns `fault`: why there is none
+ * The requests of a command line of curl.
+ * @returns `fault`: why there are none
  */
 export function curlExamples(line: string): Examples | { fault: string } {
-  const words = shellWords(
-    line
-      .trim()
-      .replace(/^\$\s+/, '')
-      .replace(/\\\r?\n/g, ' '),
-  )
-  if (!words) return { fault: 'it is not one command line: a quote is not closed, or it needs a shell' }
-  if (!/(?:^|\/)curl(?:\.exe)?$/.test(words[0] ?? '')) return { fault: 'it does not begin with `curl`' }
-  const options = optionsOf(words.slice(1))
+  const read = curlOptions(line)
+  if ('fault' in read) return read
+  const made: Examples & { leftOut: NonNullable<Examples['leftOut']> } = {
+    title: '',
+    requests: [],
+    servers: new Map(),
+    skipped: [],
+    leftOut: [],
+  }
+  for (const options of read.requests) {
+    const urls = options.filter(([name]) => name === 'url').map(([, url]) => url)
+    if (urls.length === 0) return { fault: 'it has no URL' }
+    for (const url of urls) addRequest(made, url, options)
+  }
+  const [first] = made.requests
+  if (!first) return { fault: made.skipped[0]!.reason }
+  return { ...made, title: hostTitle(first.origin) }
+}
+
+function addRequest(
+  made: Required<Pick<Examples, 'requests' | 'skipped' | 'leftOut'>>,
+  url: string,
+  options: readonly CurlOption[],
+): void {
+  const shown = withoutSecrets(url.slice(0, 80))
+  const isPlain = options.some(([name]) => name === 'globoff')
+  if (
+    !isPlain &&
+    /\{[^{}]*,[^{}]*\}|\[[\da-z]+-[\da-z]+(?::\d+)?\]/i.test(url.replace(/^[^/]*\/\/[^/]*/, ''))
+  ) {
+    made.skipped.push({
+      operation: shown,
+      reason: 'a URL with a list or a range is several: give each by itself',
+    })
+    return
+  }
+  const request = requestOf(url, options)
+  if (!request) {
+    made.skipped.push({ operation: shown, reason: `${shown} is not a URL of HTTP` })
+    return
+  }
+  made.requests.push(request)
+  const operation = `${request.method} ${request.path}`
+  for (const [what, reason] of leftOutOf(options)) made.leftOut.push({ operation, what, reason })
+}
+
+function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest | undefined {
   const all = (...names: string[]) =>
     options.filter(([name]) => names.includes(name)).map(([, value]) => value)
   const has = (...names: string[]) => options.some(([name]) => names.includes(name))
-  const [url, ...others] = all('url')
-  if (url === undefined) return { fault: 'it has no URL' }
   const headers = all('header').flatMap(headerOf)
-  for (const cookie of all('cookie')) headers.push({ name: 'Cookie', value: cookie })
+  // Without `=` it names a file.
+  const cookies = all('cookie').filter((cookie) => cookie.includes('='))
+  if (cookies.length > 0) headers.push({ name: 'Cookie', value: cookies.join('; ') })
+  for (const range of all('range')) headers.push({ name: 'Range', value: `bytes=${range}` })
   const data = dataOf(options)
-  const inQuery = has('get') ? data.join('&') : ''
-  const forms = all('form', 'form-string')
-  const body = has('get') ? undefined : bodyOf(data, forms, headers, has('json'))
+  const inQuery = [
+    ...(has('get') ? data : []),
+    ...all('url-query').map((one) => one.replace(/^\+/, '')),
+  ].join('&')
+  const body = has('get') ? undefined : bodyOf(options, data, headers)
   const method =
-    all('request')[0] ?? (has('head') ? 'HEAD' : has('upload-file') ? 'PUT' : body ? 'POST' : 'GET')
-  const login: Login | undefined = has('oauth2-bearer')
-    ? { type: 'bearer' }
-    : has('digest', 'ntlm', 'negotiate', 'aws-sigv4')
-      ? { type: 'other', scheme: 'digest' }
-      : has('user')
-        ? { type: 'basic' }
-        : undefined
+    all('request').at(-1) ?? (has('head') ? 'HEAD' : has('upload-file') ? 'PUT' : body ? 'POST' : 'GET')
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `http://${url}`
-  const request = requestTo(inQuery === '' ? whole : `${whole}${whole.includes('?') ? '&' : '?'}${inQuery}`, {
-    method: method.toUpperCase(),
-    headers,
-    body,
-    login,
+  const [before = '', fragment] = whole.split('#')
+  const asked =
+    inQuery === ''
+      ? whole
+      : `${before}${before.includes('?') ? '&' : '?'}${inQuery}${fragment === undefined ? '' : `#${fragment}`}`
+  const request = requestTo(asked, { method: method.toUpperCase(), headers, body, login: loginOf(options) })
+  if (!request) return undefined
+  // What stands in braces is to be replaced.
+  const path = request.path.replace(/%7B([A-Za-z_]\w*)%7D/gi, '{$1}')
+  return { ...request, path, ...(has('location', 'location-trusted') && { follows: true }) }
+}
+
+function loginOf(options: readonly CurlOption[]): Login | undefined {
+  const one = (name: string) => options.findLast(([own]) => own === name)?.[1]
+  const other = ['digest', 'ntlm', 'negotiate', 'aws-sigv4'].find((name) => one(name) !== undefined)
+  if (other !== undefined) return { type: 'other', scheme: other }
+  const [bearer, user] = [one('oauth2-bearer'), one('user')]
+  if (bearer !== undefined) return { type: 'bearer', value: bearer }
+  return user === undefined ? undefined : { type: 'basic', value: user }
+}
+
+function leftOutOf(options: readonly CurlOption[]): [what: string, reason: string][] {
+  return options.flatMap(([name, value]): [string, string][] => {
+    const [, reason] = LEFT_OUT.find(([option]) => option.test(name)) ?? []
+    const what = `--${name}`
+    if (reason !== undefined) return [[what, reason]]
+    const isFile = DATA.includes(name) && name !== 'data-raw' && fileOf(name, value) !== undefined
+    if (isFile || name === 'upload-file') return [[what, 'the file is not read: its content is an argument']]
+    if (name === 'cookie' && !value.includes('=')) return [[what, 'the file of cookies is not read']]
+    if (name !== 'header') return []
+    if (value.startsWith('@')) return [[what, 'the file of headers is not read']]
+    return /^[^:]*;\s*$/.test(value)
+      ? [[`the header ${value.replace(/;\s*$/, '')}`, 'an empty header is not sent']]
+      : []
   })
-  if (!request) return { fault: `${url.slice(0, 80)} is not a URL of HTTP` }
-  const skipped = others.map((other) => ({
-    operation: other.slice(0, 80),
-    reason: 'only the first URL of a command is imported',
-  }))
-  return { title: hostTitle(request.origin), requests: [request], servers: new Map(), skipped }
 }
 
-function optionsOf(words: readonly string[]): [name: string, value: string][] {
-  const options: [string, string][] = []
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!
-    const [, long, short = '', rest = ''] = /^(?:--([\w.-]+)|-([A-Za-z0-9#])([\s\S]*))$/.exec(word) ?? []
-    if (long !== undefined) options.push([long, WITH_VALUE.has(long) ? (words[++i] ?? '') : ''])
-    else if (short === '') options.push(['url', word])
-    else {
-      // Flags may stand together: `-sSL`, `-XPOST`.
-      const letters = short + rest
-      for (let at = 0; at < letters.length; at++) {
-        const name = SHORT[letters[at]!] ?? letters[at]!
-        if (!WITH_VALUE.has(name)) options.push([name, ''])
-        else {
-          const value = letters.slice(at + 1)
-          options.push([name, value === '' ? (words[++i] ?? '') : value])
-          break
-        }
-      }
-    }
-  }
-  return options
+/** The file that an option of a body names; undefined: it is a text. */
+function fileOf(name: string, value: string): string | undefined {
+  if (name === 'data-raw') return undefined
+  if (name === 'data-urlencode') return /^[^=@]*@(.*)$/s.exec(value)?.[1]
+  return value.startsWith('@') ? value.slice(1) : undefined
 }
 
-function dataOf(options: readonly [name: string, value: string][]): string[] {
+function dataOf(options: readonly CurlOption[]): string[] {
   return options.flatMap(([name, value]) => {
     if (!DATA.includes(name)) return []
     if (name !== 'data-urlencode') return [value]
-    const [, key = '', text = ''] = /^([^=@]*)=?([\s\S]*)$/.exec(value) ?? []
+    if (fileOf(name, value) !== undefined) return [`${value.split('@')[0]}=`]
+    const [, key = '', text = ''] = /^([^=]*)=([\s\S]*)$/.exec(value) ?? [value, '', value]
     return [key === '' ? encodeURIComponent(text) : `${key}=${encodeURIComponent(text)}`]
   })
 }
 
 function bodyOf(
+  options: readonly CurlOption[],
   data: readonly string[],
-  forms: readonly string[],
   headers: readonly Parameter[],
-  isJson: boolean,
 ): ExampleBody | undefined {
+  const forms = options.filter(([name]) => name === 'form' || name === 'form-string')
   if (forms.length > 0)
     return {
       form: 'multipart',
-      fields: forms.flatMap((field) => {
+      fields: forms.flatMap(([option, field]) => {
         const [, name = '', value = ''] = /^([^=]+)=([\s\S]*)$/.exec(field) ?? []
-        return name === ''
-          ? []
-          : [{ name, value: value.replace(/^[@<].*|;type=.*$/s, ''), isFile: /^[@<]/.test(value) }]
+        const isText = option === 'form-string'
+        const text = isText ? value : value.replace(/^[@<].*|;(?:type|filename|headers|encoder)=.*$/s, '')
+        return name === '' ? [] : [{ name, value: text, isFile: !isText && /^[@<]/.test(value) }]
       }),
     }
-  if (data.length === 0) return undefined
   const given = headers.find(({ name }) => /^content-type$/i.test(name))?.value
-  const text = data.join('&')
+  if (options.some(([name]) => name === 'upload-file')) return { form: 'text', type: given ?? 'text/plain' }
+  if (data.length === 0) return undefined
+  const isJson = options.some(([name]) => name === 'json')
+  const media = given ?? (isJson ? 'application/json' : undefined)
+  // A file is not read: its content is the argument.
+  if (
+    options.some(
+      ([name, value]) =>
+        DATA.includes(name) && fileOf(name, value) !== undefined && name !== 'data-urlencode',
+    )
+  )
+    return /\bjson\b/i.test(media ?? '')
+      ? { form: 'json', value: null, ...(/\+json\b/i.test(media!) && { type: media! }) }
+      : { form: 'text', type: media ?? 'text/plain' }
+  const text = data.join(isJson ? '' : '&')
   // What curl says without a header, unless the text shows that it is something else.
-  const assumed = isJson
-    ? 'application/json'
-    : /^\s*[{[]/.test(text)
-      ? ''
-      : 'application/x-www-form-urlencoded'
-  // A file is not read: its text is the argument.
-  return text.startsWith('@')
-    ? { form: 'text', type: given ?? 'text/plain' }
-    : bodyFrom(text, given ?? assumed)
+  const assumed = /^\s*[{[]/.test(text) ? '' : 'application/x-www-form-urlencoded'
+  return bodyFrom(text, media ?? assumed)
 }
 
 function headerOf(text: string): Parameter[] {
   const colon = text.indexOf(':')
-  return colon < 1 || text.slice(colon + 1).trim() === ''
+  return colon < 1 || text.startsWith('@') || text.slice(colon + 1).trim() === ''
     ? []
     : [{ name: text.slice(0, colon).trim(), value: text.slice(colon + 1).trim() }]
-}
-
-/** `https://api.shop.example.com` → `shop.example.com` */
-export function hostTitle(origin: string): string {
-  return URL.canParse(origin)
-    ? new URL(origin).hostname.replace(/^(?:www|api)\./, '').replace(/\.\w+$/, '')
-    : 'api'
 }

@@ -1,11 +1,15 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { hostTitle } from './curl.ts'
+import { withoutSecrets } from './found-secrets.ts'
+import { hostTitle } from './host-title.ts'
 import type { ExampleBody, ExampleRequest, Examples, Parameter } from './requests.ts'
 import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
 
 /** Responses that a page loads for itself. */
 const OF_PAGES =
   /^(?:text\/(?:html|css|javascript)|application\/(?:javascript|x-javascript|wasm|font.*)|image\/|font\/|video\/|audio\/)/i
+
+/** Characters of a body in which parts are looked for. */
+const MAX_PARTS = 1024 * 1024
 
 /**
  * The requests of a HAR file (1.2) to an API: one for each method and path; those of pages, scripts and pictures are left out.
@@ -19,7 +23,7 @@ export function harExamples(value: Json): Examples | { fault: string } {
   for (const entry of log.entries.filter(isObject)) {
     const { request, response } = entry
     if (!isObject(request) || typeof request.url !== 'string') continue
-    const shown = `${String(request.method)} ${request.url.split(/[?#]/)[0]!.slice(0, 120)}`
+    const shown = withoutSecrets(`${String(request.method)} ${request.url.split(/[?#]/)[0]!.slice(0, 120)}`)
     const type =
       isObject(response) && isObject(response.content) ? String(response.content.mimeType ?? '') : ''
     const made = OF_PAGES.test(type) || request.method === 'OPTIONS' ? undefined : requestOf(request)
@@ -35,6 +39,7 @@ export function harExamples(value: Json): Examples | { fault: string } {
     title: hostTitle(first?.origin ?? ''),
     requests: [...requests.values()],
     servers: new Map(),
+    isRecorded: true,
     skipped: [...skipped].map(([operation, reason]) => ({ operation, reason })),
   }
 }
@@ -49,8 +54,10 @@ function requestOf({ method, url, headers, postData }: JsonObject): ExampleReque
   })
 }
 
-function bodyOf({ mimeType, text, params }: JsonObject): ExampleBody | undefined {
+function bodyOf({ mimeType, text: given, params, encoding }: JsonObject): ExampleBody | undefined {
   const type = String(mimeType ?? '')
+  const isBase64 = encoding === 'base64' && typeof given === 'string'
+  const text = isBase64 ? Buffer.from(given, 'base64').toString() : given
   if (Array.isArray(params) && params.length > 0) {
     const fields = params.filter(isObject).map((one) => ({
       name: String(one.name),
@@ -60,9 +67,18 @@ function bodyOf({ mimeType, text, params }: JsonObject): ExampleBody | undefined
     return { form: /multipart/i.test(type) ? 'multipart' : 'urlencoded', fields }
   }
   if (typeof text !== 'string') return undefined
+  if (/^multipart\/form-data/i.test(type)) return { form: 'multipart', fields: partsOf(text) }
   return /x-www-form-urlencoded/i.test(type)
     ? { form: 'urlencoded', fields: fieldsOf(text) }
     : bodyFrom(text, type)
+}
+
+/** The names of the parts of a body that was recorded as text. */
+function partsOf(text: string): { name: string; value: string; isFile: boolean }[] {
+  const found = text
+    .slice(0, MAX_PARTS)
+    .matchAll(/^content-disposition:[^\r\n]{0,200}?[; ]name="([^"\r\n]{1,200})"(;[^\r\n]{0,400})?/gim)
+  return [...found].map(([, name = '', rest = '']) => ({ name, value: '', isFile: /filename/i.test(rest) }))
 }
 
 /** Two requests of one operation: all their parameters, and the members that both bodies have. */
@@ -79,11 +95,11 @@ function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
     // What only one of them has need not be there.
     const rest = Object.fromEntries(
       Object.keys(second)
-        .filter((key) => !(key in first))
+        .filter((key) => !Object.hasOwn(first, key))
         .map((key) => [key, null]),
     )
     const kept = Object.fromEntries(
-      Object.entries(first).map(([key, value]) => [key, key in second ? value : null]),
+      Object.entries(first).map(([key, value]) => [key, Object.hasOwn(second, key) ? value : null]),
     )
     return { ...one, query: [...query.values()], body: { form: 'json', value: { ...kept, ...rest } } }
   }

@@ -3,8 +3,7 @@ import { readConfiguration } from '../checks/index.ts'
 import { lintPractice } from '../checks/practice/index.ts'
 import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
-import { type Json, withoutComments } from '../json/index.ts'
-import { visible } from '../mcp/visible.ts'
+import { withoutComments } from '../json/index.ts'
 import type { ImportedConfiguration } from '../openapi/index.ts'
 import { parseText } from '../openapi/open-document.ts'
 import { namer, slug } from '../openapi/tool-names.ts'
@@ -12,6 +11,7 @@ import { literal } from '../template/index.ts'
 import { serversOfLine } from './bridges.ts'
 import { type ClientServer, type ClientServers, clientServers } from './client-servers.ts'
 import { Texts, type Variable, Variables } from './secret-variables.ts'
+import { startable } from './startable.ts'
 
 export interface ImportedServers {
   configurations: ImportedConfiguration[]
@@ -42,7 +42,7 @@ export function importServers(source: Source, name?: string): ServersResult {
   const read = readServers(source)
   if ('findings' in read || 'fault' in read) return read
   const unique = namer(60)
-  const variables = new Variables()
+  const variables = new Variables(JSON.stringify(read.servers))
   const made: ImportedServers = {
     configurations: [],
     skipped: [...read.skipped],
@@ -50,10 +50,9 @@ export function importServers(source: Source, name?: string): ServersResult {
     variables: variables.found,
   }
   for (const given of read.servers) {
-    // Nothing that is taken out later may join what begins a template or a variable.
-    const server = visible(given as unknown as Json) as unknown as ClientServer
-    if (server.args.some((arg) => arg.includes('{{')) || server.command?.includes('{{')) {
-      made.skipped.push({ name: server.name, reason: 'its command contains `{{`, which would be a template' })
+    const server = startable(given)
+    if (typeof server === 'string') {
+      made.skipped.push({ name: given.name, reason: server })
       continue
     }
     const wanted = read.servers.length === 1 ? name : undefined

@@ -1,12 +1,18 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
+import { isSecretName } from '../text/index.ts'
+import { foundSecrets, isValue } from './found-secrets.ts'
 import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
 import { bodyFrom, jsonOf } from './url-requests.ts'
 
 /** Deeper folders are in no collection. */
 const MAX_DEPTH = 20
 const VARIABLE = /\{\{([^{}]{1,100})\}\}/g
+
+const LANGUAGES = new Map(
+  Object.entries({ json: 'application/json', xml: 'application/xml', text: 'text/plain' }),
+)
 
 interface Folder {
   tags: string[]
@@ -25,8 +31,13 @@ export function postmanExamples(value: Json, name: string | undefined): Examples
   const info = isObject(collection.info) ? collection.info : {}
   const title = plainText(String(info.name ?? ''), 100)
   const variables = new Map<string, string>()
-  for (const { key, id, value: text } of maps(collection.variable))
-    variables.set(String(key ?? id), String(text ?? ''))
+  for (const { key, id, value: text, type } of maps(collection.variable)) {
+    const [own, given] = [String(key ?? id), String(text ?? '')]
+    const isSecret =
+      type === 'secret' || (isSecretName(own) && isValue(given)) || foundSecrets(given).length > 0
+    // A secret is never written down.
+    variables.set(own, isSecret ? '' : given)
+  }
   const made: Examples = { title, requests: [], servers: variables, skipped: [] }
   const reader = new Reader(variables, upper(name ?? (titleSlug(title) || 'api')), made)
   reader.folder(collection.item, { tags: [], auth: loginOf(collection.auth), depth: 0 })
@@ -75,7 +86,7 @@ class Reader {
       .replace(/(?<=\/):([A-Za-z_]\w*)/g, '{$1}')
       .replace(
         VARIABLE,
-        (_, key: string) => this.variables.get(key.trim()) || `{${key.trim().replace(/\W+/g, '_')}}`,
+        (_, key: string) => this.variables.get(key.trim()) || `{${this.#opened(key.trim(), examples)}}`,
       )
     const listed = maps(url.query).map((one) => this.parameter(one))
     const query =
@@ -100,6 +111,13 @@ class Reader {
       body: isObject(given.body) ? this.#body(given.body, type) : undefined,
       login,
     }
+  }
+
+  /** The name of an argument for a variable; one that is called like a secret comes from the environment. */
+  #opened(key: string, examples: Map<string, Parameter>): string {
+    const name = key.replace(/\W+/g, '_')
+    if (isSecretName(key)) examples.set(name, { name, value: `{{${key}}}`, isSecret: true })
+    return name
   }
 
   parameter({ key, id, value, description }: JsonObject): Parameter {
@@ -154,12 +172,7 @@ class Reader {
       case 'raw': {
         const { options } = body
         const raw = isObject(options) && isObject(options.raw) ? options.raw : {}
-        const media =
-          type ||
-          ({ json: 'application/json', xml: 'application/xml', text: 'text/plain' }[
-            String(raw.language ?? '')
-          ] ??
-            '')
+        const media = type || (LANGUAGES.get(String(raw.language)) ?? '')
         return bodyFrom(this.#values(String(body.raw ?? '')), media)
       }
       case 'file':
@@ -209,13 +222,20 @@ function loginOf(auth: Json | undefined): Login | undefined {
     : isObject(part)
       ? part
       : {}
-  if (type === 'bearer' || type === 'oauth2') return { type: 'bearer' }
-  if (type === 'basic') return { type: 'basic' }
+  const textFor = (...keys: string[]) =>
+    keys
+      .map((key) => String(values[key] ?? ''))
+      .join(':')
+      .replace(/^:$/, '')
+  if (type === 'bearer') return { type, value: textFor('token') }
+  if (type === 'oauth2') return { type: 'bearer', value: textFor('accessToken') }
+  if (type === 'basic') return { type, value: textFor('username', 'password') }
   if (type === 'apikey')
     return {
       type: 'apiKey',
       in: values.in === 'query' ? 'query' : 'header',
       name: String(values.key ?? 'X-Api-Key'),
+      value: textFor('value'),
     }
   return type === 'noauth' || type === undefined ? undefined : { type: 'other', scheme: String(type) }
 }

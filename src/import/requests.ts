@@ -2,10 +2,12 @@ import type { Source } from '../config/index.ts'
 import { METHODS } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import { isObject } from '../json/index.ts'
-import { type ImportOptions, type ImportResult, importOpenApi } from '../openapi/index.ts'
-import { slug } from '../openapi/tool-names.ts'
+import { type Imported, type ImportOptions, type ImportResult, importOpenApi } from '../openapi/index.ts'
+import { isHeaderName, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
-import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
+import { isSecretName } from '../text/index.ts'
+import { foundSecrets } from './found-secrets.ts'
+import { isSecretPair, isSecretQuery, Logins } from './logins.ts'
 
 /** A request that somebody recorded or wrote down, as an example of an operation. */
 export interface ExampleRequest {
@@ -25,24 +27,29 @@ export interface ExampleRequest {
   pathExamples: ReadonlyMap<string, Parameter>
   body: ExampleBody | undefined
   login: Login | undefined
+  /** Redirects are followed. */
+  follows?: boolean
 }
 
 export interface Parameter {
   name: string
   value: string
   description?: string
+  /** Of a path: it is a secret, whatever it is called. */
+  isSecret?: boolean
 }
 
 export type ExampleBody =
-  | { form: 'json'; value: Json }
+  /** `type`: a media type of its own. */
+  | { form: 'json'; value: Json; type?: string }
   | { form: 'urlencoded' | 'multipart'; fields: (Parameter & { isFile?: boolean })[] }
   | { form: 'text'; type: string }
   | { form: 'graphql'; query: string; variables: JsonObject }
 
-/** How it logs in; the secret itself comes from the environment. */
+/** How it logs in; the secret itself comes from the environment, and only tells logins apart. */
 export type Login =
-  | { type: 'bearer' | 'basic' }
-  | { type: 'apiKey'; in: 'header' | 'query'; name: string }
+  | { type: 'bearer' | 'basic'; value?: string }
+  | { type: 'apiKey'; in: 'header' | 'query'; name: string; value?: string }
   /** What a configuration cannot express. */
   | { type: 'other'; scheme: string }
 
@@ -53,6 +60,10 @@ export interface Examples {
   servers: ReadonlyMap<string, string>
   /** What is no request of an API, and why. */
   skipped: { operation: string; reason: string }[]
+  /** Parts of requests that are not imported, and why. */
+  leftOut?: { operation: string; what: string; reason: string }[]
+  /** Requests of one host are from different times: its secrets may have been renewed between them. */
+  isRecorded?: boolean
 }
 
 /** More requests are no examples of one API. */
@@ -64,14 +75,15 @@ const OWN_HEADERS =
 /** Makes configurations of examples of requests, by way of a description of what they have in common. */
 export function importExamples(
   { file }: Source,
-  { title, requests, servers, skipped }: Examples,
+  { title, requests, servers, skipped, leftOut = [], isRecorded = false }: Examples,
   options: ImportOptions & { made: string },
 ): ImportResult {
   const paths: JsonObject = {}
-  const schemes: JsonObject = {}
-  const fixed = new Map<string, { headers: Record<string, string>; body?: string }>()
+  const logins = new Logins(isRecorded)
+  const fixed = new Map<string, Fixed>()
   const known = new Set<string>()
   const uncalled: Examples['skipped'] = []
+  const unsent: Imported['leftOut'] = []
   for (const request of requests.slice(0, MAX_REQUESTS)) {
     const method = request.method.toLowerCase()
     if (!METHODS.includes(request.method)) {
@@ -83,10 +95,21 @@ export function importExamples(
     // A fragment is never sent.
     for (let n = 2; known.has(`${method} ${path}`); n++) path = `${request.path}#${n}`
     known.add(`${method} ${path}`)
-    fixed.set(`${method.toUpperCase()} ${path}`, { headers: fixedHeaders(request), ...graphqlBody(request) })
-    paths[path] = { ...(paths[path] as JsonObject), [method]: operationOf(request, servers, schemes) }
+    paths[path] = { ...(paths[path] as JsonObject), [method]: operationOf(request, servers, logins) }
+    fixed.set(`${method.toUpperCase()} ${path}`, fixedOf(request, logins))
+    for (const { name } of request.headers.filter((one) => isOwn(one) && !canBeSent(one)))
+      unsent.push({
+        operation: `${request.method} ${path}`,
+        what: `the header ${JSON.stringify(name)}`,
+        reason: 'it cannot be sent',
+      })
   }
-  const document = { openapi: '3.0.3', info: { title }, paths, components: { securitySchemes: schemes } }
+  const document = {
+    openapi: '3.0.3',
+    info: { title },
+    paths,
+    components: { securitySchemes: logins.schemes },
+  }
   const made = importOpenApi(
     { file, text: JSON.stringify(document) },
     { ...options, fixed: ({ shown }) => fixed.get(shown) },
@@ -100,22 +123,54 @@ export function importExamples(
     ...made,
     operations: made.operations + skipped.length + uncalled.length + more.length,
     skipped: [...skipped, ...uncalled, ...made.skipped, ...more],
+    leftOut: [...leftOut, ...unsent, ...made.leftOut],
   }
 }
 
-function operationOf(request: ExampleRequest, servers: Examples['servers'], schemes: JsonObject): JsonObject {
+type Fixed = NonNullable<ReturnType<NonNullable<ImportOptions['fixed']>>>
+
+/** What is the same in every call. */
+function fixedOf(request: ExampleRequest, logins: Logins): Fixed {
+  return {
+    headers: fixedHeaders(request),
+    ...graphqlBody(request),
+    ...(request.follows && { followRedirects: true }),
+    login: (place, name) => {
+      const part = partOf(request, place, name)
+      return part && logins.ofPart(place, part, request.origin)
+    },
+  }
+}
+
+/** A part that may be a login; of a path only what is a secret. */
+function partOf(
+  { query, headers, pathExamples, body }: ExampleRequest,
+  place: string,
+  name: string,
+): Parameter | undefined {
+  if (place === 'path') return pathExamples.get(name)?.isSecret ? pathExamples.get(name) : undefined
+  if (place === 'query') return query.find((one) => one.name === name)
+  if (place === 'header') return headers.find((one) => one.name === name)
+  if (body?.form === 'json' && isObject(body.value)) {
+    const value = Object.hasOwn(body.value, name) ? body.value[name] : undefined
+    return { name, value: typeof value === 'string' ? value : '' }
+  }
+  return body && 'fields' in body ? body.fields.find((one) => one.name === name) : undefined
+}
+
+function operationOf(request: ExampleRequest, servers: Examples['servers'], logins: Logins): JsonObject {
   const { name, description, tags, origin, path, query, pathExamples, body } = request
   const inPath = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, key = '']) =>
     parameter('path', pathExamples.get(key) ?? { name: key, value: '' }),
   )
-  const open = query.filter((one) => !isSecretParameter(one.name))
+  const open = query.filter((one) => !isSecretQuery(one))
   return {
     ...(name !== '' && { operationId: slug(name).replaceAll('-', '_'), summary: name }),
     description,
     tags,
     parameters: [...inPath, ...open.map((one) => parameter('query', one))] as Json[],
     ...(body && { requestBody: bodyOf(body) }),
-    security: securityOf(request, schemes),
+    security: logins.securityOf(request),
     ...(origin !== '' && { servers: [serverOf(origin, servers)] }),
   }
 }
@@ -132,7 +187,7 @@ function parameter(place: string, { name, value, description = '' }: Parameter):
 
 /** An example says more than a name, unless it may be a secret or somebody's address. */
 function described(description: string, value: string, name: string): string {
-  const isOpen = !isSecretName(name) && !/[{}@]/.test(value)
+  const isOpen = !isSecretName(name) && !/[{}@]/.test(value) && foundSecrets(value).length === 0
   const example = value !== '' && value.length <= 60 && isOpen ? `For example ${value}` : ''
   return [description, example].filter(Boolean).join('. ')
 }
@@ -153,43 +208,24 @@ function serverOf(origin: string, servers: Examples['servers']): JsonObject {
   return { url: origin, variables }
 }
 
-function securityOf({ login, headers, query }: ExampleRequest, schemes: JsonObject): Json[] {
-  const used: JsonObject = {}
-  const add = (key: string, scheme: JsonObject) => {
-    schemes[key] = scheme
-    used[key] = []
-  }
-  const addKey = (place: string, name: string) =>
-    add(slug(name) || 'key', { type: 'apiKey', in: place, name })
-  if (login?.type === 'bearer') add('token', { type: 'http', scheme: 'bearer' })
-  else if (login?.type === 'basic') add('basic', { type: 'http', scheme: 'basic' })
-  else if (login?.type === 'apiKey') addKey(login.in, login.name)
-  else if (login?.type === 'other') add(slug(login.scheme) || 'other', { type: 'http', scheme: login.scheme })
-  for (const { name, value } of headers) {
-    if (!isSecretHeader(name) || OWN_HEADERS.test(name)) continue
-    const scheme = /^authorization$/i.test(name)
-      ? /^(bearer|basic)\s/i.exec(value)?.[1]?.toLowerCase()
-      : undefined
-    if (/^authorization$/i.test(name) && login) continue
-    if (scheme === 'bearer') add('token', { type: 'http', scheme })
-    else if (scheme === 'basic') add('basic', { type: 'http', scheme })
-    else addKey('header', name)
-  }
-  for (const { name } of query) if (isSecretParameter(name)) addKey('query', name)
-  return Object.keys(used).length > 0 ? [used] : []
+function fixedHeaders({ headers }: ExampleRequest): Record<string, string> {
+  const kept = headers.filter((one) => isOwn(one) && !isSecretPair(one) && canBeSent(one))
+  return Object.fromEntries(kept.map(({ name, value }) => [name, value]))
 }
 
-function fixedHeaders({ headers }: ExampleRequest): Record<string, string> {
-  const kept = headers.filter(
-    ({ name }) => !OWN_HEADERS.test(name) && !isSecretHeader(name) && /^[\w!#$%&'*+.^`|~-]+$/.test(name),
-  )
-  return Object.fromEntries(kept.map(({ name, value }) => [name, value]))
+function canBeSent({ name, value }: Parameter): boolean {
+  return isHeaderName(name) && !/[\0-\x08\n-\x1f\x7f]/.test(value)
+}
+
+/** Versions of an API are asked for by a media type of its own. */
+function isOwn({ name, value }: Parameter): boolean {
+  return !OWN_HEADERS.test(name) || (/^accept$/i.test(name) && /\bvnd\./.test(value))
 }
 
 function bodyOf(body: ExampleBody): JsonObject {
   switch (body.form) {
     case 'json':
-      return content('application/json', schemaOf(body.value, 0))
+      return content(body.type ?? 'application/json', schemaOf(body.value, 0))
     case 'graphql':
       return content('application/json', schemaOf(body.variables, 0))
     case 'text':
@@ -252,7 +288,14 @@ export function openPath(path: string): { path: string; examples: Map<string, Pa
   const examples = new Map<string, Parameter>()
   const segments = path.split('/')
   const opened = segments.map((segment, i) => {
-    if (!/^(?:\d+|[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{24})$/i.test(segment)) return segment
+    const isSecret = foundSecrets(`https://x/${segment}`).length > 0
+    if (!isSecret && !/^(?:\d+|[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{24})$/i.test(segment))
+      return segment
+    if (isSecret) {
+      const name = examples.has('token') ? `token${i}` : 'token'
+      examples.set(name, { name, value: segment, isSecret })
+      return `{${name}}`
+    }
     const before = (segments[i - 1] ?? '').replace(/[^A-Za-z0-9]+/g, '_').replace(/(?<=[a-z])s$/, '')
     const base = /^[A-Za-z]\w*$/.test(before) ? `${before}Id` : 'id'
     let name = base

@@ -1,6 +1,6 @@
-import { issuedSecrets } from '../checks/practice/secret-forms.ts'
 import { upper } from '../openapi/tool-names.ts'
-import { isSecretHeader, isSecretName, isSecretParameter } from '../text/index.ts'
+import { isSecretHeader, isSecretName } from '../text/index.ts'
+import { foundSecrets, isSecretOption, isValue, isVariable } from './found-secrets.ts'
 
 /** A variable of the environment that a configuration reads. */
 export interface Variable {
@@ -17,6 +17,16 @@ export class Variables {
   readonly #values = new Map<string, string | undefined>()
   readonly found: Variable[] = []
 
+  /** Names that are none for a secret, because a text reads them. */
+  readonly #read: ReadonlySet<string>
+
+  /** @param text JSON of all that is imported */
+  constructor(text: string) {
+    const names = [...text.matchAll(REFERENCE)].map(([, kind = '', name = '']) => ownName(kind, name))
+    const short = [...text.matchAll(/["=]\$([A-Za-z_]\w*)(?=["/])/g)].map(([, name = '']) => name)
+    this.#read = new Set([...names, ...short])
+  }
+
   /** A variable that the file itself reads. */
   keep(name: string, use: string): string {
     if (!this.#values.has(name)) {
@@ -28,12 +38,12 @@ export class Variables {
 
   /** `${NAME}` for a secret. */
   take(wanted: string, owner: string, value: string, use: string): string {
-    const isFree = (name: string) => !this.#values.has(name) || this.#values.get(name) === value
+    const isFree = (name: string) =>
+      this.#values.has(name) ? this.#values.get(name) === value : !this.#read.has(name)
     const own = upper(wanted)
-    const candidates = [own, upper(owner, wanted)]
-    let name = candidates.find(isFree)
-    for (let n = 2; name === undefined; n++)
-      name = isFree(`${candidates[1]}_${n}`) ? `${candidates[1]}_${n}` : undefined
+    const long = own.startsWith(`${upper(owner)}_`) ? own : upper(owner, wanted)
+    let name = [own, long].find(isFree)
+    for (let n = 2; name === undefined; n++) name = isFree(`${long}_${n}`) ? `${long}_${n}` : undefined
     if (!this.#values.has(name)) this.found.push({ name, use, hadValue: true })
     this.#values.set(name, value)
     return `\${${name}}`
@@ -67,13 +77,7 @@ export class Texts {
   }
 
   url(url: string): string {
-    const use = `the URL of ${this.owner}`
-    const named = url.replace(/(?<=[?&])([\w.-]+)=([^&#]*)/g, (whole, key: string, value: string) =>
-      isSecretParameter(key) && value !== '' && !isVariable(value)
-        ? `${key}=${this.variables.take(upper(this.owner, key), this.owner, decoded(value), use)}`
-        : whole,
-    )
-    return this.#formed(named, 'token', use)
+    return this.#formed(url, 'token', `the URL of ${this.owner}`)
   }
 
   token(value: string): string {
@@ -88,9 +92,14 @@ export class Texts {
     const use = `an argument of ${this.owner}`
     return words.map((word, i) => {
       const option = /^--?([A-Za-z][\w-]*)$/.exec(words[i - 1] ?? '')?.[1]
-      const [, key, value = ''] = /^(?:--?)?([A-Za-z][\w-]*)=([\s\S]+)$/.exec(word) ?? []
+      // Of a command in a shell only the first word.
+      const whole = /^(?:-e|--env)$/.test(words[i - 1] ?? '')
+        ? /^(\w+)=([\s\S]+)$/
+        : /^-{0,2}([A-Za-z][\w-]*)=(\S+)$/
+      const [, key, value = ''] = whole.exec(word) ?? []
       const [name, secret] = key !== undefined ? [key, value] : [option, word]
-      if (name === undefined || secret.startsWith('-') || !isSecretOption(name) || isVariable(secret))
+      const isSecret = name !== undefined && isSecretOption(name) && isValue(secret)
+      if (!isSecret || (key === undefined && secret.startsWith('-')) || isVariable(secret))
         return this.#formed(word, 'token', use)
       return (
         word.slice(0, word.length - secret.length) +
@@ -99,16 +108,15 @@ export class Texts {
     })
   }
 
-  /** Replaces what has the form of a secret, wherever it stands. */
+  /** Replaces the secrets in a text, those without a name of their own by one of this name. */
   #formed(text: string, name: string, use: string): string {
     let made = ''
     let end = 0
-    for (const { start, secret } of [...issuedSecrets(text)].sort((a, b) => a.start - b.start)) {
-      if (start < end) continue
-      made +=
-        this.#plain(text.slice(end, start), use) +
-        this.variables.take(upper(this.owner, name), this.owner, secret, use)
-      end = start + secret.length
+    for (const one of foundSecrets(text)) {
+      const wanted = /authorization$/i.test(one.name ?? '') ? 'token' : (one.name ?? name)
+      made += this.#plain(text.slice(end, one.start), use)
+      made += this.variables.take(upper(this.owner, wanted), this.owner, text.slice(one.start, one.end), use)
+      end = one.end
     }
     return made + this.#plain(text.slice(end), use)
   }
@@ -136,30 +144,4 @@ function ownName(kind: string, name: string): string {
   if (name === 'userHome') return 'HOME'
   if (kind === 'config' || kind === 'command') return upper(kind, name)
   return /^[A-Za-z_]\w*$/.test(name) && kind !== 'input' && !OF_CLIENTS.test(name) ? name : upper(name)
-}
-
-/** Nothing but a variable of the client: there is no value to hide. */
-function isVariable(value: string): boolean {
-  return /^\$\{[^{}]+\}$|^\$[A-Za-z_]\w*$/.test(value)
-}
-
-/** A flag, a number or an address says nothing of who may use it. */
-function isValue(value: string): boolean {
-  return (
-    value !== '' &&
-    !/^(?:true|false|yes|no|on|off|\d{1,6})$/i.test(value) &&
-    !/^https?:\/\/[^@?]*$/i.test(value)
-  )
-}
-
-function isSecretOption(name: string): boolean {
-  return isSecretParameter(name) || /^(?:bearer|auth)$/i.test(name)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

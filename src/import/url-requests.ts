@@ -14,7 +14,7 @@ export function requestTo(
   { method, headers, body, login }: Pick<ExampleRequest, 'method' | 'headers' | 'body' | 'login'>,
 ): ExampleRequest | undefined {
   if (!URL.canParse(url)) return undefined
-  const { protocol, origin, pathname, searchParams, username } = new URL(url)
+  const { protocol, origin, pathname, searchParams, username, password } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') return undefined
   const { path, examples } = openPath(pathname.replace(/[{}]/g, encodeURIComponent))
   const query = new Map([...searchParams].map(([name, value]) => [name, { name, value }]))
@@ -29,7 +29,7 @@ export function requestTo(
     headers: headers.map((one) => ({ ...one, value: literal(one.value) })),
     pathExamples: examples,
     body,
-    login: login ?? (username === '' ? undefined : { type: 'basic' }),
+    login: login ?? (username === '' ? undefined : { type: 'basic', value: `${username}:${password}` }),
   }
 }
 
@@ -50,11 +50,13 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
             ? (variables as { [key: string]: Json })
             : {},
       }
-    return { form: 'json', value }
+    return { form: 'json', value, ...(/\+json$/.test(media) && { type: media }) }
   }
   if (media === 'application/x-www-form-urlencoded' || (media === '' && /^[\w.%[\]+-]+=/.test(text)))
     return { form: 'urlencoded', fields: fieldsOf(text.slice(0, MAX_BODY)) }
-  return { form: 'text', type: isJson ? 'application/json' : media || 'text/plain' }
+  // JSON that is not whole says nothing of its form.
+  if (isJson) return { form: 'json', value: null, ...(/\+json$/.test(media) && { type: media }) }
+  return { form: 'text', type: media || 'text/plain' }
 }
 
 /** JSON as people write it into tools, with comments; undefined: it is none. */

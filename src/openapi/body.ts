@@ -262,13 +262,17 @@ function addMultipart(draft: Draft, media: JsonObject): void {
       const file = files.get(name)
       checkType(schema, textOf(mapOf(encodings[name]).contentType), file !== undefined)
       const own = file ? asFile(schema, file) : joined(schema, mapOf(encodings[name]))
+      const known = new Set(draft.config.keys())
       const arg = draft.add(name, 'form', {
         position: 'form-data',
         required: required.has(name),
         schema: own,
       })
       isSendable = true
-      if (arg?.fixed) throw new Unfit('a part of a multipart body cannot have a fixed value')
+      if (!arg?.fixed) return
+      // Nothing reads its value.
+      for (const key of draft.config.keys()) if (!known.has(key)) draft.config.delete(key)
+      throw new Unfit('a part of a multipart body cannot have a fixed value')
     })
   if (!isSendable) throw new Unfit('no field of its body can be written as a form')
 }
@@ -290,7 +294,8 @@ const SEPARATORS: Record<string, string> = {
 
 /** An array is a part for each item; one that is to be a single part is a text. */
 function joined(schema: JsonObject, { style, explode }: JsonObject): JsonObject {
-  const between = SEPARATORS[textOf(style) ?? 'form']
+  const named = textOf(style) ?? 'form'
+  const between = Object.hasOwn(SEPARATORS, named) ? SEPARATORS[named] : undefined
   if (schema.type !== 'array' || explode !== false || between === undefined) return schema
   const said = textOf(schema.description)?.trimEnd().replace(/\.?$/, '. ') ?? ''
   return { type: 'string', description: `${said}Several are separated by ${between}` }

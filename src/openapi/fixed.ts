@@ -53,6 +53,8 @@ export interface Fixing {
   known: Set<string>
   /** The names of its arguments are given: those of credentials stay. */
   isNamed: boolean
+  /** The login that a part is, where the name alone does not say that; undefined: as the name says. */
+  login: ((place: Place, name: string) => string | undefined) | undefined
 }
 
 /**
@@ -74,6 +76,9 @@ export function decide(part: Part, fixing: Fixing, config: Map<string, string>):
   }
   const bound = names.find((one) => Object.hasOwn(bind, one))
   if (bound !== undefined) return boundTo(bound, part, fixing, config)
+  const login =
+    part.place === 'path' || isCredential(part, fixing) ? fixing.login?.(part.place, wanted) : undefined
+  if (login !== undefined) return fromVariable(sourceOf(login, fixing.name), config)
   return isCredential(part, fixing) ? fromEnvironment(part, fixing, config) : 'ask'
 }
 
@@ -187,8 +192,12 @@ function fromEnvironment(part: Part, fixing: Fixing, config: Map<string, string>
   // It is sent once, unless a JSON body has to have it.
   if (sent !== undefined && !(required && place === 'body')) return 'omit'
   const source = sent === undefined ? sourceFor(part, fixing) : undefined
-  if (source) config.set(source.key, `{{env "${source.variable}" ""}}`)
-  return { value: `.Config.${source?.key ?? sent}`, mayBeEmpty: true }
+  return source ? fromVariable(source, config) : { value: `.Config.${sent}`, mayBeEmpty: true }
+}
+
+function fromVariable({ key, variable }: CredentialSource, config: Map<string, string>): Fixed {
+  config.set(key, `{{env "${variable}" ""}}`)
+  return { value: `.Config.${key}`, mayBeEmpty: true }
 }
 
 /** The key of the same credential, where a security scheme sends it already. */

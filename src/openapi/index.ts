@@ -5,7 +5,7 @@ import type { Source } from '../config/index.ts'
 import type { Finding } from '../findings/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type ReadVariable, variablesRead } from '../template/index.ts'
-import { checkNames } from './fixed.ts'
+import { checkNames, type Place } from './fixed.ts'
 import { type Group, groupsOf, type Member } from './groups.ts'
 import {
   mapOf,
@@ -45,14 +45,24 @@ export interface ImportOptions extends Selection {
   drop?: readonly string[]
   /** URL that the document was read from. */
   base?: string
-  /** What every call of an operation sends as it is, as templates: headers, and a body in which its properties are arguments. */
-  fixed?: (operation: Operation) => { headers: Readonly<Record<string, string>>; body?: string } | undefined
+  /** What every call of an operation sends as it is. */
+  fixed?: (operation: Operation) => FixedParts | undefined
   /** What made the configurations, for their first line. Default: `plantgw import openapi`, and of what. */
   made?: string
   /** The files that it refers to. Default: what refers to one is skipped. */
   others?: Others
   /** Characters of a prefix's `tools/list`. Default 38,000, which `plantgw validate` says nothing against. */
   listSize?: number
+}
+
+export interface FixedParts {
+  /** Templates. */
+  headers: Readonly<Record<string, string>>
+  /** A template in which the properties of the body are arguments. */
+  body?: string
+  followRedirects?: boolean
+  /** The name of the login that a part is, where it is called like one: each has a variable of its own. */
+  login?: (place: Place, name: string) => string | undefined
 }
 
 export interface ImportedConfiguration {
@@ -197,12 +207,14 @@ function toolsOf(document: JsonObject, version: Version, name: string, options: 
       const made = makeTool({
         ...shared,
         isNamed,
+        login: fixed?.login,
         operation,
         name: wanted,
         url: `{{.Config.${key}}}`,
         credentials,
       })
       if (fixed?.body !== undefined) made.tool.requestBody = fixed.body
+      if (fixed?.followRedirects) made.tool.followRedirects = true
       bases.set(base.template, key)
       members.push({ ...made, operation, listed, config: new Map([[key, base.template], ...made.config]) })
       for (const one of made.leftOut) counts.leftOut.push({ operation: operation.shown, ...one })

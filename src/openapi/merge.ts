@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Document, isMap, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
+import { Document, isMap, isScalar, isSeq, type Node, visit, type YAMLMap, type YAMLSeq } from 'yaml'
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { layOut } from './yaml.ts'
 
@@ -28,7 +28,7 @@ export function mergeMap(
     const held = node.get(key, true) as Node | undefined
     const put = (value: Json | undefined) => {
       if (value === undefined) node.delete(key)
-      else node.set(key, nodeOf(value))
+      else node.set(key, replaced(held, value))
     }
     mergeValue(held, before[key], after[key], merged, at, put)
   }
@@ -49,7 +49,7 @@ function mergeValue(
   if (isMap(held) && isObject(before) && isObject(after)) mergeMap(held, before, after, merged, path)
   else if (isSeq(held) && isNamed(own) && isNamed(before) && isNamed(after))
     mergeNamed(held, before, after, merged, path)
-  else if (isDeepStrictEqual(own, before)) {
+  else if (isDeepStrictEqual(own, before) && !hasAnchor(held)) {
     merged.changed.push(path)
     put(after)
   } else merged.conflicts.push(path)
@@ -70,6 +70,30 @@ function mergeNamed(list: YAMLSeq, before: Named, after: Named, merged: Merged, 
       list.items.splice(at, held === undefined ? 0 : 1, ...(value === undefined ? [] : [nodeOf(value)]))
     })
   }
+}
+
+/** What other places of the file repeat stays. */
+export function hasAnchor(node: Node | undefined): boolean {
+  let found = false
+  if (node)
+    visit(node, {
+      Node(_, one) {
+        found ||= 'anchor' in one && one.anchor !== undefined
+      },
+    })
+  return found
+}
+
+/** A node with the comments of the one whose place it takes. */
+function replaced(held: Node | undefined, value: Json): Node {
+  const made = nodeOf(value)
+  const { commentBefore: above = null, comment: beside = null } = held ?? {}
+  // Beside a scalar is below a list or a map.
+  const isMoved = isScalar(held) && !isScalar(made)
+  const before = [above, isMoved ? beside : null].filter((one) => one !== null)
+  if (before.length > 0) made.commentBefore = before.join('\n')
+  if (beside !== null && !isMoved) made.comment = beside
+  return made
 }
 
 export function nodeOf(value: Json): Node {

@@ -213,8 +213,10 @@ export interface Others {
 
 type Other = { value: Json } | { fault: string }
 
-/** More files are no description of one API. */
-const MAX_FILES = 2_000
+/** More files are no description of one API; the largest known, of DigitalOcean, has 2,500. */
+const MAX_FILES = 10_000
+/** Characters of all files. */
+const MAX_CHARACTERS = 64 * 1024 * 1024
 
 /**
  * Reads the files that a description refers to, and those that they refer to. What cannot be read is reported where it is
@@ -233,9 +235,16 @@ export async function readOthers(
   if (!/\$ref["']?\s*:\s*["']?[^#"'\s]/.test(text)) return others
   const read = parseText({ file, text })
   const waiting = 'findings' in read ? [] : namedBy(read.value, base, base)
+  let characters = 0
+  const counted = async (url: string) => {
+    const text = await load(url)
+    characters += text.length
+    return text
+  }
   for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {
     if (files.has(url)) continue
-    const entry = files.size < MAX_FILES ? await readOther(url, load) : { fault: 'there are too many files' }
+    const isWithin = files.size < MAX_FILES && characters <= MAX_CHARACTERS
+    const entry = isWithin ? await readOther(url, counted) : { fault: 'the description has too many files' }
     files.set(url, entry)
     if ('value' in entry) waiting.push(...namedBy(entry.value, url, base))
   }

@@ -231,6 +231,7 @@ function addProperties(
   context: SchemaContext,
   inside: Inside,
 ): void {
+  if (properties.has('__proto__')) context.note('no argument can be called __proto__')
   const written = [...properties].filter(
     ([name, property]) => name !== '__proto__' && !isReadOnly(property, context),
   )

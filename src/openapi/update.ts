@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, parse, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml'
-import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../json/index.ts'
 import type { Imported } from './index.ts'
-import { heldValue, type Merged, mergeMap, nodeOf } from './merge.ts'
-import { LAYOUT } from './yaml.ts'
+import { hasAnchor, heldValue, type Merged, mergeMap, nodeOf } from './merge.ts'
+import { writtenLike } from './written-like.ts'
 
 /** A file with tools of an earlier import. */
 export interface EditedFile {
@@ -41,7 +41,10 @@ const KEPT = new Set(['name'])
  */
 export function updateImport(before: Imported, after: Imported, given: readonly EditedFile[]): Updated {
   const made: Updated = { files: [], added: [], changed: [], removed: [], conflicts: [] }
-  const files = given.map(({ file, text }) => openFile(file, text)).filter((one) => one !== undefined)
+  const files = ofImport(
+    given.map(({ file, text }) => openFile(file, text)).filter((one) => one !== undefined),
+    before,
+  )
   const [old, next] = [toolsOf(before), toolsOf(after)]
   const held = new Map<string, Held>()
   for (const [operation, tool] of old) {
@@ -57,7 +60,7 @@ export function updateImport(before: Imported, after: Imported, given: readonly 
       if (merged.conflicts.length > 0) made.conflicts.push({ ...about, parts: merged.conflicts })
       continue
     }
-    if (isDeepStrictEqual(heldValue(node), was)) {
+    if (isDeepStrictEqual(heldValue(node), was) && !hasAnchor(node)) {
       file.tools.items.splice(file.tools.items.indexOf(node), 1)
       made.removed.push(about)
     } else made.conflicts.push({ ...about, parts: ['the operation was removed'] })
@@ -69,8 +72,8 @@ export function updateImport(before: Imported, after: Imported, given: readonly 
   }
   for (const file of files) mergeConfig(file, before, after, made)
   const touched = new Set([...made.added, ...made.changed, ...made.removed].map(({ file }) => file))
-  for (const { file, document } of files)
-    if (touched.has(file)) made.files.push({ file, text: document.toString(LAYOUT) })
+  for (const { file, text, document } of files)
+    if (touched.has(file)) made.files.push({ file, text: writtenLike(text, document) })
   return made
 }
 
@@ -106,13 +109,29 @@ function toolsOf({ configurations, listed }: Imported): Tools {
   )
 }
 
-/** The tool by its name, or by what it requests where it was renamed. */
+/** The files of the import by their names or addresses; a folder may have others with tools of the same names. */
+function ofImport(files: readonly OpenFile[], { configurations }: Imported): OpenFile[] {
+  const names = new Set<unknown>(configurations.map(({ name }) => name))
+  const urls = new Set(configurations.flatMap(({ text }) => urlsOf(parse(text))))
+  const own = files.filter(({ document }) => {
+    const value = document.toJS({ maxAliasCount: 100 }) as Json
+    return isObject(value) && (names.has(value.name) || urlsOf(value).some((url) => urls.has(url)))
+  })
+  return own.length > 0 ? own : [...files]
+}
+
+function urlsOf(value: Json): Json[] {
+  const config = valueAt(value, ['servers', '0', 'config'])
+  const entries = isObject(config) ? Object.entries(config) : []
+  return entries.filter(([key]) => /^url\d*$/.test(key)).map(([, url]) => url)
+}
+
+/** The tool by its name and what it requests, by its name alone, or by what it requests where it was renamed. */
 function findTool(files: readonly OpenFile[], { name, method, endpoint }: JsonObject): Held | undefined {
   const all = files.flatMap((file) => file.tools.items.filter(isMap).map((node) => ({ file, node })))
-  return (
-    all.find(({ node }) => node.get('name') === name) ??
-    all.find(({ node }) => node.get('method') === method && node.get('endpoint') === endpoint)
-  )
+  const isNamed = ({ node }: Held) => node.get('name') === name
+  const requests = ({ node }: Held) => node.get('method') === method && node.get('endpoint') === endpoint
+  return all.find((one) => isNamed(one) && requests(one)) ?? all.find(isNamed) ?? all.find(requests)
 }
 
 function mergeTool(node: YAMLMap, before: JsonObject, after: JsonObject): Merged {
@@ -149,11 +168,21 @@ function addTool({ tools }: OpenFile, tool: JsonObject): string {
 }
 
 /** Addresses and credentials of the server. */
-function mergeConfig({ file, document }: OpenFile, before: Imported, after: Imported, made: Updated): void {
+function mergeConfig(
+  { file, document, tools }: OpenFile,
+  before: Imported,
+  after: Imported,
+  made: Updated,
+): void {
   const config = document.getIn(['servers', 0, 'config'])
   if (!isMap(config)) return
   const merged: Merged = { changed: [], conflicts: [] }
-  mergeMap(config, configOf(before), configOf(after), merged)
+  const was = configOf(before)
+  const used = JSON.stringify(tools.toJSON())
+  // What is new goes where a tool reads it.
+  const isWanted = (key: string) => Object.hasOwn(was, key) || used.includes(`.Config.${key}`)
+  const is = Object.fromEntries(Object.entries(configOf(after)).filter(([key]) => isWanted(key)))
+  mergeMap(config, was, is, merged)
   const about = { operation: 'all operations', tool: 'config', file }
   if (merged.changed.length > 0) made.changed.push({ ...about, parts: merged.changed })
   if (merged.conflicts.length > 0) made.conflicts.push({ ...about, parts: merged.conflicts })

@@ -70,3 +70,8 @@ function bytesText(escapes: string): string {
     .map((one) => Number.parseInt(one.replace('x', ''), one.startsWith('x') ? 16 : 8) & 255)
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
+
+/** A text as one word of a command line that people paste into a POSIX shell: what it names may be chosen by somebody else. */
+export function shellWord(text: string): string {
+  return /^[\w./:~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -109,4 +111,91 @@ test('a secret file that cannot be read is a finding; a tenant has none read', a
   )
   const green = await told(join(cwd, 'good'), 'tenant: green\n', ['-s', 'tenants.yaml'])
   assert.match(green, /configurations of a tenant have no files read \[secret-file\]/)
+})
+
+test('what is in a file of variables: a byte order mark, names that every object has; no bytes, devices or folders', async (t) => {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'plantgw.yaml'), 'port: 5299\nsecrets: [run]\n')
+  writeFileSync(join(cwd, '.env'), '\uFEFFFIRST=1\r\nconstructor=2\r\n')
+  mkdirSync(join(cwd, 'run'))
+  writeFileSync(join(cwd, 'run/toString'), '\uFEFF3\n')
+  writeFileSync(
+    join(cwd, 'shop.yaml'),
+    configuration('http://127.0.0.1:1', '${FIRST} ${constructor} ${toString}'),
+  )
+  const { stdout } = await run(t, ['render', 'shop.yaml', 'key', '--show-secrets'], { cwd })
+  assert.match(stdout, /X-Key: 1 2 3\n/i)
+  const faults: [make: () => void, fault: RegExp][] = [
+    [
+      () => writeFileSync(join(cwd, '.env'), Buffer.from([0x41, 0x3d, 0xff])),
+      /file \.env: it is not UTF-8 text/,
+    ],
+    [() => writeFileSync(join(cwd, '.env'), 'A=1\n'.repeat(300_000)), /file \.env: it is larger than 1 MiB/],
+    [() => symlinkSync('/dev/zero', join(cwd, '.env')), /file \.env: it is a device/],
+    [() => mkdirSync(join(cwd, '.env')), /file \.env: .*directory/],
+  ]
+  for (const [make, fault] of faults) {
+    rmSync(join(cwd, '.env'), { force: true, recursive: true })
+    make()
+    const { code, stderr } = await run(t, ['validate', 'shop.yaml'], { cwd })
+    assert.equal(code, 2)
+    assert.match(stderr, fault)
+  }
+})
+
+test('a secret that is no text is a finding; that of a folder is named where its variable is not set', async (t) => {
+  const cwd = temporaryFolder(t)
+  mkdirSync(join(cwd, 'run'))
+  const bytes = Buffer.from([0x61, 0xff])
+  for (const name of ['bytes', 'run/SHOP_KEY']) writeFileSync(join(cwd, name), bytes)
+  writeFileSync(join(cwd, 'plantgw.yaml'), 'secrets: [run]\n')
+  writeFileSync(
+    join(cwd, 'shop.yaml'),
+    configuration('http://127.0.0.1:1', `\${file:${join(cwd, 'bytes')}} \${SHOP_KEY}`),
+  )
+  const { stdout } = await run(t, ['validate', 'shop.yaml'], { cwd })
+  assert.match(stdout, /bytes: it is not UTF-8 text \[secret-file\]/)
+  assert.match(
+    stdout,
+    /SHOP_KEY is not set[\s\S]*hint: Make its secret file readable: .*run\/SHOP_KEY: it is not UTF-8 text/,
+  )
+})
+
+test('variables of a pipe stay at a reload, which does not wait for it', async (t) => {
+  const [cwd, other] = [temporaryFolder(t), temporaryFolder(t)]
+  const url = await echo(t)
+  execFileSync('mkfifo', [join(cwd, '.env')])
+  writeFileSync(join(cwd, 'shop.yaml'), configuration(url, 'a ${PIPED}'))
+  const settings = `port: ${await freePort()}\n`
+  for (const folder of [cwd, other]) writeFileSync(join(folder, 'plantgw.yaml'), settings)
+  const written = writeFile(join(cwd, '.env'), 'PIPED=p1\n')
+  const serving = plantgw(t, ['serve', 'shop.yaml'], { cwd, env: { PLANTGW_LOG_FORMAT: 'json' } })
+  await Promise.all([written, serving.until(/plantgw serves/)])
+  writeFileSync(join(cwd, 'shop.yaml'), configuration(url, 'b ${PIPED}'))
+  serving.child.kill('SIGHUP')
+  await serving.until(/"changed":\["shop"\]/)
+  const { stdout } = await run(t, ['call', '/shop', 'key'], { cwd: other })
+  assert.equal(stdout.trim(), 'b p1')
+})
+
+test('render, lint-templates and check-endpoints read the secrets of the settings; render masks them by any name', async (t) => {
+  const cwd = temporaryFolder(t)
+  const url = await echo(t)
+  mkdirSync(join(cwd, 'run'))
+  writeFileSync(join(cwd, 'run/PLACE'), 'folder-secret-1\n')
+  writeFileSync(join(cwd, 'one'), 'file-secret-1\n')
+  writeFileSync(join(cwd, 'plantgw.yaml'), 'secrets: [run]\n')
+  const file = configuration(url, `a \${PLACE} \${file:${join(cwd, 'one')}}`).replace('X-Key', 'X-Place')
+  writeFileSync(join(cwd, 'shop.yaml'), file)
+  for (const args of [
+    ['lint-templates', 'shop.yaml'],
+    ['check-endpoints', 'shop.yaml', '--local'],
+  ]) {
+    const { stdout, stderr } = await run(t, args, { cwd })
+    assert.doesNotMatch(stdout + stderr, /not set/)
+  }
+  const { code, stdout } = await run(t, ['render', 'shop.yaml', 'key'], { cwd })
+  assert.equal(code, 0)
+  assert.match(stdout, /X-Place: a /)
+  assert.doesNotMatch(stdout, /secret-1/)
 })

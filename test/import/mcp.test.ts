@@ -57,11 +57,11 @@ describe('files of clients', () => {
     })
     assert.deepEqual(servers['my-db'].args, [
       'db',
-      'postgresql://me:${MY_DB_TOKEN}@db.example.com/x',
+      'postgresql://me:${MY_DB_PASSWORD}@db.example.com/x',
       '--api-key=${MY_DB_API_KEY}',
       '--token',
-      '${MY_DB_MY_DB_TOKEN}',
-      '${MY_DB_MY_DB_TOKEN_2}',
+      '${MY_DB_TOKEN}',
+      '${MY_DB_TOKEN_2}',
     ])
     assert.deepEqual(servers.files.args, ['files', '${HOME}/notes', '${HOME}/x', '{"a": 1}'])
     assert.deepEqual(skipped, [{ name: 'old', reason: 'it is disabled' }])
@@ -295,6 +295,109 @@ test('what has no servers is told as what it is', () => {
     importServers({ file: 'mcp.json', text: '{"mcpServers": {' }).findings?.[0]?.code,
     'yaml-syntax',
   )
+})
+
+describe('secrets of servers', () => {
+  /** A text of a server, what it becomes, and the secrets that are nowhere in the configuration. */
+  const ARGS: [words: string[], made: string[]][] = [
+    [
+      ['--header', 'Authorization: Bearer t1'],
+      ['--header', 'Authorization: Bearer ${S_TOKEN}'],
+    ],
+    [['--header=X-Api-Key:k1'], ['--header=X-Api-Key:${S_X_API_KEY}']],
+    [['--env=SECRET_TOKEN=t1'], ['--env=SECRET_TOKEN=${S_SECRET_TOKEN}']],
+    [
+      ['-e', 'API_KEY=k1 k2'],
+      ['-e', 'API_KEY=${S_API_KEY}'],
+    ],
+    [
+      ['-c', 'API_KEY=k1 node x --token "t 2" --port 80'],
+      ['-c', 'API_KEY=${S_API_KEY} node x --token "${S_TOKEN}" --port 80'],
+    ],
+    [
+      ['https://u:p1@example.com/?api_key=k1&page=2&token=t1'],
+      ['https://u:${S_PASSWORD}@example.com/?api_key=${S_API_KEY}&page=2&token=${S_TOKEN}'],
+    ],
+    [['postgresql://h/db?user=u&password=testpw1'], ['postgresql://h/db?user=u&password=${S_PASSWORD}']],
+    [['Server=h;User=sa;Password=p1;Encrypt=True'], ['Server=h;User=sa;Password=${S_PASSWORD};Encrypt=True']],
+    [['{"token": "t1", "page": "2"}'], ['{"token": "${S_TOKEN}", "page": "2"}']],
+    [
+      ['--max-token=4096', '--ssl-key', '/etc/ssl/k.pem'],
+      ['--max-token=4096', '--ssl-key', '/etc/ssl/k.pem'],
+    ],
+  ]
+  for (const [words, made] of ARGS)
+    test(`arguments: ${words.join(' ')}`, async () => {
+      const { servers } = await imported(JSON.stringify({ mcpServers: { s: { command: 'x', args: words } } }))
+      assert.deepEqual(servers.s.args, made)
+    })
+
+  test('in the values of other variables, and in the path of a URL', async () => {
+    const token = `NzU5YzY3${'ZTEtYjY5Zi00'.repeat(3)}`
+    const { servers } = await imported(
+      JSON.stringify({
+        mcpServers: {
+          notion: {
+            command: 'npx',
+            env: { HEADERS: '{"Authorization": "Bearer n1", "Notion-Version": "2022"}' },
+          },
+          db: { command: 'npx', env: { DATABASE_URL: 'mysql://root:testpass@h/db' } },
+          hook: { url: `https://mcp.example.com/s/${token}/mcp` },
+        },
+      }),
+    )
+    assert.equal(
+      servers.notion.env.HEADERS,
+      '{"Authorization": "Bearer ${NOTION_TOKEN}", "Notion-Version": "2022"}',
+    )
+    assert.equal(servers.db.env.DATABASE_URL, 'mysql://root:${DB_PASSWORD}@h/db')
+    assert.equal(servers.hook.url, 'https://mcp.example.com/s/${HOOK_TOKEN}/mcp')
+  })
+
+  test('a secret has no name that another server reads, whichever comes first', async () => {
+    const { servers, variables } = await imported(
+      JSON.stringify({
+        mcpServers: {
+          one: { command: 'x', env: { API_KEY: 'k1' } },
+          two: { command: 'x', env: { API_KEY: '${API_KEY}' } },
+          three: { command: 'x', env: { API_KEY: 'k3' } },
+          four: { command: 'x', env: { API_KEY: 'k1' } },
+        },
+      }),
+    )
+    const keys = ['one', 'two', 'three', 'four'].map((name) => servers[name].env.API_KEY)
+    assert.deepEqual(keys, ['${ONE_API_KEY}', '${API_KEY}', '${THREE_API_KEY}', '${FOUR_API_KEY}'])
+    assert.deepEqual(
+      variables.filter(({ hadValue }) => !hadValue).map(({ name }) => name),
+      ['API_KEY'],
+    )
+  })
+})
+
+test('what no process can be given and no request can carry is left out with a note', async () => {
+  const { servers, skipped, notes } = await imported(
+    JSON.stringify({
+      mcpServers: {
+        env: { command: 'x', env: { '': 'a', 'A=B': 'b', C: 'c\0', D: 'd\ne' } },
+        headers: {
+          url: 'https://example.com/mcp',
+          headers: { 'X Y': '1', 'X-Z': 'a\r\nX-Evil: 1', '': '2', 'X-Ok': 'é' },
+        },
+        ftp: { url: 'ftp://example.com/x' },
+        script: { url: 'javascript:alert(1)' },
+        odd: { url: 'https://[/' },
+        zero: { command: 'x', args: ['a\0b'] },
+      },
+    }),
+  )
+  assert.deepEqual([servers.env.env, servers.headers.headers], [{ D: 'd\ne' }, { 'X-Ok': 'é' }])
+  assert.deepEqual(skipped, [
+    { name: 'ftp', reason: 'its URL is neither http nor https' },
+    { name: 'script', reason: 'its URL is neither http nor https' },
+    { name: 'odd', reason: 'its URL is not valid' },
+    { name: 'zero', reason: 'its command contains a null byte' },
+  ])
+  assert.equal(notes.length, 6)
 })
 
 test('hostile files are bounded', () => {

@@ -259,11 +259,72 @@ describe('command lines of curl', () => {
       const made = await send(args, configuration.tools[0]!.name)
       assert.deepEqual([made.sent, made.body], [sent, body])
     })
+  test('what browsers copy for cmd and PowerShell', async () => {
+    const lines = [
+      'curl ^"https://example.org/a^" ^\r\n  -H ^"x-a: b^" ^\r\n  --data-raw ^"^{^\\^"t^\\^":^\\^"it\'s^\\^"^}^"',
+      'curl.exe -X POST `\r\n  "https://example.org/a" `\r\n  -H \'x-a: b\' `\r\n  -d \'{"t":"it\'\'s"}\'',
+    ]
+    for (const line of lines) {
+      const { send, configuration } = await curl(line)
+      const made = await send({ t: 'x' }, configuration.tools[0]!.name)
+      assert.deepEqual(
+        [made.sent, made.headers?.['x-a'], made.body],
+        ['POST https://example.org/a', 'b', '{"t":"x"}'],
+      )
+    }
+  })
+  test('each request of `--next` has its own options, each URL of one the same', async () => {
+    const { send } = await curl(
+      'curl -L https://example.org/a https://example.org/b --next -X DELETE https://example.org/c',
+    )
+    assert.equal((await send({}, 'get_a')).sent, 'GET https://example.org/a')
+    assert.equal((await send({}, 'get_b')).sent, 'GET https://example.org/b')
+    assert.equal((await send({}, 'delete_c')).sent, 'DELETE https://example.org/c')
+  })
+  test('files are arguments of the type that the line says; placeholders are arguments', async () => {
+    const { send, leftOut } = await curl(
+      "curl https://example.org/{id} -d @body.json -H 'Content-Type: application/vnd.api+json' -H 'Accept: application/vnd.api+json'",
+    )
+    const made = await send({ id: 'a b', body: { deep: [1] } }, 'post_by_id')
+    assert.deepEqual(
+      [made.sent, made.body, made.headers?.['Content-Type'], made.headers?.Accept],
+      ['POST https://example.org/a%20b', '{"deep":[1]}', 'application/vnd.api+json', undefined],
+    )
+    assert.match(
+      leftOut.map(({ what, reason }) => `${what}: ${reason}`).join(),
+      /--data: the file is not read/,
+    )
+  })
+  test('what a configuration cannot say of a line is reported', async () => {
+    const { leftOut, skipped } = await curl(
+      "curl -k -x http://me:s3cret@p:1 --cert a.pem -K cfg -b jar -H @h -H 'X-E;' --aws-sigv4 aws:amz 'https://example.org/a' 'https://example.org/{b,c}[1-3]'",
+    )
+    const all = leftOut.map(({ what }) => what)
+    const wanted = [
+      '--insecure',
+      '--proxy',
+      '--cert',
+      '--config',
+      '--cookie',
+      '--header',
+      'the header X-E',
+      'authentication',
+    ]
+    assert.deepEqual(all, wanted)
+    assert.deepEqual(
+      skipped.map(({ operation }) => operation),
+      ['https://example.org/{b,c}[1-3]'],
+    )
+    assert.doesNotMatch(JSON.stringify([leftOut, skipped]), /s3cret/)
+  })
   test('what is no such line', () => {
     const faults: [line: string, fault: RegExp][] = [
       ['wget https://example.org', /does not begin with `curl`/],
       ['curl', /no URL/],
       ['curl ftp://example.org', /not a URL of HTTP/],
+      ['curl ftp://me:s3cret@example.org', /^ftp:\/\/me:…@example.org is not/],
+      ['curl --url=https://example.org', /no option `--url=…`/],
+      ['curl https://example.org --next -X DELETE', /no URL/],
       ["curl 'https://example.org", /quote is not closed/],
       ['curl https://example.org | jq .', /needs a shell/],
     ]
@@ -309,12 +370,191 @@ describe('HAR files', () => {
     assert.deepEqual(schema('post_items').required, ['name'])
     assert.doesNotMatch(text, /abcdef|sec-fetch/)
   })
+  test('bodies as base64, as text of parts and as JSON that is cut; headers that cannot be sent', async () => {
+    const posted = (path: string, postData: object) =>
+      entry('POST', `https://example.org/${path}`, { postData })
+    const part = (head: string) => `--x\r\nContent-Disposition: form-data; ${head}\r\n\r\ns3cret\r\n`
+    const text = `${part('name="file"; filename="a.png"')}${part('name="note"')}--x--`
+    const found = harExamples({
+      log: {
+        entries: [
+          posted('json', { mimeType: 'application/json', text: btoa('{"a": 1}'), encoding: 'base64' }),
+          posted('parts', { mimeType: 'multipart/form-data; boundary=x', text }),
+          posted('cut', { mimeType: 'application/json', text: '{"a": 1, "b' }),
+          entry('GET', 'https://example.org/a', {
+            headers: [
+              { name: 'x-a', value: 'b\r\nx-evil: 1' },
+              { name: 'x b', value: 'c' },
+              { name: ':path', value: '/a' },
+            ],
+          }),
+        ],
+      },
+    } as unknown as Json)
+    const { send, schema, leftOut, text: written } = await compiled(imported(found, 'shop'))
+    assert.deepEqual((await send({ a: 2 }, 'post_json')).body, '{"a":2}')
+    assert.deepEqual(Object.keys(schema('post_parts').properties), ['file', 'note'])
+    assert.deepEqual((await send({ body: { b: 1 } }, 'post_cut')).body, '{"b":1}')
+    assert.deepEqual(
+      leftOut.map(({ what }) => what),
+      ['the header "x-a"', 'the header "x b"'],
+    )
+    assert.doesNotMatch(written, /s3cret|evil/)
+  })
   test('what is none', () => {
     assert.deepEqual(harExamples({ log: 1 } as unknown as Json), { fault: 'it has no `log.entries`' })
     assert.equal(
       imported(harExamples({ log: { entries: [null, { request: { url: 'x' } }] } } as unknown as Json))
         .imported,
       0,
+    )
+  })
+})
+
+describe('logins of requests', () => {
+  const bearer = (token: string) => ({ headers: [{ name: 'authorization', value: `Bearer ${token}` }] })
+  const entry = (url: string, more: object) => ({ request: { method: 'GET', url, ...more } })
+  const har = (entries: object[]) => harExamples({ log: { entries } } as unknown as Json)
+
+  test('one host of a recording never gets the secret of another; a renewed one stays the same', async () => {
+    const found = har([
+      entry('https://a.example.com/one', bearer('a1')),
+      entry('https://b.example.com/two', bearer('b1')),
+      entry('https://a.example.com/three?token=q1', bearer('a2')),
+      entry('https://b.example.com/four?token=q2', { headers: [{ name: 'Cookie', value: 'sid=c1' }] }),
+    ])
+    const { send, text } = await compiled(imported(found, 'shop'), {
+      SHOP_TOKEN: 'A',
+      SHOP_B_EXAMPLE_TOKEN: 'B',
+      SHOP_TOKEN_2: 'QA',
+      SHOP_B_EXAMPLE_TOKEN_2: 'QB',
+      SHOP_COOKIE: 'sid=B',
+    })
+    const sent = async (name: string) => {
+      const made = await send({}, name)
+      return [made.sent, made.headers?.Authorization ?? made.headers?.Cookie]
+    }
+    assert.deepEqual(await sent('get_one'), ['GET https://a.example.com/one', 'Bearer A'])
+    assert.deepEqual(await sent('get_two'), ['GET https://b.example.com/two', 'Bearer B'])
+    assert.deepEqual(await sent('get_three'), ['GET https://a.example.com/three?token=QA', 'Bearer A'])
+    assert.deepEqual(await sent('get_four'), ['GET https://b.example.com/four?token=QB', 'sid=B'])
+    assert.doesNotMatch(text, /\b[abqc][12]\b/)
+  })
+
+  test('each secret of a request is sent where it was, an equal one from the same variable', async () => {
+    const line =
+      'curl \'https://example.org/a?api_key=k1&token=t1\' -H \'Authorization: Bearer h1\' -d \'{"token": "b1", "api_key": "k1", "x": 1}\''
+    const made = imported(curlExamples(line), 'shop')
+    const { send } = await compiled(made, {
+      SHOP_TOKEN: 'H',
+      SHOP_API_KEY: 'K',
+      SHOP_TOKEN_2: 'T',
+      SHOP_TOKEN_3: 'B',
+    })
+    const { sent, headers, body } = await send({ x: 2 }, 'post_a')
+    assert.deepEqual(
+      [sent, headers?.Authorization, JSON.parse(body!)],
+      ['POST https://example.org/a?api_key=K&token=T', 'Bearer H', { token: 'B', api_key: 'K', x: 2 }],
+    )
+    const names = made.configurations[0]!.variables.map(({ name }) => name)
+    assert.deepEqual(names.sort(), ['SHOP_API_KEY', 'SHOP_TOKEN', 'SHOP_TOKEN_2', 'SHOP_TOKEN_3'])
+  })
+
+  test('a login in a form is sent beside one in a header; one in a part of a multipart body asks for no variable', async () => {
+    const form = "curl https://example.org/a -H 'X-Api-Key: h1' -d token=f1 -d x=1"
+    const { send } = await compiled(imported(curlExamples(form), 'shop'), {
+      SHOP_X_API_KEY: 'H',
+      SHOP_TOKEN: 'F',
+    })
+    const { headers, body } = await send({ x: '2' }, 'post_a')
+    assert.deepEqual([headers?.['X-Api-Key'], body], ['H', 'token=F&x=2'])
+    const parts = imported(curlExamples('curl https://example.org/a -F token=f1 -F x=1'), 'shop')
+    assert.deepEqual(parts.configurations[0]!.variables, [])
+    assert.deepEqual(
+      parts.leftOut.map(({ what }) => what),
+      ['the field token'],
+    )
+  })
+
+  test('secrets in paths, in headers of other names and in variables of a collection are never written', async () => {
+    const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.${'dozjgNryP4J3jVmN'.repeat(2)}`
+    const token = `bot123456789:${'AAHdqTcvCH1vGWJx'.repeat(2)}`
+    const line = `curl https://example.org/${token}/send -H 'X-Access: ${jwt}' -d 'who=${jwt}'`
+    const { send, text } = await compiled(imported(curlExamples(line), 'shop'), {
+      SHOP_TOKEN: 'T',
+      SHOP_X_ACCESS: 'X',
+    })
+    const { sent, headers } = await send({ who: 'me' }, 'post_by_token_send')
+    assert.deepEqual([sent, headers?.['X-Access']], ['POST https://example.org/T/send', 'X'])
+    assert.ok(!text.includes(jwt) && !text.includes(token))
+    const variable = [
+      { key: 'botToken', value: 'v1secret' },
+      { key: 'other', value: 'v2secret', type: 'secret' },
+    ]
+    const collected = await postman(
+      [
+        item('Send', {
+          url: 'https://example.org/{{botToken}}/x?q={{other}}',
+          header: [{ key: 'X-A', value: '{{botToken}}' }],
+        }),
+      ],
+      { variable },
+      { SHOP_BOT_TOKEN: 'V' },
+    )
+    const made = await collected.send({}, 'send')
+    assert.deepEqual([made.sent, made.headers?.['X-A']], ['GET https://example.org/V/x', 'V'])
+    assert.doesNotMatch(collected.text, /v\dsecret/)
+  })
+
+  test('requests of a collection with different tokens have different variables', async () => {
+    const auth = (token: string) => ({ type: 'bearer', bearer: { token } })
+    const url = 'https://api.example.com'
+    const { send } = await postman(
+      [
+        item('user', { url: `${url}/a`, auth: auth('{{userToken}}') }),
+        item('admin', { url: `${url}/b`, auth: auth('{{adminToken}}') }),
+        item('again', { url: `${url}/c`, auth: auth('{{userToken}}') }),
+      ],
+      {},
+      { SHOP_TOKEN: 'U', SHOP_TOKEN_2: 'A' },
+    )
+    const sent = async (name: string) => (await send({}, name)).headers?.Authorization
+    assert.deepEqual(
+      [await sent('user'), await sent('admin'), await sent('again')],
+      ['Bearer U', 'Bearer A', 'Bearer U'],
+    )
+  })
+
+  test('names that every object has are names like others', async () => {
+    const names = ['constructor', 'toString', 'hasOwnProperty']
+    const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, 'x'])))
+    const post = (text: string) => ({
+      request: {
+        method: 'POST',
+        url: 'https://example.org/a?constructor=1',
+        postData: { mimeType: 'application/json', text },
+      },
+    })
+    const { send, schema } = await compiled(imported(har([post('{"a": 1}'), post(body)]), 'shop'))
+    assert.deepEqual(
+      Object.keys(schema('post_a').properties).sort(),
+      ['a', 'query_constructor', ...names].sort(),
+    )
+    const args = { query_constructor: 5, constructor: 'y', toString: 'z' }
+    const made = await send(args, 'post_a')
+    assert.deepEqual(
+      [made.sent, JSON.parse(made.body!)],
+      ['POST https://example.org/a?constructor=5', { constructor: 'y', toString: 'z' }],
+    )
+    const raw = { mode: 'raw', raw: 'x', options: { raw: { language: 'constructor' } } }
+    assert.equal(
+      imported(
+        postmanExamples(
+          collection([item('a', { method: 'POST', url: 'https://example.org/a', body: raw })]),
+          undefined,
+        ),
+      ).imported,
+      1,
     )
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { importOpenApi } from '../../src/openapi/index.ts'
+import { importOpenApi, readOthers } from '../../src/openapi/index.ts'
 import { document, findings, imported, operation, toolsOf } from './imported.ts'
 
 test('security: headers, query and cookies from the environment, nothing where it is not set', async () => {
@@ -262,4 +262,31 @@ test('path items and parameters by reference, and what refers to other files', (
     { operation: 'GET /d', reason },
     { operation: 'GET /c', reason },
   ])
+})
+
+test('a property that no argument can be called is reported', () => {
+  const schema = JSON.parse(
+    '{"type": "object", "properties": {"__proto__": {"type": "string"}, "constructor": {}}}',
+  )
+  const given = operation(
+    { requestBody: { content: { 'application/json': { schema } } } },
+    { method: 'post' },
+  )
+  assert.match(JSON.stringify(imported(given).leftOut), /no argument can be called __proto__/)
+})
+
+test('a description may have thousands of files, of a size in all', async () => {
+  const text = (count: number) =>
+    JSON.stringify({
+      openapi: '3.0.3',
+      paths: {},
+      all: Array.from({ length: count }, (_, i) => ({ $ref: `f${i}.json` })),
+    })
+  const faults = async (count: number, other: string) => {
+    const { files } = await readOthers({ file: 'a', text: text(count) }, 'file:///a.json', async () => other)
+    return [...files.values()].filter((one) => 'fault' in one).length
+  }
+  assert.equal(await faults(3000, '{}'), 0)
+  assert.equal(await faults(10_005, '{}'), 5)
+  assert.equal(await faults(8, `{"a": "${'x'.repeat(16 * 1024 * 1024)}"}`), 4)
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { run, temporaryFolder } from '../support/process.ts'
@@ -113,4 +113,67 @@ test('a folder is updated as a file is; --update needs --from, and a file that i
   assert.deepEqual([alone.code, /--update and --from belong together/.test(alone.stderr)], [2, true])
   const missing = await run(t, [...base, '--update', 'no.yaml', '--from', 'old.json'], { cwd })
   assert.deepEqual([missing.code, /no such file or folder/.test(missing.stderr)], [2, true])
+})
+
+/** What the update of an edited text writes. */
+async function updated(t: TestContext, edit: (text: string) => string) {
+  const { cwd, text, update, read } = await edited(t)
+  const before = edit(text)
+  writeFileSync(join(cwd, 'shop.yaml'), before)
+  const { stdout, stderr } = await update()
+  return { before, after: read(), stdout, stderr }
+}
+
+const LAYOUTS: [what: string, edit: (text: string) => string][] = [
+  ['CRLF', (text) => text.replaceAll('\n', '\r\n')],
+  ['a byte order mark', (text) => `\uFEFF${text}`],
+  ['lists without indentation', (text) => text.replaceAll('\n      - ', '\n    - ').replaceAll('\n  ', '\n')],
+  ['braces without spaces', (text) => text.replace(/\{ (.*) \}/g, '{$1}')],
+]
+for (const [what, edit] of LAYOUTS)
+  test(`a file with ${what} keeps it: only what the API changed is another line`, async (t) => {
+    const { before, after, stderr } = await updated(t, edit)
+    assert.equal(stderr, '')
+    const plain = await updated(t, (text) => text)
+    const different = (one: string, other: string) => {
+      const lines = new Set(other.split('\n'))
+      return one.split('\n').filter((line) => !lines.has(line)).length
+    }
+    assert.equal(different(before, after), different(plain.before, plain.after))
+    assert.equal(after, edit(plain.after))
+  })
+
+test('a comment beside a value that changes stays beside it', async (t) => {
+  const { after } = await updated(t, (text) =>
+    text.replace('description: Lists orders', `"description": 'Lists orders' # said to us`),
+  )
+  assert.match(after, /"description": Lists all orders # said to us\n/)
+})
+
+test('what other places of the file repeat is a conflict', async (t) => {
+  const { after, stdout } = await updated(t, (text) =>
+    text
+      .replace('description: Lists orders', 'description: &said Lists orders')
+      .replace('description: Mine', 'description: *said'),
+  )
+  assert.match(after, /description: &said Lists orders\n[\s\S]*description: \*said\n/)
+  assert.match(stdout, /file keeps what it has:\n {2}shop.yaml: listOrders \(GET \/orders\): description\n/)
+})
+
+test('a folder may have other configurations with tools of the same names, and what is no text', async (t) => {
+  const { cwd, text } = await edited(t)
+  const other = text
+    .replaceAll(/\bshop\b/g, 'another')
+    .replace('api.example.com', 'other.example.com')
+    .replace('name: listOrders', 'name: addedLater')
+  writeFileSync(join(cwd, 'another.yaml'), other)
+  mkdirSync(join(cwd, 'folder.yaml'))
+  const update = (path: string) =>
+    run(t, ['import', 'openapi', 'new.json', '--update', path, '--from', 'old.json'], { cwd })
+  const { stdout, stderr } = await update('.')
+  assert.deepEqual([stdout.split('\n')[0], stderr], ['.: 1 added, 2 changed, 1 removed, 2 conflicts', ''])
+  assert.equal(readFileSync(join(cwd, 'another.yaml'), 'utf8'), other)
+  writeFileSync(join(cwd, 'bytes.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
+  assert.match((await update('bytes.yaml')).stderr, /bytes.yaml: it is not UTF-8 text/)
+  assert.match((await update('/dev/null')).stderr, /it is not a regular file/)
 })

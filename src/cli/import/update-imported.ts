@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../../durable/file.ts'
@@ -40,8 +41,17 @@ function filesAt(path: string): EditedFile[] {
     throw new Error(`cannot read ${path}: no such file or folder`)
   const isFolder = statSync(path).isDirectory()
   const names = isFolder ? readdirSync(path).filter((name) => /\.ya?ml$/.test(name)) : []
-  const paths = isFolder ? names.sort().map((name) => join(path, name)) : [path]
-  return paths.map((file) => ({ file, text: readFileSync(file, 'utf8') }))
+  const all = names.sort().map((name) => join(path, name))
+  const paths = isFolder ? all.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile()) : [path]
+  return paths.map((file) => ({ file, text: readEdited(file) }))
+}
+
+/** A file is written as it was read: what is not text would be lost, and nothing comes of a pipe. @throws Error */
+function readEdited(file: string): string {
+  if (!statSync(file).isFile()) throw new Error(`cannot update ${file}: it is not a regular file`)
+  const bytes = readFileSync(file)
+  if (!isUtf8(bytes)) throw new Error(`cannot update ${file}: it is not UTF-8 text`)
+  return bytes.toString()
 }
 
 /** @throws Error when something else changed the file meanwhile */

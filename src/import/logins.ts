@@ -1,0 +1,84 @@
+import type { Json, JsonObject } from '../json/index.ts'
+import { slug } from '../openapi/tool-names.ts'
+import { isSecretHeader, isSecretParameter } from '../text/index.ts'
+import { foundSecrets } from './found-secrets.ts'
+import { hostTitle } from './host-title.ts'
+import type { ExampleRequest, Parameter } from './requests.ts'
+
+/** How requests log in, as security schemes: each login has its own name, and so its own variable. */
+export class Logins {
+  readonly schemes: JsonObject = {}
+  /** By what a login is: its way, its origin and its secret. */
+  readonly #names = new Map<string, string>()
+  readonly #byValue = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  /** Of the first login, whose names need none in front. */
+  #origin: string | undefined
+
+  /** @param renewed a login of one place has other secrets from time to time: they are the same login */
+  constructor(readonly renewed: boolean) {}
+
+  /** The `security` of a request. */
+  securityOf({ login, headers, query, origin }: ExampleRequest): Json[] {
+    const used: JsonObject = {}
+    const add = (wanted: string, use: string, value: string, scheme: JsonObject) => {
+      const name = this.#nameOf(wanted, use, origin, value)
+      this.schemes[name] = scheme
+      used[name] = []
+    }
+    const addKey = (place: string, { name, value }: Parameter) =>
+      add(wordsOf(name), `${place} ${name.toLowerCase()}`, value, { type: 'apiKey', in: place, name })
+    const addHttp = (scheme: string, value: string) =>
+      add(scheme === 'bearer' ? 'token' : slug(scheme) || 'other', `http ${scheme}`, value, {
+        type: 'http',
+        scheme,
+      })
+    if (login?.type === 'apiKey') addKey(login.in, { name: login.name, value: login.value ?? '' })
+    else if (login?.type === 'other') addHttp(login.scheme, '')
+    else if (login) addHttp(login.type, login.value ?? '')
+    for (const one of headers) {
+      const isAuthorization = /^authorization$/i.test(one.name)
+      if (!isSecretPair(one) || (isAuthorization && login && login.type !== 'apiKey')) continue
+      const [, scheme, value = ''] = (isAuthorization && /^(bearer|basic)\s+(.*)$/is.exec(one.value)) || []
+      if (scheme === undefined) addKey('header', one)
+      else addHttp(scheme.toLowerCase(), value)
+    }
+    for (const one of query) if (isSecretQuery(one)) addKey('query', one)
+    return Object.keys(used).length > 0 ? [used] : []
+  }
+
+  /** The login that a part of a request is which is called like one: the same where another has the same secret. */
+  ofPart(place: string, { name, value }: Parameter, origin: string): string {
+    const known = value === '' ? undefined : this.#byValue.get(value)
+    return known ?? this.#nameOf(wordsOf(name), `${place} ${name}`, origin, value)
+  }
+
+  #nameOf(wanted: string, use: string, origin: string, value: string): string {
+    const own = JSON.stringify([use, origin, this.renewed ? '' : value])
+    const equal = value === '' ? own : JSON.stringify([use, value])
+    const known = this.#names.get(own) ?? this.#names.get(equal)
+    if (known !== undefined) return known
+    this.#origin ??= origin
+    const long = origin === this.#origin ? wanted : `${slug(hostTitle(origin)) || 'api'}-${wanted}`
+    let name = this.#taken.has(wanted) ? long : wanted
+    for (let n = 2; this.#taken.has(name); n++) name = `${long}-${n}`
+    this.#taken.add(name)
+    this.#names.set(own, name).set(equal, name)
+    if (value !== '' && use !== 'http basic' && !this.#byValue.has(value)) this.#byValue.set(value, name)
+    return name
+  }
+}
+
+/** `apiKey` → `api-key` */
+function wordsOf(name: string): string {
+  return slug(name.replace(/([a-z\d])([A-Z])/g, '$1-$2')) || 'key'
+}
+
+/** Whether a header is a login, by its name or by its value. */
+export function isSecretPair({ name, value }: Parameter): boolean {
+  return isSecretHeader(name) || foundSecrets(value).length > 0
+}
+
+export function isSecretQuery({ name, value }: Parameter): boolean {
+  return isSecretParameter(name) || foundSecrets(value).length > 0
+}
