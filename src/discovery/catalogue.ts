@@ -77,7 +77,7 @@ export function createCatalogue(listed: readonly JsonObject[], policy: Discovery
   }
 
   function describe(given: JsonObject): DiscoveryAnswer {
-    const { names } = given
+    const names = [given.names ?? []].flat()
     if (!isTexts(names, MAX_DESCRIBED))
       return error(`\`names\` of ${DESCRIBE} must be an array of 1 to ${MAX_DESCRIBED} names of tools`)
     let left = MAX_DESCRIPTIONS
@@ -145,7 +145,8 @@ interface Search {
 
 function readSearch(given: JsonObject, results: number): Search | (DiscoveryAnswer & { isError: true }) {
   const { query, queries, group } = given
-  const all = [query ?? [], queries ?? []].flat()
+  // Clients fill in what they do not use.
+  const all = [query ?? [], queries ?? []].flat().filter((one) => one !== '')
   if (!isTexts(all, MAX_QUERIES))
     return error(
       `${SEARCH} takes 1 to ${MAX_QUERIES} \`queries\`, an array of texts such as ["create pull request", "open a pull request"]`,

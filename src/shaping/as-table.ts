@@ -61,21 +61,29 @@ interface Writing {
   row(cells: string[]): string
 }
 
-/** RFC 4180, with LF. */
+/** RFC 4180, with LF. Readers skip an empty line, so that an empty cell alone is quoted. */
 const CSV: Writing = {
   before: (columns) => `${CSV.row(columns)}\n`,
   row: (cells) =>
-    cells.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(),
+    cells.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join() || '""',
 }
 
 const MARKDOWN: Writing = {
   before: (columns) => `${MARKDOWN.row(columns)}\n|${' --- |'.repeat(columns.length)}\n`,
-  row: (cells) => `| ${cells.map((text) => onOneLine(text.replaceAll('|', '\\|'))).join(' | ')} |`,
+  row: (cells) => `| ${cells.map((text) => onOneLine(withoutPipes(text))).join(' | ')} |`,
+}
+
+/** Escapes pipes; of two backslashes in front of one the first would escape the second, and the pipe would end the cell. */
+function withoutPipes(text: string): string {
+  if (!text.includes('|')) return text
+  return text.replace(/\\+\|?|\|/g, (found) =>
+    found.endsWith('|') ? `${found.slice(0, -1).repeat(2)}\\|` : found,
+  )
 }
 
 function onOneLine(text: string): string {
-  if (!text.includes('\n')) return text
-  const lines = text.split('\n').map((line) => line.trim())
+  if (!/[\r\n]/.test(text)) return text
+  const lines = text.split(/[\r\n]/).map((line) => line.trim())
   return lines.filter((line) => line !== '').join(' ')
 }
 
@@ -97,5 +105,5 @@ export function tableText(
     text += `${line}\n`
     kept++
   }
-  return { text: text.trimEnd(), kept }
+  return { text: text.slice(0, -1), kept }
 }

@@ -63,12 +63,22 @@ export function joinedSchema(schema: JsonObject): JsonObject {
   return withoutKeywords(schema, OF_ONE_PAGE)
 }
 
-/** The schema without some keywords, at every depth. */
+/** What is false of more values where what it holds is true of more. */
+const OF_NEGATION = ['not', 'if']
+
+/** The schema without some keywords, at every depth: true of more values. */
 function withoutKeywords(schema: JsonObject, omitted: readonly string[]): JsonObject {
   const loose = (value: Json): Json => (isObject(value) ? withoutKeywords(value, omitted) : value)
   const made: JsonObject = {}
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (omitted.includes(keyword)) continue
+  const { oneOf, anyOf, allOf, ...others } = schema
+  if (Array.isArray(oneOf) && !omitted.includes('oneOf')) {
+    // Several of them may be true now.
+    if (anyOf === undefined) others.anyOf = oneOf
+    else others.allOf = [...(Array.isArray(allOf) ? allOf : []), { anyOf: oneOf }]
+  }
+  const all = { ...(anyOf !== undefined && { anyOf }), ...(allOf !== undefined && { allOf }), ...others }
+  for (const [keyword, value] of Object.entries(all)) {
+    if (omitted.includes(keyword) || OF_NEGATION.includes(keyword)) continue
     if (OF_MAPS.includes(keyword) && isObject(value)) setOwn(made, keyword, mapped(value, loose))
     else if (OF_LISTS.includes(keyword) && Array.isArray(value)) setOwn(made, keyword, value.map(loose))
     else setOwn(made, keyword, OF_ONE.includes(keyword) ? loose(value) : value)

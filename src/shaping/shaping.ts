@@ -80,8 +80,8 @@ export interface Shaping {
   apply(value: Json, omitted: Omitted): Json
   /** A shaped value as text. @param whole whether it must keep its form, which may make it too long */
   present(value: Json, omitted: Omitted, whole?: boolean): Promise<Presented>
-  /** A text of any kind, cut where it is too long. @param omitted before the text was made */
-  presentText(text: string, omitted?: Omitted): Promise<Presented>
+  /** A text of any kind, cut where it is too long, for which it may wait. @param omitted before the text was made */
+  presentText(text: string, omitted?: Omitted): Presented | Promise<Presented>
   /** A text that shows a shaped value as it is. */
   unchanged(text: string, value: Json, omitted: Omitted): Presented
   /** Whether what is cut off is kept. */
@@ -121,7 +121,9 @@ function shapingOf(
     masks,
     pages,
     isDeclared:
-      masks.select.length > 0 || masks.drop.length > 0 || maxItems !== undefined || format !== 'json',
+      [masks.select, masks.drop, asked?.select].some((entries) => entries?.length) ||
+      maxItems !== undefined ||
+      format !== 'json',
     isTable: format !== 'json',
     maxChars,
     keepsRest: texts?.more === 'handle',
@@ -174,8 +176,12 @@ function asTable(value: Json, format: 'csv' | 'markdown', most: number, omitted:
   return { text, ...(beside && { beside }) }
 }
 
-async function presentText(text: string, most: number, omitted: Omitted): Promise<Presented> {
-  if (text.length <= most) return { text, ...noticed(omitted, () => text, false) }
+function presentText(text: string, most: number, omitted: Omitted): Presented | Promise<Presented> {
+  if (text.length > most) return shortened(text, most, omitted)
+  return isOmitted(omitted) ? { text, ...noticed(omitted, () => text, false) } : { text, notice: undefined }
+}
+
+async function shortened(text: string, most: number, omitted: Omitted): Promise<Presented> {
   // What a template has made of a shortened value is what is cut now.
   const all = { ...omitted, whole: undefined }
   const value = jsonIn(text)

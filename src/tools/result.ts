@@ -113,13 +113,21 @@ export interface Sent {
   keep?: Keep | undefined
 }
 
-/** What an answer comes to. */
-export function outcomeOf(read: ReadAnswer, shape: Shape, sent: Sent, limits: Limits): Promise<CallOutcome> {
+/** What an answer comes to, without a promise where nothing waits. */
+export function outcomeOf(
+  read: ReadAnswer,
+  shape: Shape,
+  sent: Sent,
+  limits: Limits,
+): CallOutcome | Promise<CallOutcome> {
   if (read.answer.status >= 300) return failedOperation(read, shape, sent, limits)
-  return settled(read, sent, limits, async () => {
-    const result = await successResult(read, shape, sent)
-    const savedChars = savedBy(shape, read, result)
-    return { result, ...(savedChars > 0 && { savedChars }) }
+  return settled(read, sent, limits, () => {
+    const told = (result: ToolResult): CallOutcome => {
+      const savedChars = savedBy(shape, read, result)
+      return savedChars > 0 ? { result, savedChars } : { result }
+    }
+    const result = successResult(read, shape, sent)
+    return result instanceof Promise ? result.then(told) : told(result)
   })
 }
 
@@ -129,23 +137,28 @@ export function failedOperation(
   shape: Shape,
   sent: Sent,
   limits: Limits,
-): Promise<CallOutcome> {
+): CallOutcome | Promise<CallOutcome> {
   return settled(read, sent, limits, () => errorAnswer(read, shape, sent))
 }
 
 /** The outcome that is made of an answer, or why it could not be made. */
-async function settled(
+function settled(
   read: ReadAnswer,
   sent: Sent,
   limits: Limits,
-  make: () => Promise<CallOutcome>,
-): Promise<CallOutcome> {
+  make: () => CallOutcome | Promise<CallOutcome>,
+): CallOutcome | Promise<CallOutcome> {
   const { status: upstreamStatus } = read.answer
-  try {
-    return { ...(await make()), upstreamStatus }
-  } catch (error) {
+  const carriedOut = (outcome: CallOutcome) => ({ ...outcome, upstreamStatus })
+  const unmade = async (error: unknown) => {
     const failed = asCallError(error, limits)
-    return { ...failedOutcome(failed, await unshapedText(read, sent, failed)), upstreamStatus }
+    return carriedOut(failedOutcome(failed, await unshapedText(read, sent, failed)))
+  }
+  try {
+    const made = make()
+    return made instanceof Promise ? made.then(carriedOut).catch(unmade) : carriedOut(made)
+  } catch (error) {
+    return unmade(error)
   }
 }
 
@@ -159,7 +172,24 @@ export function failedOutcome({ failure, detail, upstreamStatus }: CallError, te
 }
 
 /** The result of an answer with a status below 300, or with one that a followed redirect ended in. @throws CallError */
-async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
+function successResult(read: ReadAnswer, shape: Shape, sent: Sent): ToolResult | Promise<ToolResult> {
+  const { responseBody, shaping, output } = shape
+  if (responseBody || shaping.isDeclared || output || isBinary(read)) return madeResult(read, shape, sent)
+  return plainResult(read, shaping, sent)
+}
+
+/** The result of an answer that nothing changes but the limit of its length. */
+function plainResult(read: ReadAnswer, shaping: Shaping, sent: Sent): ToolResult | Promise<ToolResult> {
+  if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
+  const { body } = read.answer
+  if (body.length === 0) return textResult(`${statusText(read)} (empty response)`)
+  const presented = shaping.presentText(read.text())
+  const shown = (text: Presented) => textsResult(text, sent.keep)
+  return presented instanceof Promise ? presented.then(shown) : shown(presented)
+}
+
+/** The result of an answer that is not passed on as it is. @throws CallError */
+async function madeResult(read: ReadAnswer, shape: Shape, sent: Sent): Promise<ToolResult> {
   const { responseBody: template, shaping, output } = shape
   if (output && !template) return structuredResult(read, read.text(), shape, output, sent)
   const binary = isBinary(read)
@@ -174,10 +204,7 @@ async function successResult(read: ReadAnswer, shape: Shape, sent: Sent): Promis
     return textsResult(await shaping.presentText(text, shaped?.omitted), sent.keep)
   }
   if (shaped) return textsResult(await shaping.present(shaped.value, shaped.omitted), sent.keep)
-  if (sent.method === 'HEAD') return textResult(`${statusText(read)}\n${headerLines(read)}`)
-  const { body } = read.answer
-  if (body.length === 0) return textResult(`${statusText(read)} (empty response)`)
-  return textsResult(await shaping.presentText(read.text()), sent.keep)
+  return plainResult(read, shaping, sent)
 }
 
 /** Characters of an answer that shaping has left out, or the limit. */

@@ -4,6 +4,7 @@ import {
   Fault,
   INTERNAL_ERROR,
   isObject,
+  isSessionRevision,
   LIST_KINDS,
   type ListKind,
   type Message,
@@ -12,6 +13,7 @@ import {
   readMessage,
   requestIdOf,
 } from '../mcp/index.ts'
+import type { Shaping } from '../shaping/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { Absence } from './absence.ts'
 import {
@@ -24,6 +26,7 @@ import {
 } from './aggregate.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import { mergeInstructions } from './instructions.ts'
+import type { Patience } from './patience.ts'
 import {
   INITIALIZED,
   type Link,
@@ -36,6 +39,7 @@ import {
 } from './rpc/link.ts'
 import { withOwnTaskIds, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
+import { EXPECTED, HELD, PATIENCE, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { FAILED } from './transport/channel.ts'
 import { announce, announcedLists } from './transport/lasting-stream.ts'
@@ -47,6 +51,7 @@ export interface Branch {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
+  patience: Patience
   /** @param restore requests that bring a new session into the state of a lost one */
   open(events: LinkEvents, restore: () => Restored[]): Link
 }
@@ -100,6 +105,14 @@ export class AggregateSession implements Link {
   /** The servers that had no part in the last answer to a method, although they are up. */
   readonly #missing = new Map<string, string>()
   readonly #absence: Absence
+  /** The client has completed its handshake. */
+  #isReady: boolean
+  /** Servers whose first start has no end yet. */
+  readonly #starting = new Set<Seat>()
+  /** Resolves when these have started or failed, or have had long enough for the first lists. */
+  #settled: Promise<unknown> = Promise.resolve()
+  /** Why the last of the servers that are down is. */
+  #reason = ''
   #closed = false
 
   /** @param before what the client's session was until a reload; `goOn` follows. Absent: it is new, and `start` follows */
@@ -109,6 +122,7 @@ export class AggregateSession implements Link {
     before?: AggregateSession,
   ) {
     const { branches } = options
+    this.#isReady = before !== undefined
     this.#servers = branches.map(({ name, filter, view }) => ({
       name,
       filter,
@@ -134,26 +148,20 @@ export class AggregateSession implements Link {
     this.#seats = branches.map((_, at) => given(at) ?? this.#seat(at))
   }
 
+  /** Clients give up soon: what has not started by then joins later, and is expected to have lists of all kinds. */
   async start(request: Request, text: string): Promise<Started> {
-    const answers = await Promise.all(this.#seats.map(({ link }) => link.start(request, text)))
-    const results = answers.map((answer, i) => {
-      const result = answer instanceof Fault ? undefined : answer.response.raw.result
-      const server = this.#servers[i] as AggregatedServer
-      if (isObject(result)) {
-        server.capabilities = isObject(result.capabilities) ? result.capabilities : {}
-        return result
-      }
-      this.options.onDown(server.name, answer instanceof Fault ? answer.message : REFUSED)
-      return undefined
-    })
+    const starts = this.#seats.map(({ link }) => link.start(request, text))
+    const answers = await Promise.all(starts.map((each) => within(HELD, each)))
+    const results = answers.map((answer, i) => this.#started(i, answer))
     const up = results.filter((result) => result !== undefined)
+    const late = this.#seats.filter(({ at }) => !answers[at])
     const local = this.options.local()
-    if (up.length || local) for (const [i, result] of results.entries()) if (!result) this.#absence.add(i)
-    if (!up.length && !local)
+    if (!up.length && !local && !late.length)
       return (
         answers.find((answer) => answer instanceof Fault) ??
         new Fault('unreachable', 'No server took the handshake')
       )
+    for (const [i, answer] of answers.entries()) if (answer && !results[i]) this.#absence.add(i)
     const instructions = mergeInstructions(
       results.map((result, i) => ({ name: this.#servers[i]!.name, text: result?.instructions })),
       local?.instructions,
@@ -162,10 +170,14 @@ export class AggregateSession implements Link {
     const oldest = up.map((each) => String(each.protocolVersion)).sort()[0]
     const revision = oldest ?? negotiate(String(request.params.protocolVersion))
     this.#begun = { request, text, revision }
+    this.#joinLater(late, async (seat) => this.#join(seat, seat.link, await starts[seat.at]!)).catch(
+      unexpected('initialize'),
+    )
     const result = {
       protocolVersion: revision,
       capabilities: mergeCapabilities([
         ...this.#servers,
+        ...late.map(() => ({ capabilities: EXPECTED })),
         ...(local ? [{ capabilities: local.capabilitiesFor(revision) }] : []),
       ]),
       serverInfo: { ...this.options.info },
@@ -173,6 +185,41 @@ export class AggregateSession implements Link {
     }
     const raw: JsonObject = { jsonrpc: '2.0', id: request.id, result }
     return { response: readMessage(raw) as Response, text: stringify(raw) }
+  }
+
+  /** What a server says of itself; undefined: it is down, or not up yet. */
+  #started(i: number, answer: Started | undefined): JsonObject | undefined {
+    if (!answer) return undefined
+    const result = answer instanceof Fault ? undefined : answer.response.raw.result
+    const server = this.#servers[i] as AggregatedServer
+    if (isObject(result)) {
+      server.capabilities = isObject(result.capabilities) ? result.capabilities : {}
+      return result
+    }
+    this.#down(i, answer instanceof Fault ? answer.message : REFUSED)
+    return undefined
+  }
+
+  #down(i: number, reason: string): void {
+    this.#reason = reason
+    if (!this.#closed) this.options.onDown(this.#servers[i]!.name, reason)
+  }
+
+  /** Servers that are starting join when they are up; the first requests wait for them, but not long. */
+  #joinLater(seats: readonly Seat[], join: (seat: Seat) => Promise<string | undefined>): Promise<unknown> {
+    const joined = seats.map(async (seat) => {
+      this.#starting.add(seat)
+      const up = this.#revival(seat, join)
+        .finally(() => this.#starting.delete(seat))
+        .then((reason) => (reason === undefined ? true : new Fault('unreachable', reason)))
+      const answer = await this.options.branches[seat.at]!.patience.for(up)
+      if (!(answer instanceof Fault)) return
+      this.#down(seat.at, answer.message)
+      this.#absence.add(seat.at)
+    })
+    const all = Promise.all(joined).catch(unexpected('initialize'))
+    this.#settled = within(PATIENCE, all)
+    return within(HELD, all)
   }
 
   /**
@@ -193,14 +240,7 @@ export class AggregateSession implements Link {
       for (const each of before.#stateOf(this.#servers[at]!.name)) state.remember(each)
     before.#absence.close()
     before.trim(new Set(), limit).catch(unexpected('the end of a server'))
-    await Promise.all(
-      fresh.map(async (seat) => {
-        const reason = await this.#revival(seat, begun)
-        if (reason === undefined) return
-        this.options.onDown(this.#servers[seat.at]!.name, reason)
-        this.#absence.add(seat.at)
-      }),
-    )
+    await this.#joinLater(fresh, (seat) => this.#revive(seat, begun))
   }
 
   /**
@@ -227,6 +267,7 @@ export class AggregateSession implements Link {
       const raw = withOwnTaskIds({ ...message.raw, id }, seat.in.#servers[seat.at]!.name)
       pass(seat.link, { ...message, id, raw }, stringify(raw))
     } else if (message.kind === 'notification') {
+      this.#isReady ||= message.method === 'notifications/initialized'
       const cancels = message.method === 'notifications/cancelled'
       const call = cancels ? routed.get(requestIdOf(message)) : undefined
       // What no server has, HTTP tools had, or all servers for the gateway.
@@ -376,7 +417,7 @@ export class AggregateSession implements Link {
       // The ids of a client are no secret among servers.
       if (call?.seat !== seat) return
       routed.delete(message.id)
-      this.#give(seat, call, message.id, message.raw)
+      this.#give(seat, call, message.raw)
     }
   }
 
@@ -393,18 +434,8 @@ export class AggregateSession implements Link {
   }
 
   /** Gives the client the response of a server. */
-  #give(
-    seat: Seat,
-    { method, params }: { method: string; params: JsonObject },
-    id: RequestId,
-    raw: JsonObject,
-  ): void {
-    const shown = this.#aggregate.answer(seat.at, method, params, raw)
-    const failed = unexpected(method, () =>
-      this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: FAILED } }),
-    )
-    if (shown instanceof Promise) shown.then((one) => this.#emit(one)).catch(failed)
-    else this.#emit(shown)
+  #give(seat: Seat, { method, params }: { method: string; params: JsonObject }, raw: JsonObject): void {
+    this.#emit(this.#aggregate.shown(seat.at, method, raw), this.#aggregate.shaping(seat.at, method, params))
     this.#over(seat)
   }
 
@@ -423,10 +454,14 @@ export class AggregateSession implements Link {
     const { routed } = this.#underWay
     if (method === 'ping') return this.#emit({ jsonrpc: '2.0', id, result: {} })
     if (method.endsWith('/list')) this.#reviveAll()
+    // A name may tell its server, for which alone the request then waits.
+    if (method !== 'tools/call' && method !== 'prompts/get') await this.#settled
+    if (Object.hasOwn(LISTS, method) && this.#isDown())
+      return this.#emit({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: this.#reason } })
     // Servers that are down are told once they are up.
     if (method === 'logging/setLevel') for (const { state } of this.#seats) state.remember(request)
     const outcome = await this.#aggregate.decide(request, (to, asked, own) =>
-      this.#ask(this.#seats[to]!, asked, own, request.span),
+      this.options.branches[to]!.patience.for(this.#ask(this.#seats[to]!, asked, own, request.span)),
     )
     if (!('to' in outcome)) return this.#emit({ jsonrpc: '2.0', id, ...outcome } as JsonObject)
     const { to, params } = outcome
@@ -489,7 +524,8 @@ export class AggregateSession implements Link {
     const { capabilities } = this.#servers[i] as AggregatedServer
     const seat = this.#seats[i] as Seat
     const begun = this.#begun
-    if (!capabilities) return begun !== undefined && (await this.#revival(seat, begun)) === undefined
+    const revive = (one: Seat) => this.#revive(one, begun!)
+    if (!capabilities) return begun !== undefined && (await this.#revival(seat, revive)) === undefined
     const kinds = this.#listsOf(i)
     if (kinds[0] && !isPart(await this.#ask(seat, `${kinds[0]}/list`, {}))) return false
     this.#absence.changed(kinds)
@@ -498,39 +534,46 @@ export class AggregateSession implements Link {
 
   /** Tries servers that were down once more, as their back-off allows; the client hears of those that are up. */
   #reviveAll(): void {
-    for (const [i, { name, capabilities }] of this.#servers.entries()) {
+    const begun = this.#begun
+    for (const [i, { capabilities }] of this.#servers.entries()) {
       const seat = this.#seats[i] as Seat
-      if (capabilities || this.#reviving.has(seat) || !this.#begun) continue
-      this.#revival(seat, this.#begun)
+      if (capabilities || this.#reviving.has(seat) || !begun) continue
+      this.#revival(seat, (one) => this.#revive(one, begun))
         .then((reason) => {
-          if (reason !== undefined) this.options.onDown(name, reason)
+          if (reason !== undefined) this.#down(i, reason)
         })
         .catch(unexpected('initialize'))
     }
   }
 
-  /** One try at a time to open the session of a server that was down. @returns why it is still down */
-  #revival(seat: Seat, begun: Beginning): Promise<string | undefined> {
+  /** One try at a time to open the session of a server that is not up. @returns why it is still down */
+  #revival(seat: Seat, join: (seat: Seat) => Promise<string | undefined>): Promise<string | undefined> {
     const known = this.#reviving.get(seat)
     if (known) return known
-    const revival = this.#revive(seat, begun).finally(() => this.#reviving.delete(seat))
+    const revival = join(seat).finally(() => this.#reviving.delete(seat))
     this.#reviving.set(seat, revival)
     return revival
   }
 
-  async #revive(seat: Seat, { request, text, revision }: Beginning): Promise<string | undefined> {
+  async #revive(seat: Seat, { request, text }: Beginning): Promise<string | undefined> {
     if (seat.leave) return REPLACED.message
     seat.link.close()
     const link = this.#open(seat)
     seat.link = link
-    const answer = await link.start(request, text)
+    return this.#join(seat, link, await link.start(request, text))
+  }
+
+  /** Takes a server that has come up into the session of the client. @returns why it is down */
+  async #join(seat: Seat, link: Link, answer: Started): Promise<string | undefined> {
     if (answer instanceof Fault) return answer.message
     const { result } = answer.response.raw
-    // What the client knows of the protocol holds for the whole session.
-    if (!isObject(result) || String(result.protocolVersion) < revision) return REFUSED
+    // Of what is newer than a server's revision it says nothing in its capabilities, so the client asks for none of it.
+    if (!isObject(result) || !isSessionRevision(result.protocolVersion)) return REFUSED
     if (this.#closed || seat.leave) return undefined
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
     this.#servers[seat.at]!.capabilities = capabilities
+    // Else the client's own word reaches it, and the client has no lists yet.
+    if (!this.#isReady) return undefined
     await link.send(noted('notifications/initialized'), INITIALIZED)
     for (const { method, params } of seat.state.restore())
       await this.#ask(seat, method, params, undefined, true)
@@ -538,12 +581,18 @@ export class AggregateSession implements Link {
     return undefined
   }
 
+  /** Whether there is nobody who could have a list. */
+  #isDown(): boolean {
+    const isUp = this.#servers.some(({ capabilities }) => capabilities)
+    return !isUp && !this.#starting.size && !this.options.local()
+  }
+
   #nextId(): string {
     return `${this.#prefix}${++this.#count}`
   }
 
-  #emit(raw: JsonObject): void {
-    this.events.message(readMessage(raw), stringify(raw))
+  #emit(raw: JsonObject, shaping?: Shaping): void {
+    this.events.message(readMessage(raw), stringify(raw), shaping)
   }
 }
 

@@ -1,11 +1,13 @@
-import type { JsonObject } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import {
   ACKNOWLEDGED,
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
   Fault,
   isObject,
+  LIST_KINDS,
   type ListKind,
+  listKinds,
   metaOf,
   missingCapability,
   omit,
@@ -30,8 +32,10 @@ import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
 import { mergeInstructions } from './instructions.ts'
 import { hintsOf } from './kept-lists.ts'
+import type { Patience } from './patience.ts'
 import { ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
+import { EXPECTED, HELD, PATIENCE, within } from './starting.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import { announce, keepSubscribed, type StreamWatch } from './transport/lasting-stream.ts'
 
@@ -48,10 +52,10 @@ export interface StatelessBranch {
   name: string
   filter: ToolFilter | undefined
   view: ServerView
+  patience: Patience
   resolved: Resolved
-  server: Stateless | Fault
-  /** Finds the server again that was down. */
-  again(): Promise<Stateless | Fault>
+  /** The server, or why it is down. @param again whether a server that was down is looked for once more */
+  find(again?: boolean): Promise<Stateless | Fault>
   streams: StreamWatch
 }
 
@@ -75,8 +79,9 @@ export class AggregateStateless implements Stateless {
     const aggregate = new Aggregate(servers, this.options)
     const outcome = await aggregate.decide(asked, this.#asking(call, aggregate))
     const to = 'to' in outcome ? this.branches[outcome.to] : undefined
-    if (!to || !('to' in outcome) || to.server instanceof Fault) return []
-    return to.server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
+    const server = await to?.find()
+    if (!to || !('to' in outcome) || !server || server instanceof Fault) return []
+    return server.paramHeaders(String(outcome.params.name), { ...call, resolved: to.resolved })
   }
 
   async request(call: StatelessCall): Sent {
@@ -102,7 +107,11 @@ export class AggregateStateless implements Stateless {
     const outcome = await aggregate.decide({ method, params }, ask)
     if ('error' in outcome && outcome.error === UNKNOWN_TASK && !declaresTasks(params))
       return { jsonrpc: '2.0', id, error: { ...missingCapability(TASKS_EXTENSION) } as JsonObject }
-    if ('to' in outcome) return ask(outcome.to, method, outcome.params)
+    if ('to' in outcome) {
+      const shaping = aggregate.shaping(outcome.to, method, outcome.params)
+      if (shaping) call.onShaping?.(shaping)
+      return this.#asked(call, aggregate, outcome.to, method, outcome.params)
+    }
     if ('error' in outcome) return { jsonrpc: '2.0', id, error: { ...outcome.error } as JsonObject }
     const { result } = outcome
     return {
@@ -124,21 +133,31 @@ export class AggregateStateless implements Stateless {
   }
 
   #asking(call: StatelessCall, aggregate: Aggregate): AskServer {
-    return async (i, method, params) => {
-      const raw = await this.#send(call, i, method, params)
-      return !raw || raw instanceof Fault ? raw : aggregate.answer(i, method, params, raw)
-    }
+    return (i, method, params) =>
+      this.branches[i]!.patience.for(this.#asked(call, aggregate, i, method, params))
   }
 
-  #send(
+  async #asked(
+    call: StatelessCall,
+    aggregate: Aggregate,
+    i: number,
+    method: string,
+    params: JsonObject,
+  ): Sent {
+    const raw = await this.#send(call, i, method, params)
+    return !raw || raw instanceof Fault ? raw : aggregate.shown(i, method, raw)
+  }
+
+  async #send(
     call: StatelessCall,
     i: number,
     method: string,
     params: JsonObject,
     onMessage = call.onMessage,
   ): Sent {
-    const { server, resolved, name } = this.branches[i] as StatelessBranch
-    if (server instanceof Fault) return Promise.resolve(server)
+    const { find, resolved, name } = this.branches[i] as StatelessBranch
+    const server = await find()
+    if (server instanceof Fault) return server
     const { message } = call
     const raw = { ...message.raw, method, params }
     const hear = (heard: JsonObject) => onMessage(withTaskIds(heard, name))
@@ -166,10 +185,16 @@ export class AggregateStateless implements Stateless {
     const kept = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES]
     const own = kept.flatMap((key) => (meta[key] === undefined ? [] : [[key, meta[key]]]))
     const params = { _meta: Object.fromEntries(own) }
+    const isFirst = call.message.method === 'server/discover'
     const answers = await Promise.all(
-      this.branches.map((_, i) => this.#send(call, i, 'server/discover', params, () => {})),
+      this.branches.map(({ patience }, i) => {
+        const answer = patience.for(this.#send(call, i, 'server/discover', params, () => {}))
+        return within(isFirst ? HELD : PATIENCE, answer)
+      }),
     )
     return answers.map((raw, i) => {
+      // Lists miss what is starting, as they miss what is down.
+      if (!raw && isFirst) return { capabilities: EXPECTED }
       if (!raw || raw instanceof Fault) return undefined
       const { result } = this.branches[i]!.view.shown('server/discover', raw)
       return isObject(result) ? result : undefined
@@ -215,11 +240,17 @@ export class AggregateStateless implements Stateless {
         granted[key] = isBoth ? [...new Set([...before, ...value])] : value
       }
     }
-    const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted))
-    const local = this.options.local()?.granted(call.message.params.notifications)
-    await Promise.all(opening.map(({ open }) => open))
-    if (local) onGranted(local)
     const tag = { [SUBSCRIPTION_ID]: id }
+    const onFound = () => {
+      const hear = ({ raw }: { raw: JsonObject }) => onMessage({ ...raw, params: { _meta: tag } })
+      if (acknowledged) announce(listKinds(granted), hear)
+    }
+    const opening = this.branches.map((branch) => this.#listenAt(call, branch, onMessage, onGranted, onFound))
+    const local = this.options.local()?.granted(call.message.params.notifications)
+    const isLate = !(await within(HELD, Promise.all(opening.map(({ open }) => open))))
+    if (local) onGranted(local)
+    // A server that is starting announces its lists once it is up.
+    if (isLate) onGranted(listsOf(call.message.params.notifications))
     const params = { _meta: tag, notifications: granted }
     call.onMessage({ jsonrpc: '2.0', method: ACKNOWLEDGED, params })
     acknowledged = true
@@ -238,10 +269,10 @@ export class AggregateStateless implements Stateless {
     branch: StatelessBranch,
     onMessage: (raw: JsonObject) => void,
     onGranted: (notifications: JsonObject) => void,
+    onFound: () => void,
   ): { open: Promise<void>; ended: Promise<void> } {
-    const { name, resolved, streams, again: find } = branch
+    const { name, resolved, streams, find, patience } = branch
     const message = ownTasksOnly(call.message, this.branches, branch)
-    let { server } = branch
     let lists: ReadonlySet<ListKind> = new Set()
     const announceAll = () => {
       const _meta = { [SUBSCRIPTION_ID]: call.message.id }
@@ -250,12 +281,12 @@ export class AggregateStateless implements Stateless {
     let ended = Promise.resolve()
     const open = new Promise<void>((resolve) => {
       const subscribe = async (take: (raw: JsonObject) => void) => {
-        const at = server
+        const at = await find(true)
         if (at instanceof Fault) {
           resolve()
-          server = await find()
           return at
         }
+        onFound()
         return at.request({ ...call, message, resolved, onMessage: take }).finally(resolve)
       }
       const onOpen = (kinds: ReadonlySet<ListKind>, again: boolean, granted: JsonObject) => {
@@ -269,8 +300,16 @@ export class AggregateStateless implements Stateless {
       const events = { onMessage: hear, onOpen, onLost: announceAll }
       ended = keepSubscribed(subscribe, events, streams, call.signal)
     })
-    return { open: Promise.race([open, ended]), ended }
+    return { open: patience.for(Promise.race([open, ended])).then(() => {}), ended }
   }
+}
+
+/** Of what a client wants to hear of, changes of lists. */
+function listsOf(wanted: Json | undefined): JsonObject {
+  const asked = isObject(wanted) ? wanted : {}
+  return Object.fromEntries(
+    Object.keys(LIST_KINDS).flatMap((key) => (asked[key] === true ? [[key, true]] : [])),
+  )
 }
 
 /** A subscription as one of the servers is to have it: it hears of no tasks but its own. */

@@ -9,6 +9,7 @@ import {
   omit,
   type RpcError,
 } from '../mcp/index.ts'
+import type { Shaping } from '../shaping/index.ts'
 import { SKILLS_EXTENSION } from '../skills/index.ts'
 import type { ToolsBackend } from '../tools/backend.ts'
 import { TASKS_EXTENSION, UNKNOWN_TASK } from '../tools/tasks.ts'
@@ -16,7 +17,6 @@ import type { NamedKind, PlainNames } from './plain-names.ts'
 import type { Request } from './rpc/link.ts'
 import { isOfTask, ownerOf, prefixed, withTaskIds } from './server-names.ts'
 import type { ServerView } from './server-view.ts'
-import { shapedResponse } from './shaped-result.ts'
 import type { ToolFilter } from './tool-filter.ts'
 /** One of several servers behind one prefix, whatever carries its messages. */
 export interface AggregatedServer {
@@ -42,12 +42,9 @@ export interface AggregateOptions {
   onClash(kind: ClashKind, name: string, server: string): void
 }
 
-/** Asks one of the servers; undefined when the request was cancelled. */
-export type AskServer = (
-  i: number,
-  method: string,
-  params: JsonObject,
-) => Promise<JsonObject | Fault | undefined>
+/** Of one of the servers; undefined when the request was cancelled. */
+type Answer = JsonObject | Fault | undefined
+export type AskServer = (i: number, method: string, params: JsonObject) => Promise<Answer>
 
 /** The answer to a request, or the one server whose request it is, in its own words. */
 export type Outcome = { result: JsonObject } | { error: RpcError } | { to: number; params: JsonObject }
@@ -63,6 +60,8 @@ export const LISTS: Record<string, { key: string; capability: string }> = {
 const BY_URI = new Set(
   'resources/read resources/subscribe resources/unsubscribe resources/directory/read skills/get'.split(' '),
 )
+/** Servers subscribe clients to what they do not have, too. */
+const ANYWHERE = new Set(['resources/subscribe', 'resources/unsubscribe'])
 const SINGULAR = { tools: 'tool', prompts: 'prompt' } as const
 /** Pages of a list that are read for a name, at the most. */
 const MAX_PAGES = 100
@@ -117,11 +116,9 @@ export class Aggregate {
     return withTaskIds(view.shown(method, raw), name)
   }
 
-  /** The same, with the result of a call shaped. @param params as the server got them */
-  answer(i: number, method: string, params: JsonObject, raw: JsonObject): JsonObject | Promise<JsonObject> {
-    const shown = this.shown(i, method, raw)
-    const shaping = (this.servers[i] as AggregatedServer).view.shaping({ method, params }, true)
-    return shaping ? shapedResponse(shown, shaping) : shown
+  /** How the result of a call is shaped; undefined: it is not. @param params as the server gets them */
+  shaping(i: number, method: string, params: JsonObject): Shaping | undefined {
+    return (this.servers[i] as AggregatedServer).view.shaping({ method, params }, true)
   }
 
   /** The server whose tool or prompt it is, by its name. */
@@ -152,25 +149,25 @@ export class Aggregate {
     return to === undefined ? undefined : { to, own: name }
   }
 
-  /** All names that a server lists; undefined when it does not answer. */
+  /** All names that a server lists, by page; undefined when it does not answer. */
   async #namesOf(
     i: number,
     kind: NamedKind,
     base: JsonObject,
     ask: AskServer,
-  ): Promise<string[] | undefined> {
-    const names: string[] = []
+  ): Promise<string[][] | undefined> {
+    const pages: string[][] = []
     let params = base
     for (let page = 0; page < MAX_PAGES; page++) {
       const raw = await ask(i, `${kind}/list`, params)
       if (!raw || raw instanceof Fault || !isPart(raw)) return undefined
       const { result } = raw
       const items = isObject(result) && Array.isArray(result[kind]) ? result[kind] : []
-      for (const item of items) if (isObject(item)) names.push(String(item.name))
-      if (!isObject(result) || typeof result.nextCursor !== 'string') return names
+      pages.push(items.flatMap((item) => (isObject(item) ? String(item.name) : [])))
+      if (!isObject(result) || typeof result.nextCursor !== 'string') return pages
       params = { ...base, cursor: result.nextCursor }
     }
-    return names
+    return pages
   }
 
   /** The server whose task it is, by the id. */
@@ -248,22 +245,35 @@ export class Aggregate {
     if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
     const owner = typeof uri === 'string' ? this.#owners.get(uri) : undefined
     if (owner !== undefined) return { to: owner, params }
-    return this.#first(this.#able('resources'), method, params, ask)
+    const able = this.#able('resources')
+    return ANYWHERE.has(method)
+      ? this.#everywhere(able, method, params, ask)
+      : this.#first(able, method, params, ask)
+  }
+
+  /** Asks all of them, for what servers take without knowing what is asked for. */
+  async #everywhere(
+    candidates: number[],
+    method: string,
+    params: JsonObject,
+    ask: AskServer,
+  ): Promise<Outcome> {
+    const answers = await Promise.all(candidates.map((i) => ask(i, method, params)))
+    const result = answers.map((raw) => raw && !(raw instanceof Fault) && raw.result).find(isObject)
+    return result ? { result } : { error: refusalOf(answers, method) }
   }
 
   /** Asks one after the other until one knows what is asked for. */
   async #first(candidates: number[], method: string, params: JsonObject, ask: AskServer): Promise<Outcome> {
-    let last = noMethod(method)
+    const answers: Answer[] = []
     for (const i of candidates) {
       const raw = await ask(i, method, params)
-      if (!raw || raw instanceof Fault) continue
-      if (isObject(raw.result)) {
-        if (typeof params.uri === 'string') this.#learn(params.uri, i)
-        return { result: raw.result }
-      }
-      if (isObject(raw.error)) last = raw.error as unknown as RpcError
+      answers.push(raw)
+      if (!raw || raw instanceof Fault || !isObject(raw.result)) continue
+      if (typeof params.uri === 'string') this.#learn(params.uri, i)
+      return { result: raw.result }
     }
-    return { error: last }
+    return { error: refusalOf(answers, method) }
   }
 
   #able(capability: string): number[] {
@@ -305,19 +315,35 @@ function unknown(kind: NamedKind, name: string): Outcome {
   return { error: { code: INVALID_PARAMS, message: `Unknown ${SINGULAR[kind]}: ${name.slice(0, 80)}` } }
 }
 
+/**
+ * What is said when none of several servers knows what is asked for: what one of them says that may know it. One that
+ * does not answer may, too.
+ */
+function refusalOf(answers: readonly Answer[], method: string): RpcError {
+  const errors = answers.flatMap((raw) => (raw ? errorOf(raw) : []))
+  // Other codes come first.
+  const rank = ({ code }: RpcError) => UNKNOWING.indexOf(code)
+  return errors.sort((a, b) => rank(a) - rank(b))[0] ?? noMethod(method)
+}
+
+/** Codes of a server that does not have what is asked for: "resource not found", and what stands for it. */
+const UNKNOWING: readonly number[] = [-32002, INVALID_PARAMS, METHOD_NOT_FOUND]
+
 /** Whether an answer says what a server has, if it is that it has no such list. */
-export function isPart(page: JsonObject | Fault | undefined): boolean {
+export function isPart(page: Answer): boolean {
   if (!page || page instanceof Fault) return false
   return 'result' in page || (isObject(page.error) && page.error.code === METHOD_NOT_FOUND)
 }
 
 /** Why no server has a part in a list. */
-function missingError(pages: readonly (JsonObject | Fault | undefined)[]): RpcError {
-  for (const page of pages) {
-    if (page instanceof Fault) return { code: INTERNAL_ERROR, message: page.message }
-    if (page && isObject(page.error)) return page.error as unknown as RpcError
-  }
-  return { code: INTERNAL_ERROR, message: 'No server answered' }
+function missingError(pages: readonly Answer[]): RpcError {
+  const [error] = pages.flatMap((page) => (page ? errorOf(page) : []))
+  return error ?? { code: INTERNAL_ERROR, message: 'No server answered' }
+}
+
+function errorOf(answer: JsonObject | Fault): RpcError[] {
+  if (answer instanceof Fault) return [{ code: INTERNAL_ERROR, message: answer.message }]
+  return isObject(answer.error) ? [answer.error as unknown as RpcError] : []
 }
 
 /**

@@ -42,6 +42,8 @@ export interface Resolved {
   decided?: true
   /** Gives the header that `credentials` add to each request. */
   credential?: Credential
+  /** Why the server cannot be asked for this caller, who may use others beside it. */
+  refusal?: Fault
 }
 
 /** A compiled `mcpServers` entry. */

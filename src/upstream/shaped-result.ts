@@ -67,22 +67,32 @@ async function shownContent(
   let size = 0
   let left = 0
   for (const item of content) {
-    if (!isObject(item) || item.type !== 'text' || typeof item.text !== 'string') {
+    const holder = holderOf(item)
+    if (!holder) {
       shown.push(item)
       continue
     }
     await giveWay()
-    const presented = await shownText(item.text, shaping, isError)
+    const presented = await shownText(holder.text, shaping, isError)
     size += presented.text.length
     const { text, beside, notice, link } = size > shaping.maxChars ? { text: '' } : withRest(presented, keep)
     // The first one is within the limit.
     if (size > shaping.maxChars) left++
-    else shown.push({ ...item, text }, ...(beside === undefined ? [] : [{ type: 'text', text: beside }]))
+    else shown.push(holder.with(text), ...(beside === undefined ? [] : [{ type: 'text', text: beside }]))
     if (notice !== undefined) notices.add(notice)
     if (link) links.add(link)
   }
   if (left > 0) notices.add(`Shortened: ${left} of the ${content.length} contents are left out.`)
   return [...shown, ...[...notices].map((text) => ({ type: 'text', text })), ...links]
+}
+
+/** What has the text of a content: itself, or the resource in it; undefined: it has none. */
+function holderOf(item: Json): { text: string; with(text: string): Json } | undefined {
+  if (!isObject(item)) return undefined
+  const { type, text, resource } = item
+  if (type === 'text' && typeof text === 'string') return { text, with: (text) => ({ ...item, text }) }
+  if (type !== 'resource' || !isObject(resource) || typeof resource.text !== 'string') return undefined
+  return { text: resource.text, with: (text) => ({ ...item, resource: { ...resource, text } }) }
 }
 
 async function shownText(text: string, shaping: Shaping, isError: boolean): Promise<Presented> {

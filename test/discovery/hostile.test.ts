@@ -150,10 +150,18 @@ test('descriptions of one answer are limited together, and each can be had alone
   assert.ok(longer.describe({ names: ['a'] }).text.length <= 200_000)
 })
 
+test('a name that is not in an array is described as the only one', () => {
+  const { describe } = createCatalogue([{ name: 'list_pods' }], policy)
+  assert.deepEqual(describe({ names: 'list_pods' }), describe({ names: ['list_pods'] }))
+  assert.equal(describe({ names: '' }).isError, true)
+})
+
 test('arguments of a search that are null or empty are as if they were not given', async () => {
   const { search } = createCatalogue([{ name: 'list_pods' }], policy)
   const plain = await search({ query: 'pods' })
   assert.match(plain.text, /^list_pods\(\)/)
   assert.deepEqual(await search({ query: 'pods', queries: null, group: null, limit: null }), plain)
   assert.deepEqual(await search({ query: null, queries: ['pods'], group: '' }), plain)
+  assert.deepEqual(await search({ query: '', queries: ['pods', ''] }), plain)
+  assert.equal((await search({ query: '', queries: [] })).isError, true)
 })

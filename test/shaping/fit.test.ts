@@ -136,6 +136,59 @@ test('csv and markdown have a column for each member, with what is beside the li
   assert.equal((await present({ format: 'markdown' }, 'text')).text, '"text"')
 })
 
+test('any cell of a table is read as it was', async () => {
+  const cell = fc.oneof(
+    fc.string({ unit: fc.constantFrom('a', '|', '\\', '"', ',', ' ', '\n', '\r', '=') }),
+    fc.constantFrom('', ' ', '=1+1', '\\|', '\\\\|', 'a\r', '\rb'),
+  )
+  const table = fc
+    .integer({ min: 1, max: 3 })
+    .chain((columns) =>
+      fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 4 }),
+    )
+  const objects = (rows: string[][]) =>
+    rows.map((cells) => Object.fromEntries(cells.map((one, i) => [`c${i}`, one])))
+  await fc.assert(
+    fc.asyncProperty(table, async (rows) => {
+      const { text } = await present({ format: 'csv' }, objects(rows))
+      const [head, ...read] = readCsv(text)
+      assert.deepEqual(head, Object.keys(objects(rows)[0]!))
+      assert.deepEqual(read, rows)
+      const lines = (await present({ format: 'markdown' }, objects(rows))).text.split(/[\r\n]/)
+      assert.equal(lines.length, rows.length + 2)
+      for (const [i, cells] of rows.entries())
+        assert.deepEqual(
+          readMarkdown(lines[i + 2]!).map((one) => one.replaceAll('\\', '').trim()),
+          cells.map((one) =>
+            one
+              .split(/[\r\n]/)
+              .map((line) => line.trim())
+              .filter(Boolean)
+              .join(' ')
+              .replaceAll('\\', '')
+              .trim(),
+          ),
+        )
+    }),
+  )
+})
+
+/** RFC 4180: no line is skipped. */
+function readCsv(text: string): string[][] {
+  const rows: string[][] = [[]]
+  for (const [, quoted, bare, end] of `${text}\n`.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/g)) {
+    rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? bare!)
+    if (end === '\n') rows.push([])
+  }
+  return rows.slice(0, -1)
+}
+
+/** GFM: a backslash escapes what follows, also another one, before cells are told apart. */
+function readMarkdown(line: string): string[] {
+  const cells = [...line.slice(1).matchAll(/((?:\\.|[^|\\])*)\|/g)].map(([, one]) => one!)
+  return cells.map((one) => one.replace(/\\([\\|])/g, '$1'))
+}
+
 test('a table has as many rows as there is room for', async () => {
   const { text, notice } = await present({ format: 'csv', maxChars: 500 }, rows(1000))
   const lines = text.split('\n')

@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { type Json, type JsonObject, parseVerbatim, stringify } from '../../src/json/index.ts'
-import { compileMasks, MASK_LIMITS, type Masks, type MaskTexts, unmatched } from '../../src/shaping/index.ts'
+import {
+  compileMasks,
+  compileShaping,
+  MASK_LIMITS,
+  type Masks,
+  type MaskTexts,
+  unmatched,
+} from '../../src/shaping/index.ts'
 
 function masks(texts: MaskTexts): Masks {
   const made = compileMasks(texts)
@@ -211,6 +218,30 @@ test('the shaped schema is true of the shaped value', () => {
     ),
     { numRuns: 1_000 },
   )
+})
+
+test('the schema of values that may be cut, or be of several pages, is true of them', () => {
+  const lists = {
+    oneOf: [{ maxItems: 1 }, { minItems: 2 }],
+    anyOf: [{ minItems: 2 }, { type: 'null' }],
+    allOf: [{ not: { maxItems: 2 } }],
+    if: { minItems: 4 },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { contains: { const: 4 } },
+    else: { contains: { const: 3 } },
+  }
+  const schema = { type: 'object', properties: { list: lists } }
+  assert.ok(ajv.validate(schema, { list: [1, 2, 3] }))
+  for (const [texts, list] of [
+    [{ maxItems: 1 }, [1]],
+    [{ pages: { next: 'link', items: 'list', max: 2 } }, [1, 2, 3, 1, 2, 3]],
+    [{ maxItems: 1, fields: true }, [1]],
+  ] as const) {
+    const made = compileShaping(texts, 1_000)
+    assert.ok(!Array.isArray(made))
+    const shown = made.schemaOf(schema as JsonObject)
+    assert.ok(ajv.validate(shown, { list }), JSON.stringify(shown))
+  }
 })
 
 const TREE: JsonObject = {

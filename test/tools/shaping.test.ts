@@ -222,3 +222,14 @@ test('a call asks for less with fields, which is not sent', async () => {
   assert.deepEqual([Object.keys(properties), properties.fields!.type], [['q', 'fields'], 'string'])
   assert.equal(JSON.stringify(definition!.outputSchema).includes('required'), false)
 })
+
+test('fields alone shape a response, also one that a template reads', async () => {
+  body = JSON.stringify(ISSUES)
+  type = 'application/json'
+  const response = { drop: [], format: 'json' as const, fields: true }
+  const call = callable({ endpoint: target.origin, response })
+  assert.equal(text(await call({ fields: 'items[].id' })), '{"items":[{"id":1},{"id":2}]}')
+  assert.equal(text(await call({})), body)
+  const counted = callable({ endpoint: target.origin, response, responseBody: '{{toJSON .Response.Data}}' })
+  assert.equal(text(await counted({ fields: 'total_count' })), '{"total_count":2}')
+})

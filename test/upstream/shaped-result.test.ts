@@ -84,6 +84,31 @@ test('errors are not selected from, and resultChars of a server holds for every 
   assert.equal(notices[1], 'Shortened: 2 of the 3 contents are left out.')
 })
 
+test('the text of an embedded resource is shaped and cut, and its bytes are not', TIMEOUT, async (t) => {
+  const json = { uri: 'file:///a.json', mimeType: 'application/json', text: JSON.stringify(ISSUES) }
+  const long = { uri: 'file:///b', text: 'x'.repeat(2_000), _meta: { a: 1 } }
+  const bytes = { uri: 'file:///c', blob: 'eA=='.repeat(500) }
+  const { server } = await answering(t, 'session', (out, { id, params }) => {
+    const all = params.name === 'find' ? [json, bytes] : [long]
+    const content = all.map((resource) => ({ type: 'resource', resource }))
+    out
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result: { content } }))
+  })
+  const toolOverrides = { find: { response: { select: 'total' } } }
+  const { url } = await proxied(t, [{ ...server, toolOverrides, limits: { resultChars: 500 } }])
+  const client = await open(url)
+  const contentOf = async (name: string) =>
+    (await client.request('tools/call', { name, arguments: {} })).result.content
+  assert.deepEqual(await contentOf('find'), [
+    { type: 'resource', resource: { ...json, text: JSON.stringify({ total: ISSUES.total }) } },
+    { type: 'resource', resource: bytes },
+  ])
+  const [cut, notice] = await contentOf('read')
+  assert.deepEqual(cut, { type: 'resource', resource: { ...long, text: 'x'.repeat(500) } })
+  assert.match(notice.text, /^Shortened: this is the beginning, 500 of 2,000 characters\./)
+})
+
 test('what comes before the result passes at once, also a question to the client', TIMEOUT, async (t) => {
   let out: ServerResponse | undefined
   const { server } = await answering(t, 'session', (response, message) => {

@@ -32,6 +32,7 @@ import {
   type Session,
   STATELESS_REVISIONS,
   textOf,
+  textResponse,
   tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
@@ -738,7 +739,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   if (passed instanceof Fault) return fail(passed)
   onEnd(passed.end)
   if (!carries(exchange, passed.bytes.length)) return tooMuch(exchange, 'maxBuffered', id)
-  return new Response(passed.bytes, { status, headers: returned })
+  return textResponse(passed.bytes, status, returned)
 }
 
 const EVENTS = 'text/event-stream'

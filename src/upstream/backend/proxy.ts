@@ -30,6 +30,7 @@ import { KeptNames } from '../plain-names.ts'
 import type { UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
+import type { Link } from '../rpc/link.ts'
 import type { Measures } from '../sent-requests.ts'
 import { isOfTask, ownerOf } from '../server-names.ts'
 import type { ServerView } from '../server-view.ts'
@@ -141,6 +142,15 @@ const REPLACED = new Fault('busy', 'The server is being replaced: try again')
 /** Makes the backend of a router that names MCP servers; nothing is started before `start` or a first request. */
 export function createProxy(definitions: readonly Definition[], context: ProxyContext): McpProxy {
   return new ProxyBackend(definitions, context)
+}
+
+/** One of several servers that a caller cannot use. */
+function refused(refusal: Fault, i: number): Resolved {
+  return { env: {}, origin: '', path: '', headers: {}, key: `refused-${i}`, refusal }
+}
+
+function refusingLink(refusal: Fault): Link {
+  return { start: async () => refusal, send: () => refusal, close() {} }
 }
 
 /** The handshake of a session that HTTP tools have served; undefined: there was none yet. */
@@ -267,7 +277,7 @@ class ProxyBackend implements McpProxy, ServerUser {
         given,
         text,
         endpoint,
-        await this.together(resolved, given.params),
+        this.together(resolved, given.params),
         first,
       )
     const { upstream } = only
@@ -402,8 +412,13 @@ class ProxyBackend implements McpProxy, ServerUser {
           name: member.upstream.name,
           filter,
           view,
-          open: (inner: typeof events, state: typeof restore) =>
-            member.link(resolved[i] as Resolved, session, inner, state, true),
+          patience: member.patience,
+          open: (inner: typeof events, state: typeof restore) => {
+            const { refusal } = resolved[i] as Resolved
+            return refusal
+              ? refusingLink(refusal)
+              : member.link(resolved[i] as Resolved, session, inner, state, true)
+          },
         }))
         const options = { ...this.aggregated(resolved), branches, onDown: this.onDown }
         return new AggregateSession(options, events, before)
@@ -412,16 +427,23 @@ class ProxyBackend implements McpProxy, ServerUser {
   }
 
   /** Several servers as one, for one caller. */
-  private async together(resolved: readonly Resolved[], params: JsonObject): Promise<Stateless> {
-    const branches = await Promise.all(
-      this.members.map(async ({ member, filter, view }, i) => {
-        const { name, streams } = member.upstream
-        const again = () => member.stateless(resolved[i] as Resolved, params)
-        const server = await again()
-        if (server instanceof Fault) this.onDown(name, server.message)
-        return { name, filter, view, resolved: resolved[i] as Resolved, server, again, streams }
-      }),
-    )
+  private together(resolved: readonly Resolved[], params: JsonObject): Stateless {
+    const branches = this.members.map(({ member, filter, view }, i) => {
+      const { patience, upstream } = member
+      const { name, streams } = upstream
+      let found: Promise<Stateless | Fault> | undefined
+      const look = async (isFirst: boolean) => {
+        const own = resolved[i] as Resolved
+        const server = own.refusal ?? (await member.stateless(own, params))
+        if (isFirst && server instanceof Fault) this.onDown(name, server.message)
+        return server
+      }
+      const find = (again = false) => {
+        if (!found || again) found = look(!found)
+        return found
+      }
+      return { name, filter, view, patience, resolved: resolved[i] as Resolved, find, streams }
+    })
     return new AggregateStateless(branches, this.aggregated(resolved))
   }
 
@@ -505,13 +527,12 @@ class ProxyBackend implements McpProxy, ServerUser {
 
   /** The templates of every server, for one caller. */
   private resolve(exchange: Exchange): Resolved[] | Fault {
-    const all: Resolved[] = []
-    for (const definition of this.definitions) {
-      const resolved = definition.resolve(exchange)
-      if (resolved instanceof Fault) return resolved
-      all.push(resolved)
-    }
-    return all
+    const all = this.definitions.map((definition) => definition.resolve(exchange))
+    const refusals = all.filter((one) => one instanceof Fault)
+    const [refusal] = refusals
+    const hasOthers = this.local !== undefined || refusals.length < all.length
+    if (refusal && !(this.context.together && hasOthers)) return refusal
+    return all.map((one, i) => (one instanceof Fault ? refused(one, i) : one))
   }
 
   /** Counts a request that stands alone until it is over. */

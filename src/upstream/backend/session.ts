@@ -17,6 +17,7 @@ import {
   type RequestId,
   type Session,
 } from '../../mcp/index.ts'
+import type { Shaping } from '../../shaping/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ToolsBackend } from '../../tools/backend.ts'
 import { AggregateSession } from '../aggregate-session.ts'
@@ -173,7 +174,7 @@ export class LinkSession extends ProxySession {
   private link: Link | undefined
   private opening = false
   private readonly events: LinkEvents = {
-    message: (message, text) => this.take(message, text),
+    message: (message, text, shaping) => this.take(message, text, shaping),
     lost: ({ message }, ids, kept) => {
       const reason = `${message}; the call was not repeated, the next one starts the server again`
       const all = ids ?? (kept?.size ? this.session.calls.keys() : undefined)
@@ -292,7 +293,7 @@ export class LinkSession extends ProxySession {
   }
 
   /** Takes a message of the server. */
-  private take(message: Message, text: string): void {
+  private take(message: Message, text: string, given: Shaping | undefined): void {
     if (message.kind === 'invalid') return
     if (message.kind !== 'response') {
       this.session.deliver(message, text, this)
@@ -303,7 +304,7 @@ export class LinkSession extends ProxySession {
     if (call?.served !== this) return
     const { view } = this.options
     const { request } = call
-    const shaping = view?.shaping(request)
+    const shaping = given ?? view?.shaping(request)
     if (shaping) {
       const failed = unexpected(request.method, () =>
         call.fail(new Fault('internal', 'The result could not be shaped')),

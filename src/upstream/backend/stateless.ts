@@ -47,6 +47,8 @@ export interface StatelessCall {
   readonly session?: string
   /** Takes what comes before the answer. */
   onMessage(raw: JsonObject): void
+  /** Hears how the result is to be shaped, where that is known behind this alone; absent: it is known. */
+  onShaping?(shaping: Shaping): void
   /** Aborted when the client goes away, which cancels the request. */
   readonly signal: CancelSignal
 }
@@ -86,23 +88,31 @@ export class StatelessRequest implements StatelessServer {
     }
     const { span } = call.request
     const message = span ? { ...sent, span } : sent
-    const raw = await this.server.request(this.callOf(call, message))
+    let shaping = this.view?.shaping(message, true)
+    const onShaping = (given: Shaping) => {
+      shaping = given
+    }
+    const raw = await this.server.request(this.callOf(call, message, onShaping))
     if (!raw) call.cancel()
     else if (raw instanceof Fault) call.fail(raw)
     // A promise costs each call a turn, so only results that are shaped are awaited.
-    else return this.answer(call, message, raw)
+    else return this.answer(call, message, raw, shaping)
   }
 
-  private answer(call: Call, message: Request, raw: JsonObject): Promise<void> | undefined {
+  private answer(
+    call: Call,
+    message: Request,
+    raw: JsonObject,
+    shaping: Shaping | undefined,
+  ): Promise<void> | undefined {
     const text = stringify(raw)
-    const shaping = this.view?.shaping(message, true)
     if (shaping) return answerShaped(call, raw, text, shaping)
     const shown = this.view ? this.view.response(message.method, raw, text) : text
     call.answer(shown, endOf(raw), statusOfError(raw.error))
     return undefined
   }
 
-  private callOf(call: Call, message: Request): StatelessCall {
+  private callOf(call: Call, message: Request, onShaping?: StatelessCall['onShaping']): StatelessCall {
     const { headers, stay, peer } = call.exchange
     return {
       message,
@@ -112,6 +122,7 @@ export class StatelessRequest implements StatelessServer {
       peer,
       resolved: this.resolved,
       signal: call,
+      ...(onShaping && { onShaping }),
       onMessage(raw) {
         call.message(stringify(raw))
         const { method, params } = raw

@@ -8,6 +8,7 @@ import { ToSession } from '../bridge/to-session.ts'
 import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
+import { Patience } from '../patience.ts'
 import {
   handshakeRefused,
   type Link,
@@ -26,6 +27,8 @@ export type Restore = () => Restored[]
 export class UpstreamServer {
   readonly upstream: Upstream
   readonly probe: Probe
+  /** Of those who see it among others. */
+  readonly patience = new Patience()
   readonly #stateless: StatelessUpstream
   /** The same for those who see it among others. */
   readonly #kept: KeptLists

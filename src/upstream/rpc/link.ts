@@ -11,6 +11,7 @@ import {
   readMessage,
   requestIdOf,
 } from '../../mcp/index.ts'
+import type { Shaping } from '../../shaping/index.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { isRepeatable, type Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
@@ -34,7 +35,8 @@ export interface Link {
 }
 
 export interface LinkEvents {
-  message(message: Message, text: string): void
+  /** @param shaping how the result of a call is shaped, where that is known here alone */
+  message(message: Message, text: string, shaping?: Shaping): void
   /** These requests of the client, or all of them, will get no answer. @param kept but these, which are sent again */
   lost(fault: Fault, ids?: Iterable<RequestId>, kept?: ReadonlySet<RequestId>): void
   /** A message was not accepted; the request that it answers when that could be found. */

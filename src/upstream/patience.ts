@@ -1,0 +1,32 @@
+import { Fault } from '../mcp/index.ts'
+
+/** Milliseconds after which a server that has not answered is silent. */
+const LONG = 3_000
+/** Milliseconds for which others wait for a silent server. */
+const MOMENT = 1_000
+
+/** How long the servers of one prefix wait for one of them, where they answer together. */
+export class Patience {
+  #isSilent = false
+
+  /** @param answer of the server; undefined: the request was cancelled. It is not waited for once the server is silent */
+  async for<T>(answer: Promise<T | Fault | undefined>): Promise<T | Fault | undefined> {
+    let timer = setTimeout(() => {
+      this.#isSilent = true
+    }, LONG)
+    const wasSilent = this.#isSilent
+    const heard = answer.then((one) => {
+      if (one !== undefined && !(one instanceof Fault)) this.#isSilent = false
+      return one
+    })
+    const settled = heard.finally(() => clearTimeout(timer))
+    if (!wasSilent) return settled
+    clearTimeout(timer)
+    const silence = new Promise<Fault>((resolve) => {
+      timer = setTimeout(() => resolve(SILENT), MOMENT)
+    })
+    return Promise.race([settled, silence])
+  }
+}
+
+const SILENT = new Fault('timeout', 'The server has not answered for a while')
