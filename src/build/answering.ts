@@ -89,7 +89,7 @@ function answeringTools(
   { createProxy }: LinkContext,
 ): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
   const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
-  const isSlow = tools.list.some(({ name }) => tools.get(name)?.operations)
+  const isSlow = tools.list.some(({ name }) => tools.isSlow(name))
   const all = isSlow ? [...tools.list, RESULT_TOOL] : tools.list
   const lists = {
     tools: listed(all),
@@ -100,7 +100,7 @@ function answeringTools(
   // What only looks at many configurations keeps nothing of them that can be called.
   if (!createProxy) return answering
   const server = { name, ...(description !== undefined && { description }) }
-  const seal = sealSecrets ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
+  const seal = isSlow && sealSecrets ? createSeal({ secrets: sealSecrets }, 'task id') : undefined
   const owner = qualifiedName({ tenant, name: configuration }, name)
   const { keepsResults } = bounds
   const parts = { server, tools, prompts, skills, lists, authenticated, version, seal, owner, keepsResults }

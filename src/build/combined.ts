@@ -1,8 +1,10 @@
 import { type Member, SEPARATOR } from '../config/index.ts'
 import type { Json, JsonObject } from '../json/index.ts'
 import type { Shaping } from '../shaping/index.ts'
-import { unknownText } from '../tools/argument-text.ts'
+import { lazy, unknownText } from '../tools/argument-text.ts'
 import type {
+  CallContext,
+  CallOutcome,
   CompiledTool,
   PromptDefinition,
   Prompts,
@@ -40,70 +42,102 @@ export function selectionOf({ server, member }: Chosen): Selection | undefined {
 
 /** The HTTP tools and prompts of several servers as those of one; of two with the same name the first counts. */
 export function combine(chosen: readonly Chosen[], naming: Naming): { tools: Tools; prompts: Prompts } {
-  const tools = new Map<string, Shown<ToolDefinition, CompiledTool>>()
+  const tools = new Map<string, ShownTool>()
   const prompts = new Map<string, Shown<PromptDefinition, Prompts['get']>>()
   for (const one of chosen) {
     const { http, name: server } = one.server
     if (!http) continue
     const nameOf = (own: string) => (naming === 'plain' ? own : `${server}${SEPARATOR}${own}`)
-    const add = <D extends { name: string }, T>(
-      to: Map<string, Shown<D, T>>,
-      { definition, by }: Shown<D, T>,
-    ) => {
-      const name = nameOf(definition.name)
-      if (!to.has(name)) to.set(name, { definition: { ...definition, name }, by })
+    const add = <S extends { definition: { name: string } }>(to: Map<string, S>, one: S) => {
+      const name = nameOf(one.definition.name)
+      if (!to.has(name)) to.set(name, { ...one, definition: { ...one.definition, name } })
     }
     for (const tool of selected(one, http.tools)) add(tools, tool)
     for (const definition of http.prompts.list)
       add(prompts, { definition, by: (_, args) => http.prompts.get(definition.name, args) })
   }
-  const listed = <D>(all: Map<string, Shown<D, unknown>>) =>
+  const listed = <D>(all: Map<string, { definition: D }>) =>
     [...all.values()].map(({ definition }) => definition)
   return {
-    tools: { list: listed(tools), get: (name) => tools.get(name)?.by },
+    tools: {
+      list: listed(tools),
+      get: (name) => tools.get(name)?.by(),
+      isSlow: (name) => tools.get(name)?.isSlow ?? false,
+    },
     prompts: {
       list: listed(prompts),
       async get(name, args) {
         return (
-          prompts.get(name)?.by?.(name, args) ?? { error: unknownText('prompt', name, [...prompts.keys()]) }
+          (await prompts.get(name)?.by(name, args)) ?? {
+            error: unknownText('prompt', name, [...prompts.keys()]),
+          }
         )
       },
     },
   }
 }
 
-/** Something that clients see, and what answers; absent where nothing is served. */
-interface Shown<D, T> {
+interface Shown<D, By> {
   definition: D
-  by: T | undefined
+  by: By
 }
 
+/** A tool that clients see. `by`: what answers, compiled at its first use; undefined where nothing is served. */
+type ShownTool = Shown<ToolDefinition, () => CompiledTool | undefined> & { isSlow: boolean }
+
 /** The tools of a server that a router shows, as it shows them. */
-function selected(chosen: Chosen, { list, get }: Tools): Shown<ToolDefinition, CompiledTool>[] {
+function selected(chosen: Chosen, { list, get, isSlow }: Tools): ShownTool[] {
   const selection = selectionOf(chosen)
   const filter = selection && createToolFilter(selection)
-  if (!filter) return list.map((definition) => ({ definition, by: get(definition.name) }))
-  return list.flatMap((one) => {
-    const shaping = filter.shaping(one.name)
-    const tool = get(one.name)
-    const by = tool && shaping ? shaped(tool, shaping) : tool
+  return list.flatMap((definition) => {
+    const { name } = definition
+    const own = { by: () => get(name), isSlow: isSlow(name) }
+    if (!filter) return [{ definition, ...own }]
+    const shaping = filter.shaping(name)
+    const by = shaping ? lazy(() => shapedTool(get(name), shaping)) : own.by
     return filter
-      .show(one as object as Json)
-      .map((shown) => ({ definition: shown as object as ToolDefinition, by }))
+      .show(definition as object as Json)
+      .map((shown) => ({ definition: shown as object as ToolDefinition, ...own, by }))
   })
+}
+
+function shapedTool(tool: CompiledTool | undefined, shaping: Shaping): CompiledTool | undefined {
+  return tool && shaped(tool, shaping)
 }
 
 /** A tool whose results are shaped once more. */
 function shaped(tool: CompiledTool, shaping: Shaping): CompiledTool {
+  const { definition, operations } = tool
+  const again = (outcome: CallOutcome, { keep }: CallContext) => shapedOutcome(outcome, shaping, keep)
   return {
-    definition: tool.definition,
-    ...(tool.operations && { operations: tool.operations }),
+    definition,
+    ...(operations && {
+      operations: {
+        ...operations,
+        async poll(operation, call) {
+          const polled = await operations.poll(operation, call)
+          return 'running' in polled ? polled : again(polled, call)
+        },
+      },
+    }),
     request: (args, call) => tool.request(args, call),
-    respond: (args, call, answer) => tool.respond(args, call, answer),
-    async call(args, call) {
-      const outcome = await tool.call(args, call)
-      const { result } = await shapedResponse({ result: outcome.result as object as JsonObject }, shaping)
-      return { ...outcome, result: result as object as ToolResult }
-    },
+    respond: async (args, call, answer) => again(await tool.respond(args, call, answer), call),
+    call: async (args, call) => again(await tool.call(args, call), call),
   }
+}
+
+async function shapedOutcome(
+  outcome: CallOutcome,
+  shaping: Shaping,
+  keep: CallContext['keep'],
+): Promise<CallOutcome> {
+  const before = outcome.result
+  const response = await shapedResponse({ result: before as object as JsonObject }, shaping, keep)
+  const result = response.result as object as ToolResult
+  const savedChars = (outcome.savedChars ?? 0) + Math.max(0, charactersOf(before) - charactersOf(result))
+  return { ...outcome, result, ...(savedChars > 0 && { savedChars }) }
+}
+
+function charactersOf({ content }: ToolResult): number {
+  return content.reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), 0)
 }

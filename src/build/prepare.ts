@@ -24,6 +24,7 @@ import type { Accounting, Witness } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
 import type { Skills } from '../skills/index.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { inOneGo } from '../telemetry/loop-delay.ts'
 import type {
   CallRecord,
   RedactionRecord,
@@ -330,13 +331,12 @@ function httpServers(
     const { tools, problems } = compileTools(configuration, server, own)
     report(problems)
     const { name, description } = server
-    // What only looks at many configurations keeps nothing of them that can be called, unless lists depend on it.
-    const isKept = context.createProxy || tools.list.some(({ name }) => tools.get(name)?.operations)
+    // What only looks at many configurations keeps nothing of them that can be called.
     const http = {
       description,
       prompts,
       skills,
-      tools: isKept ? tools : { ...tools, get: () => undefined },
+      tools: context.createProxy ? tools : { ...tools, get: () => undefined },
     }
     return [
       name,
@@ -427,10 +427,13 @@ export async function inspect(
   const stamp = stampOf(file, configuration, text, context)
   const mayRead = readsFiles(configuration.tenant, context.tenants)
   const { skills, findings: ofSkills } = await skillsOf(read, mayRead)
-  const { prepared, found } = prepare(read, skills, stamp, context)
+  const of = configuration.routers[0]?.prefix ?? file
+  const { prepared, found } = inOneGo('compile a configuration', of, () =>
+    prepare(read, skills, stamp, context),
+  )
   await giveWayToCalls()
   const env = envOfTenant(context.env, configuration.tenant, context.tenants)
-  const linted = lintTemplates(read, env, context.memo)
+  const linted = inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
   const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))

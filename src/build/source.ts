@@ -18,7 +18,13 @@ import { giveWayToCalls } from '../text/index.ts'
 export type ConfigurationSource = (
   env: Env,
   options: CheckOptions,
-) => Promise<ReadConfigurationsResult & { versions?: ReadonlyMap<string, string> }>
+) => Promise<
+  ReadConfigurationsResult & {
+    versions?: ReadonlyMap<string, string>
+    /** Of the table that is made of it, where another process counts them. */
+    generation?: number
+  }
+>
 
 /** Milliseconds for reading and checking all configurations again, be they thousands. */
 const PATIENCE = 120_000

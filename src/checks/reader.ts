@@ -17,6 +17,7 @@ import { configurationSteps, limited, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
+import { inOneGo } from '../telemetry/loop-delay.ts'
 import { atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
@@ -37,7 +38,9 @@ function* readSteps(source: Source, env: Env, options: CheckOptions): Steps<Read
   const read = yield* configurationSteps(source, envOfTenant(env, tenant, tenants))
   if (!read.configuration) return read
   yield
-  const found = runChecks(FIELD_CHECKS, read as Read, options)
+  const found = inOneGo('check a configuration', source.file, () =>
+    runChecks(FIELD_CHECKS, read as Read, options),
+  )
   if (tenants && read.configuration.tenant !== tenant) found.push(variableTenant(read))
   return found.length === 0 ? read : { ...read, findings: limited([...read.findings, ...found], read.file) }
 }
@@ -86,6 +89,8 @@ export async function readConfigurations(
   const { reader = createReader(env, options), files: fileReader = createFileReader() } = options
   const findings: Finding[] = []
   const files = new Map<string, string>()
+  /** Those that somebody named. */
+  const asked = new Set<string>()
   /** Those that a link of a folder leads to outside of it, and that nobody named. */
   const outside = new Set<string>()
   const named = new Set(paths.map((path) => resolve(path)))
@@ -95,6 +100,7 @@ export async function readConfigurations(
     for (const file of found.get(path) ?? []) {
       const identity = file === '-' ? file : resolve(file)
       if (!files.has(identity)) files.set(identity, file)
+      if (file === '-' || named.has(identity)) asked.add(file)
     }
   }
   for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
@@ -102,7 +108,7 @@ export async function readConfigurations(
   /** Files of folders that are something else. */
   const others = new Set<string>()
   const read = async (source: Source | undefined) => {
-    if (source && !named.has(resolve(source.file)) && !mayBeConfiguration(source)) others.add(source.file)
+    if (source && !asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
     else if (source) configurations.push(shown(await reader.read(source), outside))
     await giveWayToCalls()
   }

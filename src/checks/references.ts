@@ -63,7 +63,7 @@ function checkOpen(
   { configuration, options: { exposedAt, tenants }, path, read }: Context,
 ) {
   if (exposedAt === undefined || !isOpen(router, configuration, tenants)) return
-  const isGiven = read.locate.key([...path, 'auth', 'mode']) !== undefined
+  const isGiven = read.locate.has([...path, 'auth', 'mode'])
   report({
     code: 'open-router',
     path: isGiven ? ['auth', 'mode'] : ['prefix'],
@@ -78,14 +78,15 @@ function checkNames(
   report: Reporter,
   { doubtful }: Context,
 ) {
-  const firsts = new Map<string, Path>()
+  const firstsOf = new Map<string, Map<string, Path>>()
   const unique = (kind: string, owners: readonly { name: string }[], path: Path) => {
+    const firsts = firstsOf.get(kind) ?? new Map<string, Path>()
+    firstsOf.set(kind, firsts)
     for (const [i, { name }] of owners.entries()) {
-      const key = JSON.stringify([kind, name])
       const own = [...path, i, 'name']
-      const first = firsts.get(key)
+      const first = firsts.get(name)
       if (doubtful(own)) continue
-      if (!first) firsts.set(key, own)
+      if (!first) firsts.set(name, own)
       else
         report({
           code: 'duplicate-name',

@@ -92,9 +92,8 @@ function defaultFault(
     }
   }
   // An array or object that is written as a string has no nodes of its own.
-  const isVariable = variableAt(path, nodes) !== undefined
   const describePart: Describe = (inner, part) =>
-    isVariable ? describe(path, given) : describe([...path, ...inner], part)
+    variableAt(path, nodes) === undefined ? describe([...path, ...inner], part) : describe(path, given)
   const misfit = nestedMisfit(arg, value, describePart)
   return misfit
     ? { what: `does not match its schema: ${misfit}`, hint: 'Make it match `items` or `properties`' }

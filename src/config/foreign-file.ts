@@ -155,16 +155,18 @@ function settingsOfUnla(value: JsonObject): string[] {
     tracing: has('tracing', 'enabled', 'endpoint'),
     jwt: has('jwt', 'secret_key'),
   }
-  return Object.keys(value).filter((key) => shown[key as keyof typeof shown])
+  return Object.keys(value).filter((key) => Object.hasOwn(shown, key) && shown[key as keyof typeof shown])
 }
 
 /** More keys that only settings have than keys of nobody, and none that only a configuration has. */
 function isSettings(value: JsonObject): Path | undefined {
   const ours = loadSchema('configuration').schema.properties ?? {}
   const theirs = loadSchema('settings').schema.properties ?? {}
-  const keys = Object.keys(value).filter((key) => !key.startsWith('x-') && !(key in ours && key in theirs))
-  const known = keys.filter((key) => key in theirs)
-  if (keys.some((key) => key in ours) || known.length * 2 <= keys.length) return undefined
+  const keys = Object.keys(value).filter(
+    (key) => !key.startsWith('x-') && !(Object.hasOwn(ours, key) && Object.hasOwn(theirs, key)),
+  )
+  const known = keys.filter((key) => Object.hasOwn(theirs, key))
+  if (keys.some((key) => Object.hasOwn(ours, key)) || known.length * 2 <= keys.length) return undefined
   return [known[0]!]
 }
 
@@ -174,7 +176,10 @@ function isConfiguration(value: JsonObject): Path | undefined {
   const telling = ['name', 'routers', 'servers', 'tools', 'prompts', 'mcpServers'].filter(
     (key) => key in value,
   )
-  if (telling.length < 2 || Object.keys(value).some((key) => key in theirs && key !== 'notifier'))
+  if (
+    telling.length < 2 ||
+    Object.keys(value).some((key) => Object.hasOwn(theirs, key) && key !== 'notifier')
+  )
     return undefined
   return [telling[0]!]
 }

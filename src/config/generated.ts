@@ -614,6 +614,8 @@ export interface Settings {
   publicUrl?: string
   /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */
   pid?: string
+  /** How many processes serve, at most 99: more than 1 use as many CPU cores, as one gateway at one address. Default `1`. */
+  workers: string
   /** Time between two automatic reloads: `600s`, `10m`, `1h30m`; a plain number is seconds. Milliseconds. Default `600s`. */
   reload_interval: number
   /** Whether the gateway reloads configurations every `reload_interval`. Default `false`. */

@@ -1,35 +1,70 @@
 import { hash } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync, statfsSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what the loader knows. */
 
 export interface Request {
   files: readonly string[]
-  /** Of the bytes that the loader has of each file. */
-  digests: readonly (string | undefined)[]
+  /** What the loader has of each file. */
+  known: readonly (Known | undefined)[]
 }
 
-/** Undefined: unchanged. Of a file that is too large there is one byte more than is allowed. */
-export type Reply = { bytes: Uint8Array; digest: string } | { error: NodeJS.ErrnoException } | undefined
+/** The state of a file. */
+export interface Known {
+  /** Of its bytes. */
+  digest: string
+  /** Of what the file system says of it, where that is enough to see any change; absent: the bytes are read each time. */
+  stamp?: string | undefined
+}
+
+/**
+ * Undefined: unchanged. Without bytes: the bytes are unchanged. Of a file that is too large there is one byte more than is
+ * allowed.
+ */
+export type Reply = (Known & { bytes?: Uint8Array }) | { error: NodeJS.ErrnoException } | undefined
 
 const MAX: number = workerData
 let buffer = Buffer.allocUnsafeSlow(64 * 1024)
 
-parentPort?.on('message', ({ files, digests }: Request) => {
-  parentPort?.postMessage(files.map((file, i) => replyOf(file, digests[i])))
+parentPort?.on('message', ({ files, known }: Request) => {
+  parentPort?.postMessage(files.map((file, i) => replyOf(file, known[i])))
 })
 
-function replyOf(file: string, known: string | undefined): Reply {
+function replyOf(file: string, known: Known | undefined): Reply {
   try {
+    // Before it is read: what changes meanwhile is a change.
+    const stamp = stampOf(file)
+    if (stamp !== undefined && stamp === known?.stamp) return undefined
     const bytes = read(file)
     const digest = hash('sha256', bytes, 'base64')
-    return digest === known ? undefined : { bytes: Uint8Array.from(bytes), digest }
+    return digest === known?.digest ? { digest, stamp } : { bytes: Uint8Array.from(bytes), digest, stamp }
   } catch (error) {
     // The code of an error is lost when it is copied to another thread.
     const { code, message, name } = error as NodeJS.ErrnoException
     return { error: { name, message, ...(code !== undefined && { code }) } }
   }
+}
+
+/**
+ * ext, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, by statfs(2): each change of a file gives it another time of change, which
+ * nobody can set. Network file systems may show what they knew a minute ago.
+ */
+const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1])
+/** By device. */
+const isLocal = new Map<bigint, boolean>()
+/** Nanoseconds. A file that changed so shortly before may change again without another time. */
+const RECENT = 3_000_000_000n
+
+function stampOf(file: string): string | undefined {
+  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })
+  let local = isLocal.get(dev)
+  if (local === undefined) {
+    local = LOCAL.has(statfsSync(file).type)
+    isLocal.set(dev, local)
+  }
+  if (!local || BigInt(Date.now()) * 1_000_000n - ctimeNs < RECENT) return undefined
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 function read(file: string): Uint8Array {

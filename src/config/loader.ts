@@ -1,18 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
-import type { Reply, Request } from './loader-thread.ts'
+import type { Known, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 /** Reads files, in their order, with a finding for each that cannot be read. */
 export type FileReader = (files: readonly string[], findings: Finding[]) => AsyncIterable<Source | undefined>
-
-interface Known {
-  /** Of the bytes. */
-  digest: string
-  source: Source
-}
 
 /** As many files are read in a thread: to ask for each would take the event loop ten times as long. */
 const MANY = 100
@@ -23,14 +17,14 @@ const AT_ONCE = 16
 
 /** A reader that, of many files, decodes only those whose bytes are not those of its last run. */
 export function createFileReader(): FileReader {
-  let known: ReadonlyMap<string, Known> = new Map()
+  let known: ReadonlyMap<string, Known & { source: Source }> = new Map()
   return async function* (files, findings) {
     if (files.length < MANY) return yield* readFew(files, findings)
-    const now = new Map<string, Known>()
+    const now = new Map<string, Known & { source: Source }>()
     const askFor = (from: number): Promise<Reply[]> | undefined => {
       const batch = files.slice(from, from + BATCH)
       if (batch.length === 0) return undefined
-      const asked = askThread({ files: batch, digests: batch.map((file) => known.get(file)?.digest) })
+      const asked = askThread({ files: batch, known: batch.map((file) => stateOf(known.get(file))) })
       // Awaited below, after what was read before has been used.
       asked.catch(() => {})
       return asked
@@ -50,15 +44,19 @@ export function createFileReader(): FileReader {
         const before = known.get(file)
         if (reply && 'error' in reply) findings.push(unreadable(file, reply.error))
         else {
-          const source = reply ? decode(file, reply.bytes, findings) : before?.source
-          const digest = reply?.digest ?? before?.digest
-          if (source && digest !== undefined) now.set(file, { digest, source })
+          const source = reply?.bytes ? decode(file, reply.bytes, findings) : before?.source
+          const state = stateOf(reply ?? before)
+          if (source && state) now.set(file, { ...state, source })
           yield source
         }
       }
     }
     known = now
   }
+}
+
+function stateOf(known: Known | undefined): Known | undefined {
+  return known && { digest: known.digest, stamp: known.stamp }
 }
 
 async function* readFew(files: readonly string[], findings: Finding[]): ReturnType<FileReader> {

@@ -2,6 +2,7 @@ import type { ErrorObject } from 'ajv'
 import type { Node } from 'yaml'
 import { type Finding, finding, hasErrors, sortFindings, toFinding } from '../findings/index.ts'
 import { type Json, withoutComments } from '../json/index.ts'
+import { inOneGo } from '../telemetry/loop-delay.ts'
 import { atOnce, type Steps } from '../text/index.ts'
 import { withArgumentCures } from './argument-variables.ts'
 import { readArguments } from './arguments.ts'
@@ -10,7 +11,8 @@ import { foreignFile, hintForLarge } from './foreign-file.ts'
 import type { Env, Locate, ReadConfiguration, Source } from './model.ts'
 import { type Repaired, repair } from './repair.ts'
 import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
-import { type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
+import { isValid, type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
+import { type Common, readCommonYaml } from './yaml/common-yaml.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
 import { readValues, type Values } from './yaml/yaml-values.ts'
@@ -21,6 +23,11 @@ import { readValues, type Values } from './yaml/yaml-values.ts'
  */
 export function* configurationSteps(source: Source, env: Env): Steps<ReadConfiguration> {
   const { file } = source
+  const sound = inOneGo('read a configuration', file, () => soundValue(source, env))
+  if (sound) {
+    yield
+    return soundConfiguration(source, env, sound)
+  }
   const read = yield* schemaFileSteps(source, env, 'configuration')
   yield
   const { findings } = read
@@ -30,16 +37,52 @@ export function* configurationSteps(source: Source, env: Env): Steps<ReadConfigu
     const rest = { locate: read.locate, doubtful: () => false }
     return { ...source, configuration: undefined, findings: limited(findings, file), ...rest }
   }
-  const { value, nodes, doubtful } = repaired ?? { ...read, doubtful: () => false }
+  const { value: whole, nodes, doubtful } = repaired ?? { ...read, doubtful: () => false }
   // Trees of nodes are many times as large as their text: what may be served for long keeps none.
   const locate = repaired
     ? read.locateBy(nodes)
-    : lateLocator(source, () => locatorOf(source, env), read.locate)
-  const configuration = buildConfiguration(value)
+    : lateLocator(source, () => locatorOf(source, env), { locate: read.locate, given: read.locate.has })
+  const configuration = buildConfiguration(whole)
   yield
   const context = { file, text: source.text, nodes, locate, findings, doubtful }
   readArguments(configuration.tools, context)
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
+}
+
+/** The value of a configuration of which nothing is to be reported by its text and its schema; undefined: it is not known. */
+function soundValue({ file, text }: Source, env: Env): Common | undefined {
+  if (withoutComments(text)) return undefined
+  const schema = loadSchema('configuration')
+  const read = readCommonYaml(text, env, schema.shape)
+  if (!read || read.value === null || foreignFile(read.value, 'configuration', file)) return undefined
+  return isValid(read.value, text.length, schema) ? read : undefined
+}
+
+function soundConfiguration(source: Source, env: Env, { value, given }: Common): ReadConfiguration {
+  const { file, text } = source
+  const locate = lateLocator(source, () => locatorOf(source, env), { given })
+  const configuration = buildConfiguration(value)
+  const findings: Finding[] = []
+  const doubtful = () => false
+  readArguments(configuration.tools, {
+    file,
+    text,
+    nodes: lateNodes(source, env),
+    locate,
+    findings,
+    doubtful,
+  })
+  return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
+}
+
+/** The nodes of a text, which is parsed when the first of them is wanted. */
+function lateNodes(source: Source, env: Env): Nodes {
+  let nodes: Nodes | undefined
+  const open = () => {
+    nodes ??= atOnce(openFile(source, env, loadSchema('configuration'))).nodes
+    return nodes
+  }
+  return { at: (path) => open().at(path), key: (path) => open().key(path) }
 }
 
 function wanting({ sound, errors, spoilt }: SchemaFile): boolean {

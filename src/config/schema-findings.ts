@@ -273,6 +273,15 @@ function invalidValue(
       return params.limit > 1 && data !== ''
         ? report(`must have at least ${params.limit} characters`)
         : report('is empty')
+    case 'maxLength':
+      return report(`has more than ${params.limit} characters${got()}`, 'Shorten it')
+    case 'maxItems':
+      return report(`has more than ${params.limit} items`, 'Remove items')
+    case 'uniqueItems':
+      return report(
+        `has the same item twice: items ${params.j + 1} and ${params.i + 1}`,
+        'Remove one of them',
+      )
     case 'minItems':
       return report('is an empty array', 'Add an item, or remove the key')
     case 'pattern':
@@ -301,8 +310,9 @@ function invalidValue(
 
 const COMPARISONS = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' }
 
-function formOf({ 'x-model': model }: SchemaNode): string {
-  return model === 'duration' ? 'a duration' : model === 'size' ? 'a size' : 'a path that starts with `/`'
+/** What a text must be, where the schema does not say it otherwise. */
+function formOf({ 'x-form': form, 'x-model': model }: SchemaNode): string {
+  return form ?? (model === 'duration' || model === 'size' ? `a ${model}` : 'a path that starts with `/`')
 }
 
 function exampleHint({ examples }: SchemaNode): string {

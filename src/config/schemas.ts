@@ -67,7 +67,7 @@ export function schemaAjv(allErrors: boolean, code?: Options['code']): Ajv2020 {
   })
   ajv.addFormat('regex', isRegex)
   // For editors, and for what becomes of the values.
-  for (const keyword of ['defaultSnippets', 'x-model']) ajv.addKeyword(keyword)
+  for (const keyword of ['defaultSnippets', 'x-form', 'x-model']) ajv.addKeyword(keyword)
   return ajv
 }
 
@@ -95,6 +95,11 @@ export function regexFault(text: string): string | undefined {
 
 /** Up to so many characters all errors of a value are collected at once: that takes time by their square. */
 const SMALL = 128 * 1024
+
+/** Whether `schemaErrorsOf` has nothing to report. */
+export function isValid(value: Json, size: number, schema: LoadedSchema): boolean {
+  return (size <= SMALL ? schema.validate : schema.validateFirst)(value)
+}
 
 /**
  * All errors of a value by its schema. Of a large file the items of its lists are validated one by one, until
@@ -175,6 +180,8 @@ export interface SchemaNode {
    * `partial`: without defaults, as they depend on what surrounds it. `derived`: never absent, see `build.ts`.
    */
   'x-model'?: 'duration' | 'size' | 'json' | 'partial' | 'derived'
+  /** What a text that does not match `pattern` must be, in words. Default: a path, or what `x-model` says. */
+  'x-form'?: string
 }
 
 /** What a schema wants at a place, as far as reading YAML scalars needs to know. */

@@ -31,6 +31,7 @@ export interface SettingsFlags {
   reloadInterval?: string
   reloadSwitch?: string | boolean
   watch?: string | boolean
+  workers?: string
 }
 
 export interface ReadSettings {
@@ -53,6 +54,7 @@ const OUTER: Record<keyof SettingsFlags, readonly string[]> = {
   reloadInterval: ['reload_interval'],
   reloadSwitch: ['reload_switch'],
   watch: ['watch'],
+  workers: ['workers'],
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema has checked every field
@@ -92,7 +94,7 @@ function readOuter(env: Env, flags: SettingsFlags, findings: Finding[]): GivenSe
   return outer
 }
 
-const NOWHERE: Locate = Object.assign(() => undefined, { key: () => undefined })
+const NOWHERE: Locate = Object.assign(() => undefined, { key: () => undefined, has: () => false })
 
 /** @param name of the flag or variable, in place of a file */
 function outerValue(

@@ -111,6 +111,8 @@ export interface Locate {
   (path: Path, start?: number, end?: number): Range | undefined
   /** The range of the key whose value `path` names. */
   key(path: Path): Range | undefined
+  /** Whether the file has that key. */
+  has(path: Path): boolean
 }
 
 /** A file in which things are found. */

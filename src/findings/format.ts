@@ -1,7 +1,7 @@
 import { Chalk, type ChalkInstance } from 'chalk'
-import { lineStarts } from '../text/index.ts'
+import { lineStarts, printableJson } from '../text/index.ts'
 import { countFindings, type Finding, type Range } from './finding.ts'
-import { frameOf, type Lines, printable, printableJson } from './frame.ts'
+import { frameOf, type Lines, printable } from './frame.ts'
 
 const STYLES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const
 

@@ -106,14 +106,6 @@ function cut(cells: readonly Cell[], from: number, width: number, more: boolean)
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
 
-/** What of these JSON leaves unescaped. */
-const UNESCAPED = /[\u007f-\u009f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
-
-/** The same JSON with escapes for what would steer a terminal. */
-export function printableJson(json: string): string {
-  return json.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
 /** As `printable`, but line ends and tabs stay. */
 export function printableLines(text: string): string {
   return text.replace(/(?:[^\r\n\t]|\r(?!\n))+/g, printable)

@@ -18,7 +18,7 @@ export {
   toFinding,
 } from './finding.ts'
 export { type FormatTextOptions, formatJson, formatText, palette } from './format.ts'
-export { printable, printableJson, printableLines } from './frame.ts'
+export { printable, printableLines } from './frame.ts'
 export { formatGithub } from './github.ts'
 export { applyIgnores, type IgnoreOptions } from './ignore.ts'
 export { attribute as xmlAttribute, type FormatJunitOptions, formatJunit, xml as xmlText } from './junit.ts'

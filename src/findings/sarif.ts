@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
+import { printableJson } from '../text/index.ts'
 import { CODES, type CodeInfo } from './codes.ts'
 import type { Finding, Fix, Range } from './finding.ts'
-import { printableJson } from './frame.ts'
 
 const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const
 

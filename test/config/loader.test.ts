@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { readConfigurations } from '../../src/checks/index.ts'
 import { createFileReader, type Source } from '../../src/config/index.ts'
 import { askThread } from '../../src/config/loader.ts'
+import type { Known } from '../../src/config/loader-thread.ts'
 import type { Finding } from '../../src/findings/index.ts'
 
 const text = (i: number) => `name: s-${i}\nrouters: [{server: s, prefix: /s-${i}}]\nservers: [{name: s}]\n`
@@ -53,6 +54,24 @@ describe('many files that are read time and again', () => {
     assert.equal((await all(read(files, [])))[0]?.text, text(5))
   })
 
+  test('are read once while nothing that the file system says of them changes', async (t) => {
+    const { files } = folderOf(t, 1)
+    const [file] = files as [string]
+    const ask = async (known?: Known) =>
+      (await askThread({ files: [file], known: [known] }))[0] as Known | undefined
+    const fresh = await ask()
+    // It may change again at what the clock of the file system takes for the same time.
+    assert.equal(fresh?.stamp, undefined)
+    const old = '/etc/passwd'
+    const [first] = (await askThread({ files: [old], known: [undefined] })) as Known[]
+    if (!first?.stamp) return t.skip('no file system whose times show every change')
+    const replies = await askThread({
+      files: [old, old, old],
+      known: [first, { ...first, stamp: 'other' }, { digest: 'other', stamp: first.stamp }],
+    })
+    assert.deepEqual(replies, [undefined, { digest: first.digest, stamp: first.stamp }, undefined])
+  })
+
   test('are told of each time when they cannot be read', async (t) => {
     const { files } = folderOf(t, 120)
     const [gone, large, latin, sound] = files as [string, string, string, string]
@@ -78,7 +97,7 @@ describe('many files that are read time and again', () => {
     const { files } = folderOf(t, 250)
     const read = createFileReader()
     await all(read(files, []))
-    await assert.rejects(askThread({ files: [null as never], digests: null as never }))
+    await assert.rejects(askThread({ files: [null as never], known: null as never }))
     assert.equal((await all(read(files, []))).length, 250)
   })
 

@@ -22,6 +22,7 @@ test('without a file there are the defaults', () => {
     reload_switch: false,
     secrets: [],
     watch: false,
+    workers: '1',
     logger: { level: 'info' },
     limits: {
       connectTimeout: 5000,

@@ -5,12 +5,16 @@ import { test } from 'node:test'
 import ts from 'typescript'
 import { ROOT } from '../support/process.ts'
 
-/** Files that need the time of day: a certificate's, a token's, a template's, what other processes and collectors compare, what people read. */
+/**
+ * Files that need the time of day: a certificate's, a token's, a template's, a file's, what other processes and
+ * collectors compare, what people read.
+ */
 const OF_DAY = new Set([
   'src/access/bearer.ts',
   'src/build/route-auth.ts',
   'src/checks/fields/value-rules.ts',
   'src/cluster/tickets.ts',
+  'src/config/loader-thread.ts',
   'src/endpoints/connect.ts',
   'src/mcp/replicas.ts',
   'src/net/tls-files.ts',

@@ -46,7 +46,7 @@ function checkAuth({ auth }: Router, report: Reporter, context: Context) {
   if (!auth) return
   const { mode, tokens, issuers } = auth
   const { read, path, doubtful } = context
-  const isGiven = (key: Path) => read.locate.key([...path, 'auth', ...key]) !== undefined
+  const isGiven = (key: Path) => read.locate.has([...path, 'auth', ...key])
   if (doubtful([...path, 'auth', 'mode'])) return
   reportWithoutEffect(USED_BY, [], mode, isGiven, report)
   const missing = (key: string, hint: string) =>

@@ -14,7 +14,7 @@ const STATELESS_HEADERS = ['Mcp-Method', 'Mcp-Name']
  */
 export function checkCors(cors: Cors, login: boolean, report: Reporter, { read, path, doubtful }: Context) {
   checkValues(cors, [...path, 'cors'], report)
-  const isGiven = (key: string) => read.locate.key([...path, 'cors', key]) !== undefined
+  const isGiven = (key: string) => read.locate.has([...path, 'cors', key])
   // Without an origin none of it is used.
   if (cors.allowOrigins.length === 0) {
     const given = ['allowMethods', 'allowHeaders', 'exposeHeaders', 'allowCredentials'].find(isGiven)

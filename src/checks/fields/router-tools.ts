@@ -13,7 +13,7 @@ export const DISCOVERY_CHECKS: readonly Check[] = [
     on: 'router',
     check({ discovery: { mode, above } }, report, { path, read }) {
       if (mode === 'auto' || above === undefined) return
-      if (read.locate.key([...path, 'discovery', 'above']) === undefined) return
+      if (!read.locate.has([...path, 'discovery', 'above'])) return
       report({
         code: 'key-without-effect',
         path: ['discovery', 'above'],

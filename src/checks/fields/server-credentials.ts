@@ -78,7 +78,7 @@ function checkCredentials(
   const { read, path, doubtful, configuration } = context
   const { type } = credentials
   if (doubtful([...path, 'credentials', 'type'])) return
-  const isGiven = (key: string) => read.locate.key([...path, 'credentials', key]) !== undefined
+  const isGiven = (key: string) => read.locate.has([...path, 'credentials', key])
   const idle = Object.entries(USED_BY).filter(([key, types]) => !types.includes(type) && isGiven(key))
   reportIdle(
     idle.map(([key]) => key),

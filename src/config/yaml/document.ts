@@ -28,7 +28,7 @@ export interface Parsed {
 /** At most so many syntax errors are told: those after the first are often its echo. */
 const MAX_SYNTAX_ERRORS = 10
 /** The YAML parser takes time by the square of their number. */
-const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
+export const TAG_HEAP = /(?:[!&][^\s!&]{0,99}\s{1,99}){50}/
 const MAX_WARNINGS = 100
 
 /** Parses one YAML 1.2 document (core schema). Never throws. */

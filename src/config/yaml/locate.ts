@@ -77,31 +77,48 @@ export function locator(source: Source, env: Env, { range }: Parsed, nodes: Node
     const [from, to] = pieces.length ? placeBefore(pieces, start, end ?? start) : [start, end ?? start]
     return placeInScalar({ source, range }, node, from, to)
   }
-  return Object.assign(locate, { key })
+  return Object.assign(locate, { key, has: (path: Path) => nodes.key(path) !== undefined })
 }
 
 /** Longest text whose tree is kept beside the tree that was used last: trees are many times as large as their text. */
 const MAX_SECOND = 512 * 1024
 
-/** The trees that were used last: two, as findings about two files name places in both. */
-let opened: readonly { late: Locate; locate: Locate; size: number }[] = []
+/** Whether a file has a key, as far as that is known without its tree. */
+export type Given = (path: Path) => boolean | undefined
+
+interface Opened {
+  late: Locate
+  /** Absent while nobody has asked for a place. */
+  locate?: Locate
+  given: Given
+  size: number
+}
+
+/** What was used last, of two files, as findings about two files name places in both. */
+let opened: readonly Opened[] = []
 
 /**
  * A `locate` that keeps no tree of nodes for long: most places are asked for while a file is read, or never.
  * @param open reads the file again
- * @param now what `open` would return
+ * @param now what `open` would return, where it is there already, or which keys the file has
  */
-export function lateLocator({ text: { length: size } }: Source, open: () => Locate, now: Locate): Locate {
-  const keep = (locate: Locate): Locate => {
+export function lateLocator(
+  { text: { length: size } }: Source,
+  open: () => Locate,
+  now: Pick<Opened, 'locate' | 'given'>,
+): Locate {
+  const entry = () => opened.find((one) => one.late === late)
+  const get = () => {
+    const locate = entry()?.locate ?? open()
     const others = opened.filter((one) => one.late !== late && one.size <= MAX_SECOND)
-    opened = [{ late, locate, size }, ...others].slice(0, 2)
+    opened = [{ late, locate, given: locate.has, size }, ...others].slice(0, 2)
     return locate
   }
-  const get = () => keep(opened.find((one) => one.late === late)?.locate ?? open())
   const late: Locate = Object.assign((path: Path, start?: number, end?: number) => get()(path, start, end), {
     key: (path: Path) => get().key(path),
+    has: (path: Path) => entry()?.given(path) ?? get().has(path),
   })
   // Where trees of files that are read in turn outlive the next one, V8 expects it of all, and moves every one of them.
-  opened = [{ late, locate: now, size }]
+  opened = [{ late, ...now, size }]
   return late
 }

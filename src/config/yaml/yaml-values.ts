@@ -13,7 +13,7 @@ import { type Finding, finding } from '../../findings/index.ts'
 import { type Json, type JsonObject, parse, setOwn } from '../../json/index.ts'
 import type { Env, Source } from '../model.ts'
 import { ANY, type Shape } from '../schemas.ts'
-import { envFileOf } from '../secret-files.ts'
+import { envFileOf, unreadOf } from '../secret-files.ts'
 import { isWithheld, withheld } from '../tenant-env.ts'
 import { type Parsed, QUOTE_TEMPLATE } from './document.ts'
 import { replaceEnv } from './env.ts'
@@ -23,6 +23,8 @@ import { placeInScalar } from './scalar-trace.ts'
 const MAX_DEPTH = 100
 /** So many nodes may be read through aliases of one file. */
 const MAX_ALIASED = 100_000
+/** A plain key whose value is merged into the map. */
+export const MERGE_KEY = '<<'
 
 export interface Values {
   value: Json
@@ -153,7 +155,7 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
       continue
     }
     if (node?.anchor) reading.anchors.set(node.anchor, node)
-    if (node?.source === '<<' && node.type === 'PLAIN') {
+    if (node?.source === MERGE_KEY && node.type === 'PLAIN') {
       if (member) merges.push(member)
       continue
     }
@@ -167,15 +169,23 @@ function readMap(map: YAMLMap, shape: Shape, reading: Reading): Json {
       })
     }
     if (key) seen.set(name, key)
-    const child =
-      shape.properties.get(name) ??
-      (name.startsWith('x-') && shape.kind === 'map' ? ofFree(shape) : shape.others)
+    const child = memberShape(shape, name)
     const one = read(member, child, reading)
-    const notGiven = one === '' && child.neverEmpty && !shape.required.has(name)
-    if (!notGiven) setOwn(value, name, one)
+    if (!isLeftOut(one, name, child, shape)) setOwn(value, name, one)
   }
   for (const member of merges) merge(value, member, shape, reading)
   return value
+}
+
+/** What is wanted of the member of a map. */
+export function memberShape(shape: Shape, name: string): Shape {
+  const isFree = name.startsWith('x-') && shape.kind === 'map'
+  return shape.properties.get(name) ?? (isFree ? ofFree(shape) : shape.others)
+}
+
+/** Whether a member counts as not given. */
+export function isLeftOut(value: Json, name: string, wanted: Shape, { required }: Shape): boolean {
+  return value === '' && wanted.neverEmpty && !required.has(name)
 }
 
 /** Keys `x-…` are free where the keys are fixed; in an object of strings they are strings like the others. */
@@ -246,7 +256,7 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
     } else if (kind === 'unset') {
       report(reading, node, 'env-unset', `the environment variable ${name} is not set`, {
         range,
-        hint: `Set it${inFile(reading.env)}, or give a default: \`\${${name}:default}\``,
+        hint: hintForUnset(reading.env, name),
       })
     } else if (kind === 'file') {
       report(reading, node, 'secret-file', `the gateway cannot read the secret file ${name}`, {
@@ -269,21 +279,17 @@ function readScalar(node: Scalar, shape: Shape, reading: Reading): Json {
   )
 }
 
-function inFile(env: Env): string {
+function hintForUnset(env: Env, name: string): string {
+  const unread = unreadOf(env, name)
+  if (unread !== undefined) return `Make its secret file readable: ${unread}`
   const file = envFileOf(env)
-  return file === undefined ? '' : ` in ${file}`
+  return `Set it${file === undefined ? '' : ` in ${file}`}, or give a default: \`\${${name}:default}\``
 }
 
 function typedValue(node: Scalar, text: string, replaced: boolean, shape: Shape, reading: Reading): Json {
   const plain = node.type === 'PLAIN'
-  if (shape.kind === 'text') return plain && node.value === null && !replaced ? '' : text
-  if (!replaced && !plain && !node.tag) return text
-  if (replaced && shape.kind === 'any' && !plain) return text
-  const value = replaced
-    ? scalarValue(text)
-    : typeof node.value === 'string'
-      ? node.value
-      : scalarValue(text, node.value)
+  const value =
+    node.tag && !replaced ? taggedValue(node, text, shape) : textValue(text, plain, replaced, shape)
   if (value !== undefined) return value
   report(reading, node, 'not-json', `JSON cannot represent the number \`${text}\``, {
     hint: 'Write another number, or quote it if a string is meant',
@@ -291,12 +297,35 @@ function typedValue(node: Scalar, text: string, replaced: boolean, shape: Shape,
   return null
 }
 
+/** A tag may set another type than the text shows. */
+function taggedValue({ type, value }: Scalar, text: string, { kind }: Shape): Json | undefined {
+  if (kind === 'text') return type === 'PLAIN' && value === null ? '' : text
+  return typeof value === 'string' ? value : scalarValue(text, value)
+}
+
+/**
+ * The value of a scalar without a tag; undefined for a number that JSON cannot represent.
+ * @param replaced whether variables were replaced in it
+ */
+export function textValue(
+  text: string,
+  plain: boolean,
+  replaced: boolean,
+  { kind }: Shape,
+): Json | undefined {
+  if (kind === 'text') return plain && !replaced && NULL.test(text) ? '' : text
+  if (!plain && (!replaced || kind === 'any')) return text
+  return scalarValue(text)
+}
+
+const NULL = /^(?:~|null|Null|NULL|)$/
+
 /**
  * The value of plain text by the core schema of YAML 1.2, numbers exact; undefined for `.inf` and `.nan`.
  * @param known what the YAML reader made of it, for tags that set the type
  */
 export function scalarValue(text: string, known?: unknown): Json | undefined {
-  if (/^(?:~|null|Null|NULL|)$/.test(text)) return null
+  if (NULL.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true
   if (/^(?:false|False|FALSE)$/.test(text)) return false
   if (/^[-+]?(?:\.inf|\.Inf|\.INF)$|^(?:\.nan|\.NaN|\.NAN)$/.test(text)) return undefined
