@@ -70,13 +70,19 @@ function panelsOf({ name, help, type, labels }: MetricDefinition): Panel[] {
     legendFormat: `p${quantile * 100}`,
   }))
   const failed = `sum by (error_type) (rate(${name}_count{${[...chosen.slice(1, -1).split(','), 'error_type!=""'].join(',')}}${RATE}))`
+  // How often the gateway itself measures says nothing.
+  const isCounted = labels.length > 0
   return [
-    {
-      title: `${help}: rate`,
-      description,
-      unit: 'ops',
-      targets: [{ expr: count, legendFormat: legend(told) }],
-    },
+    ...(isCounted
+      ? [
+          {
+            title: `${help}: rate`,
+            description,
+            unit: 'ops',
+            targets: [{ expr: count, legendFormat: legend(told) }],
+          },
+        ]
+      : []),
     ...(labels.includes('error_type')
       ? [
           {

@@ -23,11 +23,13 @@ const sidebar = [
     ['guides/ci', 'CI'],
     ['guides/containers', 'Containers'],
     ['deploying', 'Deploying'],
+    ['workers', 'Workers'],
     ['replicas', 'Replicas'],
     ['guides/migrate', 'Migrate'],
     ['guides/troubleshoot', 'Troubleshoot'],
     ['guides/security', 'Security model'],
     ['compare', 'Compare'],
+    ['benchmarks', 'Benchmarks'],
   ),
   group(
     'Tools',

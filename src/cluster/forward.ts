@@ -1,6 +1,6 @@
 import { HttpClient, type NetFault, type NetFaultKind, type StreamedAnswer } from '../net/index.ts'
 import { createContacts, MAX_REPLICAS } from './contacts.ts'
-import { HOP_HEADER, type Hops, PROOF_HEADER, same } from './hop.ts'
+import { HOP_HEADER, type Hops, OUTER_HEADER, PROOF_HEADER, same } from './hop.ts'
 import { FROM_HEADER, MEMBERS_HEADER, type MembersOptions } from './members.ts'
 import { streamOf } from './relayed-stream.ts'
 
@@ -13,6 +13,8 @@ export interface ForwardRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>
   body: string | undefined
   signal: AbortSignal
+  /** Its connection, for workers of the same gateway. */
+  outer?: string
   /** Ends a stream of events that breaks off. */
   lastWords: string
   /** Runs once, when an answer that is a stream has ended. */
@@ -54,7 +56,7 @@ const LONGEST = 3_600_000
 const OF_A_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'expect', 'date', HOP_HEADER, PROOF_HEADER],
-  ...[FROM_HEADER, MEMBERS_HEADER],
+  ...[FROM_HEADER, MEMBERS_HEADER, OUTER_HEADER],
 ])
 const BODILESS = new Set([202, 204, 205, 304])
 /** The request cannot have been taken. */
@@ -94,7 +96,7 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
       if (contacts.isMute(owner) && !(await contacts.lives(owner, request)))
         return contacts.unreached(owner, `the replica ${owner} does not respond`)
       const { header, proof } = hops.sign(method, target)
-      const headers = { ...passed(request.headers), [HOP_HEADER]: header }
+      const headers = { ...passed(request.headers), [HOP_HEADER]: header, ...ofWorker(request) }
       const body = request.body === undefined ? {} : { body: request.body }
       const sent = { origin: owner, path: target, method, headers, ...body }
       const wait = contacts.wait(owner, request)
@@ -135,6 +137,10 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
       ),
     close: () => client.close(),
   }
+}
+
+function ofWorker({ outer }: ForwardRequest): Record<string, string> {
+  return outer === undefined ? {} : { [OUTER_HEADER]: outer }
 }
 
 function passed(headers: ForwardRequest['headers']): Record<string, string> {

@@ -2,16 +2,16 @@
 
 import { randomBytes } from 'node:crypto'
 import { createForwarder, type Forwarder, type ForwarderOptions } from './forward.ts'
-import { createHops, type Hops } from './hop.ts'
+import { createHops } from './hop.ts'
 import { createMembers, type Members } from './members.ts'
 import type { SealOptions } from './seal.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
-export type { Forwarded, ForwardOutcome } from './forward.ts'
-export { HOP_HEADER, PROOF_HEADER } from './hop.ts'
+export { createForwarder, type Forwarded, type ForwardOutcome, type ForwardRequest } from './forward.ts'
+export { createHops, HOP_HEADER, type Hops, OUTER_HEADER, PROOF_HEADER } from './hop.ts'
 export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
 export { createSeal, type Seal } from './seal.ts'
-export type { Ticket, WaitingState } from './tickets.ts'
+export { createTickets, type Ticket, type Tickets, type WaitingState } from './tickets.ts'
 
 export interface ClusterSettings {
   /** At least 32 characters, the same in every replica. */
@@ -22,10 +22,39 @@ export interface ClusterSettings {
   advertise: string
 }
 
+/** Divides the address of a gateway from that of one of its workers. */
+const OF = '#'
+
+/** The address of a worker, by that of its gateway and where its fellows reach it. */
+export function workerAddress(gateway: string, origin: string): string {
+  return gateway + OF + origin
+}
+
+/** Whose a session is: the gateway, without its worker. */
+export function gatewayOf(owner: string): string {
+  return owner.split(OF)[0] as string
+}
+
+/** Who has passed a request on: a worker of this gateway, or another gateway. */
+export type PassedBy = 'worker' | 'replica'
+
+/** Whom a request may be passed on to, by who has passed it on already. */
+export interface Reach {
+  /** Nobody. */
+  nobody: boolean
+  isWithin(owner: string): boolean
+  /** All of them. */
+  others(): string[]
+}
+
 /** One replica's part in the cluster. It holds connections: close it. */
-export interface Cluster extends Tickets, Pick<Hops, 'receive'>, Members {
+export interface Cluster extends Tickets, Omit<Members, 'others'> {
   /** Where the other replicas reach this one. */
   readonly address: string
+  /** Recognizes a request that was passed on; undefined when the header is not of a replica. */
+  receive(header: string, method: string, target: string): { proof: string; by: PassedBy } | undefined
+  /** @param by who has passed a request on; undefined: it is its client's own */
+  reach(by: PassedBy | undefined): Reach
   forward: Forwarder['send']
   close(): Promise<void>
 }
@@ -51,12 +80,20 @@ export function createCluster(
   const { send, head, close } = createForwarder(hops, options)
   const { onForeign } = options
   const seal = { secrets, ...(onForeign && { onForeign }) }
+  const { others, ...members } = createMembers({ seal: { secrets }, address: advertise, head })
   return {
     ...createTickets(seal, advertise),
-    ...createMembers({ seal: { secrets }, address: advertise, head }),
+    ...members,
     address: advertise,
-    receive: hops.receive,
-    forward: send,
+    receive(header, method, target) {
+      const proof = hops.receive(header, method, target)
+      return proof === undefined ? undefined : { proof, by: 'replica' }
+    },
+    reach: (by) => ({ nobody: by !== undefined, isWithin: () => true, others }),
+    meet: ({ owner, process }, question) => members.meet({ owner: gatewayOf(owner), process }, question),
+    forget: (owner) => members.forget(gatewayOf(owner)),
+    // To another gateway, nothing is said of the connection of the client.
+    forward: (owner, { outer: _, ...request }) => send(gatewayOf(owner), request),
     close,
   }
 }

@@ -48,15 +48,23 @@ export interface Tickets {
 
 const PROCESS = randomBytes(6).toString('base64url')
 
-/** @param owner the address of this replica @param now milliseconds since the epoch */
-export function createTickets(options: SealOptions, owner: string, now: () => number = Date.now): Tickets {
+/**
+ * @param self the address of this replica; with workers, also what names the run of their gateway
+ * @param now milliseconds since the epoch
+ */
+export function createTickets(
+  options: SealOptions,
+  self: string | { owner: string; process: string },
+  now: () => number = Date.now,
+): Tickets {
+  const { owner, process: own } = typeof self === 'string' ? { owner: self, process: PROCESS } : self
   const sessions = createSeal(options, 'session id')
   const states = createSeal(options, 'request state')
   return {
     issue({ kind, id, revision, key, upstream, elicits }, bound) {
       const opened = Math.floor(now() / 1000)
       return sessions.close(
-        JSON.stringify([kind, id, owner, opened, revision, key, upstream, PROCESS, elicits]),
+        JSON.stringify([kind, id, owner, opened, revision, key, upstream, own, elicits]),
         textOf(bound),
       )
     },

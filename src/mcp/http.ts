@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Context } from 'hono'
+import type { HonoRequest } from 'hono'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
@@ -75,38 +75,45 @@ export interface NodePair {
   outgoing?: ServerResponse
 }
 
-export function nodePair(c: Context): NodePair {
-  return (c.env as NodePair | undefined) ?? {}
+/** A request as it comes: of a framework, or of Node alone. */
+export interface Arriving {
+  /** Where Node has it, its `NodePair`. */
+  readonly env: unknown
+  readonly req: Pick<HonoRequest, 'method' | 'path' | 'url' | 'raw'> & {
+    query(): Record<string, string>
+    query(name: string): string | undefined
+  }
+}
+
+export function nodePair({ env }: Pick<Arriving, 'env'>): NodePair {
+  return (env as NodePair | undefined) ?? {}
 }
 
 /** The headers of a request, read without building a `Headers` object where Node has them already. */
-export function headersOf(c: Context): RequestHeaders {
+export function headersOf(c: Arriving): RequestHeaders {
   const { incoming } = nodePair(c)
   return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
 }
 
 /** Reads a body of at most `limit` bytes, which `hold` has room for; stops reading when there is more. */
-export async function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
+export function readBody(c: Arriving, limit: number, hold: Hold): Promise<Body> {
   const { incoming } = nodePair(c)
-  try {
-    const bytes = incoming
-      ? await readIncoming(incoming, limit, hold)
-      : await readStream(c.req.raw.body, limit)
-    if (!bytes) return { failure: 'too-large' }
-    if (bytes === 'no-room' || !hold.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
-    return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
-  } catch {
-    return { failure: 'aborted' }
-  }
+  if (incoming) return readIncoming(incoming, limit, hold)
+  return readStream(c.req.raw.body, limit).then(
+    (bytes) => (bytes ? bodyOf(bytes, hold) : { failure: 'too-large' }),
+    () => ({ failure: 'aborted' }),
+  )
 }
 
-function readIncoming(
-  incoming: IncomingMessage,
-  limit: number,
-  hold: Hold,
-): Promise<Buffer | 'no-room' | undefined> {
-  return new Promise((resolve, reject) => {
-    if (Number(incoming.headers['content-length']) > limit) return resolve(undefined)
+/** @param hold has the bytes already */
+function bodyOf(bytes: Buffer, hold: Hold): Body {
+  if (!hold.add(parsedSize(bytes) - bytes.length)) return { failure: 'no-room' }
+  return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
+}
+
+function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
+  return new Promise((resolve) => {
+    if (Number(incoming.headers['content-length']) > limit) return resolve({ failure: 'too-large' })
     const chunks: Buffer[] = []
     let size = 0
     let refused = false
@@ -115,12 +122,14 @@ function readIncoming(
       size += chunk.length
       refused = size > limit || !hold.add(chunk.length)
       if (!refused) chunks.push(chunk)
-      else resolve(size > limit ? undefined : 'no-room')
+      else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
     })
-    incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    incoming.on('end', () => {
+      if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
+    })
     // Node tells of errors to who listens to them, and always of the end after one.
     incoming.on('close', () => {
-      if (!incoming.complete) reject(new Error('the client went away'))
+      if (!incoming.complete) resolve({ failure: 'aborted' })
     })
   })
 }
@@ -157,10 +166,27 @@ export function json(
 ): Response {
   if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered')
   const later = status === 503 ? RETRY : undefined
-  return new Response(text, {
-    status,
-    headers: { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers },
-  })
+  return textResponse(text, status, { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers })
+}
+
+/** What a response says, where that is known whole. */
+interface ResponseText {
+  readonly status: number
+  readonly headers: ResponseHeaders
+  readonly body: string | Buffer
+}
+
+const TEXT = Symbol('text')
+
+/** A response whose text is not hidden in a stream, for whoever writes it. Its headers do not change. */
+export function textResponse(body: string | Buffer, status: number, headers: ResponseHeaders): Response {
+  const response: Response & { [TEXT]?: ResponseText } = new Response(body as string, { status, headers })
+  response[TEXT] = { status, headers, body }
+  return response
+}
+
+export function textOfResponse(response: Response & { [TEXT]?: ResponseText }): ResponseText | undefined {
+  return response[TEXT]
 }
 
 export function rpcError(
@@ -190,10 +216,8 @@ export function eventStream(
   headers?: Record<string, string>,
 ): Response {
   if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
-  return new Response(body, {
-    status: 200,
-    headers: { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers },
-  })
+  const all = { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }
+  return typeof body === 'string' ? textResponse(body, 200, all) : new Response(body, { headers: all })
 }
 
 /** The answer to a POST in the form that the client takes. */

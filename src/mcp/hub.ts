@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Quota } from '../access/quota.ts'
+import { Quota, type QuotaLimits, type Reached } from '../access/quota.ts'
 import type { LimitName } from '../access/refusals.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
@@ -44,6 +44,12 @@ export interface HubOptions
   keepAlive?: number
   /** Milliseconds that a person has to approve a call. Default 300,000. */
   answerTime?: number
+  /**
+   * Makes the count of sessions, where several processes have the limits together. Those that another process opened are
+   * counted there.
+   * @param makeRoom ends a session of a share that nobody has used for a while
+   */
+  sharedQuota?: (limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void) => Quota
 }
 
 /** Milliseconds between two looks for slow calls. */
@@ -60,6 +66,8 @@ export class Hub {
   /** What was cut off results. */
   readonly results = new KeptResults()
   private readonly quota: Quota
+  /** Whether sessions that others opened are counted by them. */
+  private readonly sharesQuota: boolean
   /** In the order of their last use. */
   private readonly sessions = new Map<string, Session>()
   /** Those of one sharer at one prefix, in the order of their last use. */
@@ -84,25 +92,41 @@ export class Hub {
     this.idleTimeout = idleTimeout
     this.givesWay = givesWay
     this.maxSessions = maxSessions
-    this.quota = new Quota({
+    const limits: QuotaLimits = {
       total: ['maxSessions', maxSessions],
       prefix: ['maxSessionsPerPrefix', maxSessionsPerPrefix],
       caller: ['maxSessionsPerCaller', maxSessionsPerCaller],
-    })
+    }
+    const { sharedQuota } = options
+    this.sharesQuota = sharedQuota !== undefined
+    this.quota =
+      sharedQuota?.(limits, (prefix, sharer) => this.makeRoom(shareOf({ prefix, sharer }))) ??
+      new Quota(limits)
     // A timer for each call would cost each call.
     this.timers = [setInterval(() => this.tick(), keepAlive), setInterval(() => this.beat(), BEAT)]
     for (const timer of this.timers) timer.unref()
   }
 
   /** Opens a session, or gives the limit that is reached. */
-  openSession(facts: Omit<SessionFacts, 'id'>, account: Accounting): Session | LimitName {
-    return this.add({ id: randomUUID(), ...facts }, account)
+  openSession(
+    facts: Omit<SessionFacts, 'id'>,
+    account: Accounting,
+  ): Session | LimitName | Promise<Session | LimitName> {
+    const { prefix, sharer } = facts
+    const whole = { id: randomUUID(), ...facts }
+    if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
+    const taken = (limit: Reached) => limit ?? this.add(whole, account)
+    const limit = this.quota.take(prefix, sharer)
+    return limit instanceof Promise ? limit.then(taken) : taken(limit)
   }
 
   /** Takes up a session that another replica opened; undefined when its client has ended it here, or there is no room. */
   takeUp(facts: SessionFacts, account: Accounting): Session | undefined {
-    const session = this.ended.has(facts.id) ? undefined : this.add(facts, account)
-    return typeof session === 'string' ? undefined : session
+    if (this.ended.has(facts.id)) return undefined
+    if (this.sharesQuota) return this.add(facts, account)
+    const { prefix, sharer } = facts
+    if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
+    return this.quota.take(prefix, sharer) ? undefined : this.add(facts, account)
   }
 
   /** The session, unless it is unknown at this prefix or to this caller. */
@@ -123,7 +147,7 @@ export class Hub {
     const share = this.shares.get(shareOf(session))
     share?.delete(session.id)
     if (share?.size === 0) this.shares.delete(shareOf(session))
-    this.quota.give(session.prefix, session.sharer)
+    if (!this.sharesQuota || session.owner === undefined) this.quota.give(session.prefix, session.sharer)
     session.close(forGood)
   }
 
@@ -263,11 +287,7 @@ export class Hub {
     }
   }
 
-  private add(facts: SessionFacts, account: Accounting): Session | LimitName {
-    const { prefix, sharer } = facts
-    if (this.quota.exceeded(prefix, sharer)) this.makeRoom(shareOf(facts))
-    const limit = this.quota.take(prefix, sharer)
-    if (limit) return limit
+  private add(facts: SessionFacts, account: Accounting): Session {
     const session: Session = new Session(facts, account, () => this.endSession(session), this.answerTime)
     this.sessions.set(session.id, session)
     const share = this.shares.get(shareOf(session)) ?? new Map()

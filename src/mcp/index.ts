@@ -27,6 +27,7 @@ export { declares, missingCapability } from './client-capabilities.ts'
 export { listingOf } from './discover.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
+  type Arriving,
   carries,
   type Exchange,
   event,
@@ -40,6 +41,8 @@ export {
   readBody,
   reply,
   rpcError,
+  textOfResponse,
+  textResponse,
   tooMuch,
 } from './http.ts'
 export { Hub, type HubOptions, type Kept } from './hub.ts'
@@ -51,7 +54,7 @@ export * from './protocol.ts'
 export { MAX_QUESTIONS } from './questions.ts'
 export { type Results, resultsOf } from './read-result.ts'
 export type { Messages } from './receive.ts'
-export { type Replicas, unknownSession } from './replicas.ts'
+export { type Replicas, sessionIdOf, unknownSession } from './replicas.ts'
 export { type Session, textOf } from './session.ts'
 export { sessionName, shownUri, spanFacts, tracedParams } from './spans.ts'
 export { mismatch, statusOfError } from './stateless.ts'

@@ -83,6 +83,7 @@ const ONE_OR_LIST =
     ' ',
   )
 const BY_NAME = ['patternProperties', 'dependentSchemas', '$defs', 'definitions']
+const INNER = [...ONE_OR_LIST, ...BY_NAME]
 
 /** What an input schema declares by `x-mcp-header`. */
 interface Declared {
@@ -117,8 +118,9 @@ function readDeclarations(inputSchema: unknown): Declared {
     }
     for (const [key, each] of Object.entries(isObject(schema.properties) ? schema.properties : {}))
       todo.push({ schema: each, path: path && [...path, key] })
-    for (const key of [...ONE_OR_LIST, ...BY_NAME]) {
+    for (const key of INNER) {
       const value = schema[key]
+      if (value === undefined) continue
       const inner = isObject(value) && BY_NAME.includes(key) ? Object.values(value) : [value].flat()
       for (const each of inner) todo.push({ schema: each, path: undefined })
     }

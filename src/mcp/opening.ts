@@ -18,11 +18,19 @@ export const FIRST_REVISION = '2025-11-25'
 /** Makes a session whose `initialize` follows; the limit that is reached, or why nothing serves it. */
 export function beginSession(
   exchange: Exchange,
-  { hub, prefix, caller, backend, account }: Endpoint,
+  endpoint: Endpoint,
   facts: Pick<SessionFacts, 'revision' | 'onStream'>,
-): Session | LimitName | Fault {
+): Begun | Promise<Begun> {
   const { sharer } = exchange.stay
+  const { hub, prefix, caller, account } = endpoint
+  const begun = (session: Session | LimitName) => begin(session, exchange, endpoint)
   const session = hub.openSession({ prefix, caller, sharer, ...facts }, account)
+  return session instanceof Promise ? session.then(begun) : begun(session)
+}
+
+type Begun = Session | LimitName | Fault
+
+function begin(session: Session | LimitName, exchange: Exchange, { hub, backend }: Endpoint): Begun {
   if (typeof session === 'string') return session
   session.listing = listingOf(exchange)
   const served = backend.open(session, exchange)

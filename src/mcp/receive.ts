@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Reached } from '../access/quota.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
-import { type Exchange, rpcError, tooMuch } from './http.ts'
+import { type Body, type Exchange, rpcError, tooMuch } from './http.ts'
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,
@@ -42,7 +43,9 @@ export async function receive(
   onStream = false,
 ): Promise<Received> {
   const { meter } = exchange
-  const given = await readMessages(exchange)
+  const unread = exchange.isLine ? undefined : refusedType(exchange)
+  const found = unread ? { refused: unread } : readMessages(exchange, await exchange.body())
+  const given = found instanceof Promise ? await found : found
   // Before they are counted: rates are of the tools that are called.
   const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
@@ -51,13 +54,11 @@ export async function receive(
   return 'refused' in received ? received : begin(exchange, received)
 }
 
-async function readMessages(exchange: Exchange): Promise<Received> {
+/** A promise costs each call a turn, so only a large body has one. */
+function readMessages(exchange: Exchange, body: Body): Received | Promise<Received> {
   const refuse = (status: number, code: number, message: string) => ({
     refused: rpcError(exchange, status, { code, message }),
   })
-  const unread = exchange.isLine ? undefined : refusedType(exchange)
-  if (unread) return { refused: unread }
-  const body = await exchange.body()
   if ('failure' in body) {
     if (body.failure === 'too-large')
       return refuse(413, INVALID_REQUEST, `The request is larger than ${exchange.maxBody} bytes`)
@@ -77,8 +78,16 @@ async function readMessages(exchange: Exchange): Promise<Received> {
     )
   }
   if (keys.fault !== undefined) return refuse(400, INVALID_REQUEST, `The message is refused: ${keys.fault}`)
+  const { text } = body
+  const messagesOf = () => messagesIn(value, text, refuse)
   // Who waits for the event loop gets a turn between the long steps.
-  if (body.text.length > LARGE) await setImmediate()
+  return text.length > LARGE ? setImmediate().then(messagesOf) : messagesOf()
+}
+
+type Refuse = (status: number, code: number, message: string) => Received
+
+/** The messages of a body that was parsed to `value`. */
+function messagesIn(value: Json, text: string, refuse: Refuse): Received {
   const batch = Array.isArray(value)
   const raw = batch ? (value as Json[]) : [value]
   if (raw.length === 0) return refuse(400, INVALID_REQUEST, 'The batch is empty')
@@ -86,7 +95,7 @@ async function readMessages(exchange: Exchange): Promise<Received> {
     return refuse(400, INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`)
   if (batch && raw.some((item) => isObject(item) && claimsRevision(item.params)))
     return refuse(400, INVALID_REQUEST, 'Protocol revision 2026-07-28 has no batches')
-  if (body.text.length > MAX_KEPT && raw.some(keepsMuch))
+  if (text.length > MAX_KEPT && raw.some(keepsMuch))
     return refuse(
       413,
       INVALID_REQUEST,
@@ -96,7 +105,7 @@ async function readMessages(exchange: Exchange): Promise<Received> {
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  return { messages, batch, text: body.text }
+  return { messages, batch, text }
 }
 
 /** The answer to a body that is not JSON in UTF-8 by its headers. */
@@ -111,13 +120,13 @@ function refusedType(exchange: Exchange): Response | undefined {
 }
 
 /** Counts the requests as under way, if there is room for them. */
-function begin(exchange: Exchange, received: Messages): Received {
+function begin(exchange: Exchange, received: Messages): Received | Promise<Received> {
   const requests = received.messages.filter(({ kind }) => kind === 'request')
   if (!requests.length) return received
-  const limit = exchange.stay.begin(requests.length)
-  if (!limit) return received
   const id = received.batch || requests[0]?.kind !== 'request' ? null : requests[0].id
-  return { refused: tooMuch(exchange, limit, id) }
+  const begun = (limit: Reached) => (limit ? { refused: tooMuch(exchange, limit, id) } : received)
+  const limit = exchange.stay.begin(requests.length)
+  return limit instanceof Promise ? limit.then(begun) : begun(limit)
 }
 
 /** Requests that are kept whole for as long as a session or a stream. */

@@ -91,6 +91,15 @@ export function localSession({ replicas }: Exchange, endpoint: Endpoint, named: 
   return id === undefined ? undefined : hub.session(id, prefix, caller)
 }
 
+/** The id, within the gateway, of the session that a client names; undefined: no replica has opened it for this caller. */
+export function sessionIdOf(
+  { replicas }: Pick<Exchange, 'replicas'>,
+  { hub, prefix, caller }: Pick<Endpoint, 'hub' | 'prefix' | 'caller'>,
+  named: string,
+): string | undefined {
+  return replicas ? replicas.read(named)?.id : hub.session(named, prefix, caller)?.id
+}
+
 /** Goes on with a session that another replica opened, where the backend can. */
 function resume(
   exchange: Exchange,

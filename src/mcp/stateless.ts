@@ -89,7 +89,7 @@ export async function answerAlone<Answer>(
     const judged = judgeAlone(call, server, endpoint, answer)
     if (judged) await judged
   }
-  return reply.response
+  return await reply.response
 }
 
 /** Hands a call to what answers it, unless rules, headers or a person are against it. */

@@ -66,13 +66,13 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
       const modern = isStatelessRevision(exchange.headers['mcp-protocol-version'])
       if (modern || claimsRevision(only.params))
         return only.kind === 'request'
-          ? answerAlone(exchange, only, text, endpoint, () => new PostReply(exchange, form))
+          ? await answerAlone(exchange, only, text, endpoint, () => new PostReply(exchange, form))
           : accepted(exchange)
     }
     if (only.kind === 'request' && only.method === 'initialize')
       return open(exchange, only, text, endpoint, form)
   }
-  return inSession(
+  return await inSession(
     exchange,
     endpoint,
     (session) => {
@@ -103,7 +103,7 @@ async function open(
   endpoint: Endpoint,
   form: AnswerForm,
 ): Promise<Response> {
-  const session = beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: false })
+  const session = await beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: false })
   if (typeof session === 'string') return tooMuch(exchange, session, request.id)
   if (session instanceof Fault) return faultResponse(exchange, session, request.id)
   const opened = await handshake(session, request, text, exchange, endpoint)
@@ -220,11 +220,15 @@ function idIn(received: Messages | undefined) {
 /** HTTP with SSE, the transport of 2024-11-05: answers come on the stream, which is the session. */
 
 /** Serves `{prefix}/sse`: opens the stream and names the address for messages. */
-export function serveSse(exchange: Exchange, endpoint: Endpoint, messagePath: string): Response {
+export async function serveSse(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  messagePath: string,
+): Promise<Response> {
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
   const { hub } = endpoint
   // The revision is known at initialize only; until then the transport's own counts.
-  const session = beginSession(exchange, endpoint, { revision: '2024-11-05', onStream: true })
+  const session = await beginSession(exchange, endpoint, { revision: '2024-11-05', onStream: true })
   if (typeof session === 'string') return tooMuch(exchange, session)
   if (session instanceof Fault) {
     const { kind, message } = session

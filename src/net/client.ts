@@ -52,30 +52,35 @@ export class HttpClient {
    * harm is, where a connection that was kept alive turns out to be closed.
    * @throws NetFault
    */
-  async fetch(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
+  fetch(request: HttpRequest, options: FetchOptions): Promise<HttpAnswer> {
     const { begin = performance.now() } = options
-    try {
-      return await this.fetchOnce(request, options, begin)
-    } catch (error) {
-      if (!SAFE.has(request.method) || !isStaleSocket(error)) throw error
-    }
-    return await this.fetchOnce(request, options, begin)
+    return new Promise((resolve, reject) =>
+      this.fetchOnce(request, options, begin, resolve, (fault) => {
+        if (!SAFE.has(request.method) || !isStaleSocket(fault)) return reject(fault)
+        // The pool has to see first that the socket is gone.
+        queueMicrotask(() => this.fetchOnce(request, options, begin, resolve, reject))
+      }),
+    )
   }
 
-  private fetchOnce(request: HttpRequest, options: FetchOptions, begin: number): Promise<HttpAnswer> {
-    return new Promise((resolve, reject) => {
-      const late = () => {
-        const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
-        exchange.fail(new NetFault('timeout', request.origin, clause))
-      }
-      const exchange = new Exchange(request, options, {
-        resolve: ({ status, reason, headers }, body) =>
-          resolve({ status, reason, headers, body: body as Buffer }),
-        reject,
-      })
-      exchange.timer = setTimeout(late, Math.max(1, options.timeout - (performance.now() - begin)))
-      exchange.start(() => this.poolOf(request.origin, options))
+  private fetchOnce(
+    request: HttpRequest,
+    options: FetchOptions,
+    begin: number,
+    resolve: (answer: HttpAnswer) => void,
+    reject: (fault: NetFault) => void,
+  ): void {
+    const late = () => {
+      const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
+      exchange.fail(new NetFault('timeout', request.origin, clause))
+    }
+    const exchange = new Exchange(request, options, {
+      resolve: ({ status, reason, headers }, body) =>
+        resolve({ status, reason, headers, body: body as Buffer }),
+      reject,
     })
+    exchange.timer = setTimeout(late, Math.max(1, options.timeout - (performance.now() - begin)))
+    exchange.start(() => this.poolOf(request.origin, options))
   }
 
   /**

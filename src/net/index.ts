@@ -1,6 +1,6 @@
 /** HTTP as a client: connections, their faults, pauses between attempts, server-sent events. */
 export { type AddressClass, Networks, OwnAddresses } from './addresses.ts'
-export { retryPause } from './backoff.ts'
+export { pauseOf, retryPause } from './backoff.ts'
 export { Breaker, type BreakerChange, type BreakerState } from './breaker.ts'
 export { Cancellation, type CancelSignal } from './cancel.ts'
 export { fetchOnce, HttpClient } from './client.ts'

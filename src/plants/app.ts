@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { bearerTable } from '../access/bearer.ts'
-import type { Denial } from '../access/steps.ts'
+import type { Logins } from '../access/failed-logins.ts'
 import { StoreError } from '../durable/store-error.ts'
 import { int64 } from './int64.ts'
 import { bodyOf, jsonArray } from './list-plants.ts'
@@ -12,7 +12,7 @@ import { type Access, LIST_PIECE, type PlantSettings, type PlantStore } from './
 
 type Variables = { access: Access }
 /** Counts wrong tokens by the address of a request. @param caller undefined: the token is wrong @returns what to answer instead */
-export type JudgeLogin = (c: Context, caller: string | undefined) => Denial | undefined
+export type JudgeLogin = (c: Context, caller: string | undefined) => ReturnType<Logins['failed']>
 type PlantsContext = Context<{ Variables: Variables }>
 
 const STORE_ERRORS = {
@@ -95,7 +95,7 @@ function bearerAuthentication(
   return async function authenticate(c, next) {
     const given = c.req.header('authorization')
     const access = find(given)
-    const denial = given === undefined ? undefined : judgeLogin(c, access?.caller)
+    const denial = given === undefined ? undefined : await judgeLogin(c, access?.caller)
     if (denial) {
       for (const [name, value] of Object.entries(denial.headers ?? {})) c.header(name, value)
       return refuse(c, 429, `${denial.message}.`)

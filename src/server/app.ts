@@ -4,11 +4,12 @@ import { hostStep, originStep } from '../access/host.ts'
 import { type Refusal, runSteps } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
-import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
+import { type Arriving, type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { type Direct, directly } from './direct.ts'
 import { findEndpoint } from './endpoints.ts'
-import { clientAddress, HttpArrival, HttpExchange, type Proxies } from './exchange.ts'
+import { clientAddress, HttpArrival, HttpExchange, otherEndOf, type Proxies } from './exchange.ts'
 import { nothingHere } from './nothing-here.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
@@ -26,36 +27,53 @@ export interface AppParts extends StepParts {
   onForward?: OnForward
   /** Reads what proxies say; absent: none is believed. */
   proxies?: Proxies
+  /** Answers what another process has, such as the gateway's own pages; undefined: it is served here. */
+  elsewhere?: Elsewhere
+}
+
+export type Elsewhere = (c: Context) => Promise<Response> | undefined
+
+/** What answers HTTP. */
+export interface Face {
+  app: Hono
+  /** Answers what is nothing but a call, without the app. */
+  direct: Direct
+}
+
+/** That of `createFace` alone. */
+export function createApp(parts: AppParts): Hono {
+  return createFace(parts).app
 }
 
 /** The gateway's HTTP face: path → route → steps → endpoint. */
-export function createApp(parts: AppParts): Hono {
+export function createFace(parts: AppParts): Face {
   const { table, hub, log, plants, ownPages, guard, cluster, proxies } = parts
-  const { onForward = () => {}, onRefusedCredentials = () => {} } = parts
+  const { onForward = () => {}, onRefusedCredentials = () => {}, elsewhere } = parts
   const app = new Hono()
   const [host, origin] = [hostStep(guard), originStep(guard)]
   const steps = routeSteps(parts)
   const replicas =
     cluster && ((exchange: HttpExchange) => replicasOf(exchange, { cluster, hub, log, onForward }))
 
-  app.all('*', (c) => {
+  const serve = (c: Arriving): Response | Promise<Response> | undefined => {
     const { path } = c.req
     const found = plants?.owns(path) ? undefined : findEndpoint(table(), path)
-    if (!found) return serveOther(c, path)
+    if (!found) return undefined
     const { route, endpoint } = found
-    const exchange = new HttpExchange(c, route, endpoint, hub.results, replicas, proxies)
+    const exchange = new HttpExchange(c, route, endpoint, hub, replicas, proxies)
     const go = (refused: Refusal | Response | undefined) =>
       refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub)
     const refused = runSteps(steps, exchange)
     const response = refused instanceof Promise ? refused.then(go) : go(refused)
     exchange.settle(response)
     return response
-  })
-
-  app.onError((error, c) => {
-    unexpected(`${c.req.method} ${c.req.path.slice(0, 200)}`)(error)
-    return c.json({ error: 'internal error' }, 500)
-  })
+  }
+  const failed = (error: unknown, { req }: Arriving) => {
+    unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
+    return Response.json({ error: 'internal error' }, { status: 500 })
+  }
+  app.all('*', (c) => elsewhere?.(c) ?? serve(c) ?? serveOther(c, c.req.path))
+  app.onError(failed)
 
   /** The plant store, the gateway's own pages, and paths where there is nothing. */
   function serveOther(c: Context, path: string): Response | Promise<Response> {
@@ -72,7 +90,7 @@ export function createApp(parts: AppParts): Hono {
       const told = (response: Response) => {
         const { status } = response
         if (status !== 401 && status !== 429) return response
-        const address = clientAddress(c, arrival.headers, proxies)
+        const address = clientAddress(otherEndOf(c), arrival.headers, proxies)
         const refused = refusedCredentials('/plants', arrival.headers, address)
         onRefusedCredentials(status === 429 ? { ...refused, reason: 'limited' } : refused)
         return response
@@ -86,7 +104,7 @@ export function createApp(parts: AppParts): Hono {
     )
   }
 
-  return app
+  return { app, direct: directly(serve, failed) }
 }
 
 /** What is refused before its message is read is answered by an error without an id (2025-11-25, Security Warning). */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
+import type { OuterConnection } from '../access/outer-connection.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
@@ -10,15 +10,17 @@ import type { Approval, Arrival, Identity, StepRequest } from '../access/steps.t
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
+  type Arriving,
   type Exchange,
+  type Hub,
   headersOf,
-  type KeptResults,
   nodePair,
   type Replicas,
   type RequestHeaders,
   type Results,
   readBody,
   resultsOf,
+  sessionIdOf,
   UnservedSpans,
 } from '../mcp/index.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -27,12 +29,15 @@ import type { Endpoint } from './endpoints.ts'
 export class HttpArrival implements Arrival {
   readonly headers: RequestHeaders
 
-  constructor(protected readonly c: Context) {
+  constructor(protected readonly c: Arriving) {
     this.headers = headersOf(c)
   }
 
   get host(): string | undefined {
-    return this.headers.host ?? (nodePair(this.c).incoming ? undefined : new URL(this.c.req.url).host)
+    const { incoming } = nodePair(this.c)
+    if (incoming?.url?.startsWith('/')) return this.headers.host
+    // A target with a host stands above the header (RFC 9112, 3.2.2).
+    return incoming ? new URL(this.c.req.url).host : (this.headers.host ?? new URL(this.c.req.url).host)
   }
   /** HTTP/1.0 knows requests without a Host header, which browsers never send. */
   get isNameless(): boolean {
@@ -64,6 +69,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   callerName: string | undefined = undefined
   identity: Identity | undefined = undefined
   forwarded = false
+  outer: OuterConnection | undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
   stay!: Stay
   meter: Meter | undefined = undefined
@@ -74,15 +80,15 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private kept: Results | undefined
 
   /**
-   * @param allKept results of every caller
+   * @param hub sessions, and results that are kept, of every caller
    * @param replicasOf makes what the request knows of other replicas; absent where the gateway is one process
    * @param proxies reads what proxies say; absent where none is believed
    */
   constructor(
-    c: Context,
+    c: Arriving,
     readonly route: Route,
     private readonly endpoint: Endpoint,
-    private readonly allKept: KeptResults,
+    private readonly hub: Hub,
     private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
     private readonly proxies?: Proxies,
   ) {
@@ -119,10 +125,10 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     return this.route.maxRequestSize
   }
   private get otherEnd(): string | undefined {
-    return nodePair(this.c).incoming?.socket?.remoteAddress
+    return this.outer ? this.outer.address : otherEndOf(this.c)
   }
   get address(): string | undefined {
-    return clientAddress(this.c, this.headers, this.proxies)
+    return clientAddress(this.otherEnd, this.headers, this.proxies)
   }
   get socket(): Socket | undefined {
     return nodePair(this.c).incoming?.socket
@@ -141,8 +147,15 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   }
 
   get results(): Results | undefined {
-    if (this.route.keepsResults) this.kept ??= resultsOf(this.allKept, this.route.prefix, this)
+    if (this.route.keepsResults) this.kept ??= resultsOf(this.hub.results, this.route.prefix, this)
     return this.kept
+  }
+
+  sessionId(): string | undefined {
+    // The older transport has it in the query.
+    const named = this.headers['mcp-session-id'] ?? this.parameter('sessionId')
+    const { hub, caller, route } = this
+    return named === undefined ? undefined : sessionIdOf(this, { hub, prefix: route.prefix, caller }, named)
   }
 
   readonly query = () => this.c.req.query()
@@ -215,13 +228,17 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   }
 }
 
+/** The address of the other end of the connection. */
+export function otherEndOf(c: Arriving): string | undefined {
+  return nodePair(c).incoming?.socket?.remoteAddress
+}
+
 /** The IP address of the client: of the other end of the connection, or what a trusted proxy says. */
 export function clientAddress(
-  c: Context,
+  otherEnd: string | undefined,
   headers: RequestHeaders,
   proxies: Proxies | undefined,
 ): string | undefined {
-  const otherEnd = nodePair(c).incoming?.socket?.remoteAddress
   return proxies ? proxies.client(headers['x-forwarded-for'], otherEnd) : otherEnd
 }
 

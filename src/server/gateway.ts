@@ -1,45 +1,51 @@
 import type { Hono } from 'hono'
 import { createAdminAccess, type Overseer } from '../access/admin.ts'
-import { FailedLogins } from '../access/failed-logins.ts'
+import { FailedLogins, type Logins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
 import { Overload } from '../access/overload.ts'
-import { Quota } from '../access/quota.ts'
-import { Rates } from '../access/rate.ts'
+import { Quota, type QuotaLimits } from '../access/quota.ts'
+import { Rates, type SharedBuckets } from '../access/rate.ts'
 import { refusals } from '../access/refusals.ts'
 import { redisBuckets } from '../access/shared-buckets.ts'
 import { clientAddressReader, networkMatcher } from '../access/trusted-proxies.ts'
 import { EMPTY_TABLE } from '../build/table.ts'
 import type { Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
-import { createCluster } from '../cluster/index.ts'
+import { type Cluster, createCluster } from '../cluster/index.ts'
 import type { ListenAddress, PlantSettings, ServerLimits, Settings } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { Hub, headersOf, type StdioConnection } from '../mcp/index.ts'
 import type { OwnAddresses } from '../net/index.ts'
 import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
+import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
-import { type AppParts, createApp } from './app.ts'
+import { type AppParts, createApp, createFace, type Elsewhere, type Face } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { connectStdio } from './connect-stdio.ts'
-import { clientAddress } from './exchange.ts'
+import { clientAddress, otherEndOf } from './exchange.ts'
 import { gaugesOf, type Readiness } from './gauges.ts'
-import { type LiveOptions, LiveTable } from './live.ts'
+import { type LiveOptions, LiveTable, type Made } from './live.ts'
 import { reportOutboundRefusal } from './outbound-refusal.ts'
 import { createOwnPages, type OwnPagesParts, probesOnly } from './own-pages.ts'
 import { reportRefusedCredentials } from './refused-credentials.ts'
 import { reportRefusedRates } from './refused-rates.ts'
 import { createReloads, type OnReload, type Reloads } from './reloads.ts'
 import { foreignSecrets } from './replicas.ts'
-import { statusSteps } from './status.ts'
+import type { Shared, Workers } from './shared-parts.ts'
+import { type ServingStatus, servingStatus, statusSteps } from './status.ts'
 import { resilienceFactory } from './upstream-faults.ts'
 
-export type GatewayOptions = LiveOptions
+export interface GatewayOptions extends LiveOptions {
+  /** Of a worker: what it has together with others. */
+  shared?: Shared
+  /** Where workers serve what this process reads. */
+  workers?: Workers
+}
 
 /** A running gateway. It holds connections and processes: close it. */
-export interface Gateway {
-  app: Hono
+export interface Gateway extends Face {
   /** What `admin.listen` serves: the gateway's own pages, and nothing else. Absent: `app` has them. */
   ownApp?: Hono
   hub: Hub
@@ -61,8 +67,16 @@ export interface Gateway {
   reload(name?: string): Promise<Reload>
   /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
   diff(): Promise<Difference>
+  /** Reads the configurations again, to serve them once it is told to. */
+  prepare(): Promise<Made>
+  counted(): Promise<Counted>
+  serving(): ServingStatus
+  /** Bounds wrong credentials. */
+  logins: Logins
   /** Serves a route to a client on standard input and output; `send` takes the lines for it. */
   connect(route: Route, send: (line: string) => void): StdioConnection
+  /** Counts how late the event loop of the process was, in seconds. */
+  onLoopDelay(seconds: number): void
   /** Ends streams and sessions, closes upstream connections and the plant store. */
   close(): Promise<void>
 }
@@ -73,15 +87,16 @@ export interface Gateway {
  * @throws PlantsError when the plant store cannot be opened
  */
 export async function createGateway(
-  options: GatewayOptions,
+  given: GatewayOptions,
 ): Promise<Loaded & { gateway: Gateway | undefined }> {
-  const { settings, log } = options
-  const hub = new Hub(settings.limits)
+  const options = withLiveParts(given)
+  const { settings, log, shared, workers } = options
+  const hub = new Hub({ ...settings.limits, ...(shared && { sharedQuota: shared.sessions }) })
   const readiness: Readiness = { unready: () => undefined, lastGood: 0 }
   const gauges = gaugesOf({ live: () => live, hub, readiness, ...options })
-  const metrics = createMetrics(gauges, refusals)
+  const metrics = createMetrics(gauges, refusals, workers?.counted)
   const telemetry = await openTelemetry(options, metrics)
-  const shared = settings.redis && redisBuckets(settings.redis, log)
+  const redis = settings.redis && !workers ? redisBuckets(settings.redis, log) : undefined
   const audit: Audit | undefined =
     settings.audit &&
     (await openAudit(settings.audit, {
@@ -99,7 +114,7 @@ export async function createGateway(
     onStream: (record) => metrics.stream(record),
     onRedacted: both(metrics.redacted, audit?.onRedacted),
     onOutboundRefusal: (refusal) => onRefusal(refusal),
-    rates: new Rates(settings.rate, shared),
+    rates: new Rates(settings.rate, bucketsOf(redis, shared?.rates)),
     createResilience: resilienceFactory(options.log, () => metrics),
     ...(audit && { witness: audit.witness, onPinChange: audit.onPinChange }),
   })
@@ -108,21 +123,41 @@ export async function createGateway(
   if (!hasErrors(loaded.findings)) readiness.lastGood = Date.now()
   if (hasErrors(loaded.findings) && !options.skipInvalid) {
     hub.close()
-    shared?.close()
+    redis?.close()
     await live.close()
     await audit?.close()
     await telemetry?.close()
     return { ...loaded, gateway: undefined }
   }
-  audit?.onStart(loaded)
+  // Of workers, the process that reads for all of them writes it down.
+  if (!shared) audit?.onStart(loaded)
   const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
   const close = async () => {
     await gateway.close()
-    shared?.close()
+    redis?.close()
     // What is closed has lines yet.
     await Promise.all([audit?.close(), telemetry?.close()])
   }
   return { ...loaded, gateway: { ...gateway, close } }
+}
+
+/** What the table has to know of workers. */
+function withLiveParts(options: GatewayOptions): GatewayOptions {
+  const { workers, shared } = options
+  return {
+    ...options,
+    ...(workers && { handOn: workers.handOn }),
+    ...(shared && { sealSecrets: shared.sealSecrets }),
+  }
+}
+
+/** Counts of Redis; while it does not answer, and without it, those of all workers together. */
+function bucketsOf(
+  redis: SharedBuckets | undefined,
+  workers: SharedBuckets | undefined,
+): SharedBuckets | undefined {
+  if (!redis || !workers) return redis ?? workers
+  return { take: async (takes) => (await redis.take(takes)) ?? workers.take(takes) }
 }
 
 /** The SDK takes a while to load, and is not installed everywhere. */
@@ -142,7 +177,7 @@ interface Told {
 }
 
 async function serve(
-  { settings, log, version }: GatewayOptions,
+  { settings, log, version, shared, workers }: GatewayOptions,
   live: LiveTable,
   hub: Hub,
   told: Told,
@@ -150,52 +185,51 @@ async function serve(
 ): Promise<Gateway> {
   const { metrics } = told
   const startedAt = new Date().toISOString()
-  const { limits, admin, tenants } = settings
-  const logins = loginsOf(settings, log, told)
+  const { admin, tenants } = settings
+  const logins = loginsOf(settings, log, told, shared)
   const proxies = proxiesOf(settings)
-  const judgeLogin = judgePlants(logins.logins, proxies)
-  const plants = settings.plants && (await openPlants(settings.plants, log, judgeLogin))
+  const plants = await plantsOf(settings, log, judgePlants(logins.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
-  limitMemory(limits)
+  limitMemory(settings.limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
   let draining = false
-  readiness.unready = () => {
-    if (draining) return 'the gateway is shutting down'
-    if (!live.isRead) return 'the store of the configurations could not be read yet'
-    return live.table.routes.size || plants?.available() ? undefined : 'no prefix is served'
-  }
+  readiness.unready = () => (draining ? 'the gateway is shutting down' : unserved(live, plants?.available()))
   const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
   const guard = guardOf(settings.host)
-  const onForeign = foreignSecrets(log, metrics)
-  const cluster = settings.cluster && createCluster(settings.cluster, { ...limits, onForeign })
+  const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
   const pages = {
     ...logins,
+    ...proxies,
     access: createAdminAccess(admin, tenants),
     reloads,
     diff: () => live.diff(),
     unready: readiness.unready,
     metrics,
-    status: (overseer: Overseer) =>
-      statusSteps({ live, hub, history: reloads.history(), version, startedAt, settings }, overseer),
+    status: async (overseer: Overseer) => {
+      const parts = { live, hub, version, startedAt, settings, workers: await workers?.statuses() }
+      return statusSteps({ ...parts, history: reloads.history() }, overseer)
+    },
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
   const ownApp = admin?.listen && appOfOwnPages(admin.listen, { hub, log, guardOf, pages })
-  const common = commonParts(live, hub, { settings, log }, told)
-  const app = createApp({
+  const common = commonParts(live, hub, { settings, log, shared }, told)
+  const face = createFace({
     ...common,
-    overload: new Overload(limits.maxEventLoopDelay),
+    overload: new Overload(settings.limits.maxEventLoopDelay),
     guard,
     log,
     ownPages: ownApp ? probesOnly(ownPages) : ownPages,
     ...proxies,
     ...logins,
     clientCertificates: settings.tls?.clientCa !== undefined,
-    ...(cluster && { cluster, onForward: metrics.forwarded }),
+    onForward: metrics.forwarded,
+    ...(cluster && { cluster }),
+    ...(shared && { elsewhere: probesHere(shared, readiness) }),
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
   return {
-    app,
+    ...face,
     ...(ownApp && { ownApp }),
     hub,
     table: () => live.table,
@@ -209,7 +243,9 @@ async function serve(
     reloads,
     reload: (name) => reloads.request('call', name),
     diff: () => live.diff(),
+    ...asWorker(live, hub, { metrics, ...logins }),
     connect: (route, send) => connectStdio(common, route, send),
+    onLoopDelay: metrics.loopDelay,
     async close() {
       await reloads.close()
       hub.close()
@@ -220,17 +256,59 @@ async function serve(
   }
 }
 
+/** Why nothing is served; undefined: something is. */
+function unserved(live: LiveTable, hasPlants = false): string | undefined {
+  if (!live.isRead) return 'the store of the configurations could not be read yet'
+  return live.table.routes.size || hasPlants ? undefined : 'no prefix is served'
+}
+
+async function plantsOf({ plants }: Settings, log: GatewayOptions['log'], judgeLogin: JudgeLogin) {
+  return plants && openPlants(plants, log, judgeLogin)
+}
+
+function clusterOf(
+  { cluster, limits }: Settings,
+  onForeign: (mark: string) => void,
+  shared: Shared | undefined,
+): Cluster | undefined {
+  if (shared) return shared.cluster(onForeign)
+  return cluster && createCluster(cluster, { ...limits, onForeign })
+}
+
+/** What the process that has started it asks of a worker, and a worker of that process. */
+function asWorker(
+  live: LiveTable,
+  hub: Hub,
+  { metrics, logins }: { metrics: Metrics; logins: Logins },
+): Pick<Gateway, 'prepare' | 'counted' | 'logins' | 'serving'> {
+  return {
+    prepare: () => live.prepare(),
+    counted: metrics.counted,
+    logins,
+    serving: () => servingStatus(live, hub),
+  }
+}
+
+/** That it is well a worker says itself, as soon as it is asked; why it is not, the process that started it knows. */
+function probesHere({ elsewhere }: Shared, { unready }: Readiness): Elsewhere {
+  return (c) => {
+    const { path } = c.req
+    const isWell = path === '/_health' || (path === '/_ready' && unready() === undefined)
+    return isWell ? undefined : elsewhere(c)
+  }
+}
+
 /** What clients of HTTP and of standard input have in common. */
 function commonParts(
   live: LiveTable,
   hub: Hub,
-  { settings, log }: Pick<GatewayOptions, 'settings' | 'log'>,
+  { settings, log, shared }: Pick<GatewayOptions, 'settings' | 'log'> & { shared: Shared | undefined },
   { metrics, audit }: Told,
 ) {
   return {
     table: () => live.table,
     hub,
-    calls: callQuota(settings.limits),
+    calls: callQuota(settings.limits, shared),
     audit: audit?.step,
     onRateRefused: both(reportRefusedRates(log, metrics), audit?.onRateRefused),
   }
@@ -242,17 +320,22 @@ function limitMemory({ maxBuffered = defaultMaxBuffered(), maxQueued }: ServerLi
 }
 
 /** What becomes of wrong credentials, on routes and on the gateway's own pages. */
-function loginsOf({ limits }: Settings, log: GatewayOptions['log'], { metrics, audit }: Told) {
+function loginsOf(
+  { limits }: Settings,
+  log: GatewayOptions['log'],
+  { metrics, audit }: Told,
+  shared: Shared | undefined,
+) {
   return {
-    logins: new FailedLogins(limits.maxFailedLogins),
+    logins: shared?.logins ?? new FailedLogins(limits.maxFailedLogins),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
   }
 }
 
 /** Wrong tokens of the plant store count as those of routes do. */
-function judgePlants(logins: FailedLogins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
+function judgePlants(logins: Logins, { proxies }: Pick<AppParts, 'proxies'>): JudgeLogin {
   return (c, caller) => {
-    const address = clientAddress(c, headersOf(c), proxies)
+    const address = clientAddress(otherEndOf(c), headersOf(c), proxies)
     return caller === undefined ? logins.failed(address) : logins.succeeded(address, `/plants ${caller}`)
   }
 }
@@ -284,11 +367,12 @@ function both<Event>(first: (event: Event) => void, second?: (event: Event) => v
   }
 }
 
-function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits): Quota {
-  return new Quota({
+function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits, shared?: Shared): Quota {
+  const limits: QuotaLimits = {
     prefix: ['maxCallsPerPrefix', maxCallsPerPrefix],
     caller: ['maxCallsPerCaller', maxCallsPerCaller],
-  })
+  }
+  return shared?.calls(limits) ?? new Quota(limits)
 }
 
 interface OwnAppParts {

@@ -91,6 +91,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     ...readinessGauges(parts),
     {
       name: 'plantgw_upstream_breaker_state',
+      over: 'max',
       help: 'Circuit breaker of a server, the worst of its origins: 0 closed, 1 half-open, 2 open',
       read: () => breakerStates(live()),
     },
@@ -120,6 +121,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     },
     {
       name: 'plantgw_sessions',
+      over: 'sum',
       help: 'Sessions of clients, by prefix',
       read: () => {
         const { routes } = live().table
@@ -131,21 +133,25 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
     },
     {
       name: 'plantgw_streams',
+      over: 'sum',
       help: 'Open streams to clients',
       read: () => plain(hub.counts().streams),
     },
     {
       name: 'plantgw_buffered_bytes',
+      over: 'sum',
       help: 'Bytes of requests, answers and messages that the process holds (limits.maxBuffered)',
       read: () => plain(memory.used),
     },
     {
       name: 'plantgw_upstream_sessions',
+      over: 'sum',
       help: 'Sessions of clients with proxied servers, by prefix',
       read: proxied('sessions'),
     },
     {
       name: 'plantgw_upstream_connections',
+      over: 'sum',
       help: 'Connections and children of proxied servers, by prefix',
       read: proxied('connections'),
     },

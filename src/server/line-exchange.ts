@@ -35,6 +35,7 @@ export class StdioExchange implements LineExchange, StepRequest {
   callerName: string | undefined = undefined
   identity: undefined = undefined
   forwarded = false
+  outer: undefined = undefined
   listing: 'list' | 'search' | undefined = undefined
   stay!: Stay
   meter: Meter | undefined = undefined
@@ -77,6 +78,9 @@ export class StdioExchange implements LineExchange, StepRequest {
     return this.kept
   }
 
+  sessionId(): undefined {
+    return undefined
+  }
   query() {
     return {}
   }

@@ -10,6 +10,7 @@ import { secretsOf } from '../cluster/index.ts'
 import { type Env, qualifiedName } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
+import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { createProxy, type McpProxy, SharedServers } from '../upstream/index.ts'
 
@@ -20,6 +21,27 @@ export interface LiveOptions extends BuildOptions {
   onTable?: (table: Table) => void
   /** The connections through which changes come, for the metrics; default: none. */
   connections?: () => readonly Connection[]
+  /** Where workers serve: nothing is started here, and a table is swapped once all of them can serve it. */
+  handOn?: HandOn
+  /** What handles are sealed with; default: as the settings say. */
+  sealSecrets?: readonly string[]
+}
+
+/**
+ * Has the workers make the same table.
+ * @param env that the configurations of the table were read with
+ * @returns what has all of them serve it
+ * @throws Error when one of them cannot; all of them keep what they serve
+ */
+export type HandOn = (next: Table, env: Env) => Promise<() => Promise<void>>
+
+/** What a reading comes to, before it is served. */
+export interface Made {
+  result: Reload
+  /** The table; absent: that which is served stays. */
+  next?: Table
+  /** Serves it; it must follow before another one is made. */
+  commit(): void
 }
 
 /** A connection to a store of configurations or to a broker of reload messages. */
@@ -79,7 +101,7 @@ export class LiveTable {
     { onOutboundRefusal, ...hears }: Hears,
   ) {
     this.hears = hears
-    this.sealSecrets = secretsOf(options.settings.cluster)
+    this.sealSecrets = options.sealSecrets ?? secretsOf(options.settings.cluster)
     this.env = options.env
     this.outbound = new Outbound(options.settings, onOutboundRefusal)
     this.issuers = new KnownIssuers({ http: this.http, log: options.log })
@@ -96,16 +118,35 @@ export class LiveTable {
    * Reads the configurations and swaps the table, for the first time. Servers are not started yet.
    * @returns also what is wrong with configurations of which others are served
    */
-  load(): Promise<Reload> {
-    return this.swap(undefined, !this.options.skipInvalid)
+  async load(): Promise<Reload> {
+    const { result, commit } = await this.make(undefined, !this.options.skipInvalid)
+    commit()
+    return result
   }
 
   /** Reads the configurations again and swaps the table; `names` may change, or everything. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
+    const { result, next, commit } = await this.prepare(names)
+    const handed = next && (await this.options.handOn?.(next, this.env))
+    commit()
+    await handed?.()
+    return result
+  }
+
+  /** Reads the configurations again and makes the next table. */
+  async prepare(names?: ReadonlySet<string>): Promise<Made> {
     this.options.onReload?.()
     const before = this.table
-    const result = await this.swap(names, false)
-    if (this.table === before) return result
+    const made = await this.make(names, false)
+    const commit = () => {
+      made.commit()
+      if (this.table !== before) this.follow(before)
+    }
+    return { ...made, commit }
+  }
+
+  /** Tells clients what is another than it was, and starts and ends servers. */
+  private follow(before: Table): void {
     notifyClients(this.hub, before, this.table)
     this.options.onTable?.(this.table)
     this.start(before)
@@ -114,7 +155,6 @@ export class LiveTable {
       const retired = proxy.retire(successors.get(proxy)).finally(() => this.retiring.delete(proxy))
       this.retiring.set(proxy, retired)
     }
-    return result
   }
 
   /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
@@ -135,6 +175,7 @@ export class LiveTable {
 
   /** Starts servers of the table as their policies say, beside what is served: one may take long, or say nothing. */
   start(before: Table = EMPTY_TABLE): void {
+    if (this.options.handOn) return
     for (const { proxy } of without(this.table.proxies, before.proxies))
       proxy.start().catch(unexpected('the start of an MCP server'))
   }
@@ -150,9 +191,8 @@ export class LiveTable {
     return this.source()
   }
 
-  private async swap(only: ReadonlySet<string> | undefined, strict: boolean): Promise<Reload> {
+  private async make(only: ReadonlySet<string> | undefined, strict: boolean): Promise<Made> {
     const reading = await this.read()
-    this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
     const before = this.table
     const context: AssembleContext = {
       ...contextOf(this.options, this.env),
@@ -169,18 +209,26 @@ export class LiveTable {
     const { prepared, refused } = made
     const changes = changesOf(before.prepared, prepared)
     const isSame = Object.values(changes).every((names) => names.length === 0)
-    if (!isSame) this.table = buildTable(before.generation + 1, prepared, before)
-    // A proxy that is kept has the HTTP tools of the new table beside it.
-    for (const [, { routes }] of changed(prepared, before.prepared))
-      for (const { proxy, local } of routes) proxy?.proxy.serve(local)
-    this.versions = versionsOf(reading, prepared, this.versions)
-    // Of those that were not read again it stays so.
-    const { asked } = made
-    const others = asked ? [...this.refused].filter((one) => !asked.has(one)) : []
-    this.refused = new Set([...refused, ...others])
+    const { generation = before.generation + 1 } = reading
+    const table = isSame
+      ? before
+      : inOneGo('build the table', '', () => buildTable(generation, prepared, before))
+    const commit = () => {
+      this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
+      this.table = table
+      // A proxy that is kept has the HTTP tools of the new table beside it.
+      for (const [, { routes }] of changed(prepared, before.prepared))
+        for (const { proxy, local } of routes) proxy?.proxy.serve(local)
+      this.versions = versionsOf(reading, prepared, this.versions)
+      // Of those that were not read again it stays so.
+      const { asked } = made
+      const others = asked ? [...this.refused].filter((one) => !asked.has(one)) : []
+      this.refused = new Set([...refused, ...others])
+    }
     const found = strict ? everything(reading, made.findings) : made.findings
-    const { generation } = this.table
-    return { ...changes, generation, refused, findings: found, sources: reading.sources }
+    const { sources } = reading
+    const result = { ...changes, generation: table.generation, refused, findings: found, sources }
+    return { result, ...(!isSame && { next: table }), commit }
   }
 }
 

@@ -1,10 +1,13 @@
+import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
   type Cluster,
   FROM_HEADER,
   HOP_HEADER,
   MEMBERS_HEADER,
+  OUTER_HEADER,
   PROOF_HEADER,
+  type Reach,
   within,
 } from '../cluster/index.ts'
 import {
@@ -27,10 +30,12 @@ export function replicaStep(cluster: Cluster): Step {
     name: 'replica',
     run(request) {
       const hop = request.headers[HOP_HEADER]
-      const proof = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
-      if (proof === undefined) return undefined
+      const received = hop === undefined ? undefined : cluster.receive(hop, request.method, request.target())
+      if (received === undefined) return undefined
       request.forwarded = true
-      request.replyHeaders[PROOF_HEADER] = proof
+      const outer = received.by === 'worker' ? request.headers[OUTER_HEADER] : undefined
+      if (outer !== undefined) request.outer = outerOf(outer)
+      request.replyHeaders[PROOF_HEADER] = received.proof
       const from = request.headers[FROM_HEADER]
       const known = from === undefined ? undefined : cluster.greet(from)
       if (known !== undefined) request.replyHeaders[MEMBERS_HEADER] = known
@@ -72,14 +77,16 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   const { address } = cluster
   const bound = { prefix: exchange.route.prefix, caller: exchange.caller }
   const isOwn = (owner: string) => owner === address
+  const reach = cluster.reach(exchange.forwarded ? (exchange.outer ? 'worker' : 'replica') : undefined)
 
   async function forward(owner: string, body?: string, id: RequestId | null = null) {
     if (isOwn(owner)) return undefined
     const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
-    if (exchange.forwarded) {
+    if (reach.nobody) {
       log.warn(line, 'request forwarded to the wrong replica; check its `advertise` address')
       return undefined
     }
+    if (!reach.isWithin(owner)) return undefined
     const gone = new AbortController()
     const abort = () => gone.abort()
     const unwatch = exchange.onGone(abort)
@@ -94,6 +101,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
       method: exchange.method,
       target: exchange.target(),
       headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
+      outer: outerText(exchange.socket),
       body,
       signal: gone.signal,
       onEnd: ended,
@@ -119,9 +127,9 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   }
 
   return {
-    isPassed: exchange.forwarded,
+    isPassed: reach.nobody,
     meet: (ticket) => cluster.meet(ticket, () => ({ target: exchange.target(), headers: exchange.headers })),
-    tell: (body, but) => tell(cluster, exchange, body, but),
+    tell: (body, but) => tell(cluster, reach, exchange, body, but),
     issue: (ticket) => cluster.issue(ticket, bound),
     read: (id) => cluster.read(id, bound),
     seal: (state) => cluster.seal(state, bound),
@@ -132,17 +140,24 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
 }
 
 /** Has the other replicas take the same request. @param but the address of one that has it */
-async function tell(cluster: Cluster, exchange: HttpExchange, body?: string, but?: string): Promise<void> {
+async function tell(
+  cluster: Cluster,
+  reach: Reach,
+  exchange: HttpExchange,
+  body?: string,
+  but?: string,
+): Promise<void> {
   const request = {
     method: exchange.method,
     target: exchange.target(),
     headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
+    outer: outerText(exchange.socket),
     body,
     signal: new AbortController().signal,
     onEnd() {},
     lastWords: '',
   }
-  const told = cluster.others().map(async (other) => {
+  const told = reach.others().map(async (other) => {
     if (other === but) return
     const outcome = await cluster.forward(other, request)
     if ('gone' in outcome) cluster.forget(other)

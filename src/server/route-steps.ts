@@ -1,7 +1,7 @@
 import { authenticationStep, type OnRefusedCredentials } from '../access/authentication.ts'
 import { clientCertificateStep } from '../access/client-certificate.ts'
 import { corsStep } from '../access/cors.ts'
-import type { FailedLogins } from '../access/failed-logins.ts'
+import type { Logins } from '../access/failed-logins.ts'
 import { type HostGuard, hostStep, originStep } from '../access/host.ts'
 import { listingStep } from '../access/listing.ts'
 import { type Overload, overloadStep } from '../access/overload.ts'
@@ -25,7 +25,7 @@ export interface StepParts {
   /** Is told of every request whose credentials were refused. */
   onRefusedCredentials?: OnRefusedCredentials
   /** Absent: any number of wrong credentials may come. */
-  logins?: FailedLogins
+  logins?: Logins
   /** Refuses requests that could not be written down; absent: none has to be. */
   audit?: Step | undefined
   /** Is told of every request beyond a rate. */

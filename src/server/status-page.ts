@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { deepLinks, entryNamer, snippetsOf, TOKEN_ENV } from '../clients/index.ts'
 import { qualifiedName } from '../config/index.ts'
-import { mapped, type Steps } from '../text/index.ts'
+import { mapped, type Steps, shellWord } from '../text/index.ts'
 import type { ConfigurationStatus, PrefixStatus, ReloadStatus, Status } from './status.ts'
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222;background:#fff}
@@ -58,7 +58,7 @@ function connectCell({ prefix, url, access }: PrefixStatus, name: string): Html 
   const snippets = snippetsOf(endpoint, process.platform).map(
     ({ label, text }) => html`<details><summary>${label}</summary><pre>${text}</pre></details>`,
   )
-  return html`${links}<details><summary>other clients</summary><p><code>${url}</code></p><p><code>plantgw connect claude-code ${prefix}</code></p>${snippets}</details>`
+  return html`${links}<details><summary>other clients</summary><p><code>${url}</code></p><p><code>plantgw connect claude-code ${shellWord(prefix)}</code></p>${snippets}</details>`
 }
 
 function reloadRow(reload: ReloadStatus): Html {

@@ -7,6 +7,7 @@ import { mapped, type Steps } from '../text/index.ts'
 import type { ProxyStatus } from '../upstream/index.ts'
 import type { LiveTable } from './live.ts'
 import type { PastReload } from './reloads.ts'
+import type { WorkerStatus } from './shared-parts.ts'
 
 /** What is live, as `GET /_status` answers it. Times are ISO 8601 in UTC, ages whole seconds. */
 export interface Status {
@@ -23,8 +24,29 @@ export interface Status {
   sessions: number
   /** Open streams of all clients; only for an overseer of all tenants. */
   streams?: number
+  /** With several workers; only for an overseer of all tenants. */
+  workers?: Pick<WorkerStatus, 'worker' | 'pid' | 'startedAt' | 'connections' | 'sessions'>[]
   /** The newest first. */
   reloads: ReloadStatus[]
+}
+
+/** What a process serves at the moment. */
+export interface ServingStatus {
+  /** Of clients. */
+  sessions: number
+  /** By prefix. */
+  sessionsOf: ReadonlyMap<string, number>
+  streams: number
+  /** Of proxied servers, by prefix. */
+  upstreams: ReadonlyMap<string, ProxyStatus>
+}
+
+export function servingStatus({ table }: LiveTable, hub: Hub): ServingStatus {
+  const proxied = [...table.routes.values()].flatMap(({ prefix, proxy }) =>
+    proxy ? [[prefix, proxy.proxy.status()] as const] : [],
+  )
+  const { sessions, streams } = hub.counts()
+  return { sessions, sessionsOf: hub.sessionsByPrefix(), streams, upstreams: new Map(proxied) }
 }
 
 export interface ConfigurationStatus {
@@ -69,20 +91,22 @@ export interface StatusParts {
   history: readonly PastReload[]
   version: string
   startedAt: string
+  /** Absent: this process serves. */
+  workers?: readonly WorkerStatus[] | undefined
   /** They decide where clients reach the gateway. */
   settings: Pick<Settings, 'publicUrl' | 'host' | 'port' | 'tls'>
 }
 
 /** What an overseer may see of what is live: thousands of prefixes take longer than a call should wait. */
 export function* statusSteps(
-  { live, hub, history, version, startedAt, settings }: StatusParts,
+  { live, hub, history, version, startedAt, workers, settings }: StatusParts,
   { tenant }: Overseer,
 ): Steps<Status> {
   const { table } = live
   const base = settings.publicUrl ?? originOf(settings)
   const mine = (of: { tenant: string }) => tenant === undefined || of.tenant === tenant
   const prepared = [...table.prepared.values()].filter(mine)
-  const sessions = hub.sessionsByPrefix()
+  const serving = workers ?? [servingStatus(live, hub)]
   const routes = [...table.routes.values()].filter(mine)
   const ofTenant = tenant === undefined ? undefined : prepared
   return {
@@ -92,10 +116,38 @@ export function* statusSteps(
     generation: table.generation,
     swappedAt: table.at,
     configurations: yield* mapped(prepared, (one) => configurationStatus(one, live)),
-    prefixes: yield* mapped(routes, (route) => prefixStatus(route, base, sessions.get(route.prefix) ?? 0)),
-    sessions: routes.reduce((sum, { prefix }) => sum + (sessions.get(prefix) ?? 0), 0),
-    ...(tenant === undefined && { streams: hub.counts().streams }),
+    prefixes: yield* mapped(routes, (route) => prefixStatus(route, base, serving)),
+    sessions: routes.reduce((sum, { prefix }) => sum + sessionsAt(prefix, serving), 0),
+    ...(tenant === undefined && {
+      streams: serving.reduce((sum, { streams }) => sum + streams, 0),
+      ...(workers && { workers: workers.map(workerStatus) }),
+    }),
     reloads: yield* mapped(history, (past) => reloadStatus(past, ofTenant)),
+  }
+}
+
+function workerStatus({ worker, pid, startedAt, connections, sessions }: WorkerStatus) {
+  return { worker, pid, startedAt, connections, sessions }
+}
+
+function sessionsAt(prefix: string, serving: readonly ServingStatus[]): number {
+  return serving.reduce((sum, { sessionsOf }) => sum + (sessionsOf.get(prefix) ?? 0), 0)
+}
+
+const STATES = ['idle', 'starting', 'connected', 'failing'] as const
+
+/** Of one prefix in several processes: the state that most has to be known. */
+function joined([first, ...others]: readonly ProxyStatus[]): ProxyStatus | undefined {
+  if (!first || !others.length) return first
+  const all = [first, ...others]
+  const faults = [...new Set(all.flatMap((one) => one.faults ?? []))]
+  return {
+    servers: first.servers,
+    state: STATES.findLast((state) => all.some((one) => one.state === state)) ?? 'idle',
+    sessions: all.reduce((sum, { sessions }) => sum + sessions, 0),
+    connections: all.reduce((sum, { connections }) => sum + connections, 0),
+    pids: all.flatMap(({ pids }) => pids),
+    ...(faults.length && { faults }),
   }
 }
 
@@ -114,8 +166,9 @@ function configurationStatus(one: Prepared, { versions, refused }: LiveTable): C
   }
 }
 
-function prefixStatus(route: Route, base: string, sessions: number): PrefixStatus {
+function prefixStatus(route: Route, base: string, serving: readonly ServingStatus[]): PrefixStatus {
   const { prefix, ssePrefix, configuration, tenant, access, tools, proxy } = route
+  const upstream = joined(serving.flatMap(({ upstreams }) => upstreams.get(prefix) ?? []))
   return {
     prefix: prefix || '/',
     ...(ssePrefix !== prefix && { ssePrefix: ssePrefix || '/' }),
@@ -123,8 +176,8 @@ function prefixStatus(route: Route, base: string, sessions: number): PrefixStatu
     configuration,
     tenant,
     access,
-    sessions,
-    ...(proxy ? { upstream: proxy.proxy.status() } : { tools }),
+    sessions: sessionsAt(prefix, serving),
+    ...(proxy ? { upstream: upstream ?? proxy.proxy.status() } : { tools }),
   }
 }
 

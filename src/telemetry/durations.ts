@@ -37,6 +37,14 @@ export class Durations {
 
   /** @param values of the attributes, in their order; undefined: there is none */
   observe(values: readonly (string | undefined)[], seconds: number): void {
+    const cell = this.find(values)
+    let i = 0
+    while (i < BUCKETS.length && seconds > BUCKETS[i]!) i++
+    cell.counts[i]!++
+    cell.sum += seconds
+  }
+
+  private find(values: readonly (string | undefined)[]): Cell {
     const last = values.length - 1
     let node = this.root
     for (let i = 0; i < last; i++) {
@@ -52,10 +60,17 @@ export class Durations {
       cell = this.cellOf(values)
       node.set(values[last], cell)
     }
-    let i = 0
-    while (i < BUCKETS.length && seconds > BUCKETS[i]!) i++
-    cell.counts[i]!++
-    cell.sum += seconds
+    return cell
+  }
+
+  /** Adds what another process has counted. */
+  add(cells: readonly Cell[]): void {
+    for (const { attributes, counts, sum } of cells) {
+      const values = this.attributes.map((name) => attributes[name])
+      const cell = this.find(values)
+      for (const [i, count] of counts.entries()) cell.counts[i]! += count
+      cell.sum += sum
+    }
   }
 
   private cellOf(values: readonly (string | undefined)[]): Cell {
@@ -79,15 +94,16 @@ export class Durations {
 
 function cellText(name: string, { attributes, counts, sum }: Cell): string {
   const labels = Object.entries(attributes)
-    .map(([key, value]) => `${underscored(key)}="${escaped(value)}"`)
-    .join(',')
+    .map(([key, value]) => `,${underscored(key)}="${escaped(value)}"`)
+    .join('')
   let text = ''
   let count = 0
   for (const [i, own] of counts.entries()) {
     count += own
-    text += `${name}_bucket{le="${BUCKETS[i] ?? '+Inf'}",${labels}} ${count}\n`
+    text += `${name}_bucket{le="${BUCKETS[i] ?? '+Inf'}"${labels}} ${count}\n`
   }
-  return `${text}${name}_sum{${labels}} ${sum}\n${name}_count{${labels}} ${count}\n`
+  const own = labels && `{${labels.slice(1)}}`
+  return `${text}${name}_sum${own} ${sum}\n${name}_count${own} ${count}\n`
 }
 
 function escaped(label: string): string {

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { giveWayToCalls, inTurns } from '../text/index.ts'
+import { type Counted, countedIn, summed } from './counted.ts'
 import { Durations } from './durations.ts'
 import { type Ended, errorTypeOf, statusCodeOf } from './outcome.ts'
 import { unexpectedCount } from './unexpected.ts'
@@ -86,6 +87,8 @@ export interface Sample {
 export interface GaugeDefinition {
   name: string
   help: string
+  /** What it is of several processes that are one gateway. Default: `first`, that of the process which has the others. */
+  over?: 'sum' | 'max' | 'first'
   read(): readonly Sample[]
 }
 
@@ -101,8 +104,10 @@ export interface MetricDefinition {
 export interface Metrics {
   /** Those of the gateway, apart from those of the process. */
   catalogue: readonly MetricDefinition[]
-  /** The histograms of the semantic conventions of MCP. */
+  /** The histograms: of the semantic conventions of MCP, and of the event loop. */
   durations: readonly Durations[]
+  /** How late the event loop was at a look. */
+  loopDelay(seconds: number): void
   call(record: CallRecord): void
   session(record: SessionRecord): void
   /** A question about a call that nobody answered: `asked` was counted before. */
@@ -127,8 +132,10 @@ export interface Metrics {
   auditDropped(): void
   /** A session id that was made with another secret of the cluster. */
   foreignSecret(): void
-  /** All of it in the text format of Prometheus 0.0.4. */
+  /** All of it in the text format of Prometheus 0.0.4, with what others have counted. */
   text(): Promise<string>
+  /** All of it as data, for the process that adds it up. */
+  counted(): Promise<Counted>
   contentType: string
 }
 
@@ -186,6 +193,7 @@ function mcpMetrics() {
     ...server,
     version,
   ])
+  const loop = new Durations('plantgw.event_loop.delay', 'How late the event loop was', [])
   const ended = (end: Ended) => [end.outcome, errorTypeOf(end), statusCodeOf(end)]
   const serverOf = ({ tenant, prefix, server, transport }: ServerLabels) => [
     tenant,
@@ -194,7 +202,8 @@ function mcpMetrics() {
     transport,
   ]
   return {
-    durations: [calls, sessions, upstreamCalls, upstreamSessions],
+    durations: [calls, sessions, upstreamCalls, upstreamSessions, loop],
+    loopDelay: (seconds: number) => loop.observe([], seconds),
     call(record: CallRecord) {
       const { tenant, prefix, method, tool, revision, ms } = record
       calls.observe([tenant, prefix, methodOf(method), tool, revision, ...ended(record)], ms / 1000)
@@ -213,10 +222,12 @@ function mcpMetrics() {
 /**
  * Metrics of one gateway, and of the process it is in. Names begin with `mcp_`, `plantgw_`, `process_` and `nodejs_`.
  * @param refusals by the limit of the settings, since the process began
+ * @param others what other processes of the gateway have counted; absent: there is none
  */
 export function createMetrics(
   gauges: readonly GaugeDefinition[],
   refusals: () => ReadonlyMap<string, number>,
+  others?: () => Promise<readonly Counted[]>,
 ): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -256,6 +267,7 @@ export function createMetrics(
   const { foreign, dropped } = unlabelled(counter)
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
+  const counted = () => countedIn(mcp.durations, [registry, metricsOfProcess()])
   return {
     ...mcp,
     catalogue: [...mcp.durations.map(({ definition }) => definition), ...catalogueOf(registry)],
@@ -279,11 +291,15 @@ export function createMetrics(
     auditDropped: () => dropped.inc(),
     foreignSecret: () => foreign.inc(),
     async text() {
+      const own = { durations: mcp.durations, registries: [registry, metricsOfProcess()] }
+      const all = others ? [await counted(), ...(await others())] : []
+      const { durations, registries } = others ? summed(mcp.durations, all) : own
       const parts: string[] = []
-      for (const each of mcp.durations) parts.push(await inTurns(each.text()))
-      for (const each of [registry, metricsOfProcess()]) parts.push(...(await textsOf(each)))
+      for (const each of durations) parts.push(await inTurns(each.text()))
+      for (const each of registries) parts.push(...(await textsOf(each)))
       return parts.join('\n')
     },
+    counted,
     contentType: registry.contentType,
   }
 }
@@ -400,12 +416,13 @@ function catalogueOf(registry: Registry): MetricDefinition[] {
   })
 }
 
-function addGauge({ name, help, read }: GaugeDefinition, registers: Registry[]): void {
+function addGauge({ name, help, read, over = 'first' }: GaugeDefinition, registers: Registry[]): void {
   new Gauge({
     name,
     help,
     labelNames: LABELS,
     registers,
+    aggregator: over,
     collect() {
       this.reset()
       for (const { labels, value } of read()) this.set(labels, value)

@@ -35,7 +35,7 @@ import type { Session } from '../mcp/session.ts'
 import { visible } from '../mcp/visible.ts'
 import { SKILLS_EXTENSION, type Skills } from '../skills/index.ts'
 import { giveWay, withoutHidden } from '../text/index.ts'
-import { unknownText } from './argument-text.ts'
+import { lazy, unknownText } from './argument-text.ts'
 import { notFound, promptResultOf, skillMethods, usesSkills } from './skill-methods.ts'
 import {
   answerOf,
@@ -124,7 +124,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
   } = parts
   const methods = new Map<string, Method>()
   methods.set('tools/list', list('tools', lists.tools))
-  const isSlow = tools.list.some(({ name }) => tools.get(name)?.operations)
+  const isSlow = tools.list.some(({ name }) => tools.isSlow(name))
   const tasks = isSlow && seal && new Tasks({ tools, seal, owner, contextOf })
   methods.set('tools/call', callTool(tools, tasks || undefined))
   for (const [name, method] of tasks ? tasks.methods : []) methods.set(name, method)
@@ -140,8 +140,9 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
     }))
   }
   for (const [name, method] of skillMethods(skills, lists.skills)) methods.set(name, method)
-  const paramHeaders = new Map(
-    tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
+  const paramHeaders = lazy(
+    () =>
+      new Map(tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const)),
   )
   return new ToolsBackend({
     info: { name: server.name, version },
@@ -161,7 +162,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
       resources: new Set(skills.flatMap(({ uri, files }) => [uri, ...files.map((file) => file.uri)])),
     }),
     methods,
-    paramHeaders: (tool) => paramHeaders.get(tool) ?? [],
+    paramHeaders: (tool) => paramHeaders().get(tool) ?? [],
     cacheScope: authenticated ? 'private' : 'public',
   })
 }
@@ -408,7 +409,8 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
       return { error: { code: METHOD_NOT_FOUND, message: `The tool ${name} does not support tasks` } }
     const begin = performance.now()
     const outcome = await tool.call(plain(params.arguments ?? {}), contextOf(call))
-    await giveWay()
+    const pause = giveWay()
+    if (pause) await pause
     return tasks && operations ? tasks.goOn(name, operations, outcome, call, begin) : answerOf(outcome, name)
   }
 }

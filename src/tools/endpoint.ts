@@ -46,22 +46,25 @@ export function compileEndpoint(
   if (target) return { endpoint: () => target, authored: new Set([target.origin]) }
   let known = ''
   let origin = ''
+  const targetOf = (url = ''): Target => {
+    const end = originEnd(url)
+    if (end < 0) return fail(`is not an absolute http or https URL`)
+    const text = url.slice(0, end)
+    if (text !== known) {
+      origin = readOrigin(text)
+      known = text
+    }
+    if (intent && origin !== intent.origin) return fail('has another origin than its template')
+    const path = readPath(url, end)
+    if (intent && countSegments(path) !== intent.segments)
+      return fail('has another number of path segments than its template')
+    return { origin, path }
+  }
   return {
     authored,
-    async endpoint(root) {
-      const url = (await renderInTurns(template, root, 'endpoint')) ?? ''
-      const end = originEnd(url)
-      if (end < 0) return fail(`is not an absolute http or https URL`)
-      const text = url.slice(0, end)
-      if (text !== known) {
-        origin = readOrigin(text)
-        known = text
-      }
-      if (intent && origin !== intent.origin) return fail('has another origin than its template')
-      const path = readPath(url, end)
-      if (intent && countSegments(path) !== intent.segments)
-        return fail('has another number of path segments than its template')
-      return { origin, path }
+    endpoint(root) {
+      const url = renderInTurns(template, root, 'endpoint')
+      return url instanceof Promise ? url.then(targetOf) : targetOf(url)
     },
   }
 }

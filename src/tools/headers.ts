@@ -31,8 +31,8 @@ export interface Headers {
   mediaType: string | undefined
   /** Whether the tool names a Content-Type at all. */
   namesContentType: boolean
-  /** Puts the headers into a request, without those of arguments. @throws CallError */
-  write(draft: RequestDraft, root: Root): Promise<void>
+  /** Puts the headers into a request, without those of arguments; waits only where a template does. @throws CallError */
+  write(draft: RequestDraft, root: Root): Promise<void> | undefined
 }
 
 /** A header whose value is made in each call. */
@@ -109,15 +109,32 @@ export function compileHeaders(
     templates: templated.map(({ template }) => template),
     mediaType,
     namesContentType: !multipart && isNamed('content-type'),
-    async write(draft, root) {
+    write(draft, root) {
       for (let i = 0; i < fixed.length; i++) draft.headers.push(fixed[i]!)
-      for (const { name, what, template, argument } of templated) {
-        if (argument !== undefined && Object.hasOwn(root.Args, argument)) continue
-        const value = await renderInTurns(template, root, what)
-        if (value !== undefined) draft.header(name, value)
-      }
+      return writeTemplated(templated, draft, root, 0)
     },
   }
+}
+
+/** @param from index of the first that is written */
+function writeTemplated(
+  templated: readonly Templated[],
+  draft: RequestDraft,
+  root: Root,
+  from: number,
+): Promise<void> | undefined {
+  for (let i = from; i < templated.length; i++) {
+    const { name, what, template, argument } = templated[i]!
+    if (argument !== undefined && Object.hasOwn(root.Args, argument)) continue
+    const value = renderInTurns(template, root, what)
+    if (value instanceof Promise)
+      return value.then((late) => {
+        if (late !== undefined) draft.header(name, late)
+        return writeTemplated(templated, draft, root, i + 1)
+      })
+    if (value !== undefined) draft.header(name, value)
+  }
+  return undefined
 }
 
 /** Whether a tool may set the header. @param byArgument its value is that of an argument */

@@ -69,7 +69,9 @@ export async function send(first: UpstreamRequest, tool: Tool, options: SendOpti
     connectTimeout,
     proxy,
   }
-  let sent = await credential?.header()
+  // A promise costs each call a turn, so what is known is not awaited.
+  const header = credential?.header()
+  let sent = header instanceof Promise ? await header : header
   if (sent instanceof Fault) throw credentialError(sent)
   let request = sent ? withHeader(first, sent) : first
   for (let hops = 0; ; hops++) {
@@ -101,14 +103,18 @@ function withoutPath({ spans, ...options }: SendOptions): SendOptions {
   return { ...options, spans: spans && { span: spans.span } }
 }
 
-/** Sends one request of a call, again where that does no harm. @throws NetFault */
 /** One attempt, with a span of its own where traces are recorded (semantic conventions of HTTP). */
-async function fetch(
+function fetch(request: UpstreamRequest, fetching: FetchOptions, options: SendOptions): Promise<HttpAnswer> {
+  const { http, spans } = options
+  return spans ? tracedFetch(request, fetching, options, spans) : http.fetch(request, fetching)
+}
+
+async function tracedFetch(
   request: UpstreamRequest,
   fetching: FetchOptions,
-  { http, spans, authored }: SendOptions,
+  { http, authored }: SendOptions,
+  spans: NonNullable<SendOptions['spans']>,
 ): Promise<HttpAnswer> {
-  if (!spans) return http.fetch(request, fetching)
   const { origin } = request
   const span = spans.span.client(spanOf(request, spans.path))
   // Who else an argument or a redirect may lead to has no part in the trace.
@@ -159,7 +165,8 @@ function isOfTrace(name: string): boolean {
   return lower === 'traceparent' || lower === 'tracestate'
 }
 
-async function sendOne(
+/** Sends one request of a call, again where that does no harm. @throws NetFault */
+function sendOne(
   request: UpstreamRequest,
   tool: Tool,
   fetching: FetchOptions & { begin: number },
@@ -173,14 +180,16 @@ async function sendOne(
       if (error instanceof NetFault) return error
       throw error
     })
-  const result = await resilience.run(once, {
+  const sent = resilience.run(once, {
     origin: request.origin,
     attempts: isRepeatable(request.method, tool) ? attempts : 1,
     deadline: begin + timeout,
     signal,
   })
-  if (result instanceof NetFault) throw result
-  return result
+  return sent.then((result) => {
+    if (result instanceof NetFault) throw result
+    return result
+  })
 }
 
 /** Whether no redirect has taken the header off. */

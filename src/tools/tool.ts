@@ -25,7 +25,7 @@ import { giveWay, quote } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
-import { type Body, compileBody } from './body.ts'
+import { type Body, compileBody, type MadeBody } from './body.ts'
 import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credentials.ts'
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
@@ -63,8 +63,8 @@ import type {
 import { type CompileSchema, schemaCompiler } from './validators.ts'
 
 /**
- * Compiles the tools of one server: templates, schemas of arguments, static headers. Tools with an error are
- * left out of `tools` and named in `problems`, as are faults of the server's `config`.
+ * Checks the tools of one server: templates, schemas of arguments, static headers; each is compiled at its first use. Tools
+ * with an error are left out of `tools` and named in `problems`, as are faults of the server's `config`.
  */
 export function compileTools(
   configuration: Configuration,
@@ -76,13 +76,59 @@ export function compileTools(
   const compile = templateCompiler(context.env, problems, context.memo)
   const config = renderConfig(server, serverPath, compile, problems)
   const shared: ToolContext = { ...context, server, config, compileSchema: schemaCompiler(), problems }
-  const compiled = new Map<string, CompiledTool>()
+  const sound = new Map<string, Sound>()
   for (const [tool, index] of offered(configuration, server)) {
-    const made = compileTool(tool, ['tools', index], shared)
-    if (made) compiled.set(tool.name, made)
+    const path = ['tools', index]
+    const checked = compileTool(tool, path, shared)
+    if (checked) sound.set(tool.name, { tool, path, definition: checked.definition })
   }
-  const list = [...compiled.values()].map(({ definition }) => definition)
-  return { tools: { list, get: (name) => compiled.get(name) }, problems }
+  return { tools: toolsOf(sound, lastingOf(shared)), problems }
+}
+
+/** A tool that can be called. */
+interface Sound {
+  tool: Tool
+  path: (string | number)[]
+  definition: ToolDefinition
+}
+
+function toolsOf(sound: ReadonlyMap<string, Sound>, context: Omit<ToolContext, 'problems'>): Tools {
+  const compiled = new Map<string, CompiledTool>()
+  return {
+    list: [...sound.values()].map(({ definition }) => definition),
+    isSlow: (name) => sound.get(name)?.tool.async !== undefined,
+    get(name) {
+      const known = compiled.get(name)
+      const found = known ? undefined : sound.get(name)
+      if (!found) return known
+      const { tool, path, definition } = found
+      const again = compileTool(tool, path, { ...context, problems: [] })
+      if (!again) return undefined
+      const made = new HttpTool(tool, definition, again.parts, context)
+      compiled.set(name, made)
+      return made
+    },
+  }
+}
+
+/** What calls need: a context may hold much that belongs to the reload alone. */
+function lastingOf(context: ToolContext): Omit<ToolContext, 'problems'> {
+  const { env, limits, http, guards, connection, resilience, onRedacted, secrets, server, config } = context
+  const { credentialsOf, compileSchema } = context
+  return {
+    env,
+    limits,
+    http,
+    guards,
+    connection,
+    resilience,
+    onRedacted,
+    server,
+    config,
+    compileSchema,
+    ...(credentialsOf && { credentialsOf }),
+    ...(secrets && { secrets }),
+  }
 }
 
 /** The tools of a server in their order, each with its index in the configuration. */
@@ -123,12 +169,16 @@ interface Parts {
   slow: Async | undefined
 }
 
-function limitsOf(tool: Tool, { limits, server }: ToolContext): Limits {
+function limitsOf(tool: Tool, { limits, server }: Pick<ToolContext, 'limits' | 'server'>): Limits {
   return Object.assign({ ...DEFAULT_LIMITS }, limits, server.limits, tool.limits)
 }
 
 /** Compiles one tool; what is wrong with it goes into `problems`. Undefined when it cannot be called. */
-function compileTool(tool: Tool, path: (string | number)[], context: ToolContext): CompiledTool | undefined {
+function compileTool(
+  tool: Tool,
+  path: (string | number)[],
+  context: ToolContext,
+): { definition: ToolDefinition; parts: Parts } | undefined {
   const { env, problems, memo, secrets, config, compileSchema } = context
   const before = problems.length
   const compile = restingCompiler(env, problems, memo, secrets)
@@ -172,12 +222,8 @@ function compileTool(tool: Tool, path: (string | number)[], context: ToolContext
     },
   }
   if (!target || problems.slice(before).some(({ severity }) => severity === 'error')) return undefined
-  return new HttpTool(
-    tool,
-    definition,
-    { url, endpoint: target.endpoint, authored: target.authored, headers, body, shape, answers, slow },
-    context,
-  )
+  const { endpoint, authored } = target
+  return { definition, parts: { url, endpoint, authored, headers, body, shape, answers, slow } }
 }
 
 /** A call that is ready to be sent. */
@@ -235,7 +281,7 @@ class HttpTool implements CompiledTool {
     private readonly tool: Tool,
     readonly definition: ToolDefinition,
     private readonly parts: Parts,
-    context: ToolContext,
+    context: Omit<ToolContext, 'problems'>,
   ) {
     const { config, env, server, compileSchema } = context
     const { url, headers, body, answers, slow } = parts
@@ -280,8 +326,11 @@ class HttpTool implements CompiledTool {
       const { slow } = this.parts
       if (slow && first.answer.status === slow.accepted) return await this.begun(slow, first, plan)
       const { pages } = plan.shape.shaping
-      if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300)
-        return await this.outcomeOf(first.answer, plan)
+      if (!pages || this.tool.method !== 'GET' || first.answer.status >= 300) {
+        const outcome = this.outcomeOf(first.answer, plan)
+        // A promise costs each call a turn, so what is known is not awaited.
+        return outcome instanceof Promise ? await outcome : outcome
+      }
       const read = await readPages(plan.request, first, {
         pages,
         limits,
@@ -408,8 +457,9 @@ class HttpTool implements CompiledTool {
         : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
     })
     const url = async () => request.origin + pathOf(mask()?.(request.path) ?? request.path)
-    const plan = { request, sent: { method, url, root }, args, mask, shape: { ...this.parts.shape, shaping } }
-    return { answer, plan }
+    const keep = shaping.keepsRest ? call.keep : undefined
+    const sent = { method, url, root, keep }
+    return { answer, plan: { request, sent, args, mask, shape: this.shapedBy(shaping) } }
   }
 
   async request(given: unknown, call: CallContext): Promise<RequestPlan> {
@@ -431,19 +481,25 @@ class HttpTool implements CompiledTool {
     }
   }
 
+  /** Every stage may wait, but hardly a call has one that does: what is known is not awaited. */
   private async plan(given: unknown, call: CallContext, credential?: Credential): Promise<Plan> {
     // A batch may hold thousands of calls.
-    await giveWay()
+    let pause = giveWay()
+    if (pause) await pause
     const read = this.readArgs(given)
     const { args, shaping } = this.split(read)
-    await giveWay()
+    pause = giveWay()
+    if (pause) await pause
     const root = this.buildRoot()(args, call)
-    const { origin, path } = await this.parts.endpoint(root)
+    const target = this.parts.endpoint(root)
+    const { origin, path } = target instanceof Promise ? await target : target
     const isKnown = credential !== undefined || this.connection.tls?.isIdentity
     if (isKnown && !this.parts.authored?.has(origin)) throw new CallError('credentials', DECIDED)
     const draft = new RequestDraft(this.limits.maxRequestSize)
-    await this.parts.headers.write(draft, root)
-    await giveWay()
+    const written = this.parts.headers.write(draft, root)
+    if (written) await written
+    pause = giveWay()
+    if (pause) await pause
     for (const [name, position] of this.placed)
       if (Object.hasOwn(args, name)) position.write(draft, name, args[name]!)
     const request: UpstreamRequest = {
@@ -452,13 +508,15 @@ class HttpTool implements CompiledTool {
       path: draft.query.length > 0 ? path + querySeparator(path) + draft.query.join('&') : path,
       headers: draft.headers,
     }
-    await this.addBody(request, root, draft)
-    await giveWay()
+    const made = this.parts.body.make(root, draft)
+    this.addBody(request, made instanceof Promise ? await made : made)
+    pause = giveWay()
+    if (pause) await pause
     const url = async () => shownUrl(origin, this.maskedUrl(), root)
     const keep = shaping.keepsRest ? call.keep : undefined
     const sent = { method: request.method, url, root, keep }
     const mask = this.maskOf(request, args, credential)
-    return { request, sent, args: read, mask, shape: { ...this.parts.shape, shaping } }
+    return { request, sent, args: read, mask, shape: this.shapedBy(shaping) }
   }
 
   private maskOf(request: UpstreamRequest, args: JsonObject, credential?: Credential): Plan['mask'] {
@@ -484,8 +542,12 @@ class HttpTool implements CompiledTool {
     throw new CallError('arguments', text)
   }
 
-  private async addBody(request: UpstreamRequest, root: Root, draft: RequestDraft): Promise<void> {
-    const made = await this.parts.body.make(root, draft)
+  private shapedBy(shaping: Shaping): Shape {
+    const { shape } = this.parts
+    return shaping === shape.shaping ? shape : { ...shape, shaping }
+  }
+
+  private addBody(request: UpstreamRequest, made: MadeBody | undefined): void {
     if (!made) return
     const { body, contentType } = made
     checkSize(typeof body === 'string' ? Buffer.byteLength(body) : body.length, this.limits.maxRequestSize)
@@ -493,9 +555,13 @@ class HttpTool implements CompiledTool {
     if (contentType) request.headers.push('Content-Type', contentType)
   }
 
-  private async outcomeOf(answer: HttpAnswer, { sent, mask, shape }: Plan): Promise<CallOutcome> {
-    await giveWay()
-    return outcomeOf(masked(readAnswer(answer), this.redacting(mask())), shape, sent, this.limits)
+  private outcomeOf(answer: HttpAnswer, plan: Plan): CallOutcome | Promise<CallOutcome> {
+    const make = () => {
+      const read = masked(readAnswer(answer), this.redacting(plan.mask()))
+      return outcomeOf(read, plan.shape, plan.sent, this.limits)
+    }
+    const pause = giveWay()
+    return pause ? pause.then(make) : make()
   }
 
   /** Tells of the pages that a result is made of. */

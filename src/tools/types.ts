@@ -44,7 +44,10 @@ export interface ToolDefinition {
 export interface Tools {
   /** In the order of `allowedTools`, else of `tools`. */
   list: ToolDefinition[]
+  /** Compiled at the first use: most tools of many configurations are never called. */
   get(name: string): CompiledTool | undefined
+  /** Whether a tool begins operations, which `get` compiles nothing for. */
+  isSlow(name: string): boolean
 }
 
 /** A request of a tool. */

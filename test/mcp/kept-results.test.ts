@@ -19,9 +19,11 @@ const NOTHING = 'Nothing in the result contains the text of `grep`.'
 const GONE = 'No result with this `id` exists, or it has expired. Call the tool that returned it again.'
 
 const api = await upstream((response, { url }) =>
-  url === '/text'
-    ? response.writeHead(200, { 'content-type': 'text/plain' }).end(LINES)
-    : json(response, url === '/object' ? { rows: ROWS } : ROWS),
+  url === '/begin'
+    ? response.writeHead(202).end()
+    : url === '/text'
+      ? response.writeHead(200, { 'content-type': 'text/plain' }).end(LINES)
+      : json(response, url === '/object' ? { rows: ROWS } : ROWS),
 )
 const LINES = Array.from({ length: 100 }, (_, i) => `line ${i} with words`).join('\n')
 
@@ -223,6 +225,59 @@ for (const era of ['session', 'modern', 'sse'] as const)
       const { id } = await cutBy(client, 'find')
       const { texts } = await read(client, { id, grep: 'plant 33' })
       assert.ok([JSON.stringify([ROWS[33]]), JSON.stringify({ rows: [ROWS[33]] })].includes(texts[0]!))
+    }
+  })
+
+for (const names of ['prefixed', 'plain'])
+  test(`the same for all members of a list whose results the router shapes: ${names}`, TIMEOUT, async (t) => {
+    const answer = (out: Loose, { id }: Loose) => {
+      const result = { resultType: 'complete', content: [{ type: 'text', text: WHOLE }] }
+      out
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+    const find = [{ name: 'find', inputSchema: { type: 'object' } }]
+    const slow = {
+      name: 'slow',
+      endpoint: `${api.origin}/begin`,
+      method: 'POST',
+      async: { poll: `${api.origin}/rows`, interval: '10ms', done: 'true' },
+    }
+    const shop = {
+      name: 'shop',
+      servers: [{ name: 'own' }],
+      tools: [{ name: 'all', endpoint: `${api.origin}/rows` }, slow, ...configuration().tools],
+    }
+    const far = await Promise.all(
+      (['session', 'modern'] as const).map(async (name) => {
+        const { server } = await answering(t, name, answer, undefined, find)
+        return { name, ...server }
+      }),
+    )
+    const shaped = (name?: string) => ({ name, response: { maxChars: 500, more: 'handle' } })
+    const server = [
+      { server: 'shop/own', toolOverrides: { all: shaped('bare'), slow: shaped() } },
+      { server: 'far/session', toolOverrides: { find: shaped('find_old') } },
+      { server: 'far/modern', toolOverrides: { find: shaped('find_new') } },
+    ]
+    const { base, logged } = await gatewayHere(
+      t,
+      { name: 'all', routers: [{ prefix: '/all', names, server }] },
+      undefined,
+      {},
+      [shop, { name: 'far', mcpServers: far }],
+    )
+    const own = ['own__bare', 'own__rows', 'own__slow', 'session__find_old', 'modern__find_new']
+    const tools = names === 'plain' ? own.map((name) => name.split('__')[1]!) : own
+    for (const connect of Object.values(CLIENTS)) {
+      const client = await connect(t, `${base}/all/mcp`)
+      for (const tool of tools) {
+        logged.length = 0
+        const { id } = await cutBy(client, tool)
+        assert.deepEqual((await read(client, { id, grep: 'plant 33' })).texts, [JSON.stringify([ROWS[33]])])
+        const line = logged.find((one) => one.msg === 'tool call' && one.tool === tool)
+        assert.ok(line?.savedChars > 1_000, JSON.stringify(line))
+      }
     }
   })
 

@@ -53,17 +53,22 @@ interface Options {
   input?: string
   /** Options of Node itself; what they load can write to file descriptor 3. */
   node?: readonly string[]
+  /** The program of Node; by default that of the test. */
+  program?: string
 }
 
 /** Runs the built binary; a test's end kills what is left. */
 export function plantgw(
   t: Pick<TestContext, 'after'>,
   args: readonly string[],
-  { env = {}, cwd = ROOT, input, node = [] }: Options = {},
+  { env = {}, cwd = ROOT, input, node = [], program = process.execPath }: Options = {},
 ): Running {
-  const child = spawn(process.execPath, [...node, BIN, ...args], {
+  // Most suites can be run with several workers.
+  const { PATH = '', HOME = '', PLANTGW_WORKERS } = process.env
+  const workers = PLANTGW_WORKERS !== undefined && args[0] === 'serve' ? { PLANTGW_WORKERS } : {}
+  const child = spawn(program, [...node, BIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    env: { PATH, HOME, ...workers, ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(node.length ? ['pipe' as const] : [])],
   }) as ChildProcessWithoutNullStreams
   child.stdin.end(input)

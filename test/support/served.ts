@@ -32,11 +32,19 @@ export interface Served extends Running {
   open(prefix: string, revision?: string): Promise<Record<string, string>>
 }
 
+interface ServedOptions {
+  env?: Record<string, string>
+  settings?: object
+  lock?: object
+  /** The program of Node; by default that of the test. */
+  program?: string
+}
+
 /** Serves configurations with the built binary, over real sockets. */
 export async function served(
   t: TestContext,
   configurations: readonly Loose[],
-  { env = {}, settings, lock }: { env?: Record<string, string>; settings?: object; lock?: object } = {},
+  { env = {}, settings, lock, program }: ServedOptions = {},
 ): Promise<Served> {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'configs'))
@@ -47,7 +55,7 @@ export async function served(
   const port = await freePort()
   const args = ['serve', join(folder, 'configs'), '--port', String(port), '--log-format', 'json']
   if (settings) args.push('--settings', join(folder, 'plantgw.yaml'))
-  const running = plantgw(t, args, { env })
+  const running = plantgw(t, args, { env, ...(program && { program }) })
   await running.until(/plantgw serves/)
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())

@@ -185,7 +185,7 @@ export async function open(
   return { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }
 }
 
-const META = {
+export const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 }

@@ -1,6 +1,7 @@
 import type { Route, Table } from '../../build/types.ts'
 import { CLIENT_NAMES, TOKEN_ENV } from '../../clients/index.ts'
 import { originOf, type Settings } from '../../config/index.ts'
+import { shellWord } from '../../text/index.ts'
 import { table } from '../output.ts'
 
 /** How `serve` was started, where that decides what other commands have to be given. */
@@ -51,7 +52,7 @@ function connectLine(
 ): string {
   const isMoved = publicUrl === undefined && (flags.host ?? flags.port) !== undefined
   return [
-    `${flags.command} connect claude-code ${prefix || '/'}`,
+    `${flags.command} connect claude-code ${shellWord(prefix || '/')}`,
     ...(flags.settings === undefined ? [] : [`--settings ${shellWord(flags.settings)}`]),
     ...(isMoved ? [`--url ${base}`] : []),
     // At another address it is not known that the prefix requires one.
@@ -61,12 +62,9 @@ function connectLine(
 
 /** What `tools` and `call` take: a prefix, where the settings say enough. */
 function target(prefix: string, base: string, { settings, host, port }: BannerFlags): string {
-  if ((host ?? port) !== undefined) return `${base}${prefix}/mcp`
-  return settings === undefined ? prefix || '/' : `${prefix || '/'} --settings ${shellWord(settings)}`
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+  if ((host ?? port) !== undefined) return shellWord(`${base}${prefix}/mcp`)
+  const named = shellWord(prefix || '/')
+  return settings === undefined ? named : `${named} --settings ${shellWord(settings)}`
 }
 
 /** What a table serves, for people: a line for each prefix. */

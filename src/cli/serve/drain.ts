@@ -25,6 +25,9 @@ const LONGEST_CALM = 500
 /** Milliseconds between two looks whether it is calm. */
 const LOOK = 20
 
+/** How connections are kept from coming; `closed` resolves once the last one has ended. */
+export type Shut = () => Promise<{ closed: Promise<void> }>
+
 /**
  * Ends a server as Envoy drains: for a while everything is answered, each response with `Connection: close`, so that
  * clients and load balancers turn elsewhere by themselves; then the listener closes, calls under way finish, and those
@@ -34,6 +37,7 @@ export async function drain(
   guarded: Guarded,
   gateway: Gateway,
   { grace, timeout }: DrainLimits,
+  shut: Shut = () => shutServer(guarded.server),
 ): Promise<void> {
   const { server } = guarded
   const silence = watchSilence(guarded)
@@ -42,7 +46,7 @@ export async function drain(
   })
   gateway.beginDrain()
   await pause(grace)
-  const { closed } = await closeListener(server)
+  const { closed } = await closeListener(server, shut)
   silence.end()
   let limit = setTimeout(() => {
     const message = `The gateway is shutting down: the call did not end within ${timeout / 1000} s (drain.timeout)`
@@ -61,24 +65,30 @@ type Pair = [request: IncomingMessage, response: ServerResponse]
 /**
  * Closes the listener, not its connections. The system resets connections that it has ready and that were not taken yet,
  * so requests are held back for a moment first: a client that waits for its answer does not connect anew.
- * @returns `closed` resolves once the last connection has ended
  */
-async function closeListener(server: Server): Promise<{ closed: Promise<void> }> {
+async function closeListener(server: Server, shut: Shut): ReturnType<Shut> {
   const listeners = server.listeners('request') as ((...pair: Pair) => void)[]
   const held: Pair[] = []
   const hold = (...pair: Pair) => void held.push(pair)
   server.removeAllListeners('request').on('request', hold)
-  await calm(server)
-  // That of HTTP servers also ends idle connections, even if their next request is already here.
-  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()))
+  const shutting = await shut()
   server.off('request', hold)
   for (const listener of listeners) server.on('request', listener)
   for (const pair of held) server.emit('request', ...pair)
-  return { closed }
+  return shutting
+}
+
+/** Closes a listener of this process in a calm moment. */
+export async function shutServer(server: TcpServer): ReturnType<Shut> {
+  await calm(server)
+  // That of HTTP servers also ends idle connections, even if their next request is already here.
+  return {
+    closed: new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve())),
+  }
 }
 
 /** Resolves right after the event loop has taken what connections there were, once new ones do not come in quick succession. */
-async function calm(server: Server): Promise<void> {
+async function calm(server: TcpServer): Promise<void> {
   let last = performance.now()
   const deadline = last + LONGEST_CALM
   const connected = () => {

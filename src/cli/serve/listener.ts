@@ -1,11 +1,11 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { Server as TlsServer } from 'node:https'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
-import type { Hono } from 'hono'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
 import { isLoopback } from '../../net/index.ts'
+import type { Face } from '../../server/app.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ListenerTls } from './tls.ts'
 
@@ -27,25 +27,46 @@ const SOCKET_ADVICE: Record<string, string> = {
 }
 
 /**
- * Serves an app at an address, within the limits of connections.
+ * Serves an app at an address, within the limits of connections. @param face direct: what is asked before the app
  * @param what names the setting of the address, for people
  * @throws Error that says what to change, where it cannot listen
  */
 export async function listen(
-  app: Hono,
+  { app, direct }: Pick<Face, 'app'> & Partial<Face>,
   address: ListenAddress,
   limits: Settings['limits'],
   what: string,
   tls?: ListenerTls,
 ): Promise<Guarded> {
+  const guarded = serveApp({ app, ...(direct && { direct }) }, limits, tls)
+  await bind(guarded.server, address, limits, what)
+  return guarded
+}
+
+/**
+ * A server of an app that does not listen yet.
+ * @param counted connections beyond a limit, where another process counts them
+ */
+export function serveApp(
+  { app, direct }: Pick<Face, 'app'> & Partial<Face>,
+  limits: Settings['limits'],
+  tls: ListenerTls | undefined,
+  counted?: WeakSet<Socket>,
+): Guarded {
   // For requests without a Host header, which would be refused; the steps see that there was none.
-  const handle = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
+  const options = { errorHandler, hostname: 'localhost' }
+  const inApp = getRequestListener(app.fetch, options)
   const guarded = guardedServer(
     (request, response) => {
-      Promise.resolve(handle(request, response)).catch(unexpected('a request', () => response.destroy()))
+      const handle = (by: ReturnType<typeof getRequestListener>) => {
+        Promise.resolve(by(request, response)).catch(unexpected('a request', () => response.destroy()))
+      }
+      const pass = (answer: Response) => handle(getRequestListener(() => answer, options))
+      if (!direct?.(request, response, pass)) handle(inApp)
     },
     limits,
     tls && { ...tls.context, requestCert: tls.clientCertificates, rejectUnauthorized: true },
+    counted,
   )
   const { server } = guarded
   if (tls && server instanceof TlsServer) {
@@ -54,6 +75,20 @@ export async function listen(
       tls.refused(remoteAddress, code),
     )
   }
+  return guarded
+}
+
+/**
+ * Has a server listen.
+ * @param what names the setting of the address, for people
+ * @throws Error that says what to change, where it cannot listen
+ */
+export async function bind(
+  server: Server,
+  address: ListenAddress,
+  { maxConnections }: Pick<Settings['limits'], 'maxConnections'>,
+  what: string,
+): Promise<void> {
   if (address.path !== undefined) await removeStale(address.path)
   return new Promise((resolve, reject) => {
     const failed = ({ code = '', message }: NodeJS.ErrnoException) => {
@@ -64,10 +99,10 @@ export async function listen(
       reject(new Error(`${advice ?? message} (${what})`))
     }
     server.once('error', failed)
-    bind(server, address, limits.maxConnections, () => {
+    listenAt(server, address, maxConnections, () => {
       server.off('error', failed)
       const fault = misnamed(server, address)
-      if (fault === undefined) return resolve(guarded)
+      if (fault === undefined) return resolve()
       server.close()
       reject(new Error(`${fault} (${what})`))
     })
@@ -93,7 +128,7 @@ export async function mustBeFree(
 }
 
 /** @param backlog connections that wait to be accepted; the kernel resets those beyond, or has them wait for seconds */
-function bind(server: Server, address: ListenAddress, backlog: number, then: () => void): void {
+function listenAt(server: Server, address: ListenAddress, backlog: number, then: () => void): void {
   if (address.path === undefined) {
     const { port, host } = address
     return void server.listen({ port, host, backlog }, then)
@@ -128,8 +163,12 @@ async function removeStale(path: string): Promise<void> {
   if (isStale) rmSync(path, { force: true })
 }
 
-/** Answers a request whose answer could not be sent as it was. */
+/** Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was. */
 function errorHandler(error: unknown): Response {
+  if (error instanceof RequestError) {
+    const message = 'The target of the request and its Host header are not a valid URL'
+    return Response.json({ error: 400, message }, { status: 400 })
+  }
   unexpected('an answer')(error)
   return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
 }

@@ -1,5 +1,5 @@
 import { close, open } from 'node:fs'
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import type { Logger } from '../../telemetry/log.ts'
 
 /** Milliseconds between two looks. */

@@ -5,7 +5,7 @@ import type { Guarded } from '../../access/connection-limits.ts'
 import { fromPaths } from '../../build/source.ts'
 import type { Table } from '../../build/types.ts'
 import { withWhole } from '../../build/whole.ts'
-import type { Settings, SettingsFlags } from '../../config/index.ts'
+import type { Env, Settings, SettingsFlags } from '../../config/index.ts'
 import { hasErrors } from '../../findings/index.ts'
 import { takePidFile } from '../../notify/pidfile.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '../../server/gateway.ts'
@@ -14,8 +14,10 @@ import { createReceivers, type Receivers } from '../../server/receivers.ts'
 import { watchFiles } from '../../server/watch-files.ts'
 import { watchStore } from '../../server/watch-store.ts'
 import { openStore } from '../../store/index.ts'
-import { createLog, type Logger } from '../../telemetry/log.ts'
+import { createLog, type Logger, logStream } from '../../telemetry/log.ts'
+import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected } from '../../telemetry/unexpected.ts'
+import type { Pool } from '../../workers/worker-pool.ts'
 import { currentEnvironment } from '../env-files.ts'
 import { printFindings } from '../output.ts'
 import { ownCommand } from '../own-command.ts'
@@ -34,6 +36,7 @@ import {
   takeOutput,
   withoutPorts,
 } from './reach-stdio.ts'
+import { type Listening, listenForPool, openPool, workerCount } from './reach-workers.ts'
 import { catchEnds, catchHangUps, onHangUps } from './signals.ts'
 import { type ServiceManager, serviceManager } from './systemd.ts'
 import { type ListenerTls, openTls } from './tls.ts'
@@ -65,6 +68,7 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--reload-interval <duration>', 'interval of --reload-switch (default 600s)')
     .option('--reload-switch', 'reload the configurations at every --reload-interval')
     .option('--watch', 'reload when configuration files change')
+    .option('--workers <number>', 'processes that serve, or `auto` for one on each core (default 1)')
     .option('--skip-invalid', 'serve the valid configurations even if others have errors')
     .addOption(
       new Option('--stdio', 'serve one MCP client on standard input and output instead of HTTP').conflicts([
@@ -90,10 +94,16 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
 
   if (paths.length === 0 && !settings.storage)
     throw new Error('give configuration files or folders, or settings with a `storage`')
-  const log = await createLog(
-    flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger,
-  )
+  if (output && (flags.workers ?? process.env.PLANTGW_WORKERS ?? '1') !== '1')
+    throw new Error('--stdio serves one client by one process: leave out --workers and PLANTGW_WORKERS')
+  const logger = flags.quiet ? { ...settings.logger, level: atLeastWarn(settings) } : settings.logger
+  const stream = logStream(logger)
+  const log = await createLog({ ...logger, stream })
   catchUnexpected(log)
+  const isShared = !output && !flags.printRoutes && workerCount(settings) > 1
+  const pool = isShared
+    ? openPool({ settings: { ...settings, logger }, version: VERSION, log, stream })
+    : undefined
   if (!flags.printRoutes && !output) await mustBeFree(settings, LISTEN_FLAGS)
   // Before anything is taken: by default a signal would end the process and leave it behind.
   catchHangUps()
@@ -108,8 +118,10 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
       log,
       flags,
       held,
+      pool,
       stdio: output && { output, cut: signals.end },
     })
+    let code = 0
     const ended = signals.end.then((signal) => ({ signal }))
     const first = await Promise.race([started, ended])
     if ('code' in first) return first.code
@@ -117,7 +129,12 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
       log.info(first, 'shutting down before the start was complete')
       started.catch(() => {})
     } else {
-      const signal = await Promise.race([signals.end, ...(first.over ? [first.over] : [])])
+      const over = [first.over, pool?.failure].filter((one) => one !== undefined)
+      const signal = await Promise.race([signals.end, ...over]).catch((error: Error) => {
+        process.stderr.write(`plantgw: ${error.message}\n`)
+        code = 2
+        return undefined
+      })
       const again = signal === 'SIGINT' ? '; press Ctrl-C again to end at once' : ''
       log.info({ ...(signal && { signal }) }, `shutting down; waiting for calls in flight${again}`)
       await first.end(signal)
@@ -126,7 +143,7 @@ async function serve(paths: readonly string[], flags: ServeFlags): Promise<numbe
     removePid()
     log.flush?.()
     // What is waited for yet, such as a database or a server that does not answer, would hold the process.
-    return process.exit(0)
+    return process.exit(code)
   } finally {
     await letGo(held)
     removePid()
@@ -155,6 +172,8 @@ interface Start {
   flags: ServeFlags
   /** Takes what closes what the start takes. */
   held: Held
+  /** Absent: this process serves. */
+  pool: Pool | undefined
   stdio: Stdio | undefined
 }
 
@@ -169,6 +188,7 @@ async function start({
   log,
   flags,
   held,
+  pool,
   stdio,
 }: Start): Promise<{ code: number } | Started> {
   const readEnv = currentEnvironment(settings, log)
@@ -191,11 +211,21 @@ async function start({
     ...(watched ? [{ to: 'store' as const, label: store.label, up: watched.isUp() }] : []),
     ...(receivers?.connections() ?? []),
   ]
-  const tls = settings.tls && !flags.printRoutes ? openTls(settings.tls, log) : undefined
+  const tls = settings.tls && !flags.printRoutes && !pool ? openTls(settings.tls, log) : undefined
   if (tls) held.push(tls.close)
-  const onReload = () => tls?.refresh()
+  const onReload = () => (pool ?? tls)?.refresh()
   const hooks = { onTable, onReload, connections }
-  const options = { paths: source, settings, env, readEnv, log, version: VERSION, skipInvalid, ...hooks }
+  const options = {
+    paths: source,
+    settings,
+    env,
+    readEnv,
+    log,
+    version: VERSION,
+    skipInvalid,
+    ...hooks,
+    ...(pool && { workers: pool }),
+  }
   if (flags.printRoutes) return { code: await printRoutes(options) }
   const watch = watched ?? (settings.watch ? await watchFiles(files, { env, log }) : undefined)
   if (watch) held.push(() => watch.close())
@@ -206,9 +236,11 @@ async function start({
   if (others.length) printFindings(others, sources)
   if (open.length) process.stderr.write(refusal(open))
   if (!gateway) return { code: open.length ? 2 : 1 }
+  // From now on somebody waits.
+  held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio
     ? reachStdio(gateway, { ...stdio, prefix: flags.prefix, settings, log })
-    : await reachHttp(gateway, { settings, flags, log, held, tls })
+    : await reachHttp(gateway, { settings, flags, log, held, tls, pool, env })
   gateway.startServers()
   const manager = serviceManager(process.env, log)
   manager.ready()
@@ -240,25 +272,32 @@ async function reachHttp(
     log,
     held,
     tls,
-  }: Pick<Start, 'settings' | 'flags' | 'log' | 'held'> & { tls: ListenerTls | undefined },
+    pool,
+    env,
+  }: Pick<Start, 'settings' | 'flags' | 'log' | 'held' | 'pool'> & { tls: ListenerTls | undefined; env: Env },
 ): Promise<Reached> {
   warnOfOpen(gateway.table(), settings, log)
-  const { admin, host, limits } = settings
+  const { admin, host } = settings
   const pages = await listenForPages(gateway, settings, held)
-  const listening = await listen(gateway.app, settings, limits, LISTEN_FLAGS, tls)
-  const address = listening.server.address() as AddressInfo
-  gateway.ownAddresses.add(address)
-  const { port } = address
+  if (pool) {
+    held.push(() => pool.close())
+    await pool.start(gateway, gateway.table(), env)
+  }
+  const listening = pool
+    ? await listenForPool(pool, gateway, settings, LISTEN_FLAGS, log)
+    : await listenHere(gateway, settings, log, tls)
+  const { port } = listening
+  gateway.ownAddresses.add(listening.address)
   log.info(
     {
       host,
       port,
       ...(pages && admin?.listen && { admin: boundText(pages, admin.listen) }),
+      ...(pool && { workers: workerCount(settings) }),
       prefixes: [...gateway.table().routes.keys()],
     },
     'listening',
   )
-  watchOpenFiles(listening.server, () => listening.connections.size, log)
   return {
     announce() {
       // What reads the audit log expects nothing else.
@@ -269,9 +308,21 @@ async function reachHttp(
     drain(signal) {
       // Whoever ends it by Ctrl-C has no load balancer that must notice.
       const grace = signal === 'SIGINT' ? 0 : settings.drain.grace
-      return drain(listening, gateway, { grace, timeout: drainTimeout(settings) })
+      return listening.drain({ grace, timeout: drainTimeout(settings) })
     },
   }
+}
+
+async function listenHere(
+  gateway: Gateway,
+  settings: Settings,
+  log: Logger,
+  tls: ListenerTls | undefined,
+): Promise<Listening> {
+  const listening = await listen(gateway, settings, settings.limits, LISTEN_FLAGS, tls)
+  watchOpenFiles(listening.server, () => listening.connections.size, log)
+  const address = listening.server.address() as AddressInfo
+  return { address, port: address.port, drain: (limits) => drain(listening, gateway, limits) }
 }
 
 /** What `admin.listen` names; undefined: the main listener has the gateway's own pages. */
@@ -281,7 +332,7 @@ async function listenForPages(
   held: Held,
 ): Promise<Guarded | undefined> {
   if (!ownApp || !admin?.listen) return undefined
-  const pages = await listen(ownApp, admin.listen, limits, 'admin.listen')
+  const pages = await listen({ app: ownApp }, admin.listen, limits, 'admin.listen')
   held.push(() => endListener(pages))
   if (admin.listen.path === undefined) ownAddresses.add(pages.server.address() as AddressInfo)
   return pages

@@ -1,0 +1,59 @@
+import type { Logger } from './log.ts'
+
+/** Milliseconds between two looks at the clock. */
+const INTERVAL = 20
+/** Milliseconds in which nothing else is done that are reported. */
+const LONG = 100
+/** Milliseconds from which a part of the work may be why. */
+const NOTICED = LONG / 2
+
+/** A part of the work that was done in one go. */
+interface Held {
+  /** What was done, such as `compile a configuration`. */
+  stage: string
+  /** Of the router, or a file where there is none yet. */
+  of: string
+  ms: number
+}
+
+/** The longest since the last look. */
+let longest: Held | undefined
+
+/**
+ * Does a part of the work, and remembers it where the event loop stood still for it.
+ * @param of a prefix, or a file
+ */
+export function inOneGo<T>(stage: string, of: string, work: () => T): T {
+  const began = performance.now()
+  try {
+    return work()
+  } finally {
+    const ms = performance.now() - began
+    if (ms >= NOTICED && ms > (longest?.ms ?? 0)) longest = { stage, of, ms }
+  }
+}
+
+/**
+ * Looks how late the event loop is, and logs when it stood still for 100 ms or more, with the part of the work that took
+ * longest. It keeps no process alive.
+ * @param observe gets each delay, in seconds
+ * @returns what ends it
+ */
+export function watchEventLoop(log: Logger, observe: (seconds: number) => void): () => void {
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const ms = Math.max(0, now - last - INTERVAL)
+    last = now
+    observe(ms / 1000)
+    const held = longest
+    longest = undefined
+    // A look falls anywhere between two, so the delay is known to within `INTERVAL`.
+    if (Math.max(ms, held?.ms ?? 0) < LONG) return
+    const line = { ms: Math.round(Math.max(ms, held?.ms ?? 0)) }
+    if (held) log.info({ ...line, stage: held.stage, of: held.of }, 'the event loop stood still')
+    else log.debug(line, 'the event loop stood still')
+  }, INTERVAL)
+  timer.unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,407 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Hono } from 'hono'
+import type { Logins } from '../access/failed-logins.ts'
+import { changed } from '../build/table.ts'
+import type { Table } from '../build/types.ts'
+import { secretsOf } from '../cluster/index.ts'
+import type { Env, Settings } from '../config/index.ts'
+import { pauseOf } from '../net/index.ts'
+import type { WorkerStatus, Workers } from '../server/shared-parts.ts'
+import { type Counted, folded, withoutGauges } from '../telemetry/counted.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Beginning, Change, ParentHandlers, ServedSources, WorkerHandlers } from './channel-messages.ts'
+import { Ledger } from './ledger.ts'
+import { answerPage } from './passed-pages.ts'
+import { SharedCounts } from './shared-counts.ts'
+import { passLines } from './whole-lines.ts'
+import { Channel } from './worker-channel.ts'
+
+/** Milliseconds until one that has ended is replaced for the first time, and at most. */
+const FIRST_PAUSE = 100
+const LONGEST_PAUSE = 10_000
+/** Milliseconds of service after which the next one is replaced as if it were the first. */
+const STEADY = 30_000
+/** Starts that may fail one after another. */
+const MAX_FAILED = 5
+/** Milliseconds that a worker has to make the next table, or to serve it. */
+const PATIENCE = 120_000
+/** Milliseconds for the metrics and the status of a worker. */
+const ANSWER = 5_000
+
+export interface PoolOptions {
+  count: number
+  settings: Settings
+  version: string
+  log: Logger
+  /** The module and the arguments that make a process a worker. */
+  command: readonly [module: string, ...args: string[]]
+  /** Takes whole lines of what workers write. */
+  out: { stdout(lines: string): void; stderr(lines: string): void }
+}
+
+/** What the process has that answers for its workers. */
+export interface Answering {
+  app: Hono
+  logins: Logins
+}
+
+export interface Connection {
+  id: number
+  /** Beyond a limit, and still to be answered. */
+  surplus: boolean
+}
+
+interface Member {
+  readonly number: number
+  readonly child: ChildProcess
+  readonly channel: Channel<WorkerHandlers>
+  /** Where the others reach it. */
+  origin: string
+  /** The connections that it has, by number. */
+  readonly connections: Map<number, () => void>
+  /** Those that it has not taken yet: they go to another if it ends. */
+  readonly given: Map<number, { socket: Socket; again(): void }>
+  /** When it began to serve, in milliseconds. */
+  readonly since: number
+  counted: Counted | undefined
+}
+
+/** The workers of a gateway. It holds processes: close it. */
+export class Pool implements Workers {
+  private readonly members = new Map<ChildProcess, Member>()
+  private readonly children = new Set<ChildProcess>()
+  private readonly ledger = new Ledger(() => [...this.members.values()].map((one) => this.lesseeOf(one)))
+  private readonly lessees = new WeakMap<Member, Parameters<Ledger['forget']>[0]>()
+  private readonly counts = new SharedCounts()
+  private readonly begins: Omit<Beginning, 'worker' | 'served'>
+  private served: ServedSources = { generation: 0, env: {}, sources: new Map() }
+  private table: Table | undefined
+  private ended: Counted | undefined
+  private readonly timers = new Set<NodeJS.Timeout>()
+  private readonly ownAddresses: AddressInfo[] = []
+  private failed = 0
+  private closing = false
+  private started = false
+  private fail!: (error: Error) => void
+  private listenerClosed: Promise<void> | undefined
+  private answering: Answering | undefined
+  /** Connections that came when there was no worker; limits bound them. */
+  private waiting: Parameters<Pool['give']>[] = []
+  /** Rejects when a worker cannot be replaced. */
+  readonly failure = new Promise<undefined>((_, reject) => {
+    this.fail = reject
+  })
+  /** Set by who listens: closes the listener once connections do not come in quick succession. */
+  closeListener: () => Promise<void> = async () => {}
+
+  constructor(private readonly options: PoolOptions) {
+    const { settings, version } = options
+    const secret = randomBytes(32).toString('base64url')
+    const run = randomBytes(6).toString('base64url')
+    this.begins = { settings, version, secret, run, sealSecrets: secretsOf(settings.cluster) }
+    this.failure.catch(() => {})
+  }
+
+  /** Starts them. @throws Error when one of them does not */
+  async start(answering: Answering, table: Table, env: Env): Promise<void> {
+    this.answering = answering
+    this.table = table
+    this.served = { generation: table.generation, env, sources: sourcesOf(table) }
+    const { count } = this.options
+    await Promise.all(Array.from({ length: count }, (_, i) => this.spawn(i + 1)))
+    this.started = true
+    for (const { channel } of this.members.values()) channel.note('startServers', undefined)
+  }
+
+  /** The configurations' tools cannot connect there. */
+  ownAddress(address: AddressInfo): void {
+    this.ownAddresses.push(address)
+    for (const { channel } of this.members.values()) channel.note('ownAddress', address)
+  }
+
+  /** Has them read the certificate of the listener again. */
+  refresh(): void {
+    for (const { channel } of this.members.values()) channel.note('renewTls', undefined)
+  }
+
+  /** Gives a connection to the worker that has the fewest; when there is none, to the next. @param end runs once it is over */
+  give(socket: Socket, connection: Connection, end: () => void): void {
+    let best: Member | undefined
+    for (const member of this.members.values())
+      if (!best || member.connections.size < best.connections.size) best = member
+    if (!best) {
+      this.waiting.push([socket, connection, end])
+      return
+    }
+    const { connections, given, channel } = best
+    connections.set(connection.id, () => {
+      connections.delete(connection.id)
+      end()
+    })
+    given.set(connection.id, { socket, again: () => this.give(socket, connection, end) })
+    channel.note('connection', connection, socket)
+  }
+
+  handOn = async (next: Table, env: Env): Promise<() => Promise<void>> => {
+    const change = this.changeTo(next, env)
+    const asked = [...this.members.values()]
+    const prepared = await Promise.allSettled(
+      asked.map((one) => this.within(one, one.channel.ask('prepare', change))),
+    )
+    const refused = prepared.findIndex(({ status }, i) => status === 'rejected' && this.isThere(asked[i]!))
+    const reason = prepared[refused]
+    if (reason?.status === 'rejected')
+      throw new Error(`worker ${asked[refused]!.number}: ${(reason.reason as Error).message}`)
+    return async () => {
+      this.table = next
+      this.served = { generation: next.generation, env, sources: sourcesOf(next) }
+      const { generation } = next
+      // Who began meanwhile, and has the table of before, is replaced.
+      const all = [...this.members.values()].map((one) =>
+        this.within(one, one.channel.ask('commit', generation)).catch(() => one.child.kill('SIGKILL')),
+      )
+      await Promise.all(all)
+    }
+  }
+
+  counted = async (): Promise<readonly Counted[]> => {
+    const all = [...this.members.values()].map(async (one) => {
+      one.counted = await late(ANSWER, one.channel.ask('counted', undefined)).catch(() => one.counted)
+      return one.counted ?? []
+    })
+    return [...(await Promise.all(all)).flat(), ...(this.ended ? [this.ended] : [])]
+  }
+
+  statuses = async (): Promise<readonly WorkerStatus[]> => {
+    const all = [...this.members.values()].map(async (one) =>
+      late(ANSWER, one.channel.ask('status', undefined)).catch(() => []),
+    )
+    return (await Promise.all(all)).flat().sort((a, b) => a.worker - b.worker)
+  }
+
+  /** No worker is replaced from now on; resolves when what was under way in each of them has ended. */
+  async drain(limits: { grace: number; timeout: number }): Promise<void> {
+    this.stop()
+    const all = [...this.members.values()].map(({ channel }) => channel.ask('drain', limits))
+    await Promise.allSettled(all)
+  }
+
+  /** Ends all of them. */
+  async close(): Promise<void> {
+    this.stop()
+    const ends = [...this.children].map((child) => new Promise((resolve) => child.once('exit', resolve)))
+    for (const child of this.children) if (child.connected) child.disconnect()
+    await Promise.all(ends)
+  }
+
+  private stop(): void {
+    this.closing = true
+    for (const timer of this.timers) clearTimeout(timer)
+  }
+
+  private isThere({ child }: Member): boolean {
+    return this.members.has(child)
+  }
+
+  private async within<T>(member: Member, answer: Promise<T>): Promise<T> {
+    return late(PATIENCE, answer).catch((error) => {
+      if (error === LATE) member.child.kill('SIGKILL')
+      throw error
+    })
+  }
+
+  private changeTo(next: Table, env: Env): Change {
+    const before = this.table?.prepared ?? new Map()
+    const fresh = changed(next.prepared, before)
+    return {
+      generation: next.generation,
+      ...(env !== this.served.env && { env }),
+      changed: new Map(fresh.map(([id, { file, text }]) => [id, { file, text }])),
+      removed: [...before.keys()].filter((id) => !next.prepared.has(id)),
+    }
+  }
+
+  /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
+  private spawn(number: number): Promise<void> {
+    const { command, out } = this.options
+    const [module, ...args] = command
+    const child = fork(module, args, {
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // It ends with this process, not by a signal that both get.
+      detached: false,
+    })
+    this.children.add(child)
+    passLines(child.stdout!, out.stdout)
+    passLines(child.stderr!, out.stderr)
+    return new Promise((resolve, reject) => {
+      let isServing = false
+      let fault: string | undefined
+      const failed = (error: Error) => {
+        fault = error.message
+        child.kill('SIGKILL')
+      }
+      const begin = async (channel: Channel<WorkerHandlers>) => {
+        await this.join(number, child, channel)
+        isServing = true
+        resolve()
+      }
+      const channel: Channel<WorkerHandlers> = new Channel(
+        child,
+        this.handlersFor(child, () => begin(channel).catch(failed)),
+      )
+      child.once('error', reject)
+      child.once('exit', (code, signal) => {
+        const why = fault ?? signal ?? `exit code ${code}`
+        this.children.delete(child)
+        const gone = () => {
+          const member = this.leave(child)
+          if (!isServing) reject(new Error(fault ?? `worker ${number} did not start: ${why}`))
+          if (this.closing || (!this.started && !isServing)) return
+          this.replace(number, member, why)
+        }
+        // All that it has said is read by then.
+        if (child.connected) child.once('disconnect', gone)
+        else gone()
+      })
+    })
+  }
+
+  private async join(number: number, child: ChildProcess, channel: Channel<WorkerHandlers>): Promise<void> {
+    const { served } = this
+    const origin = await channel.ask('begin', { ...this.begins, worker: number, served })
+    const since = performance.now()
+    const member: Member = {
+      number,
+      child,
+      channel,
+      origin,
+      connections: new Map(),
+      given: new Map(),
+      since,
+      counted: undefined,
+    }
+    for (const address of this.ownAddresses) channel.note('ownAddress', address)
+    // Nobody gets a session of it before all others know where it is.
+    const origins = [...[...this.members.values()].map((one) => one.origin), origin]
+    await Promise.allSettled(
+      [...this.members.values(), member].map((one) => one.channel.ask('peers', origins)),
+    )
+    // A reload came in between.
+    if (served !== this.served) throw new Error('the configurations changed while it started')
+    this.members.set(child, member)
+    this.failed = 0
+    if (this.started) {
+      channel.note('startServers', undefined)
+      this.options.log.info({ worker: number, pid: child.pid }, 'worker started')
+    }
+    for (const parts of this.waiting.splice(0)) this.give(...parts)
+  }
+
+  private leave(child: ChildProcess): Member | undefined {
+    const member = this.members.get(child)
+    if (!member) return undefined
+    this.members.delete(child)
+    for (const [id, end] of member.connections) if (!member.given.has(id)) end()
+    for (const { again } of member.given.values()) again()
+    const lessee = this.lessees.get(member)
+    if (lessee) this.ledger.forget(lessee)
+    if (member.counted) this.ended = folded(this.ended, withoutGauges(member.counted))
+    const origins = [...this.members.values()].map(({ origin }) => origin)
+    for (const { channel } of this.members.values()) channel.note('peers', origins)
+    return member
+  }
+
+  /** @param before undefined: it has not served */
+  private replace(number: number, before: Member | undefined, why: string): void {
+    const { log } = this.options
+    const isSteady = before !== undefined && performance.now() - before.since > STEADY
+    if (isSteady) this.failed = 0
+    const wait = pauseOf(this.failed, FIRST_PAUSE, LONGEST_PAUSE)
+    this.failed++
+    log.error(
+      { worker: number, reason: why, again: wait },
+      before ? 'a worker has ended' : 'a worker did not start',
+    )
+    if (!before && this.failed > MAX_FAILED) {
+      this.fail(new Error(`worker ${number} cannot be started: ${why}`))
+      return
+    }
+    const timer = setTimeout(() => {
+      this.timers.delete(timer)
+      // What comes of it is in the log when it ends.
+      this.spawn(number).catch(() => {})
+    }, wait)
+    this.timers.add(timer)
+  }
+
+  private lesseeOf(member: Member) {
+    const known = this.lessees.get(member)
+    if (known) return known
+    const lessee: Parameters<Ledger['forget']>[0] = {
+      recall: (question) => member.channel.ask('recall', question),
+    }
+    this.lessees.set(member, lessee)
+    return lessee
+  }
+
+  private handlersFor(child: ChildProcess, hello: () => void): ParentHandlers {
+    const mine = () => {
+      const member = this.members.get(child)
+      if (!member) throw new Error('the worker does not serve yet')
+      return member
+    }
+    const answering = () => {
+      if (!this.answering) throw new Error('the gateway is starting')
+      return this.answering
+    }
+    return {
+      hello,
+      page: (request) => answerPage(answering().app, request),
+      take: (takes) => this.counts.take(takes),
+      async login({ address, caller }) {
+        const { logins } = answering()
+        const denial = await (caller === undefined
+          ? logins.failed(address)
+          : logins.succeeded(address, caller))
+        return { denial, refused: logins.refuse(address) }
+      },
+      lease: (question) => this.ledger.lease(this.lesseeOf(mine()), question),
+      giveBack: ({ quota, units }) => this.ledger.giveBack(this.lesseeOf(mine()), quota, units),
+      taken: (id) => {
+        const given = this.members.get(child)?.given
+        // The worker has it open.
+        given?.get(id)?.socket.destroy()
+        given?.delete(id)
+      },
+      closed: (connections) => {
+        const member = this.members.get(child)
+        for (const id of connections) member?.connections.get(id)?.()
+      },
+      counted: (counted) => {
+        const member = this.members.get(child)
+        if (member) member.counted = counted
+      },
+      closeListener: () => {
+        this.listenerClosed ??= this.closeListener()
+        return this.listenerClosed
+      },
+    }
+  }
+}
+
+function sourcesOf({ prepared }: Table): ServedSources['sources'] {
+  return new Map([...prepared].map(([id, { file, text }]) => [id, { file, text }]))
+}
+
+const LATE = new Error('no answer in time')
+
+function late<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(LATE), ms)
+  })
+  return Promise.race([answer, silence]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toolsFile } from '../cluster/harness.ts'
+import { ask, openSession, post, serveWorkers } from './harness.ts'
+
+const TIMEOUT = { timeout: 120_000 }
+const tally = (all: readonly { status: number }[]) => {
+  const counts: Record<number, number> = {}
+  for (const { status } of all) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+const times = <Value>(count: number, make: () => Promise<Value>) =>
+  Promise.all(Array.from({ length: count }, make))
+
+test('limits of sessions, rates and wrong credentials hold over all workers, exactly', TIMEOUT, async (t) => {
+  const rate = [{ per: 'caller', limit: 5, window: '1h' }]
+  const auth = { mode: 'bearer', tokens: [{ token: 'a-token-of-16-characters', caller: 'ann' }] }
+  const files = {
+    tools: await toolsFile(t),
+    limited: (await toolsFile(t, { prefix: '/limited', rate })).replaceAll('name: tools', 'name: limited'),
+    closed: (await toolsFile(t, { prefix: '/closed', auth })).replaceAll('name: tools', 'name: closed'),
+  }
+  for (const name of ['limited', 'closed'] as const)
+    files[name] = files[name].replaceAll('server: tools', `server: ${name}`)
+  const settings = { limits: { maxSessionsPerPrefix: 7, maxFailedLogins: 4 } }
+  const gateway = await serveWorkers(t, { files, settings })
+  const opened = await times(20, async () => (await openSession(gateway.url('tools'))).answer)
+  assert.deepEqual(tally(opened), { 200: 7, 503: 13 })
+  const listed = await times(20, () => post(gateway.url('limited'), { id: 1, method: 'ping' }))
+  assert.equal(tally(listed)[429], 15)
+  const guess = () => ask(gateway.url('closed'), 'GET', { authorization: 'Bearer of-somebody-else' })
+  assert.deepEqual(tally(await times(20, guess)), { 401: 4, 429: 16 })
+  const text = await gateway.metrics()
+  assert.match(text, /plantgw_refused_total\{limit="maxSessionsPerPrefix"\} 13\n/)
+})

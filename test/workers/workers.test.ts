@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parse, stringify } from 'yaml'
+import { toolsFile } from '../cluster/harness.ts'
+import { everythingStdio } from '../fixtures/everything/start.ts'
+import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
+import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
+import { ask, eventually, type Gateway, openSession, post, serveWorkers } from './harness.ts'
+
+const TIMEOUT = { timeout: 120_000 }
+const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`
+const SLOW = { ...TIMEOUT, skip: skipWithoutOpenssl || (existsSync(CHILDREN) ? false : 'reads /proc') }
+const LIST = { id: 'list', method: 'tools/list' }
+const echo = (text: string) => ({
+  id: text,
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { text } },
+})
+const stdio = () => ({ s: { type: 'stdio' as const, ...everythingStdio('session') } })
+
+/** Connections that say nothing, one after another. */
+async function connections(t: TestContext, { port }: Gateway, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let i = 0; i < count; i++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    await once(socket, 'connect')
+    sockets.push(socket)
+  }
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return sockets
+}
+
+test('connections and calls spread over all workers', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  await connections(t, gateway, 60)
+  const counts = await eventually(async () => {
+    const all = (await gateway.workers()).map((one) => one.connections)
+    return all.reduce((sum, one) => sum + one) >= 60 && all
+  })
+  for (const count of counts) assert.ok(Math.abs(count - 20) <= 2, String(counts))
+  for (let i = 0; i < 60; i++) assert.equal((await post(gateway.url('tools'), echo(`c${i}`))).status, 400)
+  const { headers } = await openSession(gateway.url('tools'))
+  await Promise.all(Array.from({ length: 60 }, (_, i) => post(gateway.url('tools'), echo(`c${i}`), headers)))
+  const lines = await eventually(async () => {
+    const found = gateway
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('"msg":"tool call"'))
+    return found.length === 60 && found
+  })
+  const calls = [1, 2, 3].map((worker) => lines.filter((line) => line.includes(`"worker":${worker},`)).length)
+  assert.equal(
+    calls.reduce((sum, one) => sum + one),
+    60,
+  )
+  for (const count of calls) assert.ok(Math.abs(count - 20) <= 4, String(calls))
+})
+
+test('one worker is one process, and --stdio takes no more', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, count: 1 })
+  assert.equal(await gateway.workers(), undefined)
+  const refused = await run(t, ['serve', gateway.folder, '--stdio', '--workers', '2'])
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /--stdio serves one client by one process/)
+  const wrong = await run(t, ['serve', gateway.folder, '--workers', '0'])
+  assert.match(wrong.stderr, /`workers` must be a number from 1 to 99 or `auto`; got "0"/)
+})
+
+test('a session that one worker holds is reached from each of them', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { upstreams: stdio() })
+  const url = gateway.url('s')
+  const { headers } = await openSession(url)
+  for (let i = 0; i < 9; i++) {
+    const { status, text } = await post(url, LIST, headers)
+    assert.equal(status, 200)
+    assert.match(text, /"tools":\[/)
+  }
+  const text = await gateway.metrics()
+  assert.match(text, /plantgw_upstream_connections\{tenant="default",prefix="\/s"\} 1\n/)
+  assert.match(text, /plantgw_forwarded_requests_total\{prefix="\/s",outcome="ok"\} [1-9]/)
+  assert.equal((await ask(url, 'DELETE', headers)).status, 204)
+  for (let i = 0; i < 3; i++) assert.equal((await post(url, LIST, headers)).status, 404)
+})
+
+test(
+  'a worker that is killed is replaced: its sessions are gone, and nobody else notices',
+  TIMEOUT,
+  async (t) => {
+    const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
+    const [url, held] = [gateway.url('tools'), gateway.url('s')]
+    const { headers } = await openSession(url)
+    const sessions = await Promise.all(Array.from({ length: 6 }, () => openSession(held)))
+    const before = await gateway.workers()
+    const victim = before.find(({ sessions }) => sessions > 0)!
+    const failures: string[] = []
+    let killed = false
+    let served = 0
+    const load = async () => {
+      while (!killed || served < 60) {
+        const { status } = await post(url, echo('x'), headers).catch(({ code }) => ({ status: code }))
+        if (killed) served++
+        if (status !== 200) failures.push(String(status))
+      }
+    }
+    const loads = Promise.all([load(), load(), load(), load()])
+    await eventually(async () => gateway.stderr().split('"msg":"tool call"').length > 40)
+    process.kill(victim.pid, 'SIGKILL')
+    killed = true
+    await loads
+    // What the killed one had in hand is cut off, which clients see as a connection that was reset.
+    assert.ok(failures.length <= 4, failures.join())
+    assert.deepEqual(new Set(failures), failures.length ? new Set(['ECONNRESET']) : new Set())
+    const after = await eventually(async () => {
+      const all = await gateway.workers()
+      return all.length === 3 && all
+    })
+    assert.ok(!after.some(({ pid }) => pid === victim.pid))
+    assert.deepEqual(
+      after.map(({ worker }) => worker),
+      [1, 2, 3],
+    )
+    const statuses = await Promise.all(sessions.map(({ headers }) => post(held, LIST, headers)))
+    const lost = statuses.filter(({ status }) => status === 404).length
+    assert.ok(lost > 0 && lost < 6, String(lost))
+    assert.equal(statuses.filter(({ status }) => status === 200).length, 6 - lost)
+  },
+)
+
+test('a reload is served by all workers or by none, and a new one serves the same', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const file = join(gateway.folder, 'tools.yaml')
+  const text = await toolsFile(t)
+  const reload = () => ask(`${gateway.origin}/_reload`, 'POST')
+  const names = async () => {
+    const all = Array.from({ length: 6 }, async () => {
+      const meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      }
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+      const { text } = await post(gateway.url('tools'), { ...LIST, params: { _meta: meta } }, headers)
+      return /"name":"(echo|second|third)"/.exec(text)?.[1]
+    })
+    return [...new Set(await Promise.all(all))]
+  }
+  const named = (name: string) => {
+    const all = parse(text)
+    all.tools[0].name = name
+    return stringify(all)
+  }
+  assert.deepEqual(await names(), ['echo'])
+  writeFileSync(file, named('second'))
+  assert.equal((await reload()).status, 200)
+  assert.deepEqual(await names(), ['second'])
+  writeFileSync(file, named('third').replace('GET', 'GTE'))
+  assert.equal((await reload()).status, 422)
+  assert.deepEqual(await names(), ['second'])
+  const [victim] = await gateway.workers()
+  process.kill(victim!.pid, 'SIGKILL')
+  await eventually(async () =>
+    (await gateway.workers()).some(({ worker, pid }) => worker === 1 && pid !== victim!.pid),
+  )
+  assert.deepEqual(await names(), ['second'])
+  writeFileSync(file, named('third'))
+  assert.equal((await reload()).status, 200)
+  assert.deepEqual(await names(), ['third'])
+})
+
+test('workers that cannot be replaced end the gateway with an error', SLOW, async (t) => {
+  const { file, key } = selfSigned(temporaryFolder(t), 'own', 10)
+  const folder = temporaryFolder(t)
+  const cert = join(folder, 'cert.pem')
+  copyFileSync(file, cert)
+  writeFileSync(join(folder, 'key.pem'), key)
+  writeFileSync(join(folder, 'tools.yaml'), await toolsFile(t))
+  const settings = join(folder, 'plantgw.yml')
+  writeFileSync(settings, stringify({ tls: { cert: 'cert.pem', key: 'key.pem' }, drain: { grace: '0s' } }))
+  const args = [
+    'serve',
+    join(folder, 'tools.yaml'),
+    '--settings',
+    settings,
+    '--port',
+    String(await freePort()),
+  ]
+  const running = plantgw(t, [...args, '--workers', '2', '--log-format', 'json'])
+  await running.until(/plantgw serves/)
+  const children = readFileSync(`/proc/${running.child.pid}/task/${running.child.pid}/children`, 'utf8')
+  rmSync(cert)
+  for (const pid of children.trim().split(' ')) process.kill(Number(pid), 'SIGKILL')
+  assert.equal(await running.ended, 2)
+  assert.match(running.stderr(), /a worker did not start/)
+  assert.match(running.stderr(), /plantgw: worker \d cannot be started: tls: .*cert\.pem/)
+})
+
+test('workers end with the process that started them', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const workers = await gateway.workers()
+  gateway.child.kill('SIGKILL')
+  await gateway.ended
+  const isThere = (pid: number) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  await eventually(async () => !workers.some(({ pid }) => isThere(pid)))
+})
