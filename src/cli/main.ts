@@ -32,9 +32,10 @@ const COMMANDS: Record<string, Make> = {
   completion: async () => (await import('./completion.ts')).completionCommand(() => programOf([])),
 }
 
-/** What only scripts call. */
+/** What only scripts, and `serve` itself, call. */
 const HIDDEN: Record<string, Make> = {
   complete: async () => (await import('./complete.ts')).completeCommand(),
+  worker: async (exit) => (await import('./serve/worker-command.ts')).workerCommand(exit),
 }
 
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']

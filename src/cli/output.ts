@@ -1,6 +1,7 @@
 import { maskSecrets, secretsIn } from '../checks/practice/leaked-secrets.ts'
-import { printable, printableJson } from '../findings/frame.ts'
+import { printable } from '../findings/frame.ts'
 import { type Finding, formatText } from '../findings/index.ts'
+import { printableJson } from '../text/index.ts'
 
 /** Whether a stream wants colour: `NO_COLOR` and `FORCE_COLOR` first, else only a terminal. */
 export function wantsColor(stream: { isTTY?: boolean | undefined }, env = process.env): boolean {

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
-import { join, resolve, sep } from 'node:path'
+import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shellWord } from '../text/index.ts'
+
+/** The folder of this package: at the same place seen from src/cli, dist/cli and dist/bin. */
+const OWN = fileURLToPath(new URL('../..', import.meta.url))
+const isInstalled = OWN.includes(`${sep}node_modules${sep}`)
 
 /** The package as it is installed in a project, or above it; undefined: it runs from somewhere else. */
 export function installedFor(root: string): string | undefined {
-  // The folder is at the same place seen from src/cli, dist/cli and dist/bin.
-  const own = fileURLToPath(new URL('../..', import.meta.url))
-  if (!own.includes(`${sep}node_modules${sep}`)) return undefined
+  if (!isInstalled) return undefined
   for (let base = resolve(root); ; base = resolve(base, '..')) {
     const path = join(base, 'node_modules/plantgw')
     if (existsSync(join(path, 'schemas'))) return path
@@ -14,8 +17,14 @@ export function installedFor(root: string): string | undefined {
   }
 }
 
-/** How people run this command again: `npx plantgw` where it belongs to a project, or to one run of npx. */
+/**
+ * How people run this command again: `npx plantgw` where it belongs to a project, or to one run of npx;
+ * `node bin/plantgw.js` in a clone, unless `npm link` has put it on the path.
+ */
 export function ownCommand(root: string): string {
-  const isOnPath = installedFor(root) === undefined && process.env.npm_command !== 'exec'
-  return isOnPath ? 'plantgw' : 'npx plantgw'
+  if (installedFor(root) !== undefined || process.env.npm_command === 'exec') return 'npx plantgw'
+  if (isInstalled || basename(process.argv[1] ?? '') === 'plantgw') return 'plantgw'
+  const path = join(OWN, 'bin/plantgw.js')
+  const here = relative('.', path)
+  return `node ${shellWord(here.startsWith('..') ? path : here)}`
 }

@@ -18,6 +18,7 @@ import { printable } from './call/printable.ts'
 import { declaredBy } from './declared.ts'
 import { addHeader, untilInterrupted } from './options.ts'
 import { printFindings } from './output.ts'
+import { localEnvironment } from './settings.ts'
 
 interface PinFlags {
   check?: boolean
@@ -47,7 +48,7 @@ interface Target {
 }
 
 async function pin(paths: readonly string[], flags: PinFlags): Promise<number> {
-  const { configurations, findings, sources } = await check(paths, { env: process.env })
+  const { configurations, findings, sources } = await check(paths, { env: localEnvironment() })
   // What is pinned now is what is not pinned yet.
   const errors = findings.filter(
     ({ code, severity }) => severity === 'error' && code !== 'upstream-not-pinned',

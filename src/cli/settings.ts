@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
 import {
+  type Env,
   listenText,
   originOf,
   SETTINGS_FILE,
@@ -10,6 +11,7 @@ import {
   type Source,
 } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
+import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
 
 /** `--settings`, with what the command takes from the file. */
@@ -47,6 +49,17 @@ export function loadSettings(
     settings: failed ? undefined : settings,
     wrongUse: failed && findings.some((found) => found.file !== source?.file),
   }
+}
+
+/**
+ * The variables that configurations read, with those of the settings of this folder. What is wrong with the settings is
+ * told where they are used.
+ * @throws Error that says why the file cannot be read
+ */
+export function localEnvironment(): Env {
+  const source = settingsSource(undefined)
+  const settings = source && readSettings(source, process.env).settings
+  return settings ? environmentOf(settings) : process.env
 }
 
 /**

@@ -35,6 +35,7 @@ export function jsonFile(file: string, text: string, key: string): ClientFile {
         refuseRepeats(file, bare, nodeOf(bare, [key, name]))
         for (const [path, to] of changesTo(servers[name], entry)) put([key, name, ...path], to)
       }
+      if (edits.inputs?.length) refuseOtherThanArray(file, bare, nodeOf(bare, ['inputs']))
       changeInputs(value, edits, servers, () => changed, put)
       return bom + changed
     },
@@ -57,7 +58,7 @@ function read(file: string, text: string, key: string): JsonObject {
   if (!isObject(value)) throw faultAt(file, text, tree.offset, 'the top level is not an object')
   refuseRepeated(file, text, tree, [key])
   const node = findNodeAtLocation(tree, [key])
-  if (node && node.type !== 'object') throw notObject(file, text, node, key)
+  if (node && node.type !== 'object') throw faultAt(file, text, node.offset, `\`${key}\` is not an object`)
   refuseRepeated(file, text, node)
   return value
 }
@@ -88,8 +89,9 @@ function refuseRepeats(file: string, text: string, entry: Node | undefined): voi
   if (entry?.type === 'object') refuseRepeated(file, text, findNodeAtLocation(entry, ['headers']))
 }
 
-function notObject(file: string, text: string, { offset }: Node, key: string): FileFault {
-  return faultAt(file, text, offset, `\`${key}\` is not an object`)
+/** @throws FileFault for a value that nothing can be added to */
+function refuseOtherThanArray(file: string, text: string, node: Node | undefined): void {
+  if (node && node.type !== 'array') throw faultAt(file, text, node.offset, '`inputs` is not an array')
 }
 
 /** The parser recurses. */

@@ -265,3 +265,12 @@ test('a new file of either form holds the servers alone', () => {
     '[mcp_servers."a.b"]\nurl = "http://127.0.0.1:5235/shop/mcp"\nbearer_token_env_var = "T"\n',
   )
 })
+
+test('`inputs` that nothing can be added to are refused', () => {
+  const file = jsonFile('mcp.json', '{"servers": {}, "inputs": {"a": 1}}', 'servers')
+  const change = { set: SET, remove: [], inputs: [{ type: 'promptString', id: 'token' }] }
+  assert.equal(
+    faultOf(() => file.change(change)),
+    'mcp.json:1:27: `inputs` is not an array; nothing was written',
+  )
+})

@@ -105,6 +105,37 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
   await says(/nothing is listening there\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
 })
 
+test('no command connects to a metadata service, nor to where a server says that one has to log in', async (t) => {
+  const refusal = /is at the address of a metadata service, to which this gateway does not connect/
+  for (const host of ['169.254.169.254', '2852039166', '[fd00:ec2::254]']) {
+    const running = plantgw(t, ['tools', `http://${host}/mcp`])
+    assert.equal(await running.ended, 2)
+    assert.match(running.stderr(), refusal, host)
+  }
+  const metadata = 'http://169.254.169.254/oauth'
+  const server = createServer(({ url = '' }, response) => {
+    const isMetadata = url.startsWith('/.well-known/oauth-protected-resource')
+    response.writeHead(isMetadata ? 200 : 401, {
+      'content-type': 'application/json',
+      'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource"`,
+    })
+    response.end(
+      isMetadata ? JSON.stringify({ resource: `${origin}/mcp`, authorization_servers: [metadata] }) : '{}',
+    )
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const running = plantgw(t, ['tools', `${origin}/mcp`, '--no-browser'], {
+    env: { XDG_STATE_HOME: temporaryFolder(t) },
+  })
+  assert.equal(await running.ended, 2)
+  assert.match(running.stderr(), refusal)
+})
+
 test('Ctrl-C ends a command that waits for a server', async (t) => {
   for (const [command, ...args] of [['tools'], ['call', 'x']] as [string, ...string[]][]) {
     // Answers nothing.

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { CLIENT_NAMES, type ClientName, clientOf, urlOf } from '../../src/clients/index.ts'
 import { openFile } from '../../src/clients/open-file.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
@@ -40,6 +51,7 @@ function urlsIn(name: ClientName, path: string) {
   return Object.fromEntries([...entries].map(([key, entry]) => [key, urlOf(entry)]))
 }
 
+const BIN = fileURLToPath(new URL('../../bin/plantgw.js', import.meta.url))
 const BOTH = { desk: 'http://127.0.0.1:5235/desk/mcp', shop: 'http://127.0.0.1:5235/shop/mcp' }
 
 for (const name of CLIENT_NAMES)
@@ -171,7 +183,7 @@ test('a file that cannot be read or is no JSON is left as it is', async (t) => {
   )
   const folder = pathOf('gemini')
   mkdirSync(folder, { recursive: true })
-  assert.match((await connect('gemini')).stderr, /cannot read .*settings\.json: EISDIR/)
+  assert.match((await connect('gemini')).stderr, /cannot read .*settings\.json: it is not a file/)
 })
 
 test('permissions stay, and a link stays a link', async (t) => {
@@ -214,18 +226,18 @@ test('serve prints the lines that connect a client, as they can be run', async (
   const port = String(await freePort())
   const gateway = plantgw(t, ['serve', '--port', port], { cwd })
   await gateway.until(/Try it:/)
-  const lines = gateway.stdout().match(/plantgw (?:connect|tools) .*/g) ?? []
+  const lines = gateway.stdout().match(/node \S+ (?:connect|tools) .*/g) ?? []
   const base = `http://127.0.0.1:${port}`
   assert.deepEqual(lines, [
-    `plantgw connect claude-code /desk --url ${base} --token-env PLANTGW_TOKEN`,
-    `plantgw connect claude-code /shop --url ${base}`,
-    `plantgw tools ${base}/shop/mcp`,
+    `node ${BIN} connect claude-code /desk --url ${base} --token-env PLANTGW_TOKEN`,
+    `node ${BIN} connect claude-code /shop --url ${base}`,
+    `node ${BIN} tools ${base}/shop/mcp`,
   ])
   const byNpx = plantgw(t, ['serve', '--port', '0'], { cwd, env: { npm_command: 'exec' } })
   await byNpx.until(/npx plantgw tools /)
   for (const line of lines)
     assert.equal(
-      (await run(t, line.split(' ').slice(1), { cwd, env: { HOME: join(cwd, 'home') } })).code,
+      (await run(t, line.split(' ').slice(2), { cwd, env: { HOME: join(cwd, 'home') } })).code,
       0,
       line,
     )
@@ -255,4 +267,22 @@ test('the status page links to clients and shows the entry of each', async (t) =
     assert.ok(page.includes(`<summary>${clientOf(name).label}</summary>`), name)
   assert.ok(page.includes(`[mcp_servers.desk]\nurl = "${url}"\nbearer_token_env_var = "PLANTGW_TOKEN"`))
   assert.equal(page.includes('a-very-long-token'), false)
+})
+
+test('a client file that is no plain file, or is read-only, is refused and stays', async (t) => {
+  const { connect, pathOf } = project(t)
+  const path = pathOf('cursor')
+  mkdirSync(dirname(path))
+  execFileSync('mkfifo', [path])
+  const pipe = await connect('cursor')
+  assert.equal(pipe.code, 2)
+  assert.match(pipe.stderr, /cannot read .*: it is not a file; nothing was written/)
+  rmSync(path)
+  writeFileSync(path, '{}')
+  chmodSync(path, 0o444)
+  const readOnly = await connect('cursor')
+  assert.equal(readOnly.code, 2)
+  assert.match(readOnly.stderr, /cannot write .*: it is read-only; nothing was written/)
+  assert.equal(readFileSync(path, 'utf8'), '{}')
+  assert.equal(existsSync(`${path}.plantgw-backup`), false)
 })

@@ -38,7 +38,9 @@ test('what init writes has no finding, whatever the service is called', async (t
 test('it is served and called by the commands that init prints', async (t) => {
   const { folder: cwd, stdout } = await initialised(t)
   const port = String(await freePort())
-  const commands = [...stdout.matchAll(/^ {2}(?:npx )?plantgw (.+)$/gm)].map(([, line]) => line!.split(' '))
+  const commands = [...stdout.matchAll(/^ {2}(?:npx plantgw|node \S+plantgw\.js) (.+)$/gm)].map(([, line]) =>
+    line!.split(' '),
+  )
   const [validate, serve, ...calls] = commands.filter(([name]) => name !== 'import')
   assert.equal((await run(t, validate!, { cwd })).code, 0)
   const env = { PLANTGW_PORT: port, PLANTGW_LOG_FORMAT: 'json' }

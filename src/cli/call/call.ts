@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { printableJson } from '../../findings/frame.ts'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
+import { printableJson } from '../../text/index.ts'
 import { noSuch } from '../options.ts'
 import { callArguments } from './call-arguments.ts'
 import { answerQuestion } from './call-input.ts'

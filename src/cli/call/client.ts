@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { DEFAULT_LIMITS } from '../../config/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { HttpClient, NetFault } from '../../net/index.ts'
+import { guardsOfCommands, HttpClient, NetFault } from '../../net/index.ts'
 import type { Login } from '../login/login.ts'
 import { VERSION } from '../version.ts'
 import { fromSdk, mark, toSdk, unmark } from './exact.ts'
@@ -191,6 +191,8 @@ function netFaultIn(error: unknown): NetFault | undefined {
 
 /** `fetch` by the HTTP client of the gateway: without redirects, with numbers that a double does not hold. */
 export function httpFetch(http: HttpClient): FetchLike {
+  // A server says where to log in, and could name what only this machine reaches.
+  const { named: guard } = guardsOfCommands()
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     const { origin, pathname, search } = new URL(url)
     const request = {
@@ -200,7 +202,7 @@ export function httpFetch(http: HttpClient): FetchLike {
       headers: Object.fromEntries(new Headers(headers)),
       ...((typeof body === 'string' || body instanceof URLSearchParams) && { body: unmark(String(body)) }),
     }
-    const answer = await http.open(request, signal ? { signal } : {}, (fault) => fault)
+    const answer = await http.open(request, { guard, ...(signal && { signal }) }, (fault) => fault)
     if (answer instanceof NetFault) throw answer
     const names = Object.entries(answer.headers).flatMap(([name, value]) =>
       value === undefined || name === 'content-length' ? [] : [[name, String(value)] as [string, string]],

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { printableJson } from '../../findings/frame.ts'
 import { palette } from '../../findings/index.ts'
 import { isObject, type JsonObject, stringify } from '../../json/index.ts'
+import { printableJson } from '../../text/index.ts'
 import { columns, wantsColor } from '../output.ts'
 import { printable } from './printable.ts'
 import { listTools, type TargetFlags, targetCommand, withTarget } from './target.ts'

@@ -11,6 +11,7 @@ import {
 import { silentLog } from '../../telemetry/silent.ts'
 import { append, formatOption, noSuch, untilInterrupted, wholeNumber } from '../options.ts'
 import { printFindings, wantsColor } from '../output.ts'
+import { localEnvironment } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { FORMATS } from './formats.ts'
 
@@ -50,7 +51,7 @@ export function checkEndpointsCommand(exit: (code: number) => void): Command {
 }
 
 async function run(paths: readonly string[], flags: CheckFlags): Promise<number> {
-  const { configurations, findings, sources } = await check(paths, { env: process.env })
+  const { configurations, findings, sources } = await check(paths, { env: localEnvironment() })
   const errors = findings.filter(({ severity }) => severity === 'error')
   for (const name of flags.call) mustBeTool(name, configurations)
   if (errors.length) printFindings(errors, sources)

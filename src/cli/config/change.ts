@@ -18,6 +18,7 @@ import type {
   Snapshot,
   StoredConfiguration,
 } from '../../store/index.ts'
+import { shellWord } from '../../text/index.ts'
 import { printFindings, printJson, table } from '../output.ts'
 import {
   type Exit,
@@ -364,7 +365,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, context: Sto
     for (const one of deleted)
       process.stdout.write(`deleted ${printable(qualifiedName(one))}, version ${one.version}\n`)
     printTold(told)
-    const undo = deleted.map((one) => `plantgw config rollback ${printable(qualifiedName(one))}`)
+    const undo = deleted.map((one) => `plantgw config rollback ${shellWord(printable(qualifiedName(one)))}`)
     if (settings.storage?.type !== 'directory') process.stdout.write(`To undo: ${undo.join(' && ')}\n`)
   }
   return 0

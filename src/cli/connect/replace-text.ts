@@ -1,4 +1,4 @@
-import { copyFile, open } from 'node:fs/promises'
+import { constants, copyFile, open } from 'node:fs/promises'
 import { reachFile, replaceFile } from '../../durable/file.ts'
 
 /** Bytes of a client's file at most. */
@@ -16,9 +16,12 @@ export interface FileBefore {
  */
 export async function readText(path: string): Promise<FileBefore | undefined> {
   try {
-    const handle = await open(path, 'r')
+    // A named pipe without a writer must not make the command wait.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
-      const { size, mode } = await handle.stat()
+      const found = await handle.stat()
+      const { size, mode } = found
+      if (!found.isFile()) throw new Error('it is not a file')
       if (size > MAX_SIZE) throw new Error(`it is larger than ${MAX_SIZE / 1024 / 1024} MiB`)
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await handle.readFile())
       return { text, mode: mode & 0o777 }
@@ -46,6 +49,8 @@ export function backupOf(path: string): string {
 export async function replaceText(path: string, before: FileBefore | undefined, text: string): Promise<void> {
   try {
     const target = await reachFile(path)
+    // A file is replaced by a new one, so its permissions alone would not stop the change.
+    if (before && !(before.mode & 0o222)) throw new Error('it is read-only; nothing was written')
     const now = await readText(target)
     if (now?.text !== before?.text)
       throw new Error('another program changed it meanwhile; run the command again')

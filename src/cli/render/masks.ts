@@ -1,4 +1,5 @@
 import type { Env } from '../../config/index.ts'
+import { secretValues } from '../../config/secret-files.ts'
 import type { Secrets } from '../../template/index.ts'
 import { isSecretHeader, isSecretName } from '../../text/index.ts'
 import type { UpstreamRequest } from '../../tools/index.ts'
@@ -30,12 +31,14 @@ export function hiddenOf(config: Values): Secrets {
 
 /**
  * The values that look like secrets by their name: those of the server's `config`, and those of environment
- * variables that the file names.
+ * variables that the file names; and those of secret files.
  */
 export function secretsOf(source: string, config: Values, env: Env): string[] {
   const variables = Object.entries(env).filter(([name]) => source.includes(name))
-  return [...Object.entries(config), ...variables].flatMap(([name, value]) => {
-    if (!isSecretName(name) || value === undefined) return []
+  const named = [...Object.entries(config), ...variables].filter(([name]) => isSecretName(name))
+  const values = [...named.map(([, value]) => value), ...secretValues(env, (name) => source.includes(name))]
+  return values.flatMap((value) => {
+    if (value === undefined) return []
     // `Bearer abc` is a secret, and so is `abc` alone.
     const parts = [value, value.replace(/^\w+\s+/, '')]
     return parts.filter((part) => part.length >= SHORTEST && !HARMLESS.test(part))

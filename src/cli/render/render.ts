@@ -12,6 +12,7 @@ import { renderConfig, templateCompiler } from '../../tools/templates.ts'
 import { toolArguments } from '../call/call-arguments.ts'
 import { addHeader, formatOption, noSuch } from '../options.ts'
 import { printFindings } from '../output.ts'
+import { localEnvironment } from '../settings.ts'
 import { isInvented } from './invented.ts'
 import { hiddenOf, secretsOf, withoutSecrets } from './masks.ts'
 import { requestJson, requestText, resultJson, resultText, sizesText } from './rendered.ts'
@@ -44,7 +45,7 @@ async function render(
   given: readonly string[],
   flags: RenderFlags,
 ): Promise<number> {
-  const { env } = process
+  const env = localEnvironment()
   const { configurations, findings, sources } = await readConfigurations([file], env)
   if (configurations.length > 1) throw new Error('render takes one file, not a folder')
   const [read] = configurations

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../con
 import { connectionFindings, machineFindings } from '../../endpoints/needs.ts'
 import { type CheckName, CODES, checkOf, type Finding, type FindingCode } from '../../findings/index.ts'
 import { environmentOf } from '../env-files.ts'
-import { settingsOption, settingsSource } from '../settings.ts'
+import { localEnvironment, settingsOption, settingsSource } from '../settings.ts'
 import { fixFiles, printFixed } from './fix.ts'
 import { type PolicyFlags, readPolicy, withCheckOptions, withLintConfig } from './policy.ts'
 import { fileCount, type ReportFlags, report, withReportOptions } from './report.ts'
@@ -87,7 +87,7 @@ async function validate(
   const source = scope === EVERYTHING ? settingsSource(flags.settings) : undefined
   const read = source && readSettings(source, process.env)
   const { settings, findings: ofSettings = [] } = read ?? {}
-  const env = settings ? environmentOf(settings) : process.env
+  const env = settings ? environmentOf(settings) : localEnvironment()
   if (given.length === 0 && !source) throw new Error('name configurations, or a settings file by --settings')
   const paths = given.length > 0 ? given : pathsOf(settings)
   const policy = readPolicy(paths, flags)
