@@ -2,8 +2,9 @@ import autocannon from 'autocannon'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
 
 /**
- * A tool call through the gateway beside the same upstream call made by (a) a bare Hono app and (b) a tool of
- * the 1.x SDK's server: rounds take turns, the load comes from this process, ratios are within a round.
+ * A tool call through the gateway beside the same upstream call made by (a) a bare Hono app, (b) a tool of the 1.x
+ * SDK's server and (c) the floor, `node:http` with undici's `dispatch`: rounds take turns, the load comes from this
+ * process, ratios are within a round.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 3)
@@ -64,6 +65,7 @@ export async function callBench(): Promise<string> {
     await begin([...tsx, 'bench/servers/upstream.ts'], PORT)
     const bare = await begin([...tsx, 'bench/servers/bare.ts'], PORT + 1)
     const sdk = await begin([...tsx, 'bench/servers/sdk.ts'], PORT + 2)
+    const floor = await begin([...tsx, 'bench/servers/floor.ts'], PORT + 4)
     const serve = ['bin/plantgw.js', 'serve', 'bench/servers/tool.yaml', '--port', String(PORT + 3)]
     const gateway = await begin([...serve, '--log-format', 'json', '--log-level', 'warn'], PORT + 3)
     const sdkUrl = `http://127.0.0.1:${PORT + 2}/mcp`
@@ -77,6 +79,7 @@ export async function callBench(): Promise<string> {
     const targets: Target[] = [
       { name: 'bare Hono', process: bare, url: `http://127.0.0.1:${PORT + 1}/call`, headers: {}, body: call },
       { name: '1.x SDK server', process: sdk, url: sdkUrl, headers: await session(sdkUrl), body: call },
+      { name: 'floor', process: floor, url: `http://127.0.0.1:${PORT + 4}/call`, headers: {}, body: call },
       { name: 'plantgw 2025-11-25', process: gateway, url, headers: await session(url), body: call },
       {
         name: 'plantgw 2026-07-28',
@@ -109,13 +112,14 @@ function table(targets: Target[], rounds: { perCpu: number; perSecond: number }[
       ratio('perCpu', i, 0),
       ratio('perSecond', i, 0),
       ratio('perCpu', i, 1),
+      spread(rounds.map((results) => results[2]!.perCpu / results[i]!.perCpu)),
     ].join(' | '),
   )
   return [
     `Tool call, ${ROUNDS} rounds of ${SECONDS} s, median (least…most):`,
     '',
-    '| target | calls per CPU-second | to bare, per CPU | to bare, throughput | to the SDK, per CPU |',
-    '|---|---|---|---|---|',
+    '| target | calls per CPU-second | to bare, per CPU | to bare, throughput | to the SDK, per CPU | times the CPU of the floor |',
+    '|---|---|---|---|---|---|',
     ...rows.map((row) => `| ${row} |`),
   ].join('\n')
 }

@@ -28,7 +28,11 @@ export async function start(args: readonly string[], env: Record<string, string>
 
 /** Seconds of CPU that a process has used, by proc_pid_stat(5), in ticks of 10 ms. */
 export function cpuSeconds(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  return processorTime(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+}
+
+/** The same of the text of `/proc/PID/stat`. */
+export function processorTime(text: string): number {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }

@@ -6,9 +6,9 @@ import autocannon from 'autocannon'
 import { cpuSeconds, type Running, spread, start } from './process.ts'
 
 /**
- * A `tools/call` through the gateway to an MCP server: over streamable HTTP beside a bare undici relay, over
- * stdio beside a bare pipe, and beside other gateways from npm on the same server. Then what an idle session
- * costs. CPU is of the relaying process; the server behind it is not counted.
+ * A `tools/call` through the gateway to an MCP server: over streamable HTTP beside a bare undici relay and the floor
+ * (`node:http` with undici's `dispatch`), over stdio beside a bare pipe, and beside other gateways from npm on the same
+ * server. Then what an idle session costs. CPU is of the relaying process; the server behind it is not counted.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 3)
@@ -135,6 +135,7 @@ export async function proxyBench(): Promise<string> {
     const flags = ['--settings', settings, '--port', '{port}', '--log-format', 'json', '--log-level', 'warn']
     const gateway = await begin(['bin/plantgw.js', 'serve', folder, ...flags])
     const relay = await begin([...tsx, 'bench/servers/relay.ts'], { UPSTREAM: server.url })
+    const floor = await begin([...tsx, 'bench/servers/floor.ts'], { UPSTREAM: server.url })
     const pipe = await begin([...tsx, 'bench/servers/relay.ts', ...child])
 
     const target = async (
@@ -153,6 +154,7 @@ export async function proxyBench(): Promise<string> {
       const revision = modern ? '2026-07-28' : '2025-11-25'
       const rows = await compare([
         await target('bare undici relay', relay, '/mcp', modern),
+        await target('floor', floor, '/mcp', modern),
         await target('plantgw', gateway, '/http/mcp', modern),
       ])
       sections.push([`Streamable HTTP, ${revision}`, rows])

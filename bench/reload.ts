@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type * as Check from '../src/build/check-configurations.ts'
@@ -22,16 +23,22 @@ const collect: () => void = runInNewContext('gc')
 interface Cost {
   cpu: number
   wall: number
+  /** The delay of the event loop, in the 99th percentile: what calls wait that come meanwhile. */
+  delay: number
 }
 
 /** Milliseconds, garbage of what was before apart. */
 async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   collect()
+  const delays = monitorEventLoopDelay({ resolution: 1 })
+  delays.enable()
   const cpu = process.cpuUsage()
   const began = performance.now()
   await work()
   const { user, system } = process.cpuUsage(cpu)
-  return { cpu: (user + system) / 1000, wall: performance.now() - began }
+  const wall = performance.now() - began
+  delays.disable()
+  return { cpu: (user + system) / 1000, wall, delay: delays.percentile(99) / 1e6 }
 }
 
 /** The built modules: tsx would add work of its own. */
@@ -97,17 +104,17 @@ export async function reloadBench(): Promise<string> {
 
     const of = (costs: readonly Cost[], key: keyof Cost) => median(costs.map((cost) => cost[key]))
     const bare = of(reading, 'cpu')
-    const row = (name: string, { cpu, wall }: Cost, beyond = '') =>
-      `| ${name} | ${wall.toFixed(0)} | ${cpu.toFixed(0)} | ${beyond} |`
+    const row = (name: string, { cpu, wall, delay }: Cost, beyond = '') =>
+      `| ${name} | ${wall.toFixed(0)} | ${cpu.toFixed(0)} | ${beyond} | ${delay.toFixed(1)} |`
     const rows = (name: string, costs: readonly Cost[]) => {
       const cpu = of(costs, 'cpu')
-      return row(name, { cpu, wall: of(costs, 'wall') }, (cpu - bare).toFixed(0))
+      return row(name, { cpu, wall: of(costs, 'wall'), delay: of(costs, 'delay') }, (cpu - bare).toFixed(0))
     }
     return [
       `${CONFIGURATIONS} configurations of 10 tools, ${ROUNDS} rounds, median:`,
       '',
-      '| work | ms | CPU, ms | beyond reading, CPU ms |',
-      '|---|---|---|---|',
+      '| work | ms | CPU, ms | beyond reading, CPU ms | delay of the loop, p99, ms |',
+      '|---|---|---|---|---|',
       row('until served', served),
       row('validate', validated),
       rows('reading the folder', reading),

@@ -3,6 +3,8 @@ import { coldBench } from './cold.ts'
 import { discoveryBench } from './discovery/discovery.ts'
 import { lateBench } from './late.ts'
 import { lintBench } from './lint.ts'
+import { memoryBench } from './memory.ts'
+import { peersBench } from './peers/peers.ts'
 import { proxyBench } from './proxy.ts'
 import { reloadBench } from './reload.ts'
 import { shapingBench } from './shaping.ts'
@@ -18,6 +20,8 @@ const benches: Record<string, () => Promise<string>> = {
   discovery: discoveryBench,
   late: lateBench,
   lint: lintBench,
+  memory: memoryBench,
+  peers: peersBench,
   proxy: proxyBench,
   reload: reloadBench,
   shaping: shapingBench,
