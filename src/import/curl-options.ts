@@ -94,13 +94,15 @@ function posixLine(line: string): string {
       .replace(/\^\r?\n/g, ' ')
       .replace(/\^([\s\S])/g, '$1')
   if (/`\r?\n/.test(line))
-    return line
-      .replace(/`\r?\n/g, ' ')
-      .replace(/'(?:[^']|'')*'|"(?:[^"`]|`[\s\S])*"/g, (text) =>
-        text.startsWith("'")
-          ? text.slice(1, -1).split("''").map(quoted).join("\\'")
-          : text.replace(/`"/g, '\\"'),
-      )
+    return (
+      line
+        .replace(/`\r?\n/g, ' ')
+        // A quote that nothing closes matches too: looking for its end from each quote would take square time.
+        .replace(/'((?:[^']|'')*)('?)|"(?:[^"`]|`[\s\S]?)*"?/g, (text, inner: string | undefined, end) => {
+          if (inner === undefined) return text.replace(/`"/g, '\\"')
+          return end === '' ? text : inner.split("''").map(quoted).join("\\'")
+        })
+    )
   return line.replace(/\\\r\n/g, '\\\n')
 }
 

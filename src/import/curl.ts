@@ -54,7 +54,7 @@ function addRequest(
   const isPlain = options.some(([name]) => name === 'globoff')
   if (
     !isPlain &&
-    /\{[^{}]*,[^{}]*\}|\[[\da-z]+-[\da-z]+(?::\d+)?\]/i.test(url.replace(/^[^/]*\/\/[^/]*/, ''))
+    /\{[^{},]*,[^{}]*\}|\[[\da-z]+-[\da-z]+(?::\d+)?\]/i.test(url.replace(/^[^/]*\/\/[^/]*/, ''))
   ) {
     made.skipped.push({
       operation: shown,
