@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import { sourceOf } from '../openapi/security.ts'
 import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
@@ -147,7 +148,7 @@ class Reader {
       .map((piece, i) => {
         if (i % 2 === 0) return literal(piece)
         const key = piece.trim()
-        return `{{env ${JSON.stringify(upper(this.owner, key))} ${JSON.stringify(preset(key))}}}`
+        return `{{env ${JSON.stringify(sourceOf(key, this.owner).variable)} ${JSON.stringify(preset(key))}}}`
       })
       .join('')
   }

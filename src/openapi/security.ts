@@ -59,7 +59,7 @@ function add(scheme: string, schemes: JsonObject, name: string, refs: Refs, made
     setHeader('Authorization', `Bearer {{.Config.${key}}}`, plain)
     made.bearer = key
   } else if (type === 'http' && http === 'basic') {
-    const [user, password] = [upper(name, scheme, 'user'), upper(name, scheme, 'password')]
+    const [user, password] = [`${variable}_USER`, `${variable}_PASSWORD`]
     const both = `{{printf "%s:%s" (env "${user}" "") (env "${password}" "") | b64enc}}`
     setHeader('Authorization', `Basic {{.Config.${key}}}`, `{{if env "${user}" ""}}${both}{{end}}`)
   } else if (type !== 'apiKey' || !isName(parameter)) {
@@ -97,7 +97,10 @@ export interface CredentialSource {
 
 /** @param credential its name in the document, such as that of a security scheme */
 export function sourceOf(credential: string, name: string): CredentialSource {
-  return { key: safeKey(configKey(credential)), variable: upper(name, credential) }
+  // Variables of addresses are called so: none of them ever holds a secret.
+  const isAddress = /^(?:URL|SERVER(?:_.*)?)$/.test(upper(credential))
+  const variable = isAddress ? upper(name, 'login', credential) : upper(name, credential)
+  return { key: safeKey(configKey(credential)), variable }
 }
 
 /** The scheme of an API key with this name, in any place where there is none in this one. */

@@ -48,7 +48,7 @@ function attempt(server: JsonObject, { name, base }: ServerContext): Base | stri
     if (preset === undefined || typeof preset === 'object')
       return `its server ${shorten(given, 80)} leaves {${key}} open: give one by --server`
     const value = String(preset)
-    template += `{{env ${JSON.stringify(upper(name, key))} ${JSON.stringify(value)}}}${text}`
+    template += `{{env ${JSON.stringify(upper(name, 'server', key))} ${JSON.stringify(value)}}}${text}`
     url += value + text
   }
   if (/^\/\//.test(url)) [url, template] = [`https:${url}`, `https:${template}`]

@@ -63,7 +63,7 @@ describe('Postman collections', () => {
         },
       ],
       { variable },
-      { SHOP_BASE_URL: 'https://test.example.com', SHOP_TEAM: 'blue' },
+      { SHOP_SERVER_BASE_URL: 'https://test.example.com', SHOP_TEAM: 'blue' },
     )
     const order = await send({ orderId: 7, part: 'a/b', limit: 3 }, 'get_order')
     assert.equal(order.sent, 'GET https://test.example.com/orders/7/a%2Fb?limit=3')
@@ -193,7 +193,7 @@ describe('Postman collections', () => {
     )
     assert.ok(
       made.configurations[0]!.text.includes(
-        'https://{{env "SHOP_HOST" "localhost"}}:{{env "SHOP_PORT" "443"}}',
+        'https://{{env "SHOP_SERVER_HOST" "localhost"}}:{{env "SHOP_SERVER_PORT" "443"}}',
       ),
     )
   })
@@ -577,7 +577,7 @@ test('an imported tool is served, and its call reaches the API', async (t) => {
     ),
   )
   const gateway = await served(t, [parse(made.configurations[0]!.text)], {
-    env: { SHOP_BASE_URL: origin, SHOP_TOKEN: 'secret' },
+    env: { SHOP_SERVER_BASE_URL: origin, SHOP_TOKEN: 'secret' },
   })
   const session = await gateway.open('/shop')
   const params = { name: 'get_order', arguments: { id: '42' } }

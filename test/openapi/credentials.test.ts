@@ -189,6 +189,35 @@ test('--bind: a fixed value is sent in the place of the argument', async () => {
   })
 })
 
+test('no variable of a credential is one of the address', async () => {
+  const apiKey = (name: string) => ({ type: 'apiKey', in: 'header', name })
+  const securitySchemes = {
+    token: { type: 'http', scheme: 'bearer' },
+    server_token: apiKey('X-Server'),
+    url: apiKey('X-Url'),
+    server: { type: 'http', scheme: 'basic' },
+  }
+  const secrets = { SHOP_TOKEN: 's1', SHOP_LOGIN_SERVER_TOKEN: 's2', SHOP_LOGIN_URL: 's3' }
+  const basic = { SHOP_LOGIN_SERVER_USER: 's4', SHOP_LOGIN_SERVER_PASSWORD: 's5' }
+  const variables = { token: { default: 'eu' }, user: { default: 'v1' } }
+  const servers = [{ url: 'https://{token}.example.com/{user}', variables }]
+  const sent = async (names: string[], at: object[]) => {
+    const security = [Object.fromEntries(names.map((name) => [name, []]))]
+    const given = operation({ security }, { servers: at, components: { securitySchemes } })
+    return (await toolsOf(given, {}, { ...secrets, ...basic })).send()
+  }
+  assert.deepEqual(await sent(['token', 'server_token', 'url'], servers), {
+    sent: 'GET https://eu.example.com/v1/things',
+    headers: { Authorization: 'Bearer s1', 'X-Server': 's2', 'X-Url': 's3' },
+    body: undefined,
+  })
+  assert.deepEqual(await sent(['server', 'url'], [{ url: '/v3' }]), {
+    sent: 'GET http://localhost/v3/things',
+    headers: { Authorization: `Basic ${Buffer.from('s4:s5').toString('base64')}`, 'X-Url': 's3' },
+    body: undefined,
+  })
+})
+
 test('--bind goes before a security scheme', async () => {
   const securitySchemes = { key: { type: 'apiKey', in: 'query', name: 'key' } }
   const doc = operation(

@@ -78,7 +78,7 @@ test('servers: variables, relative ones, https before http, those of an operatio
   const variables = { region: { default: 'eu' }, version: { default: 'v2', enum: ['v1', 'v2'] } }
   const variable = [{ url: 'https://{region}.example.com/{version}/', variables }]
   assert.equal(await sent(variable), 'GET https://eu.example.com/v2/things')
-  assert.equal(await sent(variable, {}, { SHOP_REGION: 'us' }), 'GET https://us.example.com/v2/things')
+  assert.equal(await sent(variable, {}, { SHOP_SERVER_REGION: 'us' }), 'GET https://us.example.com/v2/things')
   assert.equal(await sent([{ url: '/v3' }]), 'GET http://localhost/v3/things')
   assert.equal(
     await sent([{ url: '/v3' }], {}, { SHOP_URL: 'https://x.example.com' }),
