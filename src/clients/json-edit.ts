@@ -35,6 +35,10 @@ export function removeAt(text: string, path: Path): string {
   const at = siblings.indexOf(member)
   const comma = commaBehind(text, endOf(member))
   const end = comma === undefined ? endOf(member) : comma + 1
+  const container = member.parent as Node
+  const inside = container.offset + 1
+  const isOnly = (text.slice(inside, member.offset) + text.slice(end, endOf(container) - 1)).trim() === ''
+  if (isOnly) return spliced(text, inside, container.length - 2, '')
   const before = siblings[at - 1]
   const rest = withoutLine(text, member.offset, end)
   const lastComma = comma === undefined && before ? commaBehind(text, endOf(before)) : undefined

@@ -25,10 +25,13 @@ export function tomlFile(file: string, text: string, key: string): ClientFile {
   for (const one of statements) {
     if (one.path[0] !== key) continue
     const name = one.path[1]
-    if (name !== undefined && one.kind === 'table') tables.set(name, [...(tables.get(name) ?? []), one])
-    else if (one.kind !== 'table' && (name === undefined || !tables.has(name))) others.set(name, one)
+    const isTable = one.kind === 'table' || (one.kind === 'array' && name !== undefined && tables.has(name))
+    if (name !== undefined && isTable) tables.set(name, [...(tables.get(name) ?? []), one])
+    else if (!isTable && (name === undefined || !tables.has(name)) && !others.has(name)) others.set(name, one)
   }
-  const entries = new Map([...tables.keys()].map((name) => [name, entryOf(text, statements, [key, name])]))
+  const entries = new Map<string, Json>()
+  for (const name of others.keys()) if (name) entries.set(name, otherOf(text, statements, [key, name]))
+  for (const name of tables.keys()) entries.set(name, entryOf(text, statements, [key, name]))
   return {
     entries,
     change({ set, remove }) {
@@ -95,6 +98,13 @@ function entryOf(text: string, statements: readonly Statement[], path: readonly 
   return Object.fromEntries(
     keysOf(statements, path).map((one) => [one.path[2], textOf(writtenOf(text, one))]),
   )
+}
+
+/** A server in another form: only its URL is looked for. */
+function otherOf(text: string, statements: readonly Statement[], [key, name]: readonly string[]): Json {
+  const own = statements.filter(({ path }) => path[0] === key && path[1] === name)
+  const [url] = own.flatMap((one) => /https?:\/\/[^"'\s]+/i.exec(writtenOf(text, one)) ?? [])
+  return url === undefined ? {} : { url }
 }
 
 function writtenOf(text: string, { valueStart, end }: Statement): string {

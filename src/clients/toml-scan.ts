@@ -73,6 +73,7 @@ function keyAt(text: string, from: number): { path: string[]; end: number } {
 
 /** The text of a key or string as it is written. */
 export function textOf(written: string): string {
+  if (/^("{3}|'{3})/.test(written)) return written.slice(3, -3)
   if (written.startsWith("'")) return written.slice(1, -1)
   if (!written.startsWith('"')) return written
   try {

@@ -3,10 +3,16 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Lock } from './lock.ts'
 import { StoreError, writeError } from './store-error.ts'
 
+export interface Owner {
+  uid: number
+  gid: number
+}
+
 /**
  * Gives a file a new content in one step: written beside it, fsynced, renamed, folder fsynced. Readers see the old
  * content or the new one, and once this resolves the new one survives a crash of the machine.
  * @param temporary in the same folder; what is there is replaced
+ * @param owner default: the user of this process
  * @throws NodeJS.ErrnoException; the file is as it was, unless only the folder's fsync failed
  */
 export async function replaceFile(
@@ -14,9 +20,10 @@ export async function replaceFile(
   temporary: string,
   pieces: Iterable<string>,
   mode = 0o600,
+  owner?: Owner,
 ): Promise<void> {
   try {
-    await writeNew(temporary, pieces, mode)
+    await writeNew(temporary, pieces, mode, owner)
     await rename(temporary, path)
   } catch (error) {
     // Whatever is left of a failed write only takes space, which may be what is missing.
@@ -26,10 +33,16 @@ export async function replaceFile(
   await syncFolder(dirname(path))
 }
 
-async function writeNew(path: string, pieces: Iterable<string>, mode: number): Promise<void> {
+async function writeNew(
+  path: string,
+  pieces: Iterable<string>,
+  mode: number,
+  owner: Owner | undefined,
+): Promise<void> {
   await rm(path, { force: true })
   const file = await open(path, 'wx', mode)
   try {
+    if (owner) await file.chown(owner.uid, owner.gid)
     // Whatever the umask.
     await file.chmod(mode)
     for (const piece of pieces) await file.writeFile(piece)

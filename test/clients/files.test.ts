@@ -72,6 +72,8 @@ test('a server is removed from JSON with its line and its comma', () => {
   assert.equal(removed('{"s": {"a": 1, "shop": 2}}'), '{"s": {"a": 1 }}')
   assert.equal(removed('{"s": {"shop": 2, "a": 1}}'), '{"s": { "a": 1}}')
   assert.equal(removed('{"s": {"shop": 2}}'), '{"s": {}}')
+  assert.equal(removed('{\n  "s": {\n    "shop": 2,\n  }\n}'), '{\n  "s": {}\n}')
+  assert.equal(removed('{"s": {\n  // mine\n  "shop": 2\n}}'), '{"s": {\n  // mine\n}}')
   assert.equal(
     removed('{"s": {\n  "a": 1, // a\n  // end\n  "shop": 2 // shop\n}}'),
     '{"s": {\n  "a": 1 // a\n  // end\n}}',
@@ -152,6 +154,21 @@ test('tables of servers are replaced and removed, and all else in a TOML file st
   const again = tomlFile('config.toml', changed, 'mcp_servers')
   assert.deepEqual(again.entries.get('shop'), ENTRY)
   assert.equal(again.change({ set: NONE, remove: ['shop'] }), before + after)
+})
+
+test('a server goes with its arrays of tables, and its URL is found in every form of TOML', () => {
+  const url = 'http://127.0.0.1:5235/shop/mcp'
+  const file = (text: string) => tomlFile('f', text, 's')
+  const tables = `[s.shop]\nurl = """${url}"""\n[[s.shop.x]]\na = 1\n[z]\nb = 2\n`
+  assert.deepEqual(file(tables).entries.get('shop'), { url })
+  assert.equal(file(tables).change({ set: NONE, remove: ['shop'] }), '[z]\nb = 2\n')
+  for (const text of [`[s]\nshop = { url = "${url}" }\n`, `s.shop.on = true\ns.shop.url = '${url}'\n`]) {
+    assert.deepEqual(file(text).entries.get('shop'), { url })
+    assert.match(
+      faultOf(() => file(text).change({ set: NONE, remove: ['shop'] })),
+      /^f:[12]:1: plantgw only changes servers in tables/,
+    )
+  }
 })
 
 test('of a server with the same URL, only what plantgw writes changes in JSON', () => {

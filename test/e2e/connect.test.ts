@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -116,6 +117,11 @@ test('the URL is that of --url, else publicUrl; a prefix that only --url knows i
   ])
   const bad = await connect('cursor', '--url', 'tools.example.com')
   assert.match(bad.stderr, /--url must be the address of the gateway/)
+  const endpoint = await connect('cursor', '/shop', '--url', 'http://10.0.0.1/shop/mcp')
+  assert.match(
+    endpoint.stderr,
+    /without the prefix: http:\/\/10\.0\.0\.1; got http:\/\/10\.0\.0\.1\/shop\/mcp/,
+  )
   const secret = await connect('cursor', '--token-env', 'eyJhbGciOi.x')
   assert.match(secret.stderr, /--token-env must be the name of an environment variable/)
 })
@@ -129,7 +135,11 @@ test('unknown clients and prefixes are refused, with what may be meant', async (
   assert.match((await connect('cursor', '/shpo')).stderr, /has no prefix \/shpo: did you mean \/shop\?/)
   assert.match(
     (await connect('cursor', 'shop')).stderr,
-    /shop is not a prefix of the gateway such as \/garden/,
+    /a prefix begins with a slash: did you mean \/shop\?/,
+  )
+  assert.match(
+    (await connect('cursor', BOTH.shop)).stderr,
+    /a prefix is a path such as \/garden, and --url has/,
   )
 })
 
@@ -186,7 +196,7 @@ test('a file that cannot be read or is no JSON is left as it is', async (t) => {
   assert.match((await connect('gemini')).stderr, /cannot read .*settings\.json: it is not a file/)
 })
 
-test('permissions stay, and a link stays a link', async (t) => {
+test('permissions and owner stay, a link stays a link, and the backup is beside the file', async (t) => {
   const { connect, pathOf, home } = project(t)
   const path = pathOf('gemini')
   const real = join(home, 'dotfiles.json')
@@ -198,6 +208,47 @@ test('permissions stay, and a link stays a link', async (t) => {
   assert.equal(JSON.parse(readFileSync(real, 'utf8')).theme, 'dark')
   assert.deepEqual(urlsIn('gemini', real), BOTH)
   assert.equal(statSync(real).mode & 0o777, 0o640)
+  const backup = `${real}.plantgw-backup`
+  assert.equal(readFileSync(backup, 'utf8'), '{"theme": "dark"}')
+  assert.equal(existsSync(`${path}.plantgw-backup`), false)
+  if (process.getuid?.() !== 0) return
+  chownSync(real, 4711, 4712)
+  const { stdout } = await connect('gemini', '--remove', '/shop')
+  assert.match(stdout, /^Removed from /)
+  for (const { uid, gid } of [statSync(real), statSync(backup)]) assert.deepEqual([uid, gid], [4711, 4712])
+})
+
+test('a backup is not written through a link that somebody placed there', async (t) => {
+  const { connect, pathOf, home } = project(t)
+  const path = pathOf('cursor')
+  mkdirSync(dirname(path))
+  writeFileSync(path, '{"mine": 1}')
+  const victim = join(home, 'victim')
+  writeFileSync(victim, 'untouched')
+  symlinkSync(victim, `${path}.plantgw-backup`)
+  assert.equal((await connect('cursor')).code, 0)
+  assert.equal(readFileSync(victim, 'utf8'), 'untouched')
+  assert.equal(readFileSync(`${path}.plantgw-backup`, 'utf8'), '{"mine": 1}')
+})
+
+test('--remove --print says what would be removed, and --remove always says something', async (t) => {
+  const { connect, pathOf } = project(t)
+  const path = pathOf('cursor')
+  await connect('cursor')
+  const before = readFileSync(path, 'utf8')
+  const { stdout } = await connect('cursor', '--remove', '--print')
+  assert.equal(stdout, `Would be removed from ${path}: desk, shop\n`)
+  assert.equal(readFileSync(path, 'utf8'), before)
+  const elsewhere = await connect('cursor', '--remove', '--url', 'http://127.0.0.1:1')
+  assert.equal(elsewhere.stdout, `${path} has no server for http://127.0.0.1:1\n`)
+})
+
+test('without a home folder no file is written into the working folder', async (t) => {
+  const { cwd } = project(t)
+  const { code, stderr } = await run(t, ['connect', 'cursor'], { cwd, env: { HOME: '' } })
+  assert.equal(code, 2)
+  assert.match(stderr, /^plantgw: cannot find the file of Cursor: set HOME to the absolute path/)
+  assert.equal(existsSync(join(cwd, '.cursor')), false)
 })
 
 test('without a storage the running gateway is asked what it serves', async (t) => {

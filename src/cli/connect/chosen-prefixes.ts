@@ -44,6 +44,7 @@ export async function endpointsOf(
   const known = await servedPrefixes(wanted.length > 0 && flags.url !== undefined, settings)
   const byPrefix = new Map(known.map((one) => [one.prefix, one]))
   const chosen = wanted.length === 0 ? known : wanted.map((prefix) => byPrefix.get(prefix) ?? unknown(prefix))
+  refuseEndpoint(base, chosen)
   const nameOf = entryNamer()
   return chosen.map(({ prefix, access }) => ({
     name: nameOf(prefix),
@@ -60,11 +61,26 @@ export async function endpointsOf(
   }
 }
 
+/** @throws Error for `--url http://host/shop/mcp`, the URL of an endpoint, below which no prefix is */
+function refuseEndpoint(base: string, chosen: readonly Served[]): void {
+  for (const { prefix } of chosen) {
+    const end = `${prefix === '/' ? '' : prefix}/mcp`
+    if (base.endsWith(end))
+      throw new Error(
+        `--url must be the address of the gateway, without the prefix: ${base.slice(0, -end.length)}; got ${base}`,
+      )
+  }
+}
+
 /** `/shop/` and `/shop/mcp` are the prefix `/shop`. */
 export function prefixOf(given: string): string {
   const path = given.replace(/(?<!\/)\/+$/, '').replace(/\/(?:mcp|sse)$/, '')
+  if (/^https?:/i.test(path))
+    throw new Error(
+      `a prefix is a path such as /garden, and --url has the address of the gateway; got ${given}`,
+    )
   if (path !== '' && !path.startsWith('/'))
-    throw new Error(`${given} is not a prefix of the gateway such as /garden`)
+    throw new Error(`a prefix begins with a slash: did you mean /${path}?`)
   return path || '/'
 }
 

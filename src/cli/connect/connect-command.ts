@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { Argument, Command } from 'commander'
 import {
   CLIENT_NAMES,
@@ -18,7 +18,7 @@ import type { Json } from '../../json/index.ts'
 import { noSuch } from '../options.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { baseOf, type EndpointFlags, endpointsOf, prefixOf } from './chosen-prefixes.ts'
-import { backupOf, readText, replaceText } from './replace-text.ts'
+import { readText, replaceText } from './replace-text.ts'
 
 interface ConnectFlags extends EndpointFlags {
   settings?: string
@@ -46,7 +46,7 @@ export function connectCommand(exit: (code: number) => void): Command {
       variableName,
     )
     .option('--project', "change the project's file in this folder instead of the user's")
-    .option('--print', 'print what would be written, and write nothing')
+    .option('--print', 'print what would be written or removed, and write nothing')
     .option('--remove', 'remove these prefixes, or without prefixes all servers that point to the gateway')
     .option('--force', 'replace servers of the same name, whatever their addresses are')
     .addHelpText(
@@ -88,9 +88,11 @@ async function connect(name: ClientName, prefixes: readonly string[], flags: Con
   const file = openFile(client, path, before?.text ?? '')
   if (!flags.force) refuseOthers(file.entries, endpoints, path)
   const text = file.change({ set, remove: [], inputs: inputsOf(client, endpoints) })
-  const isNew = text !== before?.text
-  if (isNew) await replaceText(path, before, text)
-  process.stdout.write(printableLines(report(client, path, endpoints, isNew, before !== undefined)))
+  const written =
+    text === before?.text
+      ? `${path} has all of it already`
+      : wroteLine(path, await replaceText(path, before, text))
+  process.stdout.write(printableLines(report(client, written, endpoints)))
   return 0
 }
 
@@ -128,36 +130,41 @@ async function disconnect(
   const missing = prefixes.filter(
     (_, i) => ![...file.entries.values()].some((entry) => urlOf(entry) === urls[i]),
   )
-  if (missing.length > 0 || !before) {
+  if (missing.length > 0 || remove.length === 0) {
     const what = missing.length > 0 ? missing.join(', ') : base
     process.stdout.write(printableLines(`${path} has no server for ${what}\n`))
   }
-  if (before && remove.length > 0) {
-    await replaceText(path, before, file.change({ set: new Map(), remove }))
-    process.stdout.write(printableLines(`Removed from ${path}: ${remove.join(', ')}\n`))
+  if (remove.length > 0) {
+    const text = file.change({ set: new Map(), remove })
+    if (!flags.print) await replaceText(path, before, text)
+    const what = flags.print ? 'Would be removed from' : 'Removed from'
+    process.stdout.write(printableLines(`${what} ${path}: ${remove.join(', ')}\n`))
   }
   return 0
 }
 
-/** @throws Error for a client without files of projects */
+/** @throws Error for a client without files of projects, and without a home folder */
 function pathOf(name: ClientName, { project }: ConnectFlags): string {
   const client = clientOf(name)
-  if (!project) return client.file({ platform: process.platform, home: homedir(), env: process.env })
+  if (!project) {
+    const path = client.file({ platform: process.platform, home: homedir(), env: process.env })
+    if (isAbsolute(path)) return path
+    throw new Error(
+      `cannot find the file of ${client.label}: set HOME to the absolute path of your home folder; got ${path}`,
+    )
+  }
   if (client.project === undefined) throw new Error(`${name} has no file of a project: leave out --project`)
   return resolve(client.project)
 }
 
-function report(
-  client: Client,
-  path: string,
-  endpoints: readonly Endpoint[],
-  isNew: boolean,
-  hadFile: boolean,
-): string {
-  const written = hadFile ? `Wrote ${path}; as it was: ${backupOf(path)}` : `Wrote ${path}`
+function wroteLine(path: string, backup: string | undefined): string {
+  return backup === undefined ? `Wrote ${path}` : `Wrote ${path}\nThe previous file is ${backup}`
+}
+
+function report(client: Client, written: string, endpoints: readonly Endpoint[]): string {
   const tokens = [...new Set(endpoints.flatMap(({ tokenEnv }) => tokenEnv ?? []))]
   return [
-    isNew ? written : `${path} has all of it already`,
+    written,
     '',
     ...endpoints.map(({ name, url }) => `  ${name}  ${url}`),
     '',
