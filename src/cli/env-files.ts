@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { type Command, Option } from 'commander'
@@ -7,6 +7,7 @@ import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
 import { areSecretsCurrent, nameEnvFile, nameSecrets, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { append } from './options.ts'
+import { readInTime } from './read-in-time.ts'
 
 /** Files whose variables are in this process's environment, the last one first. */
 let files: readonly string[] = []
@@ -70,8 +71,7 @@ function textOf(file: string): string {
   if (known !== undefined) return known
   const stats = statSync(file)
   if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
-  if (stats.isCharacterDevice() && file !== '/dev/null') throw new Error('it is a device')
-  const bytes = readFileSync(file)
+  const bytes = readInTime(file)
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text')
   // The decoder drops a byte order mark.
   const text = new TextDecoder().decode(bytes)

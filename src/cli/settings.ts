@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { Option } from 'commander'
 import { readSettings } from '../checks/index.ts'
 import {
@@ -13,6 +13,7 @@ import {
 import { hasErrors } from '../findings/index.ts'
 import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
+import { readInTime } from './read-in-time.ts'
 
 /** `--settings`, with what the command takes from the file. */
 export function settingsOption(what: string): Option {
@@ -70,7 +71,7 @@ export function localEnvironment(): Env {
 export function namedSource(file: string | undefined, what: string): Source | undefined {
   if (file === undefined) return undefined
   try {
-    return { file, text: readFileSync(file, 'utf8') }
+    return { file, text: readInTime(file).toString() }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'no such file' : message

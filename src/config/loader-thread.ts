@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, statfsSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { notPlain } from './plain-file.ts'
 
 /** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what the loader knows. */
 
@@ -56,8 +57,12 @@ const isLocal = new Map<bigint, boolean>()
 /** Nanoseconds. A file that changed so shortly before may change again without another time. */
 const RECENT = 3_000_000_000n
 
+/** @throws Error for what is no file */
 function stampOf(file: string): string | undefined {
-  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })
+  const stats = statSync(file, { bigint: true })
+  const fault = notPlain(file, stats)
+  if (fault) throw fault
+  const { dev, ino, size, mtimeNs, ctimeNs } = stats
   let local = isLocal.get(dev)
   if (local === undefined) {
     local = LOCAL.has(statfsSync(file).type)

@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
 import type { Known, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
+import { NOT_PLAIN, notPlain } from './plain-file.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 /** Reads files, in their order, with a finding for each that cannot be read. */
@@ -68,7 +70,7 @@ async function* readFew(files: readonly string[], findings: Finding[]): ReturnTy
   for (const each of ahead) yield await each
 }
 
-/** Reads one file, device or pipe; of one that never ends no more than is allowed. Undefined, with a finding: unreadable. */
+/** Reads one file, or what a shell passes as `<(…)`. Undefined, with a finding: unreadable. */
 export async function readSource(file: string, findings: Finding[]): Promise<Source | undefined> {
   try {
     return decode(file, await readBytes(file), findings)
@@ -80,6 +82,8 @@ export async function readSource(file: string, findings: Finding[]): Promise<Sou
 
 /** Of a file that is too large one byte more than is allowed. */
 async function readBytes(file: string): Promise<Uint8Array> {
+  const fault = notPlain(file, await stat(file))
+  if (fault) throw fault
   const chunks: Buffer[] = []
   for await (const chunk of createReadStream(file, { end: MAX_FILE_SIZE })) chunks.push(chunk)
   return Buffer.concat(chunks)
@@ -113,6 +117,8 @@ const REASONS: Record<string, [string, string]> = {
 
 export function unreadable(file: string, error: unknown): Finding {
   const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === NOT_PLAIN)
+    return finding('unreadable-file', file, message, { hint: 'Name a file, or `-` for standard input' })
   const [reason, hint] = REASONS[code] ?? [`the file cannot be read: ${message}`, 'Check the path']
   return finding('unreadable-file', file, reason, { hint })
 }

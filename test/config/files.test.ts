@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -99,11 +100,27 @@ describe('files and folders', () => {
     assert.equal(findings[0]!.severity, 'warning')
   })
 
-  test('more than 4 MiB are refused, also from a device that never ends', async () => {
+  test('more than 4 MiB are refused', async () => {
     write('large.yaml', `name: a # ${'x'.repeat(4 * 1024 * 1024)}`)
     assert.deepEqual(codes((await read('large.yaml')).findings), ['file-too-large large.yaml'])
-    const { findings } = await readConfigurations(['/dev/zero'], {})
-    assert.deepEqual(codes(findings), ['file-too-large /dev/zero'])
+  })
+
+  test('what is no file is not read, among few and among many', { timeout: 20_000 }, async () => {
+    execFileSync('mkfifo', [at('pipe.yaml')])
+    const more = Array.from({ length: 120 }, (_, i) => at(`gone-${i}.yaml`))
+    for (const others of [[], more]) {
+      const { findings } = await readConfigurations([at('pipe.yaml'), '/dev/zero', ...others], {})
+      assert.deepEqual(
+        findings
+          .filter(({ file }) => !others.includes(file))
+          .map(({ code, file, message }) => `${codes([{ code, file }])} ${message}`),
+        [
+          'unreadable-file /dev/zero this is a device, not a file',
+          'unreadable-file pipe.yaml this is a named pipe, not a file',
+        ],
+      )
+    }
+    assert.deepEqual(codes((await readConfigurations(['/dev/null'], {})).findings), ['empty-file /dev/null'])
   })
 
   test('a byte order mark is no part of the text', async () => {

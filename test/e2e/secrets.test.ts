@@ -131,7 +131,7 @@ test('what is in a file of variables: a byte order mark, names that every object
       /file \.env: it is not UTF-8 text/,
     ],
     [() => writeFileSync(join(cwd, '.env'), 'A=1\n'.repeat(300_000)), /file \.env: it is larger than 1 MiB/],
-    [() => symlinkSync('/dev/zero', join(cwd, '.env')), /file \.env: it is a device/],
+    [() => symlinkSync('/dev/zero', join(cwd, '.env')), /file \.env: this is a device/],
     [() => mkdirSync(join(cwd, '.env')), /file \.env: .*directory/],
   ]
   for (const [make, fault] of faults) {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { notPlain } from '../../config/plain-file.ts'
 import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
 
 /** A text, and where it came from in the end. */
@@ -28,8 +29,10 @@ export async function fetchText(from: string): Promise<Fetched> {
   if (/^[a-z][a-z\d+.-]+:\/\//i.test(from))
     throw new Error(`cannot read ${from}: give a file, or an HTTP or HTTPS URL`)
   try {
-    const stream = from === '-' ? process.stdin : createReadStream(from)
-    return { text: await readText(stream, from) }
+    if (from === '-') return { text: await readText(process.stdin, from) }
+    const fault = notPlain(from, statSync(from))
+    if (fault) throw fault
+    return { text: await readText(createReadStream(from), from) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new Error(`cannot read ${from}: no such file`)
