@@ -1,10 +1,10 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { Server as TlsServer } from 'node:https'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
-import { isLoopback } from '../../net/index.ts'
+import { isLoopback, OwnAddresses } from '../../net/index.ts'
 import type { Face } from '../../server/app.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ListenerTls } from './tls.ts'
@@ -111,19 +111,30 @@ export async function bind(
 
 /**
  * Whether the port can be had, before anything else is taken: a lock that a running gateway has would be reported instead.
+ * It is called, not listened on: what connects to a listener that closes at once is reset, such as a proxy in front that
+ * waits for this gateway to come back.
  * @throws Error that says that it is in use
  */
 export async function mustBeFree(
   { host, port }: { host: string; port: number },
   what: string,
 ): Promise<void> {
-  const probe = createServer()
-  await new Promise<void>((resolve, reject) => {
-    // Everything else is reported where it is listened on.
-    probe.once('error', ({ code = '' }: NodeJS.ErrnoException) =>
-      code === 'EADDRINUSE' ? reject(new Error(`${ADVICE[code]?.({ host, port })} (${what})`)) : resolve(),
-    )
-    probe.listen({ port, host }, () => probe.close(() => resolve()))
+  const isAny = host === '0.0.0.0' || host === '::'
+  const own = new OwnAddresses()
+  own.add({ address: '0.0.0.0', port })
+  // Everything else is reported where it is listened on.
+  if (!isAny && !isLoopback(host) && !own.has(host, port)) return
+  const refusal = await refusalOf({ host: isAny ? '127.0.0.1' : host, port })
+  if (refusal === undefined) throw new Error(`${ADVICE.EADDRINUSE?.({ host, port })} (${what})`)
+}
+
+/** The code of the error with which a connection fails; undefined where somebody listens. */
+function refusalOf(address: { host: string; port: number } | { path: string }): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(address, () => {
+      socket.destroy()
+      resolve(undefined)
+    }).once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code))
   })
 }
 
@@ -154,13 +165,7 @@ function misnamed(server: Server, { host, path }: { host?: string; path?: string
 /** Removes the socket of a process that was killed; one that somebody listens on stays. */
 async function removeStale(path: string): Promise<void> {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return
-  const isStale = await new Promise<boolean>((resolve) => {
-    const socket = connect(path, () => {
-      socket.destroy()
-      resolve(false)
-    }).once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
-  })
-  if (isStale) rmSync(path, { force: true })
+  if ((await refusalOf({ path })) === 'ECONNREFUSED') rmSync(path, { force: true })
 }
 
 /** Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was. */
