@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
@@ -6,6 +5,7 @@ import { type Command, Option } from 'commander'
 import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
 import { areSecretsCurrent, nameEnvFile, nameSecrets, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { notText } from '../text/index.ts'
 import { append } from './options.ts'
 import { readInTime } from './read-in-time.ts'
 
@@ -72,7 +72,8 @@ function textOf(file: string): string {
   const stats = statSync(file)
   if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
   const bytes = readInTime(file)
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text')
+  const fault = notText(bytes)
+  if (fault) throw new Error(`it is ${fault.what}: ${fault.cure}`)
   // The decoder drops a byte order mark.
   const text = new TextDecoder().decode(bytes)
   if (!stats.isFile()) pipes.set(file, text)

@@ -11,6 +11,7 @@ import {
   type Source,
 } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
+import { notText } from '../text/index.ts'
 import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
 import { readInTime } from './read-in-time.ts'
@@ -71,7 +72,10 @@ export function localEnvironment(): Env {
 export function namedSource(file: string | undefined, what: string): Source | undefined {
   if (file === undefined) return undefined
   try {
-    return { file, text: readInTime(file).toString() }
+    const bytes = readInTime(file)
+    const fault = notText(bytes)
+    if (fault) throw new Error(`it is ${fault.what}: ${fault.cure}`)
+    return { file, text: bytes.toString() }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'no such file' : message

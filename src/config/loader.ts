@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
+import { capital, notText } from '../text/index.ts'
 import type { Known, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain } from './plain-file.ts'
@@ -89,7 +90,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
+const UTF8 = new TextDecoder()
 
 /** The text of a file, or undefined with a finding that says why there is none. */
 export function decode(file: string, bytes: Uint8Array, findings: Finding[]): Source | undefined {
@@ -97,13 +98,11 @@ export function decode(file: string, bytes: Uint8Array, findings: Finding[]): So
     findings.push(finding('file-too-large', file, 'the file is larger than 4 MiB', { hint: 'Split it' }))
     return undefined
   }
-  try {
-    return { file, text: UTF8.decode(bytes) }
-  } catch {
-    const hint = 'Save the file as UTF-8'
-    findings.push(finding('unreadable-file', file, 'the file is not UTF-8 text', { hint }))
-    return undefined
-  }
+  const fault = notText(bytes)
+  if (!fault) return { file, text: UTF8.decode(bytes) }
+  const hint = capital(fault.cure)
+  findings.push(finding('unreadable-file', file, `the file is ${fault.what}`, { hint }))
+  return undefined
 }
 
 const REASONS: Record<string, [string, string]> = {

@@ -4,7 +4,7 @@ import { constants, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
-import { quote } from '../text/index.ts'
+import { capital, notText, quote } from '../text/index.ts'
 import { readFrontMatter } from './front-matter.ts'
 import { SKILL_FILE, type Skill, type SkillFile, type Skills } from './skill.ts'
 
@@ -132,7 +132,8 @@ function skillOf(
   const size = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (files.length > MAX_FILES || size > MAX_BYTES)
     return refuse(`the skill has more than ${MAX_FILES} files or 16 MiB`, 'Remove files, or split the skill')
-  if (!isUtf8(main.bytes)) return refuse('the file is not UTF-8 text', 'Save it as UTF-8')
+  const fault = notText(main.bytes)
+  if (fault) return refuse(`the file is ${fault.what}`, capital(fault.cure))
   const text = main.bytes.toString()
   const matter = readFrontMatter({ file, text }, basename(root), findings)
   if (!matter) return undefined

@@ -5,6 +5,7 @@ export { hiddenIn, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'
 export { closest, isOneEdit, nearest, proposal } from './nearest.ts'
+export { notText } from './not-text.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export { printableJson } from './printable-json.ts'
 export {

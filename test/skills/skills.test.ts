@@ -336,7 +336,7 @@ test('validate finds what is wrong with skills, at its place', async (t) => {
     ],
     [
       { 'a/SKILL.md': Buffer.from([0xff, 0xfe]) },
-      ['skills/a/SKILL.md skill-file the file is not UTF-8 text'],
+      ['skills/a/SKILL.md skill-file the file is UTF-16 text'],
     ],
     [
       { 'a/SKILL.md': matter('a'), 'a/big': Buffer.alloc(16 * 1024 * 1024 + 1) },

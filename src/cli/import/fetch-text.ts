@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { notPlain } from '../../config/plain-file.ts'
 import { ENCODINGS, fetchOnce, guardsOfCommands, NetFault } from '../../net/index.ts'
+import { notText } from '../../text/index.ts'
 
 /** A text, and where it came from in the end. */
 export interface Fetched {
@@ -126,14 +126,7 @@ function tooLarge(from: string): string {
 }
 
 function decoded(bytes: Uint8Array, from: string): string {
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b)
-    throw new Error(`${from} is compressed: decompress it with gunzip`)
-  if (bytes[0] === 0x50 && bytes[1] === 0x4b)
-    throw new Error(`${from} is a ZIP archive: extract the file from it`)
-  const isWide = /^(?:\xff\xfe|\xfe\xff|.\0.\0|\0.\0.)/s.test(
-    Buffer.from(bytes.subarray(0, 4)).toString('latin1'),
-  )
-  if (isWide) throw new Error(`${from} is UTF-16 text: save it as UTF-8`)
-  if (!isUtf8(bytes)) throw new Error(`${from} is not UTF-8 text`)
+  const fault = notText(bytes)
+  if (fault) throw new Error(`${from} is ${fault.what}: ${fault.cure}`)
   return new TextDecoder().decode(bytes)
 }

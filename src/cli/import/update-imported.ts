@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../../durable/file.ts'
 import { printableLines } from '../../findings/index.ts'
 import type { Imported } from '../../openapi/index.ts'
 import { type EditedFile, type Updated, updateImport } from '../../openapi/update.ts'
+import { notText } from '../../text/index.ts'
 import { jsonText } from '../output.ts'
 import { count } from './import-text.ts'
 
@@ -50,7 +50,8 @@ function filesAt(path: string): EditedFile[] {
 function readEdited(file: string): string {
   if (!statSync(file).isFile()) throw new Error(`cannot update ${file}: it is not a regular file`)
   const bytes = readFileSync(file)
-  if (!isUtf8(bytes)) throw new Error(`cannot update ${file}: it is not UTF-8 text`)
+  const fault = notText(bytes)
+  if (fault) throw new Error(`cannot update ${file}: it is ${fault.what}`)
   return bytes.toString()
 }
 

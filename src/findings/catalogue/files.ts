@@ -5,8 +5,9 @@ export const FILES = {
   'unreadable-file': {
     severity: 'error',
     title: 'The file cannot be read',
-    cause: 'The path does not exist, is not a file or folder, is not UTF-8 text, or may not be read.',
-    fix: 'Check the path, its spelling and its permissions; save the file as UTF-8.',
+    cause:
+      'The path does not exist, is not a file or folder, is not UTF-8 text (compressed, for example), or may not be read.',
+    fix: 'Check the path, its spelling and its permissions; decompress the file, or save it as UTF-8.',
   },
   'linked-file': {
     severity: 'error',
