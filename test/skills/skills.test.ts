@@ -334,10 +334,7 @@ test('validate finds what is wrong with skills, at its place', async (t) => {
       { 'a/SKILL.md': matter('a'), 'x/a/SKILL.md': matter('a') },
       ['skills/x/a/SKILL.md skill-name there are two skills `a`'],
     ],
-    [
-      { 'a/SKILL.md': Buffer.from([0xff, 0xfe]) },
-      ['skills/a/SKILL.md skill-file the file is UTF-16 text'],
-    ],
+    [{ 'a/SKILL.md': Buffer.from([0xff, 0xfe]) }, ['skills/a/SKILL.md skill-file the file is UTF-16 text']],
     [
       { 'a/SKILL.md': matter('a'), 'a/big': Buffer.alloc(16 * 1024 * 1024 + 1) },
       ['skills/a/big skill-file the file is too large: a skill may have 16 MiB, all of a folder 64 MiB'],
