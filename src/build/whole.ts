@@ -32,7 +32,8 @@ export function withWhole(
   { tenants = [], log }: Pick<Settings, 'tenants'> & { log: Logger },
 ): ConfigurationSource {
   let isWanted: boolean | undefined
-  let said = ''
+  const warn = onChange((prefixes) => log.warn({ prefixes }, LEFT_OUT))
+  const warnOfNames = onChange((servers) => log.warn({ servers }, SAME_NAME))
   const bound = new Set(tenants.flatMap(({ name, authorize }) => (authorize ? [name] : [])))
   return async (env, options) => {
     const reading = await source(env, options)
@@ -45,16 +46,37 @@ export function withWhole(
     const tenant = tenantOf(all)
     const isFree = ({ router, configuration }: Owned) =>
       !router.authorize && !router.rate && configuration.tenant === tenant && !bound.has(tenant)
-    const left = all.filter((one) => !isFree(one)).map(({ router }) => router.prefix)
-    if (left.length && said !== left.join()) log.warn({ prefixes: left }, LEFT_OUT)
-    said = left.join()
+    warn(all.filter((one) => !isFree(one)).map(({ router }) => router.prefix))
     const made = wholeOf(all.filter(isFree), tenant, configurations, env)
+    warnOfNames(sameNames(made))
     return { ...reading, configurations: [...reading.configurations, made] }
   }
 }
 
 const LEFT_OUT =
   'prefixes with `authorize`, `rate` or another tenant are not part of the one endpoint: serve one with --prefix'
+
+const SAME_NAME =
+  'servers of the one endpoint have the same name: of tools and prompts of the same name, clients see only the first; rename a server, or serve one prefix with --prefix'
+
+/** Says a list when it is another one than the last time, and not empty. */
+function onChange(say: (list: readonly string[]) => void): (list: readonly string[]) => void {
+  let said = ''
+  return (list) => {
+    if (list.length && said !== list.join()) say(list)
+    said = list.join()
+  }
+}
+
+/** The servers of a router that another one has the name of, as `configuration/server`. */
+function sameNames({ configuration }: ReadConfiguration): string[] {
+  const names =
+    configuration?.routers.flatMap(({ server }) => (server as Member[]).map((one) => one.server)) ?? []
+  const counts = new Map<string, number>()
+  const ownName = (name: string) => name.slice(name.indexOf('/') + 1)
+  for (const name of names) counts.set(ownName(name), (counts.get(ownName(name)) ?? 0) + 1)
+  return names.filter((name) => counts.get(ownName(name))! > 1)
+}
 
 /** Routers reach servers of their own tenant only. */
 function tenantOf(all: readonly Owned[]): string {

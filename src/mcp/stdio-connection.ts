@@ -59,6 +59,8 @@ export class StdioConnection {
   #session: Session | undefined
   /** Of the client: a session that is lost begins anew, as the client cannot know of it. */
   #handshake: Handshake | undefined
+  /** The last `initialize` was answered with an error. */
+  #refused = false
   readonly #alone = new InFlight<RequestId, LineExchange>()
   readonly #pending = new Set<Promise<void>>()
   #ended = false
@@ -169,6 +171,7 @@ export class StdioConnection {
     const before = this.#session
     this.#session = undefined
     this.#handshake = undefined
+    this.#refused = true
     if (before) endpoint.hub.endSession(before, true)
     const session = this.#begin(exchange, endpoint)
     if (typeof session === 'string') return this.#say(tooMuch(exchange, session, request.id))
@@ -177,6 +180,7 @@ export class StdioConnection {
     if (opened.ok) {
       session.opened(exchange)
       this.#handshake = { request, text, revision: session.revision }
+      this.#refused = false
     } else this.#drop(session, endpoint)
     this.#send(opened.text)
   }
@@ -206,7 +210,7 @@ export class StdioConnection {
 
   async #inSession(exchange: Exchange, received: Messages, endpoint: Endpoint): Promise<void> {
     const session = await this.#current(exchange, endpoint)
-    if (!session) this.#refuse(received, INVALID_REQUEST, NO_SESSION)
+    if (!session) this.#refuse(received, INVALID_REQUEST, this.#refused ? REFUSED : NO_SESSION)
     else if (session instanceof Fault) this.#refuse(received, INTERNAL_ERROR, session.message)
     else if (received.batch && !allowsBatches(session.revision)) {
       const message = `Protocol revision ${session.revision} has no batches`
@@ -264,6 +268,8 @@ export class StdioConnection {
 }
 
 const NO_SESSION = `Send initialize first, or name the revision in params._meta["${PROTOCOL_VERSION}"]`
+const REFUSED =
+  'There is no session: the response to initialize is an error that says why. Send initialize again'
 /** The beginning of a request, as writers order its members. */
 const REQUEST = /^\s*\{(?:"jsonrpc":\s*"2\.0",\s*)?(?:"id":[^,{}]{1,210},\s*)?"method":/
 

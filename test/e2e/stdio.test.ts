@@ -282,6 +282,31 @@ test('--prefix chooses; rules of a router do not get lost in the one endpoint', 
   assert.equal(broken.stdout(), '')
 })
 
+test('servers of one name in the one endpoint are a warning that names both', async (t) => {
+  const { base } = await api(t)
+  const second = { ...http('b', base, { server: 'a' }), servers: [{ name: 'a' }] }
+  const folder = folderOf(t, http('a', base), second)
+  const it = talk(t, [folder])
+  await initialize(it)
+  assert.deepEqual(names(await it.ask(1, 'tools/list')), ['a__now', 'a__later'])
+  await it.until(/"level":"warn".*"servers":\["a\/a","b\/a"\].*the same name/)
+})
+
+test('after an initialize that failed, other requests are told of it', async (t) => {
+  const mcpServers = [{ name: 'gone', type: 'stdio', command: join(temporaryFolder(t), 'no-such-program') }]
+  const gone = { name: 'gone', routers: [{ prefix: '/gone', server: 'gone' }], mcpServers }
+  const folder = folderOf(t, gone)
+  const it = talk(t, [folder, '--prefix', '/gone'])
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
+  const early = await it.ask(1, 'tools/list')
+  assert.match(early.error.message, /^Send initialize first, or name the revision/)
+  const opened = await it.ask(2, 'initialize', params)
+  assert.match(opened.error.message, /^The server gone could not be started/)
+  const { error } = await it.ask(3, 'tools/list')
+  assert.equal(error.code, -32600)
+  assert.match(error.message, /^There is no session: the response to initialize is an error that says why/)
+})
+
 test('it runs beside a gateway with the same settings', async (t) => {
   const { base } = await api(t)
   const folder = folderOf(t, http('web', base))
