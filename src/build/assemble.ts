@@ -5,7 +5,7 @@ import { templateMemo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
-import { type AssembleContext, inspect, type PrepareContext, stampOf } from './prepare.ts'
+import { type AssembleContext, inspect, isOfText, type PrepareContext, stampOf } from './prepare.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
@@ -20,6 +20,15 @@ export interface Assembly {
   refused: string[]
   /** The `id`s that `only` meant; absent: all. */
   asked?: ReadonlySet<string>
+  /** For the next time, if these configurations are served then. */
+  settled: Settled
+}
+
+/** Configurations that were found to be served as they are: as long as the same is read and served, they stay so. */
+export interface Settled {
+  reads: readonly ReadConfiguration[]
+  /** By the place of what was read; none for one that depends on more than its text. */
+  prepared: readonly (Prepared | undefined)[]
 }
 
 export interface Reading {
@@ -42,20 +51,23 @@ interface Sorted {
   refused: string[]
   candidates: Candidate[]
   findings: Finding[]
+  settled: Settled
 }
 
 /**
  * Decides what to serve: a configuration without errors in its new version, one with errors in its last good
  * version, and of two that want the same prefix the one that has it.
  * @param only what these names mean may change, all else is kept; absent: everything may
+ * @param settled of the assembly that gave `served`
  */
 export async function assemble(
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
   context: AssembleContext,
   only?: ReadonlySet<string>,
+  settled?: Settled,
 ): Promise<Assembly> {
-  const scope = scopeOf(reading, served, only)
+  const scope = scopeOf(reading, served, only, settled)
   const memo = templateMemo(context.env)
   // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
   const texts = new Map(
@@ -85,7 +97,8 @@ export async function assemble(
   }
   const prepared = link(successor(served, kept, taken), context)
   const { asked } = scope
-  return { prepared, findings: sortFindings(unique(findings)), refused, ...(asked && { asked }) }
+  const rest = { settled: sorted.settled, ...(asked && { asked }) }
+  return { prepared, findings: sortFindings(unique(findings)), refused, ...rest }
 }
 
 /** Whether two configurations that were read want the same; which of them is at fault is not known yet. */
@@ -105,6 +118,7 @@ interface Scope {
   kept: ReadonlySet<Prepared>
   /** Those of it that cannot be read now. */
   lost: ReadonlySet<Prepared>
+  settled?: Settled | undefined
   asked?: ReadonlySet<string>
 }
 
@@ -112,6 +126,7 @@ function scopeOf(
   reading: Reading,
   served: ReadonlyMap<string, Prepared>,
   only: ReadonlySet<string> | undefined,
+  settled: Settled | undefined,
 ): Scope {
   let files: Map<string, Prepared> | undefined
   const byFile = (file: string) => {
@@ -122,7 +137,7 @@ function scopeOf(
     (configuration && served.get(qualifiedName(configuration))) ?? byFile(file)
   const lost = unreadable(reading, served)
   const { configurations } = reading
-  if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost }
+  if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost, settled }
   const known = [...configurations.flatMap(({ configuration }) => configuration ?? []), ...served.values()]
   const asked = new Set([...only].flatMap((name) => named(name, known).map((one) => qualifiedName(one))))
   const isAsked = (one: Identity | undefined) => one !== undefined && asked.has(qualifiedName(one))
@@ -142,14 +157,27 @@ function scopeOf(
 /** Compiles and checks what is new, each configuration by itself. */
 async function classify(
   broken: ReadonlySet<string>,
-  { reads, oldOf, kept: before, lost }: Scope,
+  { reads, oldOf, kept: before, lost, settled }: Scope,
   context: PrepareContext,
 ): Promise<Sorted> {
-  const sorted: Sorted = { kept: new Set(before), refused: [], candidates: [], findings: [] }
+  const unchanged: (Prepared | undefined)[] = Array(reads.length)
+  const sorted: Sorted = {
+    kept: new Set(before),
+    refused: [],
+    candidates: [],
+    findings: [],
+    settled: { reads, prepared: unchanged },
+  }
   const { kept, refused, candidates, findings } = sorted
-  for (const read of reads) {
+  for (const [i, read] of reads.entries()) {
     const pause = giveWayToCalls()
     if (pause) await pause
+    const same = settled?.reads[i] === read ? settled.prepared[i] : undefined
+    if (same) {
+      unchanged[i] = same
+      kept.add(same)
+      continue
+    }
     const { configuration, file, text } = read
     const old = oldOf(read)
     const isUnchanged =
@@ -170,6 +198,7 @@ async function classify(
       }
     }
     if (!isUnchanged) refused.push(old?.id ?? (configuration ? qualifiedName(configuration) : file))
+    else if (configuration && !old.listings && isOfText(configuration)) unchanged[i] = old
     if (old) kept.add(old)
   }
   await giveWayToCalls()

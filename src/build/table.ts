@@ -38,7 +38,10 @@ export function buildTable(
 
 /** Those of `one` that are not the same in `other`, by name. */
 export function changed<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): [name: string, T][] {
-  return one === other ? [] : [...one].filter(([name, value]) => other.get(name) !== value)
+  const found: [string, T][] = []
+  if (one === other) return found
+  for (const [name, value] of one) if (other.get(name) !== value) found.push([name, value])
+  return found
 }
 
 /** Names in which two tables of configurations, or two lists of tools, differ. */

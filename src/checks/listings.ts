@@ -28,7 +28,7 @@ const MAX_COMPARED = 1_000_000
 export function* listingSteps(reads: readonly Read[]): Steps<Listings> {
   const findings: Finding[] = []
   const used = new Map<Read, Set<string>>()
-  const listing = reads.filter(({ configuration: { routers } }) => routers.some(isListing))
+  const listing = reads.filter(hasListing)
   const tenants = listing.length ? byTenant(reads) : new Map<string, Known>()
   const budget = { left: MAX_COMPARED }
   for (const read of listing) {
@@ -58,6 +58,11 @@ interface Known {
 }
 
 type Budget = { left: number }
+
+/** Whether a router of it has a list of servers. */
+export function hasListing({ configuration: { routers } }: Read): boolean {
+  return routers.some(isListing)
+}
 
 function isListing({ server }: Router): boolean {
   return typeof server !== 'string'

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
-  createFileReader,
   type Env,
   filesOf,
   mayBeConfiguration,
@@ -9,6 +8,7 @@ import {
   outsideFinding,
   type ReadConfiguration,
   type ReadConfigurationsResult,
+  readFiles,
   type Source,
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
@@ -21,7 +21,7 @@ import { inOneGo } from '../telemetry/loop-delay.ts'
 import { atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
-import { type Alone, checkAlone, togetherSteps } from './together.ts'
+import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } from './together.ts'
 
 /**
  * Reads one configuration, and checks what its fields say about each other. What its names refer to is checked by
@@ -70,7 +70,7 @@ function variableTenant({ file, locate }: ReadConfiguration): Finding {
 export interface ReadConfigurationsOptions extends CheckOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Default: a new one, which knows of no earlier run. */
+  /** Default: one that knows of no earlier run. */
   files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
@@ -86,42 +86,56 @@ export async function readConfigurations(
   env: Env,
   options: ReadConfigurationsOptions = {},
 ): Promise<ReadConfigurationsResult> {
-  const { reader = createReader(env, options), files: fileReader = createFileReader() } = options
+  const { reader = createReader(env, options), files: fileReader = readFiles } = options
   const findings: Finding[] = []
-  const files = new Map<string, string>()
   /** Those that somebody named. */
   const asked = new Set<string>()
   /** Those that a link of a folder leads to outside of it, and that nobody named. */
   const outside = new Set<string>()
-  const named = new Set(paths.map((path) => resolve(path)))
+  // Files of one folder differ.
+  const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
+  const named = new Set(paths.map(identityOf))
   const found = new Map<string, readonly string[]>()
-  for (const path of paths) {
-    found.set(path, await filesOf(path, findings, undefined, outside))
-    for (const file of found.get(path) ?? []) {
-      const identity = file === '-' ? file : resolve(file)
-      if (!files.has(identity)) files.set(identity, file)
-      if (file === '-' || named.has(identity)) asked.add(file)
-    }
+  for (const path of paths) found.set(path, await filesOf(path, findings, undefined, outside))
+  const files = new Map<string, string>()
+  for (const file of [...found.values()].flat()) {
+    const identity = identityOf(file)
+    if (!files.has(identity)) files.set(identity, file)
+    if (named.has(identity)) asked.add(file)
   }
-  for (const file of outside) if (named.has(resolve(file))) outside.delete(file)
+  for (const file of outside) if (named.has(identityOf(file))) outside.delete(file)
   const configurations: ReadConfiguration[] = []
+  const sources = new Map<string, string>()
   /** Files of folders that are something else. */
   const others = new Set<string>()
-  const read = async (source: Source | undefined) => {
-    if (source && !asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
-    else if (source) configurations.push(shown(await reader.read(source), outside))
-    await giveWayToCalls()
+  const add = (given: ReadConfiguration) => {
+    const read = outside.size > 0 ? shown(given, outside) : given
+    configurations.push(read)
+    findings.push(...read.findings)
+    sources.set(read.file, outside.has(read.file) ? '' : read.text)
+  }
+  const take = async (source: Source) => {
+    if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
+    else add(await reader.read(source))
+  }
+  const read = async (sources: readonly (Source | undefined)[]) => {
+    for (const source of sources) {
+      const known = source && reader.known(source)
+      if (known) add(known)
+      else if (source) await take(source)
+      const pause = giveWayToCalls()
+      if (pause) await pause
+    }
   }
   const names = [...files.values()]
   const stdin = names.indexOf('-')
   for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-    if (part[0] === '-') await read(readStdin(options, findings))
-    else for await (const source of fileReader(part, findings)) await read(source)
+    if (part[0] === '-') await read([readStdin(options, findings)])
+    else for await (const sources of fileReader(part, findings)) await read(sources)
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
-  for (const read of configurations) findings.push(...read.findings)
-  findings.push(...(await reader.together(configurations.filter((read) => !isHidden(read)))))
-  const sources = new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
+  const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
+  findings.push(...(await reader.together(open)))
   return { configurations, findings: sortFindings(findings), sources }
 }
 
@@ -147,6 +161,9 @@ function readStdin(
   }
 }
 
+/** So many changes are looked at without a pause. */
+const FEW = 100
+
 export type Reader = ReturnType<typeof createReader>
 
 /**
@@ -157,7 +174,7 @@ export type Reader = ReturnType<typeof createReader>
 export function createReader(env: Env, options: CheckOptions = {}) {
   let last: readonly ReadConfiguration[] = []
   let byFile = new Map<string, ReadConfiguration>()
-  let findings: readonly Finding[] = []
+  let found: Together = { findings: [] }
   const alone = new WeakMap<ReadConfiguration, Alone>()
 
   const aloneOf = (read: Read) => {
@@ -167,23 +184,42 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     alone.set(read, checked)
     return checked
   }
+  const known = ({ file, text }: Source) => {
+    const read = byFile.get(file)
+    return read?.text === text ? read : undefined
+  }
   return {
+    /** What a text came to the last time. */
+    known,
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     read(source: Source): ReadConfiguration | Promise<ReadConfiguration> {
-      const known = byFile.get(source.file)
-      return known?.text === source.text ? known : inTurns(readSteps(source, env, options))
+      return known(source) ?? inTurns(readSteps(source, env, options))
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {
       if (configurations.length === last.length && configurations.every((read, i) => read === last[i]))
-        return findings
-      const found = await inTurns(togetherSteps(configurations, aloneOf))
+        return found.findings
+      const changes = changesTo(configurations)
+      const quick = changes && togetherAgain(configurations, found, changes, aloneOf)
+      const made = quick ?? (await inTurns(togetherSteps(configurations, aloneOf)))
       // In one step, as another reading may have ended meanwhile.
       last = [...configurations]
-      byFile = new Map(last.map((read) => [read.file, read]))
-      findings = found
-      return found
+      if (quick) for (const { file } of changes.gone) byFile.delete(file)
+      else byFile = new Map()
+      for (const read of quick ? changes.came : last) byFile.set(read.file, read)
+      found = made
+      return made.findings
     },
+  }
+
+  /** What came and went since the last time; undefined: more than a few. */
+  function changesTo(configurations: readonly ReadConfiguration[]) {
+    const came = configurations.filter((read) => byFile.get(read.file) !== read)
+    if (came.length > FEW) return undefined
+    const replaced = came.flatMap(({ file }) => byFile.get(file) ?? [])
+    if (last.length + came.length - replaced.length === configurations.length) return { came, gone: replaced }
+    const here = new Set(configurations.map(({ file }) => file))
+    return { came, gone: [...replaced, ...last.filter(({ file }) => !here.has(file))] }
   }
 }
 

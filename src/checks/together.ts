@@ -2,7 +2,7 @@ import { DEFAULT_TENANT, type ReadConfiguration, uniqueName } from '../config/in
 import { type Finding, type FindingCode, type Path, sortFindings, toFinding } from '../findings/index.ts'
 import { atOnce, quote, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
-import { listingSteps } from './listings.ts'
+import { hasListing, listingSteps } from './listings.ts'
 import { prefixClaims } from './prefixes.ts'
 import { REFERENCE_CHECKS } from './references.ts'
 
@@ -61,7 +61,14 @@ export function checkTogether(
   configurations: readonly ReadConfiguration[],
   options: CheckOptions = {},
 ): Finding[] {
-  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options)))
+  return atOnce(togetherSteps(configurations, (read) => checkAlone(read, options))).findings
+}
+
+/** What is wrong with all of them, and the keys of all claims where each configuration is checked by itself alone. */
+export interface Together {
+  findings: Finding[]
+  /** Absent: two claim the same, or a router lists servers, of other configurations perhaps. */
+  keys?: Set<string>
 }
 
 /**
@@ -71,17 +78,46 @@ export function checkTogether(
 export function* togetherSteps(
   configurations: readonly ReadConfiguration[],
   aloneOf: (read: Read) => Alone,
-): Steps<Finding[]> {
-  const reads = configurations.filter((each): each is Read => each.configuration !== undefined)
+): Steps<Together> {
+  const reads = configurations.filter(isRead)
   const { findings, usedOf } = yield* listingSteps(reads)
   const taken: Taken = new Map()
+  let isApart = !reads.some(hasListing)
   for (const read of reads) {
     const alone = aloneOf(read)
     for (const found of routedFindings(alone.findings, read, usedOf(read))) findings.push(found)
-    for (const claims of alone.claims) take(taken, claims, read, findings)
+    for (const claims of alone.claims) if (!take(taken, claims, read, findings)) isApart = false
     yield
   }
-  return sortFindings(findings)
+  return { findings: sortFindings(findings), ...(isApart && { keys: new Set(taken.keys()) }) }
+}
+
+/**
+ * The same after a few configurations came or went, in time by their number; undefined where all must be looked at again.
+ * @param keys of those that were there; they are changed to those of all
+ */
+export function togetherAgain(
+  configurations: readonly ReadConfiguration[],
+  { keys }: Together,
+  { came, gone }: { came: readonly ReadConfiguration[]; gone: readonly ReadConfiguration[] },
+  aloneOf: (read: Read) => Alone,
+): Together | undefined {
+  const fresh = came.filter(isRead)
+  if (!keys || fresh.some(hasListing)) return undefined
+  const keysOf = (reads: readonly Read[]) =>
+    reads.flatMap((read) => aloneOf(read).claims.flatMap((claims) => claims.map(({ key }) => key)))
+  const [released, wanted] = [new Set(keysOf(gone.filter(isRead))), keysOf(fresh)]
+  const isFree = (key: string, i: number) =>
+    (released.has(key) || !keys.has(key)) && wanted.indexOf(key) === i
+  if (!wanted.every(isFree)) return undefined
+  for (const key of released) keys.delete(key)
+  for (const key of wanted) keys.add(key)
+  const findings = configurations.flatMap((read) => (isRead(read) ? aloneOf(read).findings : []))
+  return { findings: sortFindings(findings), keys }
+}
+
+function isRead(read: ReadConfiguration): read is Read {
+  return read.configuration !== undefined
 }
 
 /** Without those of servers that no router of the same configuration names, where one of another does. */
@@ -100,8 +136,8 @@ function routedFindings(
   )
 }
 
-/** Takes what one owner claims; of an owner that comes too late one place is reported. */
-function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): void {
+/** Takes what one owner claims; of an owner that comes too late one place is reported. @returns whether it got all */
+function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Finding[]): boolean {
   for (const claim of claims) {
     const first = taken.get(claim.key)
     if (!first) {
@@ -112,6 +148,7 @@ function take(taken: Taken, claims: readonly Claim[], read: Read, findings: Find
     const message = claim.message(first.claim.value)
     const related = { path: first.claim.path, place: first.read, message: 'the first one' }
     findings.push(toFinding({ code, path, message, hint, related }, read))
-    return
+    return false
   }
+  return true
 }

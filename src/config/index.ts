@@ -13,7 +13,7 @@ export {
   serversOf,
 } from './listed-servers.ts'
 export { isLocal, type ListenAddress, listenText, originOf, parseListen, socketPath } from './listen.ts'
-export { createFileReader, readSource } from './loader.ts'
+export { createFileReader, readFiles, readSource } from './loader.ts'
 export type * from './model.ts'
 export {
   asksForLogin,

@@ -1,50 +1,94 @@
 import { hash } from 'node:crypto'
-import { closeSync, openSync, readSync, statfsSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { notPlain } from './plain-file.ts'
 
-/** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what the loader knows. */
+/** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what it sent before. */
 
 export interface Request {
   files: readonly string[]
-  /** What the loader has of each file. */
-  known: readonly (Known | undefined)[]
+  /** For whom it remembers what it sends; absent: for nobody. */
+  reader?: number
+  /** These files are not sent: what is remembered of them is forgotten. */
+  forget?: true
 }
+
+/** What came of a file, by its place in the request. Of a file that is too large there is one byte more than is allowed. */
+export type Reply = [at: number, bytes: Uint8Array | NodeJS.ErrnoException]
 
 /** The state of a file. */
-export interface Known {
+interface Known {
   /** Of its bytes. */
   digest: string
-  /** Of what the file system says of it, where that is enough to see any change; absent: the bytes are read each time. */
-  stamp?: string | undefined
+  /** What the file system says of it, where that is enough to see any change; absent: the bytes are read each time. */
+  stats?: Stats | undefined
 }
-
-/**
- * Undefined: unchanged. Without bytes: the bytes are unchanged. Of a file that is too large there is one byte more than is
- * allowed.
- */
-export type Reply = (Known & { bytes?: Uint8Array }) | { error: NodeJS.ErrnoException } | undefined
 
 const MAX: number = workerData
 let buffer = Buffer.allocUnsafeSlow(64 * 1024)
+/** By reader and file. */
+const remembered = new Map<number, Map<string, Known>>()
 
-parentPort?.on('message', ({ files, known }: Request) => {
-  parentPort?.postMessage(files.map((file, i) => replyOf(file, known[i])))
+parentPort?.on('message', (request: Request) => {
+  const replies = repliesTo(request)
+  // What is not copied takes the event loop of the gateway no time.
+  const buffers = replies.flatMap(([, bytes]) =>
+    bytes instanceof Uint8Array ? (bytes.buffer as ArrayBuffer) : [],
+  )
+  parentPort?.postMessage(replies, buffers)
 })
 
-function replyOf(file: string, known: Known | undefined): Reply {
+function repliesTo({ files, reader, forget }: Request): Reply[] {
+  const known = knownTo(reader)
+  if (forget) {
+    for (const file of files) known.delete(file)
+    return []
+  }
+  const replies: Reply[] = []
+  for (const [at, file] of files.entries()) {
+    const bytes = changed(file, known)
+    if (bytes) replies.push([at, bytes])
+  }
+  return replies
+}
+
+function knownTo(reader: number | undefined): Map<string, Known> {
+  const known = reader === undefined ? undefined : remembered.get(reader)
+  if (known || reader === undefined) return known ?? new Map()
+  const made = new Map<string, Known>()
+  remembered.set(reader, made)
+  return made
+}
+
+/** Undefined: its bytes are what was sent. */
+function changed(file: string, known: Map<string, Known>): Reply[1] | undefined {
   try {
     // Before it is read: what changes meanwhile is a change.
-    const stamp = stampOf(file)
-    if (stamp !== undefined && stamp === known?.stamp) return undefined
+    const stats = statSync(file)
+    const fault = notPlain(file, stats)
+    if (fault) throw fault
+    const before = known.get(file)
+    if (before?.stats && isSame(stats, before.stats)) return undefined
     const bytes = read(file)
     const digest = hash('sha256', bytes, 'base64')
-    return digest === known?.digest ? { digest, stamp } : { bytes: Uint8Array.from(bytes), digest, stamp }
+    known.set(file, { digest, stats: showsChanges(stats, file) ? stats : undefined })
+    return digest === before?.digest ? undefined : Uint8Array.from(bytes)
   } catch (error) {
+    known.delete(file)
     // The code of an error is lost when it is copied to another thread.
     const { code, message, name } = error as NodeJS.ErrnoException
-    return { error: { name, message, ...(code !== undefined && { code }) } }
+    return { name, message, ...(code !== undefined && { code }) }
   }
+}
+
+function isSame(one: Stats, other: Stats): boolean {
+  return (
+    one.ctimeMs === other.ctimeMs &&
+    one.mtimeMs === other.mtimeMs &&
+    one.size === other.size &&
+    one.ino === other.ino &&
+    one.dev === other.dev
+  )
 }
 
 /**
@@ -53,23 +97,17 @@ function replyOf(file: string, known: Known | undefined): Reply {
  */
 const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1])
 /** By device. */
-const isLocal = new Map<bigint, boolean>()
-/** Nanoseconds. A file that changed so shortly before may change again without another time. */
-const RECENT = 3_000_000_000n
+const isLocal = new Map<number, boolean>()
+/** Milliseconds. A file that changed so shortly before may change again without another time. */
+const RECENT = 3_000
 
-/** @throws Error for what is no file */
-function stampOf(file: string): string | undefined {
-  const stats = statSync(file, { bigint: true })
-  const fault = notPlain(file, stats)
-  if (fault) throw fault
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats
+function showsChanges({ dev, ctimeMs }: Stats, file: string): boolean {
   let local = isLocal.get(dev)
   if (local === undefined) {
     local = LOCAL.has(statfsSync(file).type)
     isLocal.set(dev, local)
   }
-  if (!local || BigInt(Date.now()) * 1_000_000n - ctimeNs < RECENT) return undefined
-  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`
+  return local && Date.now() - ctimeMs >= RECENT
 }
 
 function read(file: string): Uint8Array {

@@ -2,73 +2,119 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
-import { capital, notText } from '../text/index.ts'
-import type { Known, Reply, Request } from './loader-thread.ts'
+import { capital, giveWayToCalls, notText } from '../text/index.ts'
+import type { Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain } from './plain-file.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
-/** Reads files, in their order, with a finding for each that cannot be read. */
-export type FileReader = (files: readonly string[], findings: Finding[]) => AsyncIterable<Source | undefined>
+/** Reads files, in their order and some at a time, with a finding for each that cannot be read. */
+export type FileReader = (
+  files: readonly string[],
+  findings: Finding[],
+) => AsyncIterable<readonly (Source | undefined)[]>
 
 /** As many files are read in a thread: to ask for each would take the event loop ten times as long. */
 const MANY = 100
-/** So many files are asked of the thread at once: more would be a long wait where their texts come back. */
+/** So many files are asked of the thread at once: more would be a long wait where their texts are decoded. */
 const BATCH = 100
 /** Fewer than `MANY` are read so many at once: more are no faster. */
 const AT_ONCE = 16
 
-/** A reader that, of many files, decodes only those whose bytes are not those of its last run. */
+/** What came of a file: its text, or why there is none. */
+interface Outcome {
+  source: Source | undefined
+  findings: readonly Finding[]
+}
+
+let readers = 0
+
+/** A reader that gives the very same source for a file whose bytes are those of its last run. */
 export function createFileReader(): FileReader {
-  let known: ReadonlyMap<string, Known & { source: Source }> = new Map()
+  return fileReader(readers++)
+}
+
+/** Reads files once. */
+export const readFiles: FileReader = (files, findings) => fileReader(undefined)(files, findings)
+
+/** @param reader for whom the thread remembers what it sent; absent: for nobody */
+function fileReader(reader: number | undefined): FileReader {
+  /** What the thread has sent of each file that it remembers, decoded when it is wanted. */
+  const sent = new Map<string, Outcome | Reply[1]>()
+  const ask = async (files: readonly string[]) => {
+    const replies = await askThread({ files, ...(reader !== undefined && { reader }) })
+    // In the order of the replies, even if nobody waits for them any more.
+    for (const [at, bytes] of replies) sent.set(files[at]!, bytes)
+  }
+  const outcomeOf = async (file: string): Promise<Outcome> => {
+    const known = sent.get(file)
+    // Another run of the reader has forgotten it meanwhile.
+    if (!known) return readOutcome(file)
+    if ('source' in known) return known
+    const outcome = decoded(file, known)
+    sent.set(file, outcome)
+    return outcome
+  }
   return async function* (files, findings) {
     if (files.length < MANY) return yield* readFew(files, findings)
-    const now = new Map<string, Known & { source: Source }>()
-    const askFor = (from: number): Promise<Reply[]> | undefined => {
+    const askFor = (from: number) => {
       const batch = files.slice(from, from + BATCH)
-      if (batch.length === 0) return undefined
-      const asked = askThread({ files: batch, known: batch.map((file) => stateOf(known.get(file))) })
+      const asked = batch.length > 0 ? ask(batch) : undefined
       // Awaited below, after what was read before has been used.
-      asked.catch(() => {})
+      asked?.catch(() => {})
       return asked
     }
     let asked = askFor(0)
     for (let from = 0; asked; from += BATCH) {
-      let replies: Reply[]
+      const batch = files.slice(from, from + BATCH)
       try {
-        replies = await asked
+        await asked
       } catch {
         return yield* readFew(files.slice(from), findings)
       }
       // Read while the files of this batch are parsed.
       asked = askFor(from + BATCH)
-      for (const [i, reply] of replies.entries()) {
-        const file = files[from + i]!
-        const before = known.get(file)
-        if (reply && 'error' in reply) findings.push(unreadable(file, reply.error))
-        else {
-          const source = reply?.bytes ? decode(file, reply.bytes, findings) : before?.source
-          const state = stateOf(reply ?? before)
-          if (source && state) now.set(file, { ...state, source })
-          yield source
-        }
+      const sources: (Source | undefined)[] = []
+      for (const file of batch) {
+        const known = sent.get(file)
+        const { source, findings: found } = known && 'source' in known ? known : await outcomeOf(file)
+        findings.push(...found)
+        sources.push(source)
+        const pause = giveWayToCalls()
+        if (pause) await pause
       }
+      yield sources
     }
-    known = now
+    forgetOthers(files)
+  }
+
+  function forgetOthers(files: readonly string[]): void {
+    if (sent.size <= files.length) return
+    const here = new Set(files)
+    const gone = [...sent.keys()].filter((file) => !here.has(file))
+    for (const file of gone) sent.delete(file)
+    if (reader !== undefined) askThread({ files: gone, reader, forget: true }).catch(() => {})
   }
 }
 
-function stateOf(known: Known | undefined): Known | undefined {
-  return known && { digest: known.digest, stamp: known.stamp }
+async function readOutcome(file: string): Promise<Outcome> {
+  const findings: Finding[] = []
+  return { source: await readSource(file, findings), findings }
+}
+
+function decoded(file: string, bytes: Reply[1]): Outcome {
+  if (!(bytes instanceof Uint8Array)) return { source: undefined, findings: [unreadable(file, bytes)] }
+  const findings: Finding[] = []
+  return { source: decode(file, bytes, findings), findings }
 }
 
 async function* readFew(files: readonly string[], findings: Finding[]): ReturnType<FileReader> {
   const ahead: Promise<Source | undefined>[] = []
   for (const [i, file] of files.entries()) {
     ahead.push(readSource(file, findings))
-    if (i >= AT_ONCE - 1) yield await ahead.shift()
+    if (i >= AT_ONCE - 1) yield [await ahead.shift()]
   }
-  for (const each of ahead) yield await each
+  for (const each of ahead) yield [await each]
 }
 
 /** Reads one file, or what a shell passes as `<(…)`. Undefined, with a finding: unreadable. */

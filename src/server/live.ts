@@ -1,4 +1,4 @@
-import { assemble, everything, type Reading } from '../build/assemble.ts'
+import { assemble, everything, type Reading, type Settled } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
@@ -89,6 +89,8 @@ export class LiveTable {
   /** The same for the life of the process: ids outlive reloads. */
   private readonly sealSecrets: readonly string[]
   private readonly hears: Heard
+  /** Of what is served, where all of it was read. */
+  private settled: Settled | undefined
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
   private readonly servers = new SharedServers()
@@ -205,7 +207,7 @@ export class LiveTable {
       servers: this.servers,
       proxies: before.proxies,
     }
-    const made = await assemble(reading, before.prepared, context, only)
+    const made = await assemble(reading, before.prepared, context, only, this.settled)
     const { prepared, refused } = made
     const changes = changesOf(before.prepared, prepared)
     const isSame = Object.values(changes).every((names) => names.length === 0)
@@ -216,6 +218,7 @@ export class LiveTable {
     const commit = () => {
       this.isRead ||= !reading.findings.some(({ code }) => code === 'unreadable-store')
       this.table = table
+      this.settled = made.settled
       // A proxy that is kept has the HTTP tools of the new table beside it.
       for (const [, { routes }] of changed(prepared, before.prepared))
         for (const { proxy, local } of routes) proxy?.proxy.serve(local)

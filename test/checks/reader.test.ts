@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createReader, readConfiguration, readerKeeper } from '../../src/checks/index.ts'
+import { checkTogether, createReader, readConfiguration, readerKeeper } from '../../src/checks/index.ts'
 
 const config = (name: string, prefix = `/${name}`) =>
   `name: ${name}\nrouters: [{server: s, prefix: ${prefix}}]\nservers: [{name: s}]\n`
@@ -36,6 +36,27 @@ describe('a reader', () => {
       'reserved-prefix 1.yaml',
     ])
     assert.deepEqual(await told(config('b')), [])
+  })
+
+  test('finds after any changes what all together have, in any order of them', async () => {
+    const reader = createReader({})
+    const listing = 'name: l\nrouters: [{server: ["a/s", "x/s"], prefix: /l}]\n'
+    const texts = [
+      [config('a'), config('b'), config('c')],
+      [config('a'), config('b', '/c'), config('c', '/b')],
+      [config('a'), config('c', '/b')],
+      [config('a'), config('c', '/b'), config('b'), config('d')],
+      [config('a'), config('b'), config('d', '/x/'), listing],
+      [config('a'), config('b'), config('d', '/x/')],
+      [config('d', '/a'), config('a', '/d'), config('a', '/e')],
+      [config('d', '/a'), config('a', '/d'), 'name: ['],
+      [config('d', '/a'), config('a', '/d'), config('e', '/D')],
+    ]
+    for (const each of texts) {
+      const sources = each.map((text, i) => ({ file: `${i}.yaml`, text }))
+      const reads = await Promise.all(sources.map((source) => reader.read(source)))
+      assert.deepEqual(await reader.together(reads), checkTogether(reads))
+    }
   })
 
   test('lets others have their turn in the middle of a file, and among many', async (t) => {

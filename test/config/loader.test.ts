@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { readConfigurations } from '../../src/checks/index.ts'
 import { createFileReader, type Source } from '../../src/config/index.ts'
 import { askThread } from '../../src/config/loader.ts'
-import type { Known } from '../../src/config/loader-thread.ts'
 import type { Finding } from '../../src/findings/index.ts'
 
 const text = (i: number) => `name: s-${i}\nrouters: [{server: s, prefix: /s-${i}}]\nservers: [{name: s}]\n`
@@ -19,9 +18,9 @@ function folderOf(t: TestContext, count: number) {
   return { folder, files }
 }
 
-async function all(reading: AsyncIterable<Source | undefined>) {
+async function all(reading: AsyncIterable<readonly (Source | undefined)[]>) {
   const sources: (Source | undefined)[] = []
-  for await (const source of reading) sources.push(source)
+  for await (const some of reading) sources.push(...some)
   return sources
 }
 
@@ -54,22 +53,36 @@ describe('many files that are read time and again', () => {
     assert.equal((await all(read(files, [])))[0]?.text, text(5))
   })
 
-  test('are read once while nothing that the file system says of them changes', async (t) => {
-    const { files } = folderOf(t, 1)
-    const [file] = files as [string]
-    const ask = async (known?: Known) =>
-      (await askThread({ files: [file], known: [known] }))[0] as Known | undefined
-    const fresh = await ask()
-    // It may change again at what the clock of the file system takes for the same time.
-    assert.equal(fresh?.stamp, undefined)
-    const old = '/etc/passwd'
-    const [first] = (await askThread({ files: [old], known: [undefined] })) as Known[]
-    if (!first?.stamp) return t.skip('no file system whose times show every change')
-    const replies = await askThread({
-      files: [old, old, old],
-      known: [first, { ...first, stamp: 'other' }, { digest: 'other', stamp: first.stamp }],
-    })
-    assert.deepEqual(replies, [undefined, { digest: first.digest, stamp: first.stamp }, undefined])
+  test('are sent once to a reader, and again once they were forgotten', async (t) => {
+    const { files } = folderOf(t, 2)
+    const reader = -1
+    const ask = (request: object = {}) => askThread({ files, reader, ...request })
+    const sent = async (request?: object) => (await ask(request)).map(([at]) => at)
+    assert.deepEqual(await sent(), [0, 1])
+    assert.deepEqual(await sent(), [])
+    assert.deepEqual(await sent({ reader: -2 }), [0, 1])
+    writeFileSync(files[1]!, text(5))
+    assert.deepEqual(await sent(), [1])
+    await ask({ forget: true })
+    assert.deepEqual(await sent(), [0, 1])
+    rmSync(files[0]!)
+    assert.deepEqual([await sent(), await sent()], [[0], [0]])
+    writeFileSync(files[0]!, text(0))
+    assert.deepEqual(await sent(), [0])
+  })
+
+  test('are what they are, whatever runs of one reader are under way or given up', async (t) => {
+    const { files } = folderOf(t, 300)
+    const read = createFileReader()
+    const [first, second] = [all(read(files, [])), all(read(files.slice(0, 150), []))]
+    for await (const some of read(files, [])) {
+      assert.equal(some[0]?.text, text(0))
+      break
+    }
+    writeFileSync(files[299]!, text(7))
+    const last = await all(read(files, []))
+    assert.deepEqual([(await first).length, (await second).length, last[299]?.text], [300, 150, text(7)])
+    assert.deepEqual((await all(read(files, []))).slice(0, 299), (await first).slice(0, 299))
   })
 
   test('are told of each time when they cannot be read', async (t) => {
@@ -97,7 +110,7 @@ describe('many files that are read time and again', () => {
     const { files } = folderOf(t, 250)
     const read = createFileReader()
     await all(read(files, []))
-    await assert.rejects(askThread({ files: [null as never], known: null as never }))
+    await assert.rejects(askThread({ files: null as never }))
     assert.equal((await all(read(files, []))).length, 250)
   })
 

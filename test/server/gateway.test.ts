@@ -158,6 +158,56 @@ test('a reload changes what has changed, be it of the same size, and nothing els
   assert.deepEqual((await made!.reload()).changed, ['service-23'])
 })
 
+test('after reloads without changes each change is seen, also of what is beside the text', async (t) => {
+  const {
+    gateway: made,
+    folder,
+    write,
+  } = await gateway(
+    t,
+    {
+      'a.yaml': plain('a'),
+      'b.yaml': `${plain('b')}skills: skills\n`,
+      'c.yaml': plain('c'),
+    },
+    true,
+  )
+  const skill = (name: string) => {
+    mkdirSync(join(folder, 'skills', name), { recursive: true })
+    writeFileSync(
+      join(folder, 'skills', name, 'SKILL.md'),
+      `---\nname: ${name}\ndescription: Does\n---\nDo.\n`,
+    )
+  }
+  const reloaded = async () => {
+    const { added, changed, removed } = await made!.reload()
+    for (let i = 0; i < 2; i++) {
+      const { generation } = made!.table()
+      assert.equal((await made!.reload()).generation, generation)
+    }
+    return [...added.map((id) => `+${id}`), ...changed.sort(), ...removed.map((id) => `-${id}`)]
+  }
+  await reloaded()
+  skill('one')
+  assert.deepEqual(await reloaded(), ['+b'])
+  skill('two')
+  assert.deepEqual(await reloaded(), ['b'])
+  write('c.yaml', plain('c', '/d'))
+  assert.deepEqual(await reloaded(), ['c'])
+  write('aa.yaml', plain('aa'))
+  assert.deepEqual(await reloaded(), ['+aa'])
+  assert.deepEqual(await reloaded(), [])
+  write('c.yaml', plain('c'))
+  rmSync(join(folder, 'a.yaml'))
+  assert.deepEqual(await reloaded(), ['c', '-a'])
+  write('aa.yaml', plain('aa', '/c'))
+  assert.deepEqual((await made!.reload()).refused, ['aa'])
+  assert.deepEqual((await made!.reload()).refused, ['aa'])
+  write('c.yaml', plain('c', '/other'))
+  assert.deepEqual(await reloaded(), ['aa', 'c'])
+  assert.deepEqual([...made!.table().routes.keys()].sort(), ['/b', '/c', '/other'])
+})
+
 test('an error comes and goes with its file, and is told at every reload until then', async (t) => {
   const { gateway: made, write } = await gateway(t, { 'a.yaml': plain('a'), 'b.yaml': plain('b') })
   const [a] = [...made!.table().prepared.values()]
