@@ -13,6 +13,7 @@ import {
 import { type Finding, type Reporter, reporter, suggest } from '../findings/index.ts'
 import { quote, type Steps } from '../text/index.ts'
 import type { Read } from './check.ts'
+import { MAX_TOOL_NAME } from './practice/naming.ts'
 
 /** What routers with lists of servers come to, as only all configurations together show. */
 export interface Listings {
@@ -153,6 +154,7 @@ function checkFound(
     }
     const tools = owner && toolsOf(owner, server)
     if (!tools) continue
+    if (naming === 'prefixed') reportLong(member, tools, [...path, at], report)
     reportUnknown(member, tools, [...path, at], budget, report)
     // Of servers of one name it was said.
     if (prefixes.has(server) && prefixes.get(server) !== member) continue
@@ -165,12 +167,18 @@ function checkFound(
     }
     if (!clashing) continue
     const [first, tool] = clashing
+    const [one, other] = [member, first].map((each) => quote(written(each, own.configuration.name)))
     clash(
       first,
-      `${quote(server)} has tools with the names of tools of ${quote(first.server)}, such as ${quote(tool)}: those of ${quote(first.server)} are served`,
+      `${one} has tools with the names of tools of ${other}, such as ${quote(tool)}: those of ${other} are served`,
       'Rename them with `toolOverrides`, hide them with `blockedTools`, or write `names: prefixed`',
     )
   }
+}
+
+/** As a router of this configuration names the server. */
+function written({ configuration, server }: FoundMember, own: string): string {
+  return configuration === own ? server : nameOf(configuration, server)
 }
 
 /** The tools of a server; undefined: they are known only when it runs, or in doubt. */
@@ -190,6 +198,29 @@ function shownTools(
   return tools
     .filter((tool) => !blocked.has(tool) && (!allowed || allowed.has(tool)))
     .map((tool) => (Object.hasOwn(toolOverrides, tool) ? toolOverrides[tool]?.name : undefined) ?? tool)
+}
+
+/** Names that are too long only behind that of their server. */
+function reportLong(
+  { server, member }: FoundMember,
+  tools: readonly string[],
+  path: (string | number)[],
+  report: Reporter,
+): void {
+  const shown = shownTools(member, tools)
+    .filter((tool) => tool.length <= MAX_TOOL_NAME)
+    .map((tool) => `${server}${SEPARATOR}${tool}`)
+    .filter((name) => name.length > MAX_TOOL_NAME)
+  const [first] = shown
+  if (first === undefined) return
+  const [subject, verb] =
+    shown.length === 1 ? ['1 tool', 'has a name'] : [`${shown.length} tools`, 'have names']
+  report({
+    code: 'name-length',
+    path,
+    message: `${subject} of ${quote(server)} ${verb} of more than the ${MAX_TOOL_NAME} characters that model providers allow, such as ${quote(first)} (${first.length})`,
+    hint: 'Shorten the name of the server, or rename the tools with `toolOverrides`',
+  })
 }
 
 function reportUnknown(

@@ -42,7 +42,7 @@ export const NAME_CHECKS: readonly Check[] = [
 ]
 
 /** What model providers take for the name of a function. */
-const MAX_TOOL_NAME = 64
+export const MAX_TOOL_NAME = 64
 /** What they take for the name of a property. */
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
 
