@@ -65,6 +65,8 @@ const some = (value: Json | undefined, is: (member: JsonObject) => boolean) =>
 const startsServers = (servers: Json | undefined) =>
   some(servers, (one) => ['command', 'url', 'serverUrl', 'httpUrl'].some((key) => key in one))
 
+const GIVE_OURS = 'Give the configurations themselves, or their folder'
+
 /** Each by what its format demands. */
 const KINDS: readonly Kind[] = [
   {
@@ -119,7 +121,48 @@ const KINDS: readonly Kind[] = [
     shownBy: ({ version, ...value }) =>
       typeof version === 'string' &&
       ['dependencies', 'devDependencies', 'scripts'].some((key) => isObject(value[key])) && ['version'],
-    use: 'Give the configurations themselves, or their folder',
+    use: GIVE_OURS,
+  },
+  {
+    what: 'a workflow of GitHub Actions',
+    shownBy: ({ jobs }) => some(jobs, (one) => 'steps' in one || 'uses' in one) && ['jobs'],
+    use: GIVE_OURS,
+  },
+  {
+    what: 'a `tsconfig.json`',
+    shownBy: ({ compilerOptions }) => isObject(compilerOptions) && ['compilerOptions'],
+    use: GIVE_OURS,
+  },
+  {
+    what: 'a Helm chart',
+    shownBy: ({ apiVersion, version }) =>
+      (apiVersion === 'v1' || apiVersion === 'v2') && version !== undefined && ['apiVersion'],
+    use: GIVE_OURS,
+  },
+  {
+    what: 'an AsyncAPI description',
+    shownBy: ({ asyncapi, channels }) => asyncapi !== undefined && isObject(channels) && ['asyncapi'],
+    use: 'Tools call HTTP APIs: give the OpenAPI description of the API to `plantgw import openapi`',
+  },
+  {
+    what: 'an export of Insomnia',
+    shownBy: ({ _type, type }) =>
+      (_type === 'export' && ['_type']) ||
+      (typeof type === 'string' && type.startsWith('collection.insomnia') && ['type']),
+    use: 'Export it as HAR and convert that: `plantgw import har FILE`',
+  },
+  {
+    what: 'a Postman environment',
+    shownBy: ({ values, _postman_variable_scope }) =>
+      Array.isArray(values) && _postman_variable_scope !== undefined && ['values'],
+    use: 'Convert the collection: `plantgw import postman FILE`; its variables become those of the environment',
+  },
+  {
+    what: 'an entry of an MCP registry',
+    shownBy: ({ $schema, packages, remotes }) =>
+      (Array.isArray(packages) || Array.isArray(remotes)) &&
+      String($schema).includes('modelcontextprotocol') && ['$schema'],
+    use: 'Write its server into `mcpServers` of a configuration',
   },
   {
     what: 'a settings file of Unla',

@@ -27,6 +27,27 @@ describe('files of another kind as settings', () => {
     })
 })
 
+describe('files of another kind as a configuration', () => {
+  const files: Record<string, string> = {
+    'a workflow of GitHub Actions':
+      'name: ci\non: push\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: npm test}]}}',
+    'a `tsconfig.json`': '{"compilerOptions": {"strict": true}, "include": ["src"]}',
+    'a Helm chart': 'apiVersion: v2\nname: gateway\nversion: 1.0.0',
+    'an AsyncAPI description': 'asyncapi: 3.0.0\ninfo: {title: a}\nchannels: {a: {address: a}}',
+    'an export of Insomnia': '{"_type": "export", "__export_format": 4, "resources": []}',
+    'a Postman environment': '{"name": "a", "values": [], "_postman_variable_scope": "environment"}',
+    'an entry of an MCP registry':
+      '{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", "name": "a/b", "remotes": []}',
+  }
+  for (const [what, text] of Object.entries(files))
+    test(what, () => {
+      const [found, ...others] = ofConfiguration(text)
+      assert.deepEqual(others, [])
+      assert.equal(found?.code, 'wrong-file')
+      assert.equal(found.message, `this is ${what}, not a configuration`)
+    })
+})
+
 describe('files of ours with mistakes are not taken for others', () => {
   const files = [
     'name: a\nmcpServers: [{name: a, type: stdio, command: x}]',
@@ -38,6 +59,8 @@ describe('files of ours with mistakes are not taken for others', () => {
     'name: a\ninfo: {title: x}\ntools: []',
     'name: a\nservices: {a: {url: x}}',
     'name: a\nkind: Service',
+    'name: a\nversion: 1.0.0\njobs: []',
+    'name: a\nremotes: []\nvalues: []',
     'nam: a\nrouter: []\nlimits: {}',
     'name: a\nport: 80\nrouters: []',
     'just text',
