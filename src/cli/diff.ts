@@ -72,7 +72,7 @@ function printed({ generation, configurations, refused, findings }: Answer): str
     ])
   const end = configurations.length
     ? `a reload would make generation ${generation + 1}`
-    : `generation ${generation} would stay: nothing would change`
+    : `a reload would change nothing (generation ${generation})`
   return `${[...lines, ...told, ...faults, end].join('\n')}\n`
 }
 

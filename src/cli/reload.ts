@@ -30,10 +30,15 @@ async function reload(name: string | undefined, flags: ReloadFlags): Promise<num
 }
 
 function notifierOf(settings: Settings, flags: ReloadFlags): Notifier {
-  const { notifier, pid, admin } = settings
+  const { notifier, pid, admin, watch } = settings
   if (flags.pid === undefined && notifier) return notifier
   if (pid !== undefined) return { type: 'signal', signal: { signal: 'SIGHUP', pid } }
-  if (!admin?.listen) throw new Error('give --pid, or settings with a `notifier`, a `pid` or `admin.listen`')
+  if (!admin?.listen)
+    throw new Error(
+      watch
+        ? 'the gateway applies changes by itself (`watch: true`); to reload it, give --pid, or settings with a `notifier`, a `pid` or `admin.listen`'
+        : 'give --pid, or settings with a `notifier`, a `pid` or `admin.listen`',
+    )
   const base = ownPagesOf(settings)
   const { token } = admin
   const target_url = admin.listen.path === undefined ? `${base}/_reload` : base

@@ -8,7 +8,8 @@ const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-widt
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #ddd;vertical-align:top}
 th{font-weight:600}details{margin:.3rem 0}summary{cursor:pointer}pre{background:#f3f3f3;padding:.6rem;overflow-x:auto;font-size:.85em}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.bad{color:#ff8a80}a{color:#8ab4f8}pre{background:#262626}}`
+@media(max-width:50rem){thead{display:none}table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}td::before{content:attr(data-of)": ";font-weight:600}tr{border-bottom:1px solid #ddd;padding:.5rem 0}}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}tr,th,td{border-color:#444}.bad{color:#ff8a80}a{color:#8ab4f8}pre{background:#262626}}`
 
 type Html = ReturnType<typeof html>
 
@@ -30,25 +31,46 @@ export function* statusPage(status: Status): Steps<Html> {
 <body><h1>plantgw ${version}</h1>
 <p>Generation ${generation} since ${swappedAt}, process since ${startedAt}, ${sessions} sessions.</p>
 <h2>Configurations</h2>
-<table><thead><tr><th>Name</th><th>Tenant</th><th>Version</th><th>Live since</th><th>Place</th></tr></thead><tbody>
-${configurations}</tbody></table>
+${tableOf(CONFIGURATIONS, configurations)}
 <h2>Prefixes</h2>
-<table><thead><tr><th>Prefix</th><th>Configuration</th><th>Behind it</th><th>Sessions</th><th>Connect</th></tr></thead><tbody>
-${prefixes}</tbody></table>
+${tableOf(PREFIXES, prefixes)}
 <h2>Last reloads</h2>
-<table><thead><tr><th>At</th><th>By</th><th>Generation</th><th>Result</th></tr></thead><tbody>
-${reloads.length === 0 ? html`<tr><td colspan="4">none since the start</td></tr>` : reloads}</tbody></table>
+${reloads.length === 0 ? html`<p>none since the start</p>` : tableOf(RELOADS, reloads)}
 </body></html>`
 }
 
+const CONFIGURATIONS = ['Name', 'Tenant', 'Version', 'Live since', 'Place']
+const PREFIXES = ['Prefix', 'Configuration', 'Behind it', 'Sessions', 'Connect']
+const RELOADS = ['At', 'By', 'Generation', 'Result']
+
+function tableOf(heads: readonly string[], rows: readonly Html[]): Html {
+  const names = heads.map((head) => html`<th>${head}</th>`)
+  return html`<table><thead><tr>${names}</tr></thead><tbody>
+${rows}</tbody></table>`
+}
+
+/** Narrow screens show the name of its column before each cell. */
+function rowOf(heads: readonly string[], cells: readonly (Html | string | number)[]): Html {
+  return html`<tr>${cells.map((cell, i) => html`<td data-of="${heads[i]}">${cell}</td>`)}</tr>`
+}
+
 function configurationRow({ name, tenant, version, since, place, refused }: ConfigurationStatus): Html {
-  return html`<tr><td>${name}</td><td>${tenant}</td><td><code>${version}</code>${refused ? html` <span class="bad">a newer one was refused</span>` : ''}</td><td>${since}</td><td><code>${place}</code></td></tr>`
+  const note = refused ? html` <span class="bad">a newer one was refused</span>` : ''
+  const cells = [name, tenant, html`<code>${version}</code>${note}`, since, html`<code>${place}</code>`]
+  return rowOf(CONFIGURATIONS, cells)
 }
 
 /** @param name of the entry in files of clients; undefined: none is shown */
 function prefixRow(one: PrefixStatus, name: string | undefined): Html {
   const connect = name === undefined ? html`<code>plantgw connect</code>` : connectCell(one, name)
-  return html`<tr><td><code>${one.prefix}</code></td><td>${qualifiedName({ name: one.configuration, tenant: one.tenant })}</td><td>${behind(one)}</td><td>${one.sessions}</td><td>${connect}</td></tr>`
+  const configuration = qualifiedName({ name: one.configuration, tenant: one.tenant })
+  return rowOf(PREFIXES, [
+    html`<code>${one.prefix}</code>`,
+    configuration,
+    behind(one),
+    one.sessions,
+    connect,
+  ])
 }
 
 /** How to add the prefix to each client. */
@@ -58,14 +80,20 @@ function connectCell({ prefix, url, access }: PrefixStatus, name: string): Html 
   const snippets = snippetsOf(endpoint, process.platform).map(
     ({ label, text }) => html`<details><summary>${label}</summary><pre>${text}</pre></details>`,
   )
-  return html`${links}<details><summary>other clients</summary><p><code>${url}</code></p><p><code>plantgw connect claude-code ${shellWord(prefix)}</code></p>${snippets}</details>`
+  const base = url.slice(0, -`${prefix === '/' ? '' : prefix}/mcp`.length)
+  const token = endpoint.tokenEnv === undefined ? '' : ` --token-env ${endpoint.tokenEnv}`
+  const command = `plantgw connect claude-code ${shellWord(prefix)} --url ${shellWord(base)}${token}`
+  return html`${links}<details><summary>other clients</summary><p><code>${url}</code></p><p><code>${command}</code></p>${snippets}</details>`
 }
 
 function reloadRow(reload: ReloadStatus): Html {
   const { at, triggers, generation, added, changed, removed, refused, findings } = reload
-  return html`<tr><td>${at}</td><td>${triggers.join(', ')}</td><td>${generation}</td><td>${said({ added, changed, removed })}${
-    refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
-  }${findings.map(({ file, line, message }) => html`<br><code>${file}${line ? `:${line}` : ''}</code> ${message}`)}</td></tr>`
+  const bad = refused.length ? html` <span class="bad">refused: ${refused.join(', ')}</span>` : ''
+  const places = findings.map(
+    ({ file, line, message }) => html`<br><code>${file}${line ? `:${line}` : ''}</code> ${message}`,
+  )
+  const result = html`${said({ added, changed, removed })}${bad}${places}`
+  return rowOf(RELOADS, [at, triggers.join(', '), generation, result])
 }
 
 function behind({ tools = [], upstream }: PrefixStatus) {

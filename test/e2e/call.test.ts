@@ -99,9 +99,19 @@ test('a prefix of the gateway, and what is said of mistakes', async (t) => {
   }
   await says(/no tool createPlan: did you mean createPlant\?/, 'call', '/gateway/plants', 'createPlan')
   await says(/no argument nam: did you mean name\?/, 'call', '/gateway/plants', 'createPlant', 'nam=x')
-  await says(/argument id of type integer must be JSON/, 'call', '/gateway/plants', 'createPlant', 'id=x')
-  await says(/neither a URL .* nor a prefix/, 'tools', 'garden')
-  await says(/status 404\. Is this the address of its MCP endpoint\?/, 'tools', '/nothing')
+  await says(
+    /argument id must be of type integer, written as JSON; got x/,
+    'call',
+    '/gateway/plants',
+    'createPlant',
+    'id=x',
+  )
+  await says(
+    /garden is not a URL .*, and a prefix begins with a slash: did you mean \/garden\?/,
+    'tools',
+    'garden',
+  )
+  await says(/status 404\. It serves \/gateway\/plants\/mcp/, 'tools', '/nothing')
   await says(/nothing is listening there\. Is it running\?/, 'tools', 'http://127.0.0.1:1/mcp')
 })
 

@@ -316,6 +316,11 @@ test('the status page links to clients and shows the entry of each', async (t) =
   assert.equal(inputs[0].id, 'plantgw-token')
   for (const name of CLIENT_NAMES)
     assert.ok(page.includes(`<summary>${clientOf(name).label}</summary>`), name)
+  assert.ok(
+    page.includes(
+      'plantgw connect claude-code /desk --url https://tools.example.com --token-env PLANTGW_TOKEN<',
+    ),
+  )
   assert.ok(page.includes(`[mcp_servers.desk]\nurl = "${url}"\nbearer_token_env_var = "PLANTGW_TOKEN"`))
   assert.equal(page.includes('a-very-long-token'), false)
 })

@@ -289,7 +289,7 @@ tools:
     for (const [args, why] of [
       [['-', 'creat'], /no tool creat: did you mean create\?/],
       [['-', 'create', 'id'], /key=value/],
-      [['-', 'create', 'n=abc'], /argument n of type integer must be JSON/],
+      [['-', 'create', 'n=abc'], /argument n must be of type integer, written as JSON; got abc/],
       [['-', 'create', 'id=@/no/such/file'], /cannot read \/no\/such\/file/],
       [['-', 'create', '--header', 'x'], /name:value/],
     ] as const) {

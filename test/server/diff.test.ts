@@ -31,7 +31,7 @@ mcpServers: [{type: stdio, name: m, command: node, args: [${args}]}]
   const diff = (...args: string[]) => run(t, ['diff', '-s', settings, ...args])
 
   const nothing = await diff()
-  assert.equal(nothing.stdout, 'generation 1 would stay: nothing would change\n')
+  assert.equal(nothing.stdout, 'a reload would change nothing (generation 1)\n')
   assert.equal(nothing.code, 0)
 
   write('a', tool('two', ', args: [{name: q, position: query}]') + tool('three'))
@@ -65,7 +65,7 @@ a reload would make generation 2
   rmSync(join(folder, 'configs'), { recursive: true })
   const lost = await diff()
   assert.equal(lost.code, 1)
-  assert.match(lost.stdout, /error: there is no such file or folder[\s\S]*nothing would change/)
+  assert.match(lost.stdout, /error: there is no such file or folder[\s\S]*would change nothing/)
 
   const stranger = join(folder, 'other.yml')
   writeFileSync(stranger, JSON.stringify({ admin: { token: 'another-token-of-16' } }))

@@ -76,8 +76,10 @@ function readJson(name: string, text: string, type?: string): Json {
   try {
     return parse(text)
   } catch (error) {
-    const what = type ? ` of type ${type}` : ''
-    throw new Error(`the argument ${name}${what} must be JSON: ${(error as Error).message}`)
+    if (!type) throw new Error(`the argument ${name} must be JSON: ${(error as Error).message}`)
+    // A file or a long value is not repeated.
+    const got = text.length <= 100 && !text.includes('\n') ? `; got ${text}` : ''
+    throw new Error(`the argument ${name} must be of type ${type}, written as JSON${got}`)
   }
 }
 

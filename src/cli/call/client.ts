@@ -170,6 +170,8 @@ function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
     const said = `${href}: the server answered with the status ${status}`
     if (status === 401 || status === 403)
       return new Error(`${said}. Give another credential: --token, or --header "Authorization: Bearer …"`)
+    const served = servedIn(error.data.text)
+    if (served) return new Error(`${said}. It serves ${served.slice(0, 20).join(', ')}`)
     if (status < 500)
       return new Error(
         `${said}. Is this the address of its MCP endpoint? For a gateway it is {prefix}/mcp or {prefix}/sse`,
@@ -179,6 +181,17 @@ function faultOf(error: unknown, { href }: URL, method = 'connect'): Error {
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new Error(`${href}: no response in time; the call timed out`)
   return new Error(`${href}: ${(error as Error).message}`)
+}
+
+/** The endpoints that a gateway names where it serves nothing. */
+function servedIn(text: unknown): string[] | undefined {
+  try {
+    const { served } = JSON.parse(text as string)
+    const isList = Array.isArray(served) && served.length > 0
+    return isList && served.every((one) => typeof one === 'string') ? served : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The fault of the connection that the SDK's error was made of. */

@@ -81,7 +81,7 @@ export function urlOf(target: string, settings: string | undefined): URL {
   }
   if (!target.startsWith('/') && target !== '')
     throw new Error(
-      `${target} is neither a URL such as https://example.com/mcp nor a prefix of the gateway such as /garden`,
+      `${target} is not a URL such as https://example.com/mcp, and a prefix begins with a slash: did you mean /${target}?`,
     )
   const read = readSettings(settingsSource(settings), process.env, {})
   if (!read.settings || hasErrors(read.findings))
