@@ -64,7 +64,17 @@ const ELSEWHERE = new Map([
     'Write `headers: {Authorization: "{{.Request.Headers.Authorization}}"}` instead',
   ],
   ['target_url', '`target_url` belongs under `api` of a notifier'],
+  ['contentType', 'Write `headers: {Content-Type: application/json}` instead'],
+  ...['query', 'queryParams'].map((key): [string, string] => [
+    key,
+    'Write `?name={{.Args.name}}` at the end of `endpoint`, or an argument with `position: query`',
+  ]),
 ])
+
+/** Keys of other formats for the address that the endpoints of a server have in common. */
+const BASE_URLS = ['baseUrl', 'baseURL', 'base_url', 'url', 'host']
+const BASE_URL_HINT =
+  'Write `config: {url: …}` in the server, and begin each `endpoint` with `{{.Config.url}}`'
 
 /** Keys that other formats have for what is meant, by the key that an object has here. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
@@ -101,6 +111,12 @@ export function meantKey(error: ErrorObject): string | undefined {
   return synonym(error) ?? nearest(error.params.additionalProperty, Object.keys(properties))
 }
 
+/** What to write instead of a key of another format. */
+function elsewhere(key: string, known: readonly string[]): string | undefined {
+  const isOfServers = known.includes('config') || known.includes('servers')
+  return ELSEWHERE.get(key) ?? (isOfServers && BASE_URLS.includes(key) ? BASE_URL_HINT : undefined)
+}
+
 function unknownKey(error: ErrorObject, path: Path, { schema }: Context): Report {
   const { params, parentSchema } = error
   const key = params.additionalProperty as string
@@ -111,7 +127,7 @@ function unknownKey(error: ErrorObject, path: Path, { schema }: Context): Report
     ? { suggestion: meant, fix: { was: key, now: meant } }
     : suggest(key, known)
   const hint =
-    ELSEWHERE.get(key) ??
+    elsewhere(key, known) ??
     (homes
       ? `\`${key}\` belongs in ${homes.join(' or ')}`
       : `Known keys: ${quoteAll(known)}; keys of your own start with \`x-\``)
