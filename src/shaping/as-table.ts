@@ -20,7 +20,7 @@ export function tableOf(value: Json): Table | undefined {
   const columns = new Set<string>()
   const rows: Map<string, Json>[] = []
   for (const item of list) {
-    const row = new Map(isObject(item) ? cellsOf(item) : [['value', item]])
+    const row = isObject(item) ? rowOf(item) : new Map([['value', item]])
     for (const name of row.keys()) columns.add(name)
     if (columns.size > MAX_COLUMNS) return undefined
     rows.push(row)
@@ -39,9 +39,16 @@ function rowsOf(value: Json): [path: string | undefined, rows: Json[]] {
   return lists.find(([, items]) => items.some(isObject)) ?? lists[0] ?? [undefined, [value]]
 }
 
+/** Members of objects inside have names such as `owner.login`; where that makes a name twice, the objects are cells. */
+function rowOf(item: JsonObject): Map<string, Json> {
+  const cells = cellsOf(item)
+  const row = new Map(cells)
+  return row.size === cells.length ? row : new Map(Object.entries(item))
+}
+
 function cellsOf(object: JsonObject, path = '', depth = 0): [string, Json][] {
   return Object.entries(object).flatMap(([name, member]): [string, Json][] =>
-    isObject(member) && depth < MAX_NESTED
+    isObject(member) && depth < MAX_NESTED && Object.keys(member).length > 0
       ? cellsOf(member, `${path}${name}.`, depth + 1)
       : [[`${path}${name}`, member]],
   )

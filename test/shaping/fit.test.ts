@@ -133,6 +133,8 @@ test('csv and markdown have a column for each member, with what is beside the li
   assert.equal(text, '| id | title |\n| --- | --- |\n| 1 | a "quoted", title |\n| 2 | two lines \\| bars |')
   assert.equal((await present({ format: 'csv' }, { a: 1, b: { c: 2 } })).text, 'a,b.c\n1,2')
   assert.equal((await present({ format: 'csv' }, [1, 2])).text, 'value\n1\n2')
+  const twice = [{ 'b.c': 1, b: { c: 2 }, d: {} }]
+  assert.equal((await present({ format: 'csv' }, twice)).text, 'b.c,b,d\n1,"{""c"":2}",{}')
   assert.equal((await present({ format: 'markdown' }, 'text')).text, '"text"')
 })
 
