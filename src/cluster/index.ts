@@ -55,6 +55,8 @@ export interface Cluster extends Tickets, Omit<Members, 'others'> {
   receive(header: string, method: string, target: string): { proof: string; by: PassedBy } | undefined
   /** @param by who has passed a request on; undefined: it is its client's own */
   reach(by: PassedBy | undefined): Reach
+  /** The address of the worker of this gateway that has what is there once, by its key; absent: there are no workers. */
+  placeOf?(key: string): string
   forward: Forwarder['send']
   close(): Promise<void>
 }

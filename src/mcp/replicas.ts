@@ -35,6 +35,11 @@ export interface Replicas {
    * @param id of its request, for errors
    */
   forward(owner: string, body?: string, id?: RequestId | null): Promise<Response | undefined>
+  /**
+   * The answer of the worker that has what is there once for all workers; undefined: that is this one, or there are none.
+   * @param key of what is there once
+   */
+  inPlace(key: string, body: string, id: RequestId): Promise<Response | undefined> | undefined
 }
 
 /** Seconds for which a session is taken up where it is not known; where it is in use it goes on. */
@@ -74,8 +79,9 @@ export function locate(exchange: Exchange, endpoint: Endpoint, named: string): L
   // What was opened here needs no ticket.
   if (local && local.owner === undefined) return { session: local }
   // A replica that has no part of the session is told of its end.
-  if (!local && replicas.isPassed && ticket.kind !== 'held' && !replicas.isOwn(ticket.owner)) {
-    if (exchange.method === 'DELETE') hub.forbid(ticket.id)
+  const isEnd = exchange.method === 'DELETE'
+  if (!local && replicas.isPassed && (isEnd || ticket.kind !== 'held') && !replicas.isOwn(ticket.owner)) {
+    if (isEnd) hub.forbid(ticket.id)
     return undefined
   }
   const fresh = local !== undefined || Date.now() / 1000 - ticket.opened < LIFE

@@ -147,7 +147,7 @@ function withLiveParts(options: GatewayOptions): GatewayOptions {
   return {
     ...options,
     ...(workers && { handOn: workers.handOn }),
-    ...(shared && { sealSecrets: shared.sealSecrets }),
+    ...(shared && { sealSecrets: shared.sealSecrets, otherWorkers: shared.otherWorkers }),
   }
 }
 

@@ -12,7 +12,7 @@ import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { createProxy, type McpProxy, SharedServers } from '../upstream/index.ts'
+import { createProxy, type McpProxy, type OtherWorkers, SharedServers } from '../upstream/index.ts'
 
 export interface LiveOptions extends BuildOptions {
   /** Is called when a reload begins. */
@@ -25,6 +25,8 @@ export interface LiveOptions extends BuildOptions {
   handOn?: HandOn
   /** What handles are sealed with; default: as the settings say. */
   sealSecrets?: readonly string[]
+  /** Of a worker: what it tells the others of MCP servers. */
+  otherWorkers?: OtherWorkers
 }
 
 /**
@@ -93,7 +95,7 @@ export class LiveTable {
   private settled: Settled | undefined
   /** What judges the connections that are made for configurations. */
   readonly outbound: Outbound
-  private readonly servers = new SharedServers()
+  private readonly servers: SharedServers
   /** Proxies that were replaced, until their calls have ended. */
   private readonly retiring = new Map<McpProxy, Promise<void>>()
 
@@ -103,6 +105,7 @@ export class LiveTable {
     { onOutboundRefusal, ...hears }: Hears,
   ) {
     this.hears = hears
+    this.servers = new SharedServers(options.otherWorkers)
     this.sealSecrets = options.sealSecrets ?? secretsOf(options.settings.cluster)
     this.env = options.env
     this.outbound = new Outbound(options.settings, onOutboundRefusal)

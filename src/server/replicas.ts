@@ -123,7 +123,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     onForward(bound.prefix, 'ok')
     log.debug({ ...line, status: outcome.status }, 'forwarded')
     const { status, headers } = outcome
-    return new Response(outcome.body, { status, headers })
+    return new Response(outcome.body, { status, headers: { ...headers, ...ownProof(exchange) } })
   }
 
   return {
@@ -136,7 +136,21 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     unseal: (state) => cluster.unseal(state, bound),
     isOwn,
     forward,
+    inPlace(key, body, id) {
+      const owner = exchange.forwarded ? undefined : cluster.placeOf?.(key)
+      return owner === undefined || isOwn(owner) ? undefined : forward(owner, body, id)
+    },
   }
+}
+
+/** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */
+function ownProof({ replyHeaders }: HttpExchange): Record<string, string> {
+  const asked: Record<string, string> = {}
+  for (const name of [PROOF_HEADER, MEMBERS_HEADER]) {
+    const value = replyHeaders[name]
+    if (value !== undefined) asked[name] = value
+  }
+  return asked
 }
 
 /** Has the other replicas take the same request. @param but the address of one that has it */

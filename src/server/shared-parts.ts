@@ -3,6 +3,7 @@ import type { Quota, QuotaLimits } from '../access/quota.ts'
 import type { SharedBuckets } from '../access/rate.ts'
 import type { Cluster } from '../cluster/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
+import type { OtherWorkers } from '../upstream/index.ts'
 import type { Elsewhere } from './app.ts'
 import type { HandOn } from './live.ts'
 import type { ServingStatus } from './status.ts'
@@ -18,6 +19,7 @@ export interface Shared {
   calls(limits: QuotaLimits): Quota
   /** @param makeRoom ends a session of a share that nobody has used for a while */
   sessions(limits: QuotaLimits, makeRoom: (prefix: string, sharer: string) => void): Quota
+  otherWorkers: OtherWorkers
   /** Answers what the process has that started the workers: the gateway's own pages and the plant store. */
   elsewhere: Elsewhere
 }

@@ -12,5 +12,5 @@ export {
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
 export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'
-export { SharedServers } from './pool/shared.ts'
+export { type ListChange, type OtherWorkers, SharedServers } from './pool/shared.ts'
 export { handshakeRefused } from './rpc/link.ts'

@@ -41,6 +41,8 @@ export interface UpstreamContext {
   createResilience?: (server: string, breaker: BreakerSettings | undefined) => Resilience | undefined
   /** Is called once for each thing that a server declares otherwise than it was pinned. */
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
+  /** Hears that a list of the server changed for all clients of which nothing is known. @param key of the templates' values */
+  onListChanged?: (key: string, method: string) => void
   /** Hears of secrets that were taken out of answers. */
   onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void
 }
@@ -60,6 +62,7 @@ export class Upstream {
   readonly http: Http
   readonly resilience: Resilience | undefined
   readonly limits: Limits
+  readonly onListChanged: UpstreamContext['onListChanged']
   /** Of connections and sessions, by their values. */
   readonly starts = new Breaker()
   readonly streams: StreamWatch
@@ -95,12 +98,14 @@ export class Upstream {
       guards,
       measures = NOBODY,
       onStream,
+      onListChanged,
       onPinChange,
       onRedacted,
       createResilience,
     } = given
     const { server, secrets, pinned, varies } = definition
     this.name = server.name
+    this.onListChanged = onListChanged
     const blocks = server.pin === 'block'
     const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
     this.filter = createToolFilter(server, pins)

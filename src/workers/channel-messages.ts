@@ -6,6 +6,8 @@ import type { Denial } from '../access/steps.ts'
 import type { Env, Settings, Source } from '../config/index.ts'
 import type { WorkerStatus } from '../server/shared-parts.ts'
 import type { Counted } from '../telemetry/counted.ts'
+import type { ListChange } from '../upstream/index.ts'
+import type { WorkerPlace } from './peers.ts'
 
 /** What a worker begins with. */
 export interface Beginning {
@@ -90,6 +92,8 @@ export interface ParentHandlers {
   /** Connections that have ended, by number. */
   closed(connections: readonly number[]): void
   counted(counted: Counted): void
+  /** For the other workers. */
+  listChanged(change: ListChange): void
   /** Resolves when no connections come any more. */
   closeListener(nothing: undefined): Promise<void>
 }
@@ -99,8 +103,10 @@ export interface WorkerHandlers {
   [name: string]: (value: never, handle?: SendHandle) => unknown
   /** @returns where the other workers reach it */
   begin(beginning: Beginning): Promise<string>
-  /** Where the other workers are reached. */
-  peers(origins: readonly string[]): void
+  /** Who serves, this one among them. */
+  peers(workers: readonly WorkerPlace[]): void
+  /** A list of an MCP server changed in a session of another worker. */
+  listChanged(change: ListChange): void
   startServers(nothing: undefined): void
   ownAddress(address: AddressInfo): void
   prepare(change: Change): Promise<void>

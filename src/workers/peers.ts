@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type Cluster,
   type ClusterSettings,
@@ -26,10 +27,17 @@ export interface PeersOptions {
   onForeign: (mark: string) => void
 }
 
+/** Where a worker is reached by the others. */
+export interface WorkerPlace {
+  /** From 1 on; one that takes the place of another has its number. */
+  worker: number
+  origin: string
+}
+
 /** The part of a worker among the workers of its gateway, and the replicas beside it. */
 export interface Peers extends Cluster {
-  /** Where the other workers are reached from now on. */
-  follow(origins: readonly string[]): void
+  /** Who serves from now on, this one among them. */
+  follow(workers: readonly WorkerPlace[]): void
   /** Whether a request comes from another worker. */
   isOfWorker(header: string | undefined, method: string, target: string): boolean
 }
@@ -46,18 +54,18 @@ export function createPeers(options: PeersOptions): Peers {
   const outer = options.cluster && createCluster(options.cluster, { connectTimeout, onForeign })
   const gateway = options.cluster?.advertise ?? ''
   const prefix = workerAddress(gateway, '')
-  let workers: readonly string[] = []
+  let workers: readonly WorkerPlace[] = []
 
   /** The origin of a worker of this gateway; undefined: it is none. */
   const workerIn = (owner: string) => (owner.startsWith(prefix) ? owner.slice(prefix.length) : undefined)
   const address = workerAddress(gateway, origin)
   const fellows = () =>
-    workers.filter((worker) => worker !== origin).map((worker) => workerAddress(gateway, worker))
+    workers.filter((one) => one.origin !== origin).map((one) => workerAddress(gateway, one.origin))
 
   function forward(owner: string, request: ForwardRequest) {
     const worker = workerIn(owner)
     if (worker === undefined) return outer?.forward(owner, request) ?? gone(owner)
-    return workers.includes(worker) ? inner.send(worker, request) : gone(owner)
+    return workers.some((one) => one.origin === worker) ? inner.send(worker, request) : gone(owner)
   }
 
   function reach(by: 'worker' | 'replica' | undefined): Reach {
@@ -86,13 +94,24 @@ export function createPeers(options: PeersOptions): Peers {
       workerIn(ticket.owner) === undefined ? outer?.meet(ticket, question) : undefined,
     greet: (from) => outer?.greet(from),
     forget: (owner) => outer?.forget(owner),
-    follow(origins) {
-      workers = origins
+    placeOf: (key) => workerAddress(gateway, placeOf(key, workers)?.origin ?? origin),
+    follow(all) {
+      workers = all
     },
     async close() {
       await Promise.all([inner.close(), outer?.close()])
     },
   }
+}
+
+/** By rendezvous hashing of the numbers: when a worker ends, only what it had has another place, until it is replaced. */
+function placeOf(key: string, workers: readonly WorkerPlace[]): WorkerPlace | undefined {
+  const weighed = workers.map((place) => {
+    const weight = createHash('sha256').update(`${place.worker} ${key}`).digest('hex')
+    return { place, weight }
+  })
+  weighed.sort((a, b) => (a.weight < b.weight ? 1 : -1))
+  return weighed[0]?.place
 }
 
 async function gone(owner: string) {

@@ -3,6 +3,7 @@ import type { Settings } from '../config/index.ts'
 import { isPlantsPath } from '../plants/index.ts'
 import { isOwnPage } from '../server/own-pages.ts'
 import type { Shared } from '../server/shared-parts.ts'
+import type { ListChange } from '../upstream/index.ts'
 import type { Beginning, LeaseQuestion, ParentHandlers, QuotaName, Units } from './channel-messages.ts'
 import { LeasedQuota } from './leased-quota.ts'
 import { pageRequest, pageResponse } from './passed-pages.ts'
@@ -16,6 +17,7 @@ export interface WorkerParts {
   /** Once there is a gateway. */
   peers(): Peers | undefined
   recall(question: LeaseQuestion): Units
+  listChanged(change: ListChange): void
 }
 
 /** @param origin where the other workers reach this one */
@@ -25,6 +27,7 @@ export function workerParts(
   origin: string,
 ): WorkerParts {
   let peers: Peers | undefined
+  let onListChanged: (change: ListChange) => void = () => {}
   const quotas = new Map<QuotaName, LeasedQuota>()
   const quotaOf = (name: QuotaName, ...[limits, makeRoom]: Parameters<Shared['sessions']>) => {
     const lender = {
@@ -47,11 +50,18 @@ export function workerParts(
     logins: sharedLogins((question) => channel.ask('login', question)),
     calls: (limits) => quotaOf('calls', limits, () => {}),
     sessions: (limits, makeRoom) => quotaOf('sessions', limits, makeRoom),
+    otherWorkers: {
+      tell: (change) => channel.note('listChanged', change),
+      follow(listener) {
+        onListChanged = listener
+      },
+    },
     elsewhere: elsewhereFor(channel, settings),
   }
   return {
     shared,
     peers: () => peers,
+    listChanged: (change) => onListChanged(change),
     recall: (question) => quotas.get(question.quota)?.recall(question) ?? new Map(),
   }
 }

@@ -14,6 +14,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Beginning, Change, ParentHandlers, ServedSources, WorkerHandlers } from './channel-messages.ts'
 import { Ledger } from './ledger.ts'
 import { answerPage } from './passed-pages.ts'
+import type { WorkerPlace } from './peers.ts'
 import { SharedCounts } from './shared-counts.ts'
 import { passLines } from './whole-lines.ts'
 import { Channel } from './worker-channel.ts'
@@ -285,9 +286,9 @@ export class Pool implements Workers {
     }
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
     // Nobody gets a session of it before all others know where it is.
-    const origins = [...[...this.members.values()].map((one) => one.origin), origin]
+    const places = placesOf([...this.members.values(), member])
     await Promise.allSettled(
-      [...this.members.values(), member].map((one) => one.channel.ask('peers', origins)),
+      [...this.members.values(), member].map((one) => one.channel.ask('peers', places)),
     )
     // A reload came in between.
     if (served !== this.served) throw new Error('the configurations changed while it started')
@@ -309,8 +310,8 @@ export class Pool implements Workers {
     const lessee = this.lessees.get(member)
     if (lessee) this.ledger.forget(lessee)
     if (member.counted) this.ended = folded(this.ended, withoutGauges(member.counted))
-    const origins = [...this.members.values()].map(({ origin }) => origin)
-    for (const { channel } of this.members.values()) channel.note('peers', origins)
+    const places = placesOf([...this.members.values()])
+    for (const { channel } of this.members.values()) channel.note('peers', places)
     return member
   }
 
@@ -384,12 +385,20 @@ export class Pool implements Workers {
         const member = this.members.get(child)
         if (member) member.counted = counted
       },
+      listChanged: (change) => {
+        for (const [other, { channel }] of this.members)
+          if (other !== child) channel.note('listChanged', change)
+      },
       closeListener: () => {
         this.listenerClosed ??= this.closeListener()
         return this.listenerClosed
       },
     }
   }
+}
+
+function placesOf(members: readonly Member[]): WorkerPlace[] {
+  return members.map(({ number: worker, origin }) => ({ worker, origin }))
 }
 
 function sourcesOf({ prepared }: Table): ServedSources['sources'] {

@@ -80,7 +80,7 @@ export interface Answer {
   text: string
 }
 
-const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+export const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 /** Sends a message on a connection of its own, which the gateway gives to the worker that has the fewest. */
 export function post(url: string, message: object, headers: Record<string, string> = {}): Promise<Answer> {

@@ -7,9 +7,11 @@ import { type TestContext, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
+import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
 import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
-import { ask, eventually, type Gateway, openSession, post, serveWorkers } from './harness.ts'
+import { MODERN_META, modernHeaders } from '../support/served.ts'
+import { ACCEPT, ask, eventually, type Gateway, openSession, post, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`
@@ -86,6 +88,20 @@ test('a session that one worker holds is reached from each of them', TIMEOUT, as
   assert.match(text, /plantgw_forwarded_requests_total\{prefix="\/s",outcome="ok"\} [1-9]/)
   assert.equal((await ask(url, 'DELETE', headers)).status, 204)
   for (let i = 0; i < 3; i++) assert.equal((await post(url, LIST, headers)).status, 404)
+})
+
+test('requests that stand alone find the one child of their server from each worker', TIMEOUT, async (t) => {
+  const upstreams = { m: { type: 'stdio' as const, ...faultyStdio('modern') } }
+  const gateway = await serveWorkers(t, { upstreams })
+  const headers = { ...modernHeaders('tools/call', 'pid'), ...ACCEPT }
+  const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid","arguments":{},${MODERN_META}}}`
+  const pids = new Set<string | undefined>()
+  for (let i = 0; i < 9; i++) {
+    const { text } = await ask(gateway.url('m'), 'POST', headers, call)
+    pids.add(/"text":"(\d+)"/.exec(text)?.[1])
+  }
+  assert.equal(pids.size, 1, [...pids].join())
+  assert.ok(!pids.has(undefined))
 })
 
 test(

@@ -67,7 +67,8 @@ class Worker {
         this.running = await begin(this.channel, beginning)
         return this.running.origin
       },
-      peers: (origins) => this.serving.parts.peers()?.follow(origins),
+      peers: (workers) => this.serving.parts.peers()?.follow(workers),
+      listChanged: (change) => this.running?.parts.listChanged(change),
       startServers: () => this.serving.gateway.startServers(),
       ownAddress: (address) => this.serving.gateway.ownAddresses.add(address),
       prepare: async (change) => {

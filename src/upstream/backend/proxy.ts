@@ -23,12 +23,14 @@ import type { RedactedKind } from '../../tools/mask.ts'
 import type { AggregateOptions, ClashKind } from '../aggregate.ts'
 import { AggregateSession } from '../aggregate-session.ts'
 import { AggregateStateless } from '../aggregate-stateless.ts'
+import type { Protocol } from '../bridge/probe.ts'
 import { resumed, withStates } from '../bridge/waiting-states.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import type { PinChange } from '../pins.ts'
 import { KeptNames } from '../plain-names.ts'
 import type { UpstreamServer } from '../pool/server.ts'
 import { helloOf } from '../pool/session.ts'
+import { SESSION_NAME } from '../pool/session-name.ts'
 import { type ServerUser, SharedServers } from '../pool/shared.ts'
 import type { Link } from '../rpc/link.ts'
 import type { Measures } from '../sent-requests.ts'
@@ -164,6 +166,24 @@ function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Sessi
   return { request: { kind: 'request', id: raw.id, method: raw.method, params, raw }, text: stringify(raw) }
 }
 
+/**
+ * What requests have to share that need the same child or session of a server, in whichever worker they arrive; undefined:
+ * they need none, or that of their connection.
+ */
+function placeOf(
+  { upstream }: UpstreamServer,
+  protocol: Protocol,
+  { key }: Resolved,
+  { headers }: Exchange,
+  { caller }: Endpoint,
+): (string | null)[] | undefined {
+  const { type, isolation } = upstream.definition.server
+  if (protocol === 'stateless') return type === 'streamable-http' ? undefined : [key]
+  if (isolation !== 'session') return [key]
+  const name = headers[SESSION_NAME]
+  return caller === undefined && name === undefined ? undefined : [key, caller ?? null, name ?? null]
+}
+
 /** A server, and what the router shows of it. */
 interface MemberView {
   member: UpstreamServer
@@ -271,7 +291,12 @@ class ProxyBackend implements McpProxy, ServerUser {
     const [first] = resolved as [Resolved]
     const local = this.localFor(given)
     if (local) return local
-    if (!only)
+    if (!only) {
+      // Some may have a session for each connection of a client of which nothing is known.
+      const isKnown = endpoint.caller !== undefined || exchange.headers[SESSION_NAME] !== undefined
+      const elsewhere = isKnown && this.inPlace(exchange, given, text, [keyOf(resolved)])
+      const answer = elsewhere ? await elsewhere : undefined
+      if (answer) return answer
       return this.statelessRequest(
         exchange,
         given,
@@ -280,11 +305,16 @@ class ProxyBackend implements McpProxy, ServerUser {
         this.together(resolved, given.params),
         first,
       )
+    }
     const { upstream } = only
     const asked = only.protocol(first, given.params)
     // A promise costs each call a turn, so what is known is not awaited.
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
+    const place = placeOf(only, protocol, first, exchange, endpoint)
+    const elsewhere = place && this.inPlace(exchange, given, text, place)
+    const answer = elsewhere ? await elsewhere : undefined
+    if (answer) return answer
     // The gateway ends subscriptions, and sends what it knows of reloads, so it needs their messages.
     // Searches read a list for each caller, who behind a reverse proxy is another one with each request.
     const searches = listingOf(exchange) !== undefined
@@ -505,6 +535,26 @@ class ProxyBackend implements McpProxy, ServerUser {
           String(request.params.taskId),
         ))
     return isTheirs ? local : undefined
+  }
+
+  /** The answer of the worker that has what the request needs, which is there once; undefined: that is this one. */
+  private inPlace(
+    exchange: Exchange,
+    given: Request,
+    text: string,
+    place: readonly (string | null)[],
+  ): Promise<Response | undefined> | undefined {
+    const { replicas, stay } = exchange
+    // What goes on names where it waits.
+    if (!replicas || given.params.requestState !== undefined) return undefined
+    const elsewhere = replicas.inPlace(stringify([...this.ids, ...place]), text, given.id)
+    // A subscription has no end of its own.
+    if (elsewhere && given.method === 'subscriptions/listen') stay.uncount()
+    return elsewhere
+  }
+
+  private get ids(): string[] {
+    return this.definitions.map(({ id, server }) => id ?? server.name)
   }
 
   private async statelessRequest(

@@ -159,9 +159,15 @@ export class SessionPool {
   /** Unknown callers subscribe in another session than they call in; that a list changed reveals nothing else. */
   #announce({ strangers, session }: Entry, method: string): void {
     if (strangers === undefined) return
-    for (const other of this.#entries)
-      if (other.session !== session && other.strangers === strangers)
-        for (const listener of other.session.listeners) listener(method, {})
+    this.listChanged(strangers, method, session)
+    this.#upstream.onListChanged?.(strangers, method)
+  }
+
+  /** A list changed for all unknown callers with the same values. @param but the session that has heard of it */
+  listChanged(strangers: string, method: string, but?: PooledSession): void {
+    for (const { session, strangers: same } of this.#entries)
+      if (session !== but && same === strangers)
+        for (const listener of session.listeners) listener(method, {})
   }
 
   /** Nobody comes back for the session of a peer that has gone. */

@@ -229,6 +229,11 @@ export class UpstreamServer {
       : handshakeRefused(this.upstream.name, answer.response.raw)
   }
 
+  /** A list changed in a session of another worker. @param key of the templates' values */
+  listChanged(key: string, method: string): void {
+    this.#toSession.pool.listChanged(key, method)
+  }
+
   /** Ends connections that nobody has used for `idleTimeout`. */
   sweep(): void {
     const idle = this.upstream.definition.server.idleTimeout

@@ -24,10 +24,33 @@ interface Shared {
   leaving: Set<ServerUser>
 }
 
+/** A list that changed in a session of a client of which nothing is known. */
+export interface ListChange {
+  /** Of the definition of the server. */
+  id: string
+  /** Of the values of its templates. */
+  key: string
+  method: string
+}
+
+/** The other workers of the gateway, which have sessions with the same servers. */
+export interface OtherWorkers {
+  tell(change: ListChange): void
+  /** Has what they tell heard. */
+  follow(listener: (change: ListChange) => void): void
+}
+
 /** The MCP servers that routers use, each once, with its connections: it is closed once nobody uses it. */
 export class SharedServers {
   readonly #byId = new Map<string, Shared>()
   readonly #all = new Map<UpstreamServer, Shared>()
+
+  /** @param others absent: there is one process */
+  constructor(private readonly others?: OtherWorkers) {
+    others?.follow(({ id, key, method }) => {
+      for (const { id: own, server } of this.#all.values()) if (own === id) server.listChanged(key, method)
+    })
+  }
 
   take(
     definition: Definition,
@@ -51,6 +74,9 @@ export class SharedServers {
         onPinChange: (...change) => {
           for (const one of first()) one.onPinChange(...change)
         },
+        ...(id !== undefined && {
+          onListChanged: (key: string, method: string) => this.others?.tell({ id, key, method }),
+        }),
         createResilience: (...of) => user.createResilience(...of),
       },
       () => [...users].flatMap((one) => one.occupants()),
