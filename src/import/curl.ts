@@ -1,7 +1,15 @@
 import { type CurlOption, curlOptions } from './curl-options.ts'
 import { withoutSecrets } from './found-secrets.ts'
 import { hostTitle } from './host-title.ts'
-import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
+import {
+  type ExampleBody,
+  type ExampleField,
+  type ExampleRequest,
+  type Examples,
+  grouped,
+  type Login,
+  type Parameter,
+} from './requests.ts'
 import { bodyFrom, requestTo } from './url-requests.ts'
 
 const DATA = ['data', 'data-raw', 'data-binary', 'data-ascii', 'data-urlencode', 'json']
@@ -87,8 +95,10 @@ function requestOf(url: string, options: readonly CurlOption[]): ExampleRequest 
     ...all('url-query').map((one) => one.replace(/^\+/, '')),
   ].join('&')
   const body = has('get') ? undefined : bodyOf(options, data, headers)
+  // An empty text is a body, too.
+  const hasBody = body !== undefined || (!has('get') && data.length > 0)
   const method =
-    all('request').at(-1) ?? (has('head') ? 'HEAD' : has('upload-file') ? 'PUT' : body ? 'POST' : 'GET')
+    all('request').at(-1) ?? (has('head') ? 'HEAD' : has('upload-file') ? 'PUT' : hasBody ? 'POST' : 'GET')
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `http://${url}`
   const [before = '', fragment] = whole.split('#')
   const asked =
@@ -153,12 +163,15 @@ function bodyOf(
   if (forms.length > 0)
     return {
       form: 'multipart',
-      fields: forms.flatMap(([option, field]) => {
-        const [, name = '', value = ''] = /^([^=]+)=([\s\S]*)$/.exec(field) ?? []
-        const isText = option === 'form-string'
-        const text = isText ? value : value.replace(/^[@<].*|;(?:type|filename|headers|encoder)=.*$/s, '')
-        return name === '' ? [] : [{ name, value: text, isFile: !isText && /^[@<]/.test(value) }]
-      }),
+      fields: grouped(
+        forms.flatMap(([option, field]): ExampleField[] => {
+          const [, name = '', value = ''] = /^([^=]+)=([\s\S]*)$/.exec(field) ?? []
+          const isText = option === 'form-string'
+          const text = isText ? value : value.replace(/^[@<].*|;(?:type|filename|headers|encoder)=.*$/s, '')
+          const [, type = ''] = (!isText && /;type=([^;]*)/.exec(value)) || []
+          return name === '' ? [] : [{ name, value: text, type, isFile: !isText && /^[@<]/.test(value) }]
+        }),
+      ),
     }
   const given = headers.find(({ name }) => /^content-type$/i.test(name))?.value
   if (options.some(([name]) => name === 'upload-file')) return { form: 'text', type: given ?? 'text/plain' }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import { withoutSecrets } from './found-secrets.ts'
 import { hostTitle } from './host-title.ts'
-import type { ExampleBody, ExampleRequest, Examples, Parameter } from './requests.ts'
+import { type ExampleBody, type ExampleRequest, type Examples, grouped, type Parameter } from './requests.ts'
 import { bodyFrom, fieldsOf, requestTo } from './url-requests.ts'
 
 /** Responses that a page loads for itself. */
@@ -60,14 +60,15 @@ function bodyOf({ mimeType, text: given, params, encoding }: JsonObject): Exampl
   const text = isBase64 ? Buffer.from(given, 'base64').toString() : given
   if (Array.isArray(params) && params.length > 0) {
     const fields = params.filter(isObject).map((one) => ({
+      type: String(one.contentType ?? ''),
       name: String(one.name),
       value: String(one.value ?? ''),
       isFile: one.fileName !== undefined,
     }))
-    return { form: /multipart/i.test(type) ? 'multipart' : 'urlencoded', fields }
+    return { form: /multipart/i.test(type) ? 'multipart' : 'urlencoded', fields: grouped(fields) }
   }
   if (typeof text !== 'string') return undefined
-  if (/^multipart\/form-data/i.test(type)) return { form: 'multipart', fields: partsOf(text) }
+  if (/^multipart\/form-data/i.test(type)) return { form: 'multipart', fields: grouped(partsOf(text)) }
   return /x-www-form-urlencoded/i.test(type)
     ? { form: 'urlencoded', fields: fieldsOf(text) }
     : bodyFrom(text, type)
@@ -83,7 +84,9 @@ function partsOf(text: string): { name: string; value: string; isFile: boolean }
 
 /** Two requests of one operation: all their parameters, and the members that both bodies have. */
 function together(one: ExampleRequest, other: ExampleRequest): ExampleRequest {
-  const query = new Map([...other.query, ...one.query].map((each) => [each.name, each]))
+  const all = [...other.query, ...one.query]
+  const lists = new Set(all.filter(({ isList }) => isList).map(({ name }) => name))
+  const query = new Map(all.map((each) => [each.name, { ...each, isList: lists.has(each.name) }]))
   const { body } = one
   if (
     body?.form === 'json' &&

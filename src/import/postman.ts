@@ -4,8 +4,17 @@ import { plainText, titleSlug, upper } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets, isValue } from './found-secrets.ts'
-import type { ExampleBody, ExampleRequest, Examples, Login, Parameter } from './requests.ts'
-import { bodyFrom, jsonOf } from './url-requests.ts'
+import { jsonOf } from './json-of.ts'
+import {
+  type ExampleBody,
+  type ExampleField,
+  type ExampleRequest,
+  type Examples,
+  grouped,
+  type Login,
+  type Parameter,
+} from './requests.ts'
+import { bodyFrom, pairsOf } from './url-requests.ts'
 
 /** Deeper folders are in no collection. */
 const MAX_DEPTH = 20
@@ -89,11 +98,8 @@ class Reader {
         VARIABLE,
         (_, key: string) => this.variables.get(key.trim()) || `{${this.#opened(key.trim(), examples)}}`,
       )
-    const listed = maps(url.query).map((one) => this.parameter(one))
-    const query =
-      listed.length > 0
-        ? listed
-        : [...new URLSearchParams(search)].map(([key, text]) => ({ name: key, value: text }))
+    const listed = this.#pairs(url.query)
+    const query = listed.length > 0 ? listed : pairsOf(new URLSearchParams(search))
     const headers = maps(given.header)
       .filter(({ disabled }) => disabled !== true)
       .map((one) => ({ name: String(one.key ?? ''), value: this.#header(String(one.value ?? '')) }))
@@ -130,6 +136,19 @@ class Reader {
     }
   }
 
+  /** Those that are disabled are other examples, of what is not there otherwise. */
+  #pairs(list: Json | undefined): ExampleField[] {
+    const all = maps(list).map((one) => ({
+      ...this.parameter(one),
+      isFile: one.type === 'file',
+      type: textOf(one.contentType),
+      isOff: one.disabled === true,
+    }))
+    const sent = grouped(all.filter(({ isOff }) => !isOff))
+    const names = new Set(sent.map(({ name }) => name))
+    return [...sent, ...grouped(all.filter(({ isOff, name }) => isOff && !names.has(name)))]
+  }
+
   /** Variables of the host come from the environment; without a scheme it is https. */
   #origin(text: string): string {
     const named = text.replace(VARIABLE, (_, key: string) => `{${key.trim()}}`)
@@ -154,20 +173,19 @@ class Reader {
   }
 
   #body(body: JsonObject, type: string): ExampleBody | undefined {
-    const fields = (list: Json | undefined) =>
-      maps(list)
-        .map((one) => ({ ...this.parameter(one), isFile: one.type === 'file' }))
-        .filter((one) => one.name !== '')
+    const fields = (list: Json | undefined) => this.#pairs(list).filter((one) => one.name !== '')
     switch (body.mode) {
       case 'urlencoded':
         return { form: 'urlencoded', fields: fields(body.urlencoded) }
       case 'formdata':
         return { form: 'multipart', fields: fields(body.formdata) }
       case 'graphql': {
-        const { query, variables } = isObject(body.graphql) ? body.graphql : {}
+        const { query, variables, operationName } = isObject(body.graphql) ? body.graphql : {}
+        const operation = typeof operationName === 'string' &&
+          operationName !== '' && { operation: operationName }
         const values = typeof variables === 'string' ? jsonOf(this.#values(variables)) : variables
         return typeof query === 'string'
-          ? { form: 'graphql', query, variables: isObject(values) ? values : {} }
+          ? { form: 'graphql', query, variables: isObject(values) ? values : {}, ...operation }
           : undefined
       }
       case 'raw': {

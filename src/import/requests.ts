@@ -7,6 +7,7 @@ import { isHeaderName, slug } from '../openapi/tool-names.ts'
 import { literal } from '../template/index.ts'
 import { isSecretName } from '../text/index.ts'
 import { foundSecrets } from './found-secrets.ts'
+import { jsonOf } from './json-of.ts'
 import { isSecretPair, isSecretQuery, Logins } from './logins.ts'
 
 /** A request that somebody recorded or wrote down, as an example of an operation. */
@@ -35,6 +36,8 @@ export interface Parameter {
   name: string
   value: string
   description?: string
+  /** It was sent several times. */
+  isList?: boolean
   /** Of a path: it is a secret, whatever it is called. */
   isSecret?: boolean
 }
@@ -42,9 +45,12 @@ export interface Parameter {
 export type ExampleBody =
   /** `type`: a media type of its own. */
   | { form: 'json'; value: Json; type?: string }
-  | { form: 'urlencoded' | 'multipart'; fields: (Parameter & { isFile?: boolean })[] }
+  | { form: 'urlencoded' | 'multipart'; fields: ExampleField[] }
   | { form: 'text'; type: string }
-  | { form: 'graphql'; query: string; variables: JsonObject }
+  | { form: 'graphql'; query: string; variables: JsonObject; operation?: string }
+
+/** `type`: the media type of a part that is no file. */
+export type ExampleField = Parameter & { isFile?: boolean; type?: string }
 
 /** How it logs in; the secret itself comes from the environment, and only tells logins apart. */
 export type Login =
@@ -175,14 +181,30 @@ function operationOf(request: ExampleRequest, servers: Examples['servers'], logi
   }
 }
 
-function parameter(place: string, { name, value, description = '' }: Parameter): JsonObject {
+function parameter(place: string, { name, value, description = '', isList }: Parameter): JsonObject {
   return {
     in: place,
     name,
     required: place === 'path',
     description: described(description, value, name),
-    schema: { type: typeOf(value) },
+    schema: listed({ type: typeOf(value) }, isList),
   }
+}
+
+function listed(schema: JsonObject, isList = false): JsonObject {
+  return isList ? { type: 'array', items: schema } : schema
+}
+
+/** Pairs by their names: what is there several times is a list. */
+export function grouped<P extends Parameter>(pairs: readonly P[]): P[] {
+  const found = new Map<string, P>()
+  for (const one of pairs) {
+    const known = found.get(one.name)
+    // Of several values, the one that says most of their type.
+    const said = known && typeOf(known.value) === 'string' ? known : one
+    found.set(one.name, known ? { ...said, isList: true } : one)
+  }
+  return [...found.values()]
 }
 
 /** An example says more than a name, unless it may be a secret or somebody's address. */
@@ -227,42 +249,49 @@ function bodyOf(body: ExampleBody): JsonObject {
     case 'json':
       return content(body.type ?? 'application/json', schemaOf(body.value, 0))
     case 'graphql':
-      return content('application/json', schemaOf(body.variables, 0))
+      return content('application/json', { properties: {}, ...schemaOf(body.variables, 0) })
     case 'text':
       return content(body.type, { type: 'string' })
     default: {
-      const properties = Object.fromEntries(
-        body.fields.map(({ name, value, description = '', isFile }) => [
-          name,
-          isFile
-            ? { type: 'string', format: 'binary', description }
-            : { type: 'string', description: described(description, value, name) },
-        ]),
-      )
+      const properties = Object.fromEntries(body.fields.map((field) => [field.name, fieldSchema(field)]))
       const type = body.form === 'multipart' ? 'multipart/form-data' : 'application/x-www-form-urlencoded'
       return content(type, { type: 'object', properties })
     }
   }
 }
 
+function fieldSchema({ name, value, description = '', isFile, isList, type = '' }: ExampleField): JsonObject {
+  if (isFile) return { ...listed({ type: 'string', format: 'binary' }, isList), description }
+  const json = /\bjson$/.test(type) ? jsonOf(value) : undefined
+  if (isObject(json)) return { ...schemaOf(json, 0), description }
+  return { ...listed({ type: 'string' }, isList), description: described(description, value, name) }
+}
+
 function content(type: string, schema: JsonObject): JsonObject {
   return { required: true, content: { [type]: { schema } } }
 }
 
-/** Deeper values say less than they cost. */
+/** Deeper values and more items say less than they cost. */
 const MAX_DEPTH = 6
+const MAX_ITEMS = 50
 
 /** The schema of which a value is an example; what an object has, it needs. */
 function schemaOf(value: Json, depth: number, name = ''): JsonObject {
   if (value === null || depth > MAX_DEPTH) return {}
-  if (Array.isArray(value))
-    return { type: 'array', items: value[0] === undefined ? {} : schemaOf(value[0], depth + 1, name) }
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MAX_ITEMS).map((one) => schemaOf(one, depth + 1, name))
+    return { type: 'array', items: items.length === 0 ? {} : items.reduce(either) }
+  }
   if (isObject(value)) {
     const members = Object.entries(value).slice(0, 200)
     const required = members.filter(([, member]) => member !== null).map(([key]) => key)
     return {
       type: 'object',
-      properties: Object.fromEntries(members.map(([key, member]) => [key, schemaOf(member, depth + 1, key)])),
+      ...(members.length > 0 && {
+        properties: Object.fromEntries(
+          members.map(([key, member]) => [key, schemaOf(member, depth + 1, key)]),
+        ),
+      }),
       ...(required.length > 0 && { required }),
     }
   }
@@ -274,13 +303,37 @@ function schemaOf(value: Json, depth: number, name = ''): JsonObject {
   return { type: Number.isInteger(Number(value)) ? 'integer' : 'number' }
 }
 
+/** What either of two schemas allows: any value, where they have nothing in common. */
+function either(one: JsonObject, other: JsonObject): JsonObject {
+  if (one.type === undefined || one.type !== other.type) {
+    const isNumber = [one, other].every(({ type }) => type === 'integer' || type === 'number')
+    return isNumber ? { type: 'number' } : {}
+  }
+  if (one.type === 'array')
+    return { ...one, items: either(one.items as JsonObject, other.items as JsonObject) }
+  if (one.type !== 'object') return one
+  const [own, more] = [one, other].map(({ properties }) => (properties ?? {}) as Record<string, JsonObject>)
+  const properties = { ...own, ...more }
+  for (const name of Object.keys(own!))
+    if (Object.hasOwn(more!, name)) properties[name] = either(own![name]!, more![name]!)
+  const needed = (one.required ?? []) as string[]
+  const required = needed.filter((name) => ((other.required ?? []) as string[]).includes(name))
+  return {
+    type: 'object',
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required }),
+  }
+}
+
 /** The query is the same in every call, the variables are arguments. */
 function graphqlBody({ body }: ExampleRequest): { body?: string } {
   if (body?.form !== 'graphql') return {}
   const names = Object.keys(body.variables).filter((name) => /^[A-Za-z_]\w*$/.test(name))
   const variables = names.map((name) => `"${name}": {{toJSON .Args.${name}}}`).join(', ')
-  const query = literal(JSON.stringify(body.query))
-  return { body: `{"query": ${query}${names.length > 0 ? `, "variables": {${variables}}` : ''}}` }
+  const fixed = ['query', 'operation'] as const
+  const [query, operation] = fixed.map((key) => literal(JSON.stringify(body[key] ?? '')))
+  const which = body.operation === undefined ? '' : `"operationName": ${operation}, `
+  return { body: `{${which}"query": ${query}${names.length > 0 ? `, "variables": {${variables}}` : ''}}` }
 }
 
 /** `/users/42` → `/users/{userId}`: numbers and UUIDs of an example are those of its call. */

@@ -1,6 +1,7 @@
-import { type Json, parse, withoutComments } from '../json/index.ts'
+import type { Json } from '../json/index.ts'
 import { literal } from '../template/index.ts'
-import { type ExampleBody, type ExampleRequest, openPath, type Parameter } from './requests.ts'
+import { jsonOf } from './json-of.ts'
+import { type ExampleBody, type ExampleRequest, grouped, openPath, type Parameter } from './requests.ts'
 
 /** Longer bodies say no more about their form. */
 const MAX_BODY = 256 * 1024
@@ -17,7 +18,6 @@ export function requestTo(
   const { protocol, origin, pathname, searchParams, username, password } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') return undefined
   const { path, examples } = openPath(pathname.replace(/[{}]/g, encodeURIComponent))
-  const query = new Map([...searchParams].map(([name, value]) => [name, { name, value }]))
   return {
     name: '',
     description: '',
@@ -25,7 +25,7 @@ export function requestTo(
     method,
     origin,
     path,
-    query: [...query.values()],
+    query: pairsOf(searchParams),
     headers: headers.map((one) => ({ ...one, value: literal(one.value) })),
     pathExamples: examples,
     body,
@@ -40,11 +40,12 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
   const isJson = /\bjson$/.test(media) || (media === '' && /^\s*[{[]/.test(text))
   const value = isJson && text.length <= MAX_BODY ? jsonOf(text) : undefined
   if (value !== undefined) {
-    const { query, variables } = (value ?? {}) as { query?: Json; variables?: Json }
+    const { query, variables, operationName } = (value ?? {}) as { [key: string]: Json }
     if (typeof query === 'string' && /^\s*(?:query|mutation|subscription|fragment|\{)/.test(query))
       return {
         form: 'graphql',
         query,
+        ...(typeof operationName === 'string' && { operation: operationName }),
         variables:
           typeof variables === 'object' && !Array.isArray(variables) && variables !== null
             ? (variables as { [key: string]: Json })
@@ -59,16 +60,10 @@ export function bodyFrom(text: string, type: string): ExampleBody | undefined {
   return { form: 'text', type: media || 'text/plain' }
 }
 
-/** JSON as people write it into tools, with comments; undefined: it is none. */
-export function jsonOf(text: string): Json | undefined {
-  try {
-    return parse(withoutComments(text)?.text ?? text)
-  } catch {
-    return undefined
-  }
+export function fieldsOf(text: string): Parameter[] {
+  return pairsOf(new URLSearchParams(text)).filter(({ name }) => name !== '')
 }
 
-export function fieldsOf(text: string): Parameter[] {
-  const fields = new Map([...new URLSearchParams(text)].map(([name, value]) => [name, { name, value }]))
-  return [...fields.values()].filter(({ name }) => name !== '')
+export function pairsOf(pairs: URLSearchParams): Parameter[] {
+  return grouped([...pairs].map(([name, value]) => ({ name, value })))
 }

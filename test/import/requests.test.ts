@@ -121,6 +121,17 @@ describe('Postman collections', () => {
     assert.doesNotMatch(text, /secret\d/)
   })
 
+  test('pairs of one name are a list where they are sent together', async () => {
+    const pair = (key: string, value: string, disabled = false) => ({ key, value, disabled })
+    const query = [pair('tag', 'a'), pair('state', 'open'), pair('tag', 'b'), pair('state', 'closed', true)]
+    const url = { raw: 'https://api.example.com/a?tag=a&state=open&tag=b', query }
+    const { send } = await postman([item('Find', { url })], {})
+    assert.equal(
+      (await send({ tag: ['x', 'y'], state: 'z' }, 'find')).sent,
+      'GET https://api.example.com/a?tag=x&tag=y&state=z',
+    )
+  })
+
   test('bodies: forms, files and GraphQL, whose query is fixed', async () => {
     const url = 'https://api.example.com/a'
     const { send, schema } = await postman([
@@ -251,6 +262,29 @@ describe('command lines of curl', () => {
       'POST https://example.org/a',
       '{"text":"x"}',
     ],
+    ['curl "https://example.org/a?x=1&x=2&y[]=b"', { x: [3, 4] }, 'GET https://example.org/a?x=3&x=4'],
+    ['curl "https://example.org/a?x=b&x=2"', { x: ['c'] }, 'GET https://example.org/a?x=c'],
+    ['curl https://example.org/a -d a=1 -d a=2', { a: ['3', '4'] }, 'POST https://example.org/a', 'a=3&a=4'],
+    [
+      'curl https://example.org/a -d \'[1,{"a":1,"b":[]},null]\'',
+      { body: [{ a: 'x' }, 'y'] },
+      'POST https://example.org/a',
+      '[{"a":"x"},"y"]',
+    ],
+    [
+      'curl https://example.org/a -d \'{"l":[{"a":1,"b":2},{"a":1.5}]}\'',
+      { l: [{ a: 2.5 }] },
+      'POST https://example.org/a',
+      '{"l":[{"a":2.5}]}',
+    ],
+    ["curl https://example.org/a -d '{}'", { body: {} }, 'POST https://example.org/a', '{}'],
+    ["curl https://example.org/a -d ''", {}, 'POST https://example.org/a'],
+    [
+      'curl https://example.org/a -d \'{"operationName":"A","query":"query A {a} query B {b}"}\'',
+      {},
+      'POST https://example.org/a',
+      '{"operationName": "A", "query": "query A {a} query B {b}"}',
+    ],
     ['curl -X DELETE -u me:pass https://example.org/a/7', { aId: 8 }, 'DELETE https://example.org/a/8'],
   ]
   for (const [line, args, sent, body] of lines)
@@ -259,6 +293,23 @@ describe('command lines of curl', () => {
       const made = await send(args, configuration.tools[0]!.name)
       assert.deepEqual([made.sent, made.body], [sent, body])
     })
+  test('a part of JSON and several files under one name', async () => {
+    const { send } = await curl(
+      'curl https://example.org/a -F f=@a.txt -F f=@b.txt -F \'m={"k":1};type=application/json\'',
+    )
+    const { body } = await send({ f: ['data:text/plain,x', 'data:text/plain,y'], m: { k: 2 } }, 'post_a')
+    const parts = [
+      ...body!.matchAll(/name="(\w+)"(?:; filename="\w+")?\r\nContent-Type: (\S+)\r\n\r\n(.*)\r\n/g),
+    ]
+    assert.deepEqual(
+      parts.map((part) => part.slice(1)),
+      [
+        ['f', 'text/plain', 'x'],
+        ['f', 'text/plain', 'y'],
+        ['m', 'application/json', '{"k":2}'],
+      ],
+    )
+  })
   test('what browsers copy for cmd and PowerShell', async () => {
     const lines = [
       'curl ^"https://example.org/a^" ^\r\n  -H ^"x-a: b^" ^\r\n  --data-raw ^"^{^\\^"t^\\^":^\\^"it\'s^\\^"^}^"',
