@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Route } from '../build/types.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import { isLoopback } from '../net/index.ts'
+import { isHere } from '../net/index.ts'
 import { prefixOf, previewOf } from './connect/chosen-prefixes.ts'
 import { noSuch } from './options.ts'
 import { jsonText } from './output.ts'
@@ -103,6 +103,5 @@ function registryFaults({ version, title, websiteUrl, remotes }: JsonObject): st
 
 function isPublic(url: string): boolean {
   if (!URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return protocol === 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))
+  return new URL(url).protocol === 'https:' && !isHere(new URL(url))
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
-import { isLoopback } from '../net/index.ts'
+import { isHere } from '../net/index.ts'
 import type { Endpoint } from './clients.ts'
 
 /** An exact version: what a package registry serves as the latest one must not change what a client starts. */
@@ -10,9 +10,7 @@ const MCP_REMOTE = 'mcp-remote@0.15.1'
  * relays standard input and output to the URL, and logs in by OAuth where the server asks for it.
  */
 export function bridgeTo({ url, tokenEnv }: Endpoint, platform: NodeJS.Platform): JsonObject {
-  const { protocol, hostname } = new URL(url)
-  const isPlain =
-    protocol === 'http:' && hostname !== 'localhost' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))
+  const isPlain = new URL(url).protocol === 'http:' && !isHere(new URL(url))
   const args = [
     '-y',
     MCP_REMOTE,

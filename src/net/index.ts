@@ -20,7 +20,7 @@ export {
 } from './guard.ts'
 export { linkTargets } from './link-header.ts'
 export { askedPauseOf, Resilience, type ResilienceOptions, type RetryOutcome } from './resilience.ts'
-export { isLoopback, urlFault } from './secure-url.ts'
+export { isHere, isLoopback, urlFault } from './secure-url.ts'
 export {
   type ClientTls,
   type ClientTlsSettings,

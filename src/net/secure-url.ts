@@ -5,6 +5,11 @@ export function isLoopback(name: string): boolean {
   return lower === 'localhost' || lower.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(lower)
 }
 
+/** Whether the host of a URL is this machine. */
+export function isHere({ hostname }: URL): boolean {
+  return isLoopback(hostname.replace(/^\[|\]$/g, ''))
+}
+
 /** In any notation, and that of an IPv4 address (RFC 4291, 2.5.5.2). */
 function isLoopbackV6(address: string): boolean {
   const url = `http://[${address}]`

@@ -91,6 +91,17 @@ test('what is printed is what is written, and nothing is written', async (t) => 
   assert.equal(existsSync(pathOf('cursor')), false)
 })
 
+test('a configuration with errors is named, as its prefixes are missing', async (t) => {
+  const { connect, cwd } = project(t)
+  writeFileSync(join(cwd, 'configs/desk.json'), JSON.stringify(configuration('desk', { prefix: 'desk' })))
+  const { code, stdout, stderr } = await connect('cursor', '--print')
+  assert.deepEqual([code, Object.keys(JSON.parse(stdout).mcpServers)], [0, ['shop']])
+  assert.match(
+    stderr,
+    /^plantgw: \S*configs\/desk\.json has errors, so its prefixes are left out: see `plantgw validate`\n$/,
+  )
+})
+
 test('the file of a project, and a client that has none', async (t) => {
   const { connect, cwd } = project(t)
   assert.equal((await connect('claude-code', '--project')).code, 0)
@@ -257,7 +268,7 @@ test('without a storage the running gateway is asked what it serves', async (t) 
   writeFileSync(join(cwd, 'plantgw.yaml'), `port: ${port}\n`)
   const alone = await connect('cursor')
   assert.equal(alone.code, 2)
-  assert.match(alone.stderr, /name no `storage`, and the running gateway cannot be asked/)
+  assert.match(alone.stderr, /name no `storage`, so only the running gateway knows the prefixes/)
   const gateway = plantgw(t, ['serve', 'configs'], { cwd })
   await gateway.until(/Try it:/)
   const printed = await connect('cursor', '--print')
@@ -270,6 +281,9 @@ test('without a storage the running gateway is asked what it serves', async (t) 
       shop: { url: `http://127.0.0.1:${port}/shop/mcp` },
     },
   })
+  writeFileSync(join(cwd, 'plantgw.yaml'), 'port: 1\n')
+  const byUrl = await connect('cursor', '--print', '--url', `http://localhost:${port}`)
+  assert.equal(JSON.parse(byUrl.stdout).mcpServers.shop.url, `http://localhost:${port}/shop/mcp`)
 })
 
 test('serve prints the lines that connect a client, as they can be run', async (t) => {

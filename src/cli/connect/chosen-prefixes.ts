@@ -1,6 +1,10 @@
 import { fromStore } from '../../build/source.ts'
+import type { Table } from '../../build/types.ts'
 import { type Endpoint, entryNamer, TOKEN_ENV } from '../../clients/index.ts'
 import { originOf, type Settings } from '../../config/index.ts'
+import type { Finding } from '../../findings/finding.ts'
+import { printable } from '../../findings/frame.ts'
+import { isHere } from '../../net/index.ts'
 import { previewTable } from '../../server/live.ts'
 import type { PrefixStatus, Status } from '../../server/status.ts'
 import { openStore } from '../../store/index.ts'
@@ -41,7 +45,8 @@ export async function endpointsOf(
 ): Promise<Endpoint[]> {
   const base = baseOf(flags, settings)
   const wanted = prefixes.map(prefixOf)
-  const known = await servedPrefixes(wanted.length > 0 && flags.url !== undefined, settings)
+  const gateway = flags.url === undefined ? undefined : base
+  const known = await servedPrefixes(wanted.length > 0 && gateway !== undefined, settings, gateway)
   const byPrefix = new Map(known.map((one) => [one.prefix, one]))
   const chosen = wanted.length === 0 ? known : wanted.map((prefix) => byPrefix.get(prefix) ?? unknown(prefix))
   refuseEndpoint(base, chosen)
@@ -87,17 +92,22 @@ export function prefixOf(given: string): string {
 /**
  * What the `storage` of the settings holds, else what the running gateway serves.
  * @param isOptional nothing has to be known
+ * @param gateway address that was given for it: on this machine, it is asked there
  */
-async function servedPrefixes(isOptional: boolean, settings: Settings): Promise<readonly Served[]> {
+async function servedPrefixes(
+  isOptional: boolean,
+  settings: Settings,
+  gateway: string | undefined,
+): Promise<readonly Served[]> {
   if (settings.storage) return storedPrefixes(settings)
   if (isOptional) return []
-  const status = await askOwnPage<Status>(ownPagesOf(settings), '/_status', settings).catch(
-    (error: Error) => {
-      throw new Error(
-        `the settings name no \`storage\`, and the running gateway cannot be asked what it serves: ${error.message} Give prefixes and --url otherwise`,
-      )
-    },
-  )
+  const isNear = gateway !== undefined && !settings.admin && isHere(new URL(gateway))
+  const pages = isNear ? gateway : ownPagesOf(settings)
+  const status = await askOwnPage<Status>(pages, '/_status', settings).catch(({ message }: Error) => {
+    throw new Error(
+      `the settings name no \`storage\`, so only the running gateway knows the prefixes: ${message} Start it with \`plantgw serve\`, or give --url and the prefixes`,
+    )
+  })
   return status.prefixes
 }
 
@@ -106,16 +116,26 @@ async function storedPrefixes(settings: Settings): Promise<Served[]> {
   return [...routes.values()].map(({ prefix, access }) => ({ prefix: prefix || '/', access }))
 }
 
-/** The table that `serve` would make of the `storage` of the settings. */
-export async function previewOf(settings: Settings) {
+/** The table that `serve` would make of the `storage` of the settings; what is left out of it goes to standard error. */
+export async function previewOf(settings: Settings): Promise<Table> {
   const { storage } = settings
   const env = environmentOf(settings)
   const store = storage?.type === 'directory' ? undefined : await openStore(storage!, env)
   try {
     const paths = store ? fromStore(store) : [(storage as { path: string }).path]
     const options = { paths, settings, env, log: silentLog, version: VERSION, skipInvalid: true }
-    return (await previewTable(options)).table
+    const { table, findings } = await previewTable(options)
+    warnOfErrors(findings)
+    return table
   } finally {
     await store?.close()
   }
+}
+
+function warnOfErrors(findings: readonly Finding[]): void {
+  const files = new Set(findings.filter(({ severity }) => severity === 'error').map(({ file }) => file))
+  for (const file of files)
+    process.stderr.write(
+      `plantgw: ${printable(file)} has errors, so its prefixes are left out: see \`plantgw validate\`\n`,
+    )
 }
