@@ -99,7 +99,16 @@ function inherit(command: Command, parent = ''): Command {
     .configureHelp({ optionDescription: described })
     .exitOverride()
     .showSuggestionAfterError()
-    .showHelpAfterError('(add --help for the options)')
+    .showHelpAfterError(
+      `usage: plantgw ${words} ${command.usage()}\n${choicesOf(command)}(add --help for the options)`,
+    )
+}
+
+/** Lines such as `shell: bash, zsh, fish`. */
+function choicesOf({ registeredArguments }: Command): string {
+  return registeredArguments
+    .map((one) => (one.argChoices ? `${one.name()}: ${one.argChoices.join(', ')}\n` : ''))
+    .join('')
 }
 
 const help = new Help()

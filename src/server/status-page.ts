@@ -8,7 +8,7 @@ const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-widt
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #ddd;vertical-align:top}
 th{font-weight:600}details{margin:.3rem 0}summary{cursor:pointer}pre{background:#f3f3f3;padding:.6rem;overflow-x:auto;font-size:.85em}code{font-size:.9em;overflow-wrap:anywhere}.bad{color:#b00020}
-@media(max-width:50rem){thead{display:none}table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}td::before{content:attr(data-of)": ";font-weight:600}tr{border-bottom:1px solid #ddd;padding:.5rem 0}}
+@media(max-width:50rem){thead{display:none}table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}td::before{content:attr(data-of);font-weight:600;margin-right:.6rem}tr{border-bottom:1px solid #ddd;padding:.5rem 0}}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}tr,th,td{border-color:#444}.bad{color:#ff8a80}a{color:#8ab4f8}pre{background:#262626}}`
 
 type Html = ReturnType<typeof html>

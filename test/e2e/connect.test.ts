@@ -143,6 +143,10 @@ test('unknown clients and prefixes are refused, with what may be meant', async (
     2,
     'plantgw: no client is named curser: did you mean cursor?\n',
   ])
+  assert.match(
+    (await connect()).stderr,
+    /missing required argument 'client'\nusage: plantgw connect .*<client> .*\nclient: claude-code, /,
+  )
   assert.match((await connect('cursor', '/shpo')).stderr, /has no prefix \/shpo: did you mean \/shop\?/)
   assert.match(
     (await connect('cursor', 'shop')).stderr,
@@ -315,6 +319,9 @@ test('the status page links to clients and shows the entry of each', async (t) =
   await gateway.until(/Try it:/)
   const answer = await fetch(`http://127.0.0.1:${port}/_status`, { headers: { accept: 'text/html' } })
   const page = (await answer.text()).replaceAll('&amp;', '&').replaceAll('&quot;', '"')
+  // As text of the page, quotes would be escaped, and end the style there.
+  assert.doesNotMatch(page.slice(0, page.indexOf('</style>')).split('<style>')[1] ?? '"', /["&]/)
+  assert.ok(page.includes('<td data-of="Prefix"><code>/desk</code></td>'))
   const url = 'https://tools.example.com/desk/mcp'
   const [, config = ''] = /href="cursor:[^"]*install\?name=desk&config=([^"]*)"/.exec(page) ?? []
   const headers = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } })
