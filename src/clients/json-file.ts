@@ -1,4 +1,5 @@
 import {
+  createScanner,
   findNodeAtLocation,
   getNodeValue,
   type Node,
@@ -26,7 +27,7 @@ export function jsonFile(file: string, text: string, key: string): ClientFile {
   return {
     entries: new Map(Object.entries(servers)),
     change(edits) {
-      let changed = bare.trim() === '' ? '{}\n' : bare
+      let changed = isBlank(bare) ? `${bare.trim()}\n{}\n`.trimStart() : bare
       const put = (path: (string | number)[], to: Json | undefined) => {
         changed = to === undefined ? removeAt(changed, path) : setAt(changed, path, to)
       }
@@ -43,7 +44,7 @@ export function jsonFile(file: string, text: string, key: string): ClientFile {
 }
 
 function read(file: string, text: string, key: string): JsonObject {
-  if (text.trim() === '') return {}
+  if (isBlank(text)) return {}
   const errors: ParseError[] = []
   const tree = withinStack(file, () => parseTree(text, errors, { allowTrailingComma: true }))
   const [first] = errors
@@ -62,6 +63,18 @@ function read(file: string, text: string, key: string): JsonObject {
   refuseRepeated(file, text, node)
   return value
 }
+
+/** Whether there is nothing, or nothing but comments that end. */
+function isBlank(text: string): boolean {
+  const scanner = createScanner(text, false)
+  for (let token = scanner.scan(); token !== END; token = scanner.scan())
+    if (!TRIVIA.has(token) || scanner.getTokenError() !== 0) return false
+  return true
+}
+
+/** Tokens of the scanner, whose enumeration cannot be imported: the end, comments, line breaks and blanks. */
+const END = 17
+const TRIVIA = new Set<number>([12, 13, 14, 15])
 
 function nodeOf(text: string, path: string[]): Node | undefined {
   const tree = parseTree(text, [], { allowTrailingComma: true })

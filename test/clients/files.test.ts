@@ -80,6 +80,18 @@ test('a server is removed from JSON with its line and its comma', () => {
   )
 })
 
+test('a JSON file of comments alone keeps them', () => {
+  const changed = (text: string) => jsonFile('f', text, 's').change({ set: SET, remove: [] })
+  const servers = `{\n  "s": {\n    "shop": {\n      "url": "${ENTRY.url}"\n    }\n  }\n}\n`
+  assert.equal(changed('// mine\n/* too */\n'), `// mine\n/* too */\n${servers}`)
+  assert.equal(changed(' \n'), servers)
+  for (const text of ['/* open', '// a\n}', '// a\n1'])
+    assert.match(
+      faultOf(() => changed(text)),
+      /^f:\d:\d: (?:this is not JSON|the top level)|^f:\d:\d+: this is not JSON/,
+    )
+})
+
 test('line ends and a byte order mark of a JSON file stay', () => {
   const changed = jsonFile('a.json', '\uFEFF{\r\n  "x": 1\r\n}\r\n', 'servers').change({
     set: SET,
