@@ -28,6 +28,17 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
+// What precompile.ts writes is kept as text by whoever loads it.
+const VALIDATORS = 'dist/config'
+await build({
+  entryPoints: readdirSync(VALIDATORS)
+    .filter((file) => file.endsWith('.validate.cjs'))
+    .map((file) => `${VALIDATORS}/${file}`),
+  outdir: VALIDATORS,
+  outExtension: { '.js': '.cjs' },
+  allowOverwrite: true,
+  minify: true,
+})
 const licenses = INLINED.map((name) => {
   const folder = `node_modules/${name}`
   const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))

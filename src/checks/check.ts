@@ -73,19 +73,34 @@ export type Check = { [K in keyof Nodes]: CheckOf<K> }[keyof Nodes]
 export function runChecks(checks: readonly Check[], read: Read, options: CheckOptions = {}): Finding[] {
   const { configuration, doubtful } = read
   const findings: Finding[] = []
+  const byKind = grouped(checks)
   for (const [kind, node, path] of nodesOf(configuration)) {
-    const own = checks.filter(({ on }) => on === kind)
-    if (own.length === 0) continue
+    const own = byKind.get(kind)
+    if (!own) continue
     const report: Reporter = (one) => {
       const at = [...path, ...one.path]
       if (doubtful(at)) return
       const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
       findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
     }
-    for (const { check } of own)
-      check(node as never, report, { read, configuration, path, options, doubtful })
+    const context = { read, configuration, path, options, doubtful }
+    for (const { check } of own) check(node as never, report, context)
   }
   return findings
+}
+
+type ByKind = ReadonlyMap<keyof Nodes, readonly Check[]>
+
+const groups = new WeakMap<readonly Check[], ByKind>()
+
+/** Each list of checks is made once, and runs for every node of every file. */
+function grouped(checks: readonly Check[]): ByKind {
+  const known = groups.get(checks)
+  if (known) return known
+  const made = new Map<keyof Nodes, Check[]>()
+  for (const check of checks) made.set(check.on, [...(made.get(check.on) ?? []), check])
+  groups.set(checks, made)
+  return made
 }
 
 function* nodesOf(configuration: Configuration): Generator<[keyof Nodes, Nodes[keyof Nodes], Path]> {

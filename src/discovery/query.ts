@@ -90,7 +90,9 @@ function phrasesOf(
     found.push(places)
   }
   for (let length = Math.min(longest, words.length); length > 1; length--)
-    for (let at = 0; at + length <= words.length; at++) take(Array.from({ length }, (_, i) => at + i))
+    for (let at = 0; at + length <= words.length; at++)
+      if (of(stems.slice(at, at + length).join(' ')).length > 0)
+        take(Array.from({ length }, (_, i) => at + i))
   for (const [i, word] of words.entries())
     if (PARTICLES.has(word)) for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) take([at, i])
   return found

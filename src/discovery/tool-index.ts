@@ -177,11 +177,18 @@ function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const counted: Uint32Array[] = []
   const lengths = FIELD_NAMES.map(() => new Float32Array(tools.length))
   let words = 0
+  // Tools of one API say the same of their arguments.
+  const known = new Map<string, readonly string[]>()
+  const knownStems = (text: string) => {
+    const stems = known.get(text) ?? stemsOf(text)
+    known.set(text, stems)
+    return stems
+  }
   for (const [at, tool] of tools.entries()) {
     const texts = textsByField(words < MAX_WORDS ? tool : { name: tool.name })
     const counts = new Map<number, number>()
     for (const [field, name] of FIELD_NAMES.entries()) {
-      const list = texts[name].flatMap(stemsOf)
+      const list = texts[name].flatMap(knownStems)
       lengths[field]![at] = list.length
       words += list.length
       for (const stem of list) {

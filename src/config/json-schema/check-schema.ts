@@ -86,7 +86,7 @@ export function eachSchema(schema: Json, path: Path, look: (schema: JsonObject, 
   if (!isObject(schema)) return
   look(schema, path)
   for (const [keyword, value] of Object.entries(schema)) {
-    if (VALUES.has(keyword)) continue
+    if (typeof value !== 'object' || VALUES.has(keyword)) continue
     if (!BY_NAME.has(keyword)) eachSchema(value, [...path, keyword], look)
     else if (isObject(value))
       for (const [name, one] of Object.entries(value)) eachSchema(one, [...path, keyword, name], look)
