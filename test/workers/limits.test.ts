@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
-import { ask, openSession, post, serveWorkers } from './harness.ts'
+import { ask, eventually, openSession, post, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const tally = (all: readonly { status: number }[]) => {
@@ -33,3 +36,34 @@ test('limits of sessions, rates and wrong credentials hold over all workers, exa
   const text = await gateway.metrics()
   assert.match(text, /plantgw_refused_total\{limit="maxSessionsPerPrefix"\} 13\n/)
 })
+
+test(
+  'calls under way are limited over all workers, and a place that one gives up is free for each',
+  TIMEOUT,
+  async (t) => {
+    const waiting: ServerResponse[] = []
+    const api = createServer((_, response) => waiting.push(response)).listen(0, '127.0.0.1')
+    await once(api, 'listening')
+    t.after(() => api.closeAllConnections())
+    t.after(() => api.close())
+    const slow = `http://127.0.0.1:${(api.address() as AddressInfo).port}/`
+    const tools = (await toolsFile(t)).replace(/http:\/\/127\.0\.0\.1:\d+\//, slow)
+    const gateway = await serveWorkers(t, {
+      files: { tools },
+      settings: { limits: { maxCallsPerPrefix: 5 } },
+    })
+    const { headers } = await openSession(gateway.url('tools'))
+    for (let i = 0; i < 2; i++) {
+      const refused: number[] = []
+      const params = { name: 'echo', arguments: { text: 'x' } }
+      const calls = times(12, async () => {
+        const { status } = await post(gateway.url('tools'), { id: 1, method: 'tools/call', params }, headers)
+        if (status !== 200) refused.push(status)
+        return { status }
+      })
+      await eventually(async () => waiting.length === 5 && refused.length === 7)
+      for (const response of waiting.splice(0)) response.end('ok')
+      assert.deepEqual(tally(await calls), { 200: 5, 503: 7 })
+    }
+  },
+)
