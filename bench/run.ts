@@ -12,6 +12,7 @@ import { soakBench } from './soak.ts'
 import { stepsBench } from './steps.ts'
 import { templateBench } from './template.ts'
 import { validateBench } from './validate.ts'
+import { workersBench } from './workers.ts'
 
 /** `npm run bench [name…]`: every bench, or those named. */
 const benches: Record<string, () => Promise<string>> = {
@@ -29,6 +30,7 @@ const benches: Record<string, () => Promise<string>> = {
   steps: stepsBench,
   template: templateBench,
   validate: validateBench,
+  workers: workersBench,
 }
 
 const names = process.argv.slice(2).length ? process.argv.slice(2) : Object.keys(benches)

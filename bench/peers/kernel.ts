@@ -38,21 +38,34 @@ function entries(): ProcessEntry[] {
   })
 }
 
-/** What a gateway and its workers have used: seconds of CPU, and MiB that are resident. */
-export function usage(root: number, excluded: string): { cpu: number; resident: number } {
+/** What a gateway and its workers have used: seconds of CPU, and MiB that are resident. @param memoryOf a process, MiB */
+export function usage(
+  root: number,
+  excluded: string,
+  memoryOf = residentMiB,
+): { cpu: number; resident: number } {
   let cpu = 0
   let resident = 0
   for (const entry of family(entries(), root, excluded)) {
     cpu += entry.cpu
-    resident += residentMiB(entry.pid)
+    resident += memoryOf(entry.pid)
   }
   return { cpu, resident }
 }
 
 /** MiB, 0 for a process that has ended. */
 export function residentMiB(pid: number): number {
+  return mebibytes(`/proc/${pid}/status`, /^VmRSS:\s+(\d+)/m)
+}
+
+/** The same, of which what processes share counts for each in part. */
+export function proportionalMiB(pid: number): number {
+  return mebibytes(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+)/m)
+}
+
+function mebibytes(file: string, kibibytes: RegExp): number {
   try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024
+    return Number(kibibytes.exec(readFileSync(file, 'latin1'))?.[1] ?? 0) / 1024
   } catch {
     return 0
   }
