@@ -13,6 +13,7 @@ import { becomes, exists } from '../conformance/table.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { listening } from '../support/listening.ts'
 import { BIN, plantgw, temporaryFolder } from '../support/process.ts'
+import { progressOf } from '../support/progress.ts'
 import { ALONE, initialize, talk } from '../support/talk.ts'
 
 /** An API that answers `/now` at once, and anything else when the test says so. */
@@ -98,12 +99,12 @@ for (const era of ['session', 'modern'] as const)
       assert.match(await text('web__now'), /now/)
       assert.match(await text('every__test_simple_text'), /simple text response/)
       assert.match(await text('every__test_elicitation', { message: 'Who?' }), /accept/)
-      const heard: number[] = []
-      const onprogress = ({ progress }: { progress: number }) => void heard.push(progress)
+      const heard = progressOf(client)
+      const onprogress = () => {}
       const telling = { name: 'every__test_tool_with_progress', arguments: {} }
       if (generation === '1.x') await client.callTool(telling, undefined as never, { onprogress })
       else await (client as never as ModernClient).callTool(telling, { onprogress } as never)
-      assert.ok(heard.includes(50), `progress: ${heard}`)
+      assert.deepEqual(heard, [0, 50, 100])
     })
 
 test('lines that are no messages, or too long, are answered by errors; what dependencies print is no message', async (t) => {
