@@ -3,10 +3,11 @@
 import { randomBytes } from 'node:crypto'
 import { createForwarder, type Forwarder, type ForwarderOptions } from './forward.ts'
 import { createHops } from './hop.ts'
-import { createMembers, type Members } from './members.ts'
+import { createMembers, type Members, type MembersOptions } from './members.ts'
 import type { SealOptions } from './seal.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
+export { MAX_REPLICAS } from './contacts.ts'
 export { createForwarder, type Forwarded, type ForwardOutcome, type ForwardRequest } from './forward.ts'
 export { createHops, HOP_HEADER, type Hops, OUTER_HEADER, PROOF_HEADER } from './hop.ts'
 export { FROM_HEADER, MEMBERS_HEADER, within } from './members.ts'
@@ -75,14 +76,14 @@ export function secretsOf(
 
 export function createCluster(
   { secret, acceptedSecret, advertise }: ClusterSettings,
-  options: ForwarderOptions & Pick<SealOptions, 'onForeign'>,
+  options: ForwarderOptions & Pick<SealOptions, 'onForeign'> & Pick<MembersOptions, 'onMet'>,
 ): Cluster {
   const secrets = secretsOf({ secret, acceptedSecret })
   const hops = createHops(secrets)
   const { send, head, close } = createForwarder(hops, options)
-  const { onForeign } = options
+  const { onForeign, onMet } = options
   const seal = { secrets, ...(onForeign && { onForeign }) }
-  const { others, ...members } = createMembers({ seal: { secrets }, address: advertise, head })
+  const { others, ...members } = createMembers({ seal: { secrets }, address: advertise, head, onMet })
   return {
     ...createTickets(seal, advertise),
     ...members,

@@ -20,8 +20,13 @@ export interface Members {
    * @returns what a request should wait for, a moment at most; undefined: nothing
    */
   meet(ticket: Pick<Ticket, 'owner' | 'process'>, question: () => Question): Promise<void> | undefined
-  /** Takes down a replica that introduces itself. @returns its answer: who is known here; undefined: it is none */
-  greet(from: string): string | undefined
+  /**
+   * Takes down a replica that introduces itself; undefined: it is none.
+   * @returns its answer: who is known here; and what the answer waits for
+   */
+  greet(from: string): { members: string; told: Promise<void> | undefined } | undefined
+  /** Takes down a replica that another worker has met. */
+  learn(address: string): void
   /** The addresses of the others. */
   others(): string[]
   /** The replica has ended. */
@@ -34,6 +39,8 @@ export interface MembersOptions {
   address: string
   /** Sends a HEAD with these headers; the headers of a proven answer. */
   head(owner: string, question: Question, headers: Record<string, string>): Promise<AnswerHeaders | undefined>
+  /** Tells the other workers of a replica that this one did not know. */
+  onMet?: ((address: string) => Promise<void>) | undefined
   now?: () => number
 }
 
@@ -50,7 +57,7 @@ const MOMENT = 2_000
 const AGAIN = 30_000
 
 export function createMembers(options: MembersOptions): Members {
-  const { seal, address, head, now = performance.now.bind(performance) } = options
+  const { seal, address, head, onMet, now = performance.now.bind(performance) } = options
   const froms = createSeal(seal, 'member')
   const lists = createSeal(seal, 'members')
   const known = new Set<string>()
@@ -63,16 +70,22 @@ export function createMembers(options: MembersOptions): Members {
     if (known.size > MAX_REPLICAS) known.delete(known.values().next().value as string)
   }
 
+  function met(other: string): Promise<void> | undefined {
+    const isNew = other !== address && !known.has(other)
+    learn(other)
+    return isNew ? onMet?.(other) : undefined
+  }
+
   function introduce(owner: string, process: string | undefined, question: Question): Promise<void> {
     const meeting: Meeting = { process, began: now(), done: false, pending: undefined }
     meetings.set(owner, meeting)
     if (meetings.size > MAX_REPLICAS) meetings.delete(meetings.keys().next().value as string)
-    const met = talk(owner, question)
+    const talked = talk(owner, question)
       .then((done) => {
         meeting.done = done
       })
       .catch(unexpected('an introduction'))
-    const pending = within(MOMENT, met).then(() => {
+    const pending = within(MOMENT, talked).then(() => {
       meeting.pending = undefined
     })
     meeting.pending = pending
@@ -82,11 +95,11 @@ export function createMembers(options: MembersOptions): Members {
   async function talk(owner: string, question: Question): Promise<boolean> {
     const headers = await head(owner, question, { [FROM_HEADER]: froms.close(address, owner) })
     if (!headers) return false
-    learn(owner)
+    await met(owner)
     const list = lists.open(String(headers[MEMBERS_HEADER] ?? ''), address)
     const told: string[] = list === undefined ? [] : JSON.parse(list)
     const unknown = told.filter((other) => other !== address && !known.has(other))
-    for (const other of unknown) learn(other)
+    await Promise.all(unknown.map(met))
     await Promise.all(unknown.map((other) => introduce(other, undefined, question)))
     return true
   }
@@ -101,9 +114,10 @@ export function createMembers(options: MembersOptions): Members {
     greet(from) {
       const other = froms.open(from, address)
       if (other === undefined) return undefined
-      learn(other)
-      return lists.close(JSON.stringify([...known]), other)
+      const told = met(other)
+      return { members: lists.close(JSON.stringify([...known]), other), told }
     },
+    learn,
     others: () => [...known],
     forget(other) {
       known.delete(other)

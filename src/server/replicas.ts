@@ -37,9 +37,10 @@ export function replicaStep(cluster: Cluster): Step {
       if (outer !== undefined) request.outer = outerOf(outer)
       request.replyHeaders[PROOF_HEADER] = received.proof
       const from = request.headers[FROM_HEADER]
-      const known = from === undefined ? undefined : cluster.greet(from)
-      if (known !== undefined) request.replyHeaders[MEMBERS_HEADER] = known
-      return undefined
+      const greeting = from === undefined ? undefined : cluster.greet(from)
+      if (!greeting) return undefined
+      request.replyHeaders[MEMBERS_HEADER] = greeting.members
+      return greeting.told?.then(() => undefined)
     },
   }
 }

@@ -94,6 +94,8 @@ export interface ParentHandlers {
   counted(counted: Counted): void
   /** For the other workers. */
   listChanged(change: ListChange): void
+  /** The address of another replica, for the other workers; resolves once they know it. */
+  met(address: string): Promise<void>
   /** Resolves when no connections come any more. */
   closeListener(nothing: undefined): Promise<void>
 }
@@ -107,6 +109,8 @@ export interface WorkerHandlers {
   peers(workers: readonly WorkerPlace[]): void
   /** A list of an MCP server changed in a session of another worker. */
   listChanged(change: ListChange): void
+  /** Another worker has met the replica of this address. */
+  met(address: string): void
   startServers(nothing: undefined): void
   ownAddress(address: AddressInfo): void
   prepare(change: Change): Promise<void>

@@ -25,6 +25,8 @@ export interface PeersOptions {
   /** Milliseconds. */
   connectTimeout: number
   onForeign: (mark: string) => void
+  /** Tells the other workers of a replica. */
+  onMet(address: string): Promise<void>
 }
 
 /** Where a worker is reached by the others. */
@@ -48,10 +50,10 @@ export interface Peers extends Cluster {
  * to the right one.
  */
 export function createPeers(options: PeersOptions): Peers {
-  const { origin, secret, run, sealSecrets, connectTimeout, onForeign } = options
+  const { origin, secret, run, sealSecrets, connectTimeout, onForeign, onMet } = options
   const hops = createHops([secret])
   const inner = createForwarder(hops, { connectTimeout })
-  const outer = options.cluster && createCluster(options.cluster, { connectTimeout, onForeign })
+  const outer = options.cluster && createCluster(options.cluster, { connectTimeout, onForeign, onMet })
   const gateway = options.cluster?.advertise ?? ''
   const prefix = workerAddress(gateway, '')
   let workers: readonly WorkerPlace[] = []
@@ -93,6 +95,7 @@ export function createPeers(options: PeersOptions): Peers {
     meet: (ticket, question) =>
       workerIn(ticket.owner) === undefined ? outer?.meet(ticket, question) : undefined,
     greet: (from) => outer?.greet(from),
+    learn: (other) => outer?.learn(other),
     forget: (owner) => outer?.forget(owner),
     placeOf: (key) => workerAddress(gateway, placeOf(key, workers)?.origin ?? origin),
     follow(all) {

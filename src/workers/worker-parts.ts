@@ -42,7 +42,8 @@ export function workerParts(
     cluster(onForeign) {
       const { cluster, limits } = settings
       const { connectTimeout } = limits
-      peers = createPeers({ origin, secret, run, sealSecrets, cluster, connectTimeout, onForeign })
+      const onMet = (address: string) => channel.ask('met', address)
+      peers = createPeers({ origin, secret, run, sealSecrets, cluster, connectTimeout, onForeign, onMet })
       return peers
     },
     sealSecrets,

@@ -5,7 +5,7 @@ import type { Hono } from 'hono'
 import type { Logins } from '../access/failed-logins.ts'
 import { changed } from '../build/table.ts'
 import type { Table } from '../build/types.ts'
-import { secretsOf } from '../cluster/index.ts'
+import { MAX_REPLICAS, secretsOf } from '../cluster/index.ts'
 import type { Env, Settings } from '../config/index.ts'
 import { pauseOf } from '../net/index.ts'
 import type { WorkerStatus, Workers } from '../server/shared-parts.ts'
@@ -84,6 +84,8 @@ export class Pool implements Workers {
   private ended: Counted | undefined
   private readonly timers = new Set<NodeJS.Timeout>()
   private readonly ownAddresses: AddressInfo[] = []
+  /** Addresses of other replicas, the oldest first. */
+  private readonly met = new Set<string>()
   private failed = 0
   private closing = false
   private started = false
@@ -288,6 +290,7 @@ export class Pool implements Workers {
       counted: undefined,
     }
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
+    for (const address of this.met) channel.note('met', address)
     // Nobody gets a session of it before all others know where it is.
     const places = placesOf([...this.members.values(), member])
     await Promise.allSettled(
@@ -391,6 +394,12 @@ export class Pool implements Workers {
       listChanged: (change) => {
         for (const [other, { channel }] of this.members)
           if (other !== child) channel.note('listChanged', change)
+      },
+      met: async (address) => {
+        this.met.add(address)
+        if (this.met.size > MAX_REPLICAS) this.met.delete(this.met.values().next().value as string)
+        const others = [...this.members].filter(([other]) => other !== child)
+        await Promise.allSettled(others.map(([, one]) => late(ANSWER, one.channel.ask('met', address))))
       },
       closeListener: () => {
         this.listenerClosed ??= this.closeListener()

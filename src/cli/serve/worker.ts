@@ -69,6 +69,7 @@ class Worker {
       },
       peers: (workers) => this.serving.parts.peers()?.follow(workers),
       listChanged: (change) => this.running?.parts.listChanged(change),
+      met: (address) => this.running?.parts.peers()?.learn(address),
       startServers: () => this.serving.gateway.startServers(),
       ownAddress: (address) => this.serving.gateway.ownAddresses.add(address),
       prepare: async (change) => {
