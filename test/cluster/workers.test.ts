@@ -1,4 +1,4 @@
-// Real clients, and calls that any replica may be told of, in front of two gateways of two workers each.
+// Real clients, and cancelled calls, in front of gateways of two workers each.
 process.env.PLANTGW_WORKERS = '2'
 await import('./clients.test.ts')
-await import('./everywhere.test.ts')
+await import('./cancelled.test.ts')
