@@ -5,7 +5,6 @@ import { type Command, Option } from 'commander'
 import { type Env, SETTINGS_FILE, type Settings } from '../config/index.ts'
 import { areSecretsCurrent, nameEnvFile, nameSecrets, secretVariables } from '../config/secret-files.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { notText } from '../text/index.ts'
 import { append } from './options.ts'
 import { readInTime } from './read-in-time.ts'
 
@@ -71,11 +70,8 @@ function textOf(file: string): string {
   if (known !== undefined) return known
   const stats = statSync(file)
   if (stats.size > MAX_SIZE) throw new Error('it is larger than 1 MiB')
-  const bytes = readInTime(file)
-  const fault = notText(bytes)
-  if (fault) throw new Error(`it is ${fault.what}: ${fault.cure}`)
   // The decoder drops a byte order mark.
-  const text = new TextDecoder().decode(bytes)
+  const text = new TextDecoder().decode(readInTime(file))
   if (!stats.isFile()) pipes.set(file, text)
   return text
 }

@@ -35,7 +35,7 @@ const COMMANDS: Record<string, Make> = {
 /** What only scripts, and `serve` itself, call. */
 const HIDDEN: Record<string, Make> = {
   complete: async () => (await import('./complete.ts')).completeCommand(),
-  worker: async (exit) => (await import('./serve/worker-command.ts')).workerCommand(exit),
+  worker: async () => (await import('./serve/worker-command.ts')).workerCommand(),
 }
 
 const VERSION_FLAGS: readonly string[] = ['-v', '-V', '--version', 'version']

@@ -1,15 +1,23 @@
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { notPlain } from '../config/plain-file.ts'
+import { notText } from '../text/index.ts'
 
 /** Milliseconds for which a named pipe may have no writer. */
 const PATIENCE = 3000
 const PAUSE = 10
 
 /**
- * The bytes of a file, or of a pipe, through which programs pass secrets.
- * @throws Error for a pipe that nobody writes to, a socket or a device
+ * The bytes of a text: of a file, or of a pipe, through which programs pass secrets.
+ * @throws Error for a pipe that nobody writes to, a socket or a device, and for what is no text
  */
 export function readInTime(path: string): Buffer {
+  const bytes = bytesOf(path)
+  const fault = notText(bytes)
+  if (fault) throw new Error(`it is ${fault.what}: ${fault.cure}`)
+  return bytes
+}
+
+function bytesOf(path: string): Buffer {
   const stats = statSync(path)
   if (stats.isFIFO()) return readPipe(path)
   const fault = notPlain(path, stats)

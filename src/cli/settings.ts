@@ -11,7 +11,6 @@ import {
   type Source,
 } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
-import { notText } from '../text/index.ts'
 import { environmentOf } from './env-files.ts'
 import { printFindings } from './output.ts'
 import { readInTime } from './read-in-time.ts'
@@ -72,10 +71,7 @@ export function localEnvironment(): Env {
 export function namedSource(file: string | undefined, what: string): Source | undefined {
   if (file === undefined) return undefined
   try {
-    const bytes = readInTime(file)
-    const fault = notText(bytes)
-    if (fault) throw new Error(`it is ${fault.what}: ${fault.cure}`)
-    return { file, text: bytes.toString() }
+    return { file, text: readInTime(file).toString() }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'no such file' : message

@@ -126,7 +126,7 @@ function leftOutOf(options: readonly CurlOption[]): [what: string, reason: strin
     const [, reason] = LEFT_OUT.find(([option]) => option.test(name)) ?? []
     const what = `--${name}`
     if (reason !== undefined) return [[what, reason]]
-    const isFile = DATA.includes(name) && name !== 'data-raw' && fileOf(name, value) !== undefined
+    const isFile = DATA.includes(name) && fileOf(name, value) !== undefined
     if (isFile || name === 'upload-file') return [[what, 'the file is not read: its content is an argument']]
     if (name === 'cookie' && !value.includes('=')) return [[what, 'the file of cookies is not read']]
     if (name !== 'header') return []

@@ -27,18 +27,16 @@ const LOOK = 20
 /** Signals to the group of the process are for the one that has started it. */
 const NOT_FOR_WORKERS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 
-/** Serves for the process that has started it, until that one lets go. */
+/** Serves for the process that has started it, until that one lets go. @returns the exit code */
 export async function work(): Promise<number> {
   if (!process.send) throw new Error('only `plantgw serve` starts workers')
   for (const signal of NOT_FOR_WORKERS) process.on(signal, () => {})
-  const worker = new Worker()
-  await worker.over
-  return 0
+  return new Worker().over
 }
 
 /** One of several processes that serve as one gateway. */
 class Worker {
-  readonly over: Promise<void>
+  readonly over: Promise<number>
   private readonly channel: Channel<ParentHandlers>
   private running: Running | undefined
   private isEnding = false
@@ -46,12 +44,7 @@ class Worker {
   constructor() {
     this.channel = new Channel(process, this.handlers())
     this.over = new Promise((resolve) => {
-      process.once('disconnect', () => {
-        // Nobody is left who would end it.
-        if (!this.isEnding) process.exit(1)
-        resolve()
-        process.exit(0)
-      })
+      process.once('disconnect', () => resolve(this.isEnding ? 0 : 1))
     })
     this.channel.note('hello', undefined)
   }

@@ -126,7 +126,7 @@ function lineEnd(text: string, from: number): number {
 function readNode(reading: Reading, column: number, parent: number, shape: Shape): Json {
   const { text, pos } = reading
   const code = text.charCodeAt(pos)
-  if (code === DASH && isBlank(text.charCodeAt(pos + 1))) return readList(reading, column, shape)
+  if (isItem(text, pos)) return readList(reading, column, shape)
   if (keyEnd(reading) >= 0) return readMap(reading, column, shape)
   // A document that is a scalar is no configuration.
   if (parent < 0 && code !== BRACKET && code !== BRACE) throw NOT_COMMON
@@ -157,23 +157,37 @@ function readKey(reading: Reading): string {
 }
 
 function readMap(reading: Reading, column: number, shape: Shape): JsonObject {
-  const value: JsonObject = {}
-  /** Keys whose values are left out. */
-  let absent: Set<string> | undefined
+  const members = new Members(reading, shape)
   open(reading)
-  do {
-    const key = readKey(reading)
-    if (Object.hasOwn(value, key) || absent?.has(key)) throw NOT_COMMON
-    const child = memberShape(shape, key)
-    const member = readMember(reading, column, child, true)
-    if (isLeftOut(member, key, child, shape)) {
-      reading.leavesOut = true
-      absent ??= new Set()
-      absent.add(key)
-    } else setOwn(value, key, member)
-  } while (goesOn(reading, column))
+  do members.add(readKey(reading), (child) => readMember(reading, column, child, true))
+  while (goesOn(reading, column))
   reading.depth--
-  return value
+  return members.value
+}
+
+/** The members of a map, each key of which is there once. */
+class Members {
+  readonly value: JsonObject = {}
+  /** Keys whose values are left out. */
+  private absent: Set<string> | undefined
+
+  constructor(
+    private readonly reading: Reading,
+    private readonly shape: Shape,
+  ) {}
+
+  add(key: string, readMember: (shape: Shape) => Json): void {
+    if (Object.hasOwn(this.value, key) || this.absent?.has(key)) throw NOT_COMMON
+    const child = memberShape(this.shape, key)
+    const member = readMember(child)
+    if (!isLeftOut(member, key, child, this.shape)) {
+      setOwn(this.value, key, member)
+      return
+    }
+    this.reading.leavesOut = true
+    this.absent ??= new Set()
+    this.absent.add(key)
+  }
 }
 
 function readList(reading: Reading, column: number, shape: Shape): Json[] {
@@ -183,13 +197,14 @@ function readList(reading: Reading, column: number, shape: Shape): Json[] {
   do {
     reading.pos++
     items.push(readMember(reading, column, shape.items, false))
-  } while (
-    goesOn(reading, column) &&
-    text.charCodeAt(reading.pos) === DASH &&
-    isBlank(text.charCodeAt(reading.pos + 1))
-  )
+  } while (goesOn(reading, column) && isItem(text, reading.pos))
   reading.depth--
   return items
+}
+
+/** Whether an item of a list begins here. */
+function isItem(text: string, at: number): boolean {
+  return text.charCodeAt(at) === DASH && isBlank(text.charCodeAt(at + 1))
 }
 
 function open(reading: Reading): void {
@@ -217,12 +232,7 @@ function readMember(reading: Reading, column: number, shape: Shape, ofKey: boole
   const { lineStart } = reading
   const next = nextToken(reading)
   if (next > column) return readNode(reading, next, column, shape)
-  const isList =
-    ofKey &&
-    next === column &&
-    text.charCodeAt(reading.pos) === DASH &&
-    isBlank(text.charCodeAt(reading.pos + 1))
-  if (isList) return readList(reading, column, shape)
+  if (ofKey && next === column && isItem(text, reading.pos)) return readList(reading, column, shape)
   // Nothing: what was found belongs to whoever goes on.
   reading.pos = at
   reading.lineStart = lineStart
@@ -275,21 +285,14 @@ function readFlowList(reading: Reading, parent: number, shape: Shape): Json[] {
 }
 
 function readFlowMap(reading: Reading, parent: number, shape: Shape): JsonObject {
-  const value: JsonObject = {}
-  let absent: Set<string> | undefined
-  if (flowToken(reading, parent) === BRACE + 2) return value
+  const members = new Members(reading, shape)
+  if (flowToken(reading, parent) === BRACE + 2) return members.value
   for (;;) {
-    const key = readFlowKey(reading)
-    if (Object.hasOwn(value, key) || absent?.has(key)) throw NOT_COMMON
-    flowToken(reading, parent)
-    const child = memberShape(shape, key)
-    const member = readFlowValue(reading, parent, child)
-    if (isLeftOut(member, key, child, shape)) {
-      reading.leavesOut = true
-      absent ??= new Set()
-      absent.add(key)
-    } else setOwn(value, key, member)
-    if (!hasNext(reading, parent, BRACE + 2)) return value
+    members.add(readFlowKey(reading), (child) => {
+      flowToken(reading, parent)
+      return readFlowValue(reading, parent, child)
+    })
+    if (!hasNext(reading, parent, BRACE + 2)) return members.value
   }
 }
 
