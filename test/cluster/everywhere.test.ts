@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { crash } from '../support/process.ts'
 import { open, send, until } from '../upstream/harness.ts'
 import type { Replica } from './harness.ts'
 import { serveSilent } from './silent.ts'
@@ -30,8 +31,7 @@ test('a session ends in every replica, also when the one that opened it is gone'
   const [a, b, c] = all
   const { headers } = await open(a.url('tools'))
   for (const replica of [b, c]) assert.equal(await list(replica, headers), 200)
-  a.child.kill('SIGKILL')
-  await a.ended
+  await crash(a)
   assert.equal(await list(b, headers), 200)
   assert.equal((await fetch(c.url('tools'), { method: 'DELETE', headers })).status, 204)
   for (const replica of [b, c]) assert.equal(await list(replica, headers), 404)

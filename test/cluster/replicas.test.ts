@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
+import { crash } from '../support/process.ts'
 import { events, type Loose } from '../support/wire.ts'
 import { messages, modernSend, open, send } from '../upstream/harness.ts'
 import { serveReplicas, startReplica, toolsFile } from './harness.ts'
@@ -110,8 +111,7 @@ test('when a replica is killed, what it did not hold goes on, and the rest start
     _meta: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } },
   })
   assert.equal((await messages(asked))[0].result.resultType, 'input_required')
-  a.child.kill('SIGKILL')
-  await a.ended
+  await crash(a)
   assert.equal((await list(b.url('tools'), tools.headers)).status, 200)
   const lost = await list(b.url('stdio'), stdio.headers)
   assert.equal(lost.status, 404)
@@ -137,8 +137,7 @@ test('a replica that was started anew at its address knows that it is another on
   })
   const tools = await open(a.url('tools'))
   const stdio = await open(a.url('stdio'))
-  a.child.kill('SIGKILL')
-  await a.ended
+  await crash(a)
   const next = await startReplica(t, folder, { port: Number(new URL(a.origin).port) })
   for (const { url } of [next, b]) {
     assert.equal((await list(url('tools'), tools.headers)).status, 200)
@@ -168,8 +167,7 @@ test('a call that waits for input is answered through any replica, once, by its 
   const [used] = await call(b.url('stdio'), { inputResponses, requestState })
   assert.match(used.error.message, /requestState is unknown/)
   const [{ result: second }] = await call(a.url('stdio'))
-  a.child.kill('SIGKILL')
-  await a.ended
+  await crash(a)
   const [gone] = await call(b.url('stdio'), { inputResponses, requestState: second.requestState })
   assert.match(gone.error.message, /requestState is unknown/)
 })

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
+import { crash } from '../support/process.ts'
 import type { Loose } from '../support/wire.ts'
 import { forgetful } from '../upstream/forgetful.ts'
 import { messages, open, send, until } from '../upstream/harness.ts'
@@ -74,8 +75,7 @@ test('when the server forgets the session, the replica with the handshake opens 
   ])
   for (const { url } of [b, a, b]) assert.equal(await call(url('s'), headers, 'unsafe'), 'done in s2')
   assert.equal(server.seen.filter((one) => one.startsWith('initialize')).length, 1)
-  a.child.kill('SIGKILL')
-  await a.ended
+  await crash(a)
   assert.equal(await call(b.url('s'), headers, 'safe'), '404')
 })
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -119,6 +120,27 @@ export function plantgw(
         look()
       })
     },
+  }
+}
+
+/** Kills a gateway; resolves when it and its workers have ended. */
+export async function crash({ child, ended }: Running): Promise<void> {
+  const workers = process.env.PLANTGW_WORKERS === undefined ? [] : childrenOf(child.pid!)
+  child.kill('SIGKILL')
+  await ended
+  while (workers.some(isThere)) await pause(5)
+}
+
+/** Of the main thread of a process. */
+export function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+}
+
+export function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

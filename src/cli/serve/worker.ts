@@ -44,9 +44,17 @@ class Worker {
   constructor() {
     this.channel = new Channel(process, this.handlers())
     this.over = new Promise((resolve) => {
-      process.once('disconnect', () => resolve(this.isEnding ? 0 : 1))
+      process.once('disconnect', () => (this.isEnding ? resolve(0) : this.endAtOnce()))
     })
     this.channel.note('hello', undefined)
+  }
+
+  /** Nobody takes a gateway that is gone for one that lives: its connections end first. */
+  private endAtOnce(): void {
+    for (const socket of this.running?.guarded.connections.keys() ?? []) socket.destroy()
+    // Children end by the listeners before; what Node clears up after them takes longer than a call.
+    process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
+    process.exit(1)
   }
 
   private get serving(): Running {
