@@ -22,6 +22,13 @@ interface Answered {
   fault?: string
 }
 
+/** Of a question whose answer will not come. */
+export class ChannelEnded extends Error {
+  constructor() {
+    super('the process at the other end has ended')
+  }
+}
+
 /** The end of the channel of a fork: a child process, or this process. */
 export type End = ChildProcess | NodeJS.Process
 
@@ -42,19 +49,19 @@ export class Channel<Theirs extends Handlers> {
       else this.settle(received)
     })
     ends.once('disconnect', () => {
-      for (const { reject } of this.waiting.values()) reject(new Error(GONE))
+      for (const { reject } of this.waiting.values()) reject(new ChannelEnded())
       this.waiting.clear()
     })
   }
 
-  /** @throws Error when the other end cannot answer, or has ended */
+  /** @throws Error when the other end cannot answer; ChannelEnded when it has ended */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     value: Value<Theirs[Name]>,
   ): Promise<Answer<Theirs[Name]>> {
     const id = ++this.asked
     return new Promise((resolve, reject) => {
-      if (!this.end.connected) return reject(new Error(GONE))
+      if (!this.end.connected) return reject(new ChannelEnded())
       this.waiting.set(id, { resolve, reject })
       this.send({ ask: name, value, id })
     })
@@ -92,5 +99,3 @@ export class Channel<Theirs extends Handlers> {
     else waiting?.resolve(value as never)
   }
 }
-
-const GONE = 'the process at the other end has ended'

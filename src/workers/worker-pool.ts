@@ -17,7 +17,7 @@ import { answerPage } from './passed-pages.ts'
 import type { WorkerPlace } from './peers.ts'
 import { SharedCounts } from './shared-counts.ts'
 import { passLines } from './whole-lines.ts'
-import { Channel } from './worker-channel.ts'
+import { Channel, ChannelEnded } from './worker-channel.ts'
 
 /** Milliseconds until one that has ended is replaced for the first time, and at most. */
 const FIRST_PAUSE = 100
@@ -155,10 +155,12 @@ export class Pool implements Workers {
     const prepared = await Promise.allSettled(
       asked.map((one) => this.within(one, one.channel.ask('prepare', change))),
     )
-    const refused = prepared.findIndex(({ status }, i) => status === 'rejected' && this.isThere(asked[i]!))
-    const reason = prepared[refused]
-    if (reason?.status === 'rejected')
-      throw new Error(`worker ${asked[refused]!.number}: ${(reason.reason as Error).message}`)
+    const faults = prepared.map((one) => (one.status === 'rejected' ? (one.reason as Error) : undefined))
+    const refused = faults.findIndex((fault) => fault && !(fault instanceof ChannelEnded))
+    // Where each of them has ended, the table may be why.
+    const decisive = refused < 0 && faults.every(Boolean) ? 0 : refused
+    const fault = faults[decisive]
+    if (fault) throw new Error(`worker ${asked[decisive]!.number}: ${fault.message}`)
     return async () => {
       this.table = next
       this.served = { generation: next.generation, env, sources: sourcesOf(next) }
@@ -206,14 +208,12 @@ export class Pool implements Workers {
     for (const timer of this.timers) clearTimeout(timer)
   }
 
-  private isThere({ child }: Member): boolean {
-    return this.members.has(child)
-  }
-
+  /** @throws ChannelEnded also when it had to be ended */
   private async within<T>(member: Member, answer: Promise<T>): Promise<T> {
     return late(PATIENCE, answer).catch((error) => {
-      if (error === LATE) member.child.kill('SIGKILL')
-      throw error
+      if (error !== LATE) throw error
+      member.child.kill('SIGKILL')
+      throw new ChannelEnded()
     })
   }
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import type { Upstream } from '../fixtures/gateway.ts'
 import { freePort, plantgw, type Running, temporaryFolder } from '../support/process.ts'
 
@@ -31,13 +31,15 @@ export interface Options {
   count?: number
   port?: number
   env?: Record<string, string>
+  /** Options of Node itself. */
+  node?: readonly string[]
   /** What it prints when it serves; default: the overview. */
   until?: RegExp
 }
 
 /** A gateway of the built binary with several workers, of which the whole log is read. */
 export async function serveWorkers(t: TestContext, options: Options): Promise<Gateway> {
-  const { upstreams = {}, files = {}, settings = {}, count = 3, env = {} } = options
+  const { upstreams = {}, files = {}, settings = {}, count = 3, env = {}, node = [] } = options
   const folder = temporaryFolder(t)
   for (const [name, upstream] of Object.entries(upstreams)) {
     const routers = [{ server: name, prefix: `/${name}` }]
@@ -60,7 +62,7 @@ export async function serveWorkers(t: TestContext, options: Options): Promise<Ga
     String(count),
     ...log,
   ]
-  const running = plantgw(t, args, { env })
+  const running = plantgw(t, args, { env, node })
   await running.until(options.until ?? /plantgw serves/)
   const origin = `http://127.0.0.1:${port}`
   return {
@@ -114,6 +116,28 @@ export async function openSession(url: string, headers: Record<string, string> =
   const answer = await post(url, { id: 'hello', method: 'initialize', params: HELLO }, headers)
   const id = String(answer.headers['mcp-session-id'])
   return { answer, headers: { ...headers, 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' } }
+}
+
+/** The names of the one tool behind the prefix `/tools` that its workers answer with. */
+export async function servedNames({ url }: Gateway): Promise<string[]> {
+  const all = Array.from({ length: 6 }, async () => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+    const list = { id: 'list', method: 'tools/list', params: { _meta: meta } }
+    const { text } = await post(url('tools'), list, headers)
+    return /"tools":\[\{"name":"(\w+)"/.exec(text)?.[1] ?? text
+  })
+  return [...new Set(await Promise.all(all))]
+}
+
+/** The text of a configuration with another name of its one tool. */
+export function renamed(text: string, name: string): string {
+  const all = parse(text)
+  all.tools[0].name = name
+  return stringify(all)
 }
 
 /** Asks until it is so. */

@@ -1,17 +1,27 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
-import { freePort, plantgw, run, temporaryFolder } from '../support/process.ts'
+import { childrenOf, freePort, isThere, plantgw, run, temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
-import { ACCEPT, ask, eventually, type Gateway, openSession, post, serveWorkers } from './harness.ts'
+import {
+  ACCEPT,
+  ask,
+  eventually,
+  type Gateway,
+  openSession,
+  post,
+  renamed,
+  servedNames,
+  serveWorkers,
+} from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`
@@ -153,23 +163,8 @@ test('a reload is served by all workers or by none, and a new one serves the sam
   const file = join(gateway.folder, 'tools.yaml')
   const text = await toolsFile(t)
   const reload = () => ask(`${gateway.origin}/_reload`, 'POST')
-  const names = async () => {
-    const all = Array.from({ length: 6 }, async () => {
-      const meta = {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-      }
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
-      const { text } = await post(gateway.url('tools'), { ...LIST, params: { _meta: meta } }, headers)
-      return /"name":"(echo|second|third)"/.exec(text)?.[1]
-    })
-    return [...new Set(await Promise.all(all))]
-  }
-  const named = (name: string) => {
-    const all = parse(text)
-    all.tools[0].name = name
-    return stringify(all)
-  }
+  const names = () => servedNames(gateway)
+  const named = (name: string) => renamed(text, name)
   assert.deepEqual(await names(), ['echo'])
   writeFileSync(file, named('second'))
   assert.equal((await reload()).status, 200)
@@ -207,9 +202,8 @@ test('workers that cannot be replaced end the gateway with an error', SLOW, asyn
   ]
   const running = plantgw(t, [...args, '--workers', '2', '--log-format', 'json'])
   await running.until(/plantgw serves/)
-  const children = readFileSync(`/proc/${running.child.pid}/task/${running.child.pid}/children`, 'utf8')
   rmSync(cert)
-  for (const pid of children.trim().split(' ')) process.kill(Number(pid), 'SIGKILL')
+  for (const pid of childrenOf(running.child.pid!)) process.kill(pid, 'SIGKILL')
   assert.equal(await running.ended, 2)
   assert.match(running.stderr(), /a worker did not start/)
   assert.match(running.stderr(), /plantgw: worker \d cannot be started: tls: .*cert\.pem/)
@@ -220,12 +214,5 @@ test('workers end with the process that started them', TIMEOUT, async (t) => {
   const workers = await gateway.workers()
   gateway.child.kill('SIGKILL')
   await gateway.ended
-  const isThere = (pid: number) => {
-    try {
-      return process.kill(pid, 0)
-    } catch {
-      return false
-    }
-  }
   await eventually(async () => !workers.some(({ pid }) => isThere(pid)))
 })
