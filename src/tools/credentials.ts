@@ -77,14 +77,11 @@ export function secretsOf(
   if (query >= 0)
     for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
       if (isSecretParameter(decoded(name))) add(name, decoded(value))
-  if (found.length === 0) return found
-  const spelt = [...new Set(found)]
-    .filter(({ length }) => length >= SHORTEST)
-    .map((value) => ({ value, spellings: spellings(value) }))
-  const said = textsOf(args, new Set(spelt.flatMap(({ spellings }) => spellings)))
-  return spelt
-    .filter(({ spellings }) => !spellings.some((spelling) => said.has(spelling)))
-    .map(({ value }) => value)
+  const secrets = [...new Set(found)].filter(({ length }) => length >= SHORTEST)
+  if (secrets.length === 0) return secrets
+  const said = textsOf(args, new Set(secrets.flatMap(spellings)))
+  if (said.size === 0) return secrets
+  return secrets.filter((secret) => !spellings(secret).some((spelling) => said.has(spelling)))
 }
 
 /** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
