@@ -39,7 +39,7 @@ function project(t: TestContext) {
 
 test('the workflow of examples/ci annotates and reports', (t) => {
   const { folder, run, write } = project(t)
-  const { jobs } = parse(readFileSync(join(ROOT, 'examples/ci/plantgw.yml'), 'utf8')) as {
+  const { jobs } = parse(readFileSync(join(ROOT, 'examples/ci/.github/workflows/plantgw.yml'), 'utf8')) as {
     jobs: { validate: { steps: { name?: string; run?: string }[] } }
   }
   const steps = jobs.validate.steps.filter((step) => step.run && step.name !== 'Install')
