@@ -41,6 +41,8 @@ export function inOneGo<T>(stage: string, of: string, work: () => T): T {
  */
 export function watchEventLoop(log: Logger, observe: (seconds: number) => void): () => void {
   let last = performance.now()
+  // What was done before holds up nobody who is served.
+  longest = undefined
   const timer = setInterval(() => {
     const now = performance.now()
     const ms = Math.max(0, now - last - INTERVAL)
