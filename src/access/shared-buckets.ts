@@ -62,7 +62,7 @@ export function redisBuckets(settings: RedisServer, log: Logger): RedisBuckets {
     if (!isLost)
       log.error(
         { ...line, reason: brokerError(settings, error).message, ...(isMoved(error) && MOVED) },
-        'rates are counted by this process alone: Redis does not answer; trying again',
+        'rates are counted by this gateway alone: Redis does not answer; trying again',
       )
     isLost = true
     timer = setTimeout(begin, retryPause(attempts++, LONGEST_PAUSE))
