@@ -12,6 +12,8 @@ import { cpuSeconds, type Running, spread, start } from './process.ts'
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 3)
+/** Seconds before the first round: the compiler of V8 works for about ten on a gateway, and for three on a bare server. */
+const WARM_UP = Number(process.env.WARM_UP ?? 10)
 const SESSIONS = Number(process.env.SESSIONS ?? 10_000)
 const PORT = 42_100
 const PEERS = { supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
@@ -70,7 +72,7 @@ async function round({ url, headers, params, process }: Target, seconds: number)
 
 /** Rounds that take turns, as rows of a table; ratios are to the first target. */
 async function compare(targets: Target[]): Promise<string[]> {
-  for (const target of targets) await round(target, 1)
+  for (const target of targets) await round(target, WARM_UP)
   const rounds: Awaited<ReturnType<typeof round>>[][] = []
   for (let i = 0; i < ROUNDS; i++) {
     const results = []
