@@ -49,7 +49,11 @@ const TITLES: Record<Measured, [title: string, what: string]> = {
   ],
   sse: [
     'SSE',
-    'A `tools/call` over HTTP with SSE (2024-11-05) that goes on to an MCP server over stdio. Each connection has a session.',
+    [
+      'A `tools/call` over HTTP with SSE (2024-11-05) that goes on to an MCP server over stdio. Each connection has a session, for which',
+      'plantgw starts a server of its own. supergateway and mcp-proxy share one server among all clients, and supergateway sends each',
+      'answer to all of them.',
+    ].join('\n'),
   ],
 }
 export const CASES = Object.keys(TITLES) as Measured[]

@@ -169,24 +169,38 @@ export function json(
   return textResponse(text, status, { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers })
 }
 
-/** What a response says, where that is known whole. */
-interface ResponseText {
-  readonly status: number
-  readonly headers: ResponseHeaders
-  readonly body: string | Buffer
+/** A body that comes part by part: to who reads `body`, or to Node's response once it has its head. */
+export interface Flow {
+  readonly body: ReadableStream<Uint8Array>
+  flowTo(outgoing: ServerResponse): void
 }
 
-const TEXT = Symbol('text')
+/** What a response says, where Node can write it without the streams of the web. */
+interface Written {
+  readonly status: number
+  readonly headers: ResponseHeaders
+  readonly body: string | Buffer | Flow
+}
+
+const WRITTEN = Symbol('written')
+type WrittenResponse = Response & { [WRITTEN]?: Written }
 
 /** A response whose text is not hidden in a stream, for whoever writes it. Its headers do not change. */
 export function textResponse(body: string | Buffer, status: number, headers: ResponseHeaders): Response {
-  const response: Response & { [TEXT]?: ResponseText } = new Response(body as string, { status, headers })
-  response[TEXT] = { status, headers, body }
+  // Text, however empty, would have a type.
+  const response: WrittenResponse = new Response(body.length ? (body as string) : null, { status, headers })
+  response[WRITTEN] = { status, headers, body }
   return response
 }
 
-export function textOfResponse(response: Response & { [TEXT]?: ResponseText }): ResponseText | undefined {
-  return response[TEXT]
+function flowResponse(flow: Flow, headers: ResponseHeaders): Response {
+  const response: WrittenResponse = new Response(flow.body, { headers })
+  response[WRITTEN] = { status: 200, headers, body: flow }
+  return response
+}
+
+export function writtenOf(response: WrittenResponse): Written | undefined {
+  return response[WRITTEN]
 }
 
 export function rpcError(
@@ -212,12 +226,13 @@ export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | nu
 
 export function eventStream(
   exchange: Exchange,
-  body: ReadableStream<Uint8Array> | string,
+  body: Flow | ReadableStream<Uint8Array> | string,
   headers?: Record<string, string>,
 ): Response {
   if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
   const all = { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }
-  return typeof body === 'string' ? textResponse(body, 200, all) : new Response(body, { headers: all })
+  if (typeof body === 'string') return textResponse(body, 200, all)
+  return 'flowTo' in body ? flowResponse(body, all) : new Response(body, { headers: all })
 }
 
 /** The answer to a POST in the form that the client takes. */
@@ -248,7 +263,7 @@ export function notAcceptable(exchange: Exchange, types: string): Response {
 }
 
 export function accepted(exchange: Exchange): Response {
-  return new Response(null, { status: 202, headers: exchange.replyHeaders })
+  return textResponse('', 202, { ...exchange.replyHeaders, 'content-length': '0' })
 }
 
 export function methodNotAllowed(exchange: Exchange, allow: string): Response {

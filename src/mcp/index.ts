@@ -41,9 +41,9 @@ export {
   readBody,
   reply,
   rpcError,
-  textOfResponse,
   textResponse,
   tooMuch,
+  writtenOf,
 } from './http.ts'
 export { Hub, type HubOptions, type Kept } from './hub.ts'
 export { KeptResults } from './kept-results.ts'

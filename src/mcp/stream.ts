@@ -1,17 +1,24 @@
+import type { ServerResponse } from 'node:http'
 import { type Hold, memory } from '../access/memory.ts'
-import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
+import { type AnswerForm, type Exchange, event, eventStream, type Flow, json, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
 
 /** Chunks that were handed on and are still in the queue's array. */
 const MAX_HEAD = 1_000
-const encoder = new TextEncoder()
+
+/** What takes the chunks of a stream. */
+interface Sink {
+  /** Whether it takes another at once; otherwise it asks for one. */
+  take(chunk: Uint8Array): boolean
+  end(): void
+}
 
 /**
  * A stream of server-sent events to one client. One whose client does not read ends when what waits for it is more than
  * `maxQueued`, or does not fit into the memory.
  */
-export class EventStream {
+export class EventStream implements Flow {
   readonly body: ReadableStream<Uint8Array>
   /** What waits, and what was handed on last: it is out when more is asked for. */
   private readonly hold: Hold
@@ -21,7 +28,7 @@ export class EventStream {
   private handed = 0
   private asked = false
   private open = true
-  private controller!: ReadableStreamDefaultController<Uint8Array>
+  private sink!: Sink
 
   /** @param onClose runs once, whoever closes the stream */
   constructor(
@@ -32,23 +39,29 @@ export class EventStream {
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          this.controller = controller
+          const take = (chunk: Uint8Array) => {
+            controller.enqueue(chunk)
+            return false
+          }
+          this.sink = { take, end: () => controller.close() }
         },
-        pull: () => {
-          this.hold.free(this.handed)
-          this.handed = 0
-          this.asked = true
-          this.hand()
-        },
-        cancel: () => {
-          this.queue = []
-          this.hold.free()
-          this.gone()
-        },
+        pull: () => this.next(),
+        cancel: () => this.cancel(),
       },
       { highWaterMark: 0 },
     )
     stay.onGone(() => this.hold.free())
+  }
+
+  flowTo(outgoing: ServerResponse): void {
+    this.sink = { take: (chunk) => outgoing.write(chunk), end: () => outgoing.end() }
+    if (outgoing.destroyed) {
+      this.cancel()
+      return
+    }
+    outgoing.on('drain', () => this.next()).on('close', () => this.cancel())
+    if (!this.queue.length) outgoing.flushHeaders()
+    this.next()
   }
 
   /** Sends one JSON-RPC message. */
@@ -59,7 +72,7 @@ export class EventStream {
   /** Sends text that is server-sent events already. */
   write(text: string): void {
     if (!this.open) return
-    const chunk = encoder.encode(text)
+    const chunk = Buffer.from(text)
     if (!this.hold.add(chunk.byteLength)) {
       this.close()
       return
@@ -75,7 +88,7 @@ export class EventStream {
   close(): void {
     if (!this.open) return
     this.gone()
-    if (!this.queue.length) this.controller.close()
+    if (!this.queue.length) this.sink.end()
   }
 
   /** Nothing follows. */
@@ -89,18 +102,35 @@ export class EventStream {
     this.onClose()
   }
 
+  /** What was handed on is out, and more is asked for. */
+  private next(): void {
+    this.out()
+    this.asked = true
+    this.hand()
+  }
+
+  private out(): void {
+    this.hold.free(this.handed)
+    this.handed = 0
+  }
+
+  private cancel(): void {
+    this.queue = []
+    this.hold.free()
+    this.gone()
+  }
+
   private hand(): void {
-    const chunk = this.queue[this.head]
-    if (this.asked && chunk) {
-      this.asked = false
+    for (let chunk = this.queue[this.head]; this.asked && chunk; chunk = this.queue[this.head]) {
       if (++this.head === this.queue.length || this.head === MAX_HEAD) {
         this.queue = this.queue.slice(this.head)
         this.head = 0
       }
       this.handed = chunk.byteLength
-      this.controller.enqueue(chunk)
+      this.asked = this.sink.take(chunk)
+      if (this.asked) this.out()
     }
-    if (!this.open && !this.queue.length) this.controller.close()
+    if (!this.open && !this.queue.length) this.sink.end()
   }
 }
 
@@ -223,7 +253,7 @@ export class PostReply implements LoneReply<Response> {
     )
     const resumed = resumable?.log.open(connection, true)
     if (resumable?.primes) resumed?.prime()
-    this.settle(eventStream(this.exchange, connection.body))
+    this.settle(eventStream(this.exchange, connection))
     this.stream = resumed ?? connection
     return this.stream
   }

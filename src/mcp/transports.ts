@@ -140,7 +140,7 @@ function get(exchange: Exchange, { hub }: Endpoint, session: Session): Response 
     session.open(stream)
     if (session.streams.length > MAX_STREAMS) session.streams[0]?.close()
   }
-  return eventStream(exchange, connection.body)
+  return eventStream(exchange, connection)
 }
 
 /** Ends a session because its client says so, with the replica that opened it. */
@@ -246,7 +246,7 @@ export async function serveSse(
   session.open(stream)
   session.opened(exchange)
   hub.keep(stream)
-  return eventStream(exchange, stream.body)
+  return eventStream(exchange, stream)
 }
 
 /** Serves `{prefix}/message`: takes messages of an open stream. */

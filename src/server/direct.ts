@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Arriving, textOfResponse } from '../mcp/index.ts'
+import { getQueryParam } from 'hono/utils/url'
+import { type Arriving, writtenOf } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
 /**
  * Answers a request of Node's own without a framework between; false: it is for the app.
- * @param pass writes a response that is more than a text, or comes before the whole request
+ * @param pass writes a response that only the framework can, or that comes before the whole request
  */
 export type Direct = (
   incoming: IncomingMessage,
@@ -12,8 +13,10 @@ export type Direct = (
   pass: (response: Response) => void,
 ) => boolean
 
-/** Paths that no reader of URLs would change: without encodings, queries, dots as segments and empty segments. */
-const PLAIN_PATH = /^(?:\/[\w-][\w.-]*)+$/
+/** Targets that no reader of URLs would change: their paths have no encodings, dots as segments and empty segments. */
+const PLAIN_TARGET = /^(?:\/[\w-][\w.-]*)+(?:\?[\w.~%+=&-]*)?$/
+/** Of streams and of messages; the framework knows what the others ask for besides. */
+const METHODS = new Set(['GET', 'POST'])
 /** Names, and ports that need not be looked at. */
 const PLAIN_HOST = /^[a-z0-9._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/
 
@@ -26,22 +29,25 @@ export function directly(
   failed: (error: unknown, arriving: Arriving) => Response,
 ): Direct {
   return (incoming, outgoing, pass) => {
-    const { url = '', method, headers } = incoming
+    const { url = '', method = '', headers } = incoming
     const { host } = headers
-    if (method !== 'POST' || host === undefined || !PLAIN_HOST.test(host) || !PLAIN_PATH.test(url))
+    if (!METHODS.has(method) || host === undefined || !PLAIN_HOST.test(host) || !PLAIN_TARGET.test(url))
       return false
-    const arriving = { env: { incoming, outgoing }, req: new PlainRequest(url, host) }
+    const arriving = { env: { incoming, outgoing }, req: new PlainRequest(method, url, host) }
     const write = (response: Response) => {
-      const text = incoming.complete ? textOfResponse(response) : undefined
-      if (!text) return pass(response)
-      const { status, headers, body } = text
+      const written = incoming.complete ? writtenOf(response) : undefined
+      if (!written) return pass(response)
+      const { status, headers, body } = written
+      const isFlow = typeof body === 'object' && 'flowTo' in body
       try {
-        outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+        const sized = isFlow ? headers : { ...headers, 'content-length': Buffer.byteLength(body) }
+        outgoing.writeHead(status, sized)
       } catch {
         // A header cannot be sent as it is, which the app answers with 500.
         return pass(response)
       }
-      outgoing.end(body)
+      if (isFlow) body.flowTo(outgoing)
+      else outgoing.end(body)
     }
     let given: ReturnType<typeof answer>
     try {
@@ -59,17 +65,22 @@ export function directly(
   }
 }
 
-/** A POST to a plain path. */
+/** A request to a plain target. */
 class PlainRequest {
-  readonly method = 'POST'
+  readonly path: string
+  private parameters: Record<string, string> | undefined
 
   constructor(
-    readonly path: string,
+    readonly method: string,
+    private readonly target: string,
     private readonly host: string,
-  ) {}
+  ) {
+    const end = target.indexOf('?')
+    this.path = end < 0 ? target : target.slice(0, end)
+  }
 
   get url(): string {
-    return `http://${this.host}${this.path}`
+    return `http://${this.host}${this.target}`
   }
   get raw(): Request {
     throw new Error('Node has the request')
@@ -77,6 +88,8 @@ class PlainRequest {
   query(): Record<string, string>
   query(name: string): string | undefined
   query(name?: string): Record<string, string> | string | undefined {
-    return name === undefined ? {} : undefined
+    if (this.path === this.target) return name === undefined ? {} : undefined
+    this.parameters ??= getQueryParam(this.url) as Record<string, string>
+    return name === undefined ? this.parameters : this.parameters[name]
   }
 }

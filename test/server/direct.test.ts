@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { join } from 'node:path'
-import { test } from 'node:test'
-import { serveHttp } from '../limits/harness.ts'
-import { freePort, plantgw, temporaryFolder } from '../support/process.ts'
-import { ACCEPT, rpc } from '../support/wire.ts'
+import { type TestContext, test } from 'node:test'
+import { INITIALIZE, post, rpc, serveHttp, serveSmall, until, WHOLE } from '../limits/harness.ts'
+import { ACCEPT } from '../support/wire.ts'
 
 const META = {
   _meta: {
@@ -15,11 +12,6 @@ const META = {
 }
 const MODERN = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'item' }
 const CALL = rpc('tools/call', { name: 'item', arguments: { id: 7 }, ...META })
-const INITIALIZE = rpc('initialize', {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 't', version: '1' },
-})
 
 /** What a client sends; headers go before those that every client sends. */
 const REQUESTS: Record<string, { body: unknown; headers?: Record<string, string> }> = {
@@ -63,37 +55,100 @@ function ask(port: number, path: string, { body, headers }: (typeof REQUESTS)[st
   })
 }
 
-test('a request to a route is answered alike with and without the framework', async (t) => {
-  const api = await serveHttp(t, (_, response) =>
-    response.setHeader('content-type', 'application/json').end('{"name":"Farn – ä"}'),
+/** What only the framework reads: a query that a reader of URLs might change. */
+const FRAMED = '~'
+
+async function shop(t: TestContext) {
+  const api = await serveHttp(t, (request, response) =>
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ name: 'Farn – ä'.repeat(request.url === '/items/1000' ? 30_000 : 1) })),
   )
-  const folder = temporaryFolder(t)
+  const args = [{ name: 'id', position: 'path', required: true, type: 'number', description: 'Which' }]
   const configuration = {
-    name: 'shop',
     routers: [{ server: 'shop', prefix: '/shop' }],
     servers: [{ name: 'shop' }],
-    tools: [
-      {
-        name: 'item',
-        method: 'GET',
-        endpoint: `${api}/items/{{.Args.id}}`,
-        args: [{ name: 'id', position: 'path', required: true, type: 'number', description: 'Which' }],
-      },
-    ],
+    tools: [{ name: 'item', method: 'GET', endpoint: `${api}/items/{{.Args.id}}`, args, limits: WHOLE }],
   }
-  writeFileSync(join(folder, 'shop.yaml'), JSON.stringify(configuration))
-  const settings = join(temporaryFolder(t), 'plantgw.yaml')
-  writeFileSync(settings, JSON.stringify({ limits: { maxRequestSize: 2_000 } }))
-  const port = await freePort()
-  const running = plantgw(t, ['serve', folder, '--settings', settings, '--port', String(port)])
-  await running.until(/plantgw serves/)
-  for (const [name, given] of Object.entries(REQUESTS)) {
-    // What has a query is for the framework.
-    const [direct, framed] = await Promise.all([
-      ask(port, '/shop/mcp', given),
-      ask(port, '/shop/mcp?', given),
-    ])
-    assert.deepEqual(direct, framed, name)
+  return await serveSmall(t, [configuration], { limits: { maxRequestSize: 2_000 } })
+}
+
+/** The events of a session of HTTP with SSE, read one after the other. */
+async function sse(origin: string, query = '') {
+  const response = await fetch(`${origin}/shop/sse${query}`, { headers: { 'x-request-id': 'same' } })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const next = async () => {
+    while (!text.includes('\n\n')) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`the stream ended after ${text}`)
+      text += value
+    }
+    const [event = '', ...rest] = text.split('\n\n')
+    text = rest.join('\n\n')
+    return event
   }
+  const endpoint = await next()
+  return { response, endpoint, messages: origin + endpoint.split('data: ')[1], next, reader }
+}
+
+test('a request to a route is answered alike with and without the framework', async (t) => {
+  const { port } = await shop(t)
+  for (const [name, given] of Object.entries(REQUESTS))
+    for (const query of [
+      '',
+      '?',
+      '?discovery=list',
+      '?discovery=odd%20one',
+      '?a=1&discovery=search&discovery=x',
+    ]) {
+      const [direct, framed] = await Promise.all([
+        ask(port, `/shop/mcp${query}`, given),
+        ask(port, `/shop/mcp${query || '?'}${query ? '&' : ''}${FRAMED}`, given),
+      ])
+      assert.deepEqual(direct, framed, `${name} ${query}`)
+    }
   assert.match(JSON.stringify(await ask(port, '/shop/mcp', REQUESTS['a call']!)), /Farn – ä/)
+})
+
+test('an event stream is alike with and without the framework', async (t) => {
+  const { origin } = await shop(t)
+  const seen = async (query: string) => {
+    const { response, endpoint, messages, next, reader } = await sse(origin, query)
+    const answers: object[] = []
+    for (const message of [INITIALIZE, rpc('tools/call', { name: 'item', arguments: { id: 7 } }, 2)]) {
+      const { status, headers } = await post(`${messages}${query.replace('?', '&')}`, message, {
+        'x-request-id': 'same',
+      })
+      const { date: _, ...rest } = Object.fromEntries(headers)
+      answers.push({ status, ...rest, event: await next() })
+    }
+    await reader.cancel()
+    const { date: _, ...headers } = Object.fromEntries(response.headers)
+    return { headers, endpoint: endpoint.replace(/=.*/, ''), answers }
+  }
+  const direct = await seen('')
+  assert.deepEqual(direct, await seen(`?${FRAMED}`))
+  assert.equal(direct.headers['content-type'], 'text/event-stream')
+  assert.match(JSON.stringify(direct.answers), /Farn – ä/)
+})
+
+test('a client that reads its event stream late gets all of it, and its session ends with the stream', async (t) => {
+  const { origin } = await shop(t)
+  const { messages, next, reader } = await sse(origin)
+  await post(messages, INITIALIZE)
+  await next()
+  const ids = Array.from({ length: 20 }, (_, i) => i + 2)
+  for (const id of ids) {
+    const call = rpc('tools/call', { name: 'item', arguments: { id: 1_000 } }, id)
+    assert.equal((await post(messages, call)).status, 202)
+  }
+  const got: number[] = []
+  for (const _ of ids) got.push(JSON.parse((await next()).split('data: ')[1]!).id)
+  assert.deepEqual(
+    got.toSorted((a, b) => a - b),
+    ids,
+  )
+  await reader.cancel()
+  await until(async () => (await post(messages, rpc('ping'))).status === 404)
 })
