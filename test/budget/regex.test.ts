@@ -66,11 +66,17 @@ function probeOf(regex: RegExp): Probe {
   return (text) => text.replace(regex, '')
 }
 
+/** Without repetition an expression looks at each character a fixed number of times. */
+function repeats({ source }: RegExp): boolean {
+  return /[*+{]/.test(source.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, ''))
+}
+
 test('every regular expression of src takes time linear to its text', () => {
   const slow: string[] = []
-  const known = literals()
-  assert.ok(known.length > 500)
-  for (const { place, regex } of known) {
+  const repeating = literals().filter(({ regex }) => repeats(regex))
+  const known = new Map(repeating.map((literal) => [String(literal.regex), literal]))
+  assert.ok(known.size > 400)
+  for (const { place, regex } of known.values()) {
     if (EXCEPTIONS[String(regex)]) continue
     const found = slowest(probeOf(regex), { prefixes: prefixes(regex), pumps: pumps(regex) })
     if (found) slow.push(`${place} ${regex} ${JSON.stringify(found)}`)
