@@ -82,21 +82,31 @@ interface HttpTools {
   skills: Skills
 }
 
+/** JSON of a list as clients see it. */
+function listed(list: readonly object[]): string {
+  return stringify(visible(list as unknown as Json))
+}
+
+/** Made once: the text of many tools is long. */
+export function listedTools(tools: Tools): string {
+  tools.listed ??= listed(tools.list())
+  return tools.listed
+}
+
 function answeringTools(
   { name, description, tools, prompts, skills }: HttpTools,
   bounds: Bounds,
   { authenticated, configuration, tenant, context: { version, sealSecrets } }: Place,
   { createProxy }: LinkContext,
 ): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
-  const listed = (list: readonly object[]) => stringify(visible(list as unknown as Json))
-  const isSlow = tools.list.some(({ name }) => tools.isSlow(name))
-  const all = isSlow ? [...tools.list, RESULT_TOOL] : tools.list
+  const isSlow = tools.slow.length > 0
   const lists = {
-    tools: listed(all),
+    tools: isSlow ? listed([...tools.list(), RESULT_TOOL]) : listedTools(tools),
     prompts: listed([...prompts.list, ...skills.map(promptOf)]),
     ...(skills.length > 0 && { skills: listedSkills(skills) }),
   }
-  const answering = { tools: all.map((tool) => tool.name), lists, ...bounds }
+  const names = isSlow ? [...tools.names, RESULT_TOOL.name] : tools.names
+  const answering = { tools: names, lists, ...bounds }
   // What only looks at many configurations keeps nothing of them that can be called.
   if (!createProxy) return answering
   const server = { name, ...(description !== undefined && { description }) }

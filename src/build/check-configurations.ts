@@ -4,33 +4,30 @@ import {
   readConfiguration,
   readConfigurations,
 } from '../checks/index.ts'
-import { lintPractice, secretsIn } from '../checks/practice/index.ts'
 import {
   type Configuration,
   DEFAULT_LIMITS,
   exposedAt,
   type Listening,
-  qualifiedName,
   type ReadConfiguration,
   type ReadConfigurationsResult,
   type Settings,
   type Source,
 } from '../config/index.ts'
-import { type Finding, finding, sortFindings } from '../findings/index.ts'
+import { sortFindings } from '../findings/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { silentLog } from '../telemetry/silent.ts'
-import { tokensIn } from '../text/index.ts'
+import { adviceOn, type PracticeOptions } from './advice.ts'
 import { assemble, everything } from './assemble.ts'
+import { createExaminer } from './examiner.ts'
 import type { Loaded, Prepared } from './types.ts'
-
-type PracticeOptions = Parameters<typeof lintPractice>[1]
 
 export interface CheckOptions {
   env: Readonly<Record<string, string | undefined>>
   /** What the gateway will run with, as far as it is known. */
   settings?: RuleSettings
   /** Also tells what experience advises against. Default: it does not. */
-  practice?: PracticeOptions & CostOptions
+  practice?: PracticeOptions
   /** Text of standard input, for the path `-`. */
   stdin?: () => Uint8Array
 }
@@ -47,15 +44,15 @@ export async function check(
   { stdin, practice, ...options }: CheckOptions,
 ): Promise<Checked> {
   const rules = rulesOf(options.settings)
-  const reading = await readConfigurations(paths, options.env, { ...rules, ...(stdin && { stdin }) })
+  const { env, settings } = options
+  const { tenants, limits = DEFAULT_LIMITS } = settings ?? {}
+  const examiner = () =>
+    createExaminer({ env, rules, limits, ...(tenants && { tenants }), ...(practice && { practice }) })
+  const reading = await readConfigurations(paths, env, { ...rules, ...(stdin && { stdin }), examiner })
   const { configurations, sources } = reading
   const { prepared, ...made } = await examine(reading, options, [])
   const advice = practice
-    ? configurations.flatMap((read) => [
-        ...(isForeign(read) ? [] : secretsIn(read)),
-        ...lintPractice(read, practice),
-        ...costsOf(read, prepared, practice),
-      ])
+    ? configurations.flatMap((read) => (read.examined ? [] : adviceOn(read, prepared, practice)))
     : []
   const unread = [
     ...configurations.filter(({ configuration }) => !configuration),
@@ -103,11 +100,6 @@ async function examine(
   const made = await assemble(told, new Map(), context)
   const sources = new Map([...reading.sources, ...beside.map(({ file, text }) => [file, text] as const)])
   return { findings: everything(told, made.findings), sources, prepared: made.prepared }
-}
-
-/** What is in a file of another kind is nobody's mistake. */
-export function isForeign({ findings }: Pick<ReadConfiguration, 'findings'>): boolean {
-  return findings.some(({ code }) => code === 'wrong-file')
 }
 
 /** Paths that the gateway keeps for itself. */
@@ -165,40 +157,4 @@ function lastSegment(prefix: string): string {
 /** Variables, escapes and aliases may give any prefix, and an escape any key. */
 function isHidden(text: string): boolean {
   return /prefix\W{0,20}(?:(?!prefix)[^\n])*[\\$*]/.test(text) || /"[^"\\\n]*\\[^"\n]*"\s*:/.test(text)
-}
-
-export interface CostOptions {
-  /** Tokens of a prefix's `tools/list`. Default 10,000; 0 tells the cost of every prefix. */
-  toolListTokens?: number
-}
-
-/**
- * What the `tools/list` of each prefix costs a model, where that is more than the limit. Of proxied servers it is
- * known only when they run.
- */
-export function costsOf(
-  read: ReadConfiguration,
-  prepared: ReadonlyMap<string, Prepared>,
-  { toolListTokens = 10_000 }: CostOptions,
-): Finding[] {
-  const { configuration, file } = read
-  const own = configuration && prepared.get(qualifiedName(configuration))
-  if (!own || own.file !== file) return []
-  return configuration.routers.flatMap(({ prefix, discovery: { mode, above } }, i) => {
-    const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
-    const characters = route && !route.proxy ? route.lists.tools.length : 0
-    const tokens = tokensIn(characters)
-    // Where tools are searched for, nobody gets the list.
-    const isSearched = mode === 'search' || (mode === 'auto' && tokens > above)
-    if (!route || isSearched || tokens <= toolListTokens) return []
-    const range = read.locate(['routers', i, 'prefix'])
-    const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
-    const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
-    const hint = `Write \`discovery: {mode: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
-    return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
-  })
-}
-
-function grouped(number: number): string {
-  return number.toLocaleString('en-US')
 }

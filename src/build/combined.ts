@@ -60,9 +60,10 @@ export function combine(chosen: readonly Chosen[], naming: Naming): { tools: Too
     [...all.values()].map(({ definition }) => definition)
   return {
     tools: {
-      list: listed(tools),
+      names: [...tools.keys()],
+      slow: [...tools].flatMap(([name, { isSlow }]) => (isSlow ? [name] : [])),
+      list: () => listed(tools),
       get: (name) => tools.get(name)?.by(),
-      isSlow: (name) => tools.get(name)?.isSlow ?? false,
     },
     prompts: {
       list: listed(prompts),
@@ -86,12 +87,12 @@ interface Shown<D, By> {
 type ShownTool = Shown<ToolDefinition, () => CompiledTool | undefined> & { isSlow: boolean }
 
 /** The tools of a server that a router shows, as it shows them. */
-function selected(chosen: Chosen, { list, get, isSlow }: Tools): ShownTool[] {
+function selected(chosen: Chosen, { list, get, slow }: Tools): ShownTool[] {
   const selection = selectionOf(chosen)
   const filter = selection && createToolFilter(selection)
-  return list.flatMap((definition) => {
+  return list().flatMap((definition) => {
     const { name } = definition
-    const own = { by: () => get(name), isSlow: isSlow(name) }
+    const own = { by: () => get(name), isSlow: slow.includes(name) }
     if (!filter) return [{ definition, ...own }]
     const shaping = filter.shaping(name)
     const by = shaping ? lazy(() => shapedTool(get(name), shaping)) : own.by

@@ -14,8 +14,10 @@ import {
   type Router,
   type Server,
   type TenantSettings,
+  type ToolFacts,
   uniqueName,
 } from '../config/index.ts'
+import { withToolsOf } from '../config/late-tools.ts'
 import { environmentStamp } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
@@ -37,11 +39,11 @@ import type { Tracer } from '../telemetry/trace.ts'
 import type { Memo } from '../template/index.ts'
 import { giveWayToCalls } from '../text/index.ts'
 import { connectionOf, connectionStamp } from '../tools/connection.ts'
-import { compilePrompts, compileTools, type Problem, type Tools } from '../tools/index.ts'
+import { compilePrompts, compileTools, knownTools, type Problem, type Tools } from '../tools/index.ts'
 import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
-import { answeringMany, answeringOne, type Place } from './answering.ts'
+import { answeringMany, answeringOne, listedTools, type Place } from './answering.ts'
 import type { Chosen } from './combined.ts'
 import { overridesKeep, toolsKeep } from './keeps-results.ts'
 import type { Outbound } from './outbound.ts'
@@ -138,7 +140,7 @@ function prepare(
   const own = { ...context, credentialsOf }
   const { createProxy: _, proxies: __, kept: ___, memo: ____, ...lasting } = own
   const servers = new Map<string, PreparedServer>([
-    ...httpServers(configuration, skills, own, resiliences, report),
+    ...httpServers({ configuration, examined: read.examined }, skills, own, resiliences, report),
     ...mcpServers({ configuration, file }, own, report),
   ])
   const { name, tenant, notifier } = configuration
@@ -223,7 +225,7 @@ function redacting(configuration: Configuration, redact: Redact | undefined): Co
   const filled = <Of extends { redact?: Redact }>(servers: readonly Of[]) =>
     servers.map((server) => ({ ...(redact && { redact }), ...server }))
   const { servers, mcpServers } = configuration
-  return { ...configuration, servers: filled(servers), mcpServers: filled(mcpServers) }
+  return withToolsOf(configuration, { servers: filled(servers), mcpServers: filled(mcpServers) })
 }
 
 /** Whether the author of a tenant's configurations may have files read as the gateway's user. */
@@ -262,12 +264,14 @@ export type OwnContext = ReturnType<typeof contextFor> & { credentialsOf: Creden
 
 /** That of a server which is served already is kept, with what it knows of its upstream. */
 function resilienceOf(
-  { name, tenant, tools }: Configuration,
+  configuration: Configuration,
   server: Server,
+  facts: ToolFacts | undefined,
   { kept, createResilience }: OwnContext,
 ): Kept | undefined {
+  const { name, tenant } = configuration
   const { retry, breaker, ...rest } = server
-  const retries = retry ?? tools.find((tool) => tool.retry)
+  const retries = retry ?? (facts ? facts.retries : configuration.tools.some((tool) => tool.retry))
   if (!createResilience || !(retries || breaker)) return undefined
   const key = JSON.stringify([name, tenant, rest, breaker ?? null])
   const of = { tenant, server: server.name }
@@ -322,7 +326,7 @@ type ReportProblems = (problems: readonly Problem[]) => void
 
 /** The servers of HTTP tools. @param resiliences gets what is known of their upstreams */
 function httpServers(
-  configuration: Configuration,
+  { configuration, examined }: Pick<ReadConfiguration, 'examined'> & { configuration: Configuration },
   skills: Skills,
   context: OwnContext,
   resiliences: Map<string, Kept>,
@@ -331,32 +335,46 @@ function httpServers(
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
   return configuration.servers.map((server, i) => {
-    const kept = resilienceOf(configuration, server, context)
+    const known = examined?.[i]
+    const kept = resilienceOf(configuration, server, known, context)
     if (kept) resiliences.set(kept.key, kept)
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
     report(ofTls)
     const onRedacted = context.redactionsOf(server.name)
     const own = { ...context, connection, resilience: kept?.resilience, onRedacted }
-    const { tools, problems } = compileTools(configuration, server, own)
+    const { tools, problems } = known
+      ? { tools: knownTools(configuration, server, known, own), problems: [] }
+      : compileTools(configuration, server, own)
     report(problems)
     const { name, description } = server
-    // What only looks at many configurations keeps nothing of them that can be called.
-    const http = {
-      description,
-      prompts,
-      skills,
-      tools: context.createProxy ? tools : { ...tools, get: () => undefined },
-    }
+    const http = { description, prompts, skills, tools }
     return [
       name,
       {
         name,
         http,
-        words: wordsOf(name, configuration),
-        maxRequestSize: largestRequest(configuration, server, tools, context),
-        keepsResults: toolsKeep(configuration, server),
+        words: wordsOf(name, configuration, known && (() => known.groups)),
+        maxRequestSize: known?.maxRequestSize ?? largestRequest(configuration, server, tools, context),
+        keepsResults: known?.keepsResults ?? toolsKeep(configuration, server),
       },
     ]
+  })
+}
+
+/** What need not be found out again of the servers of a configuration that is sound by itself. */
+export function factsOf({ servers, tools }: Configuration, { servers: made }: Prepared): ToolFacts[] {
+  return servers.map(({ name }) => {
+    const { http, maxRequestSize, keepsResults, words } = made.get(name)!
+    const { names, slow } = http!.tools
+    return {
+      names,
+      slow,
+      listed: listedTools(http!.tools),
+      maxRequestSize,
+      keepsResults,
+      retries: tools.some((tool) => tool.retry),
+      groups: words.groups(),
+    }
   })
 }
 
@@ -364,12 +382,11 @@ function httpServers(
 function largestRequest(
   { tools }: Configuration,
   { limits: own }: Server,
-  { list }: Tools,
+  { names }: Tools,
   { limits }: OwnContext,
 ): number {
-  const names = new Set(list.map(({ name }) => name))
   const sizes = tools.flatMap(({ name, limits }) =>
-    limits?.maxRequestSize !== undefined && names.has(name) ? limits.maxRequestSize : [],
+    limits?.maxRequestSize !== undefined && names.includes(name) ? limits.maxRequestSize : [],
   )
   return Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
 }
@@ -442,9 +459,12 @@ export async function inspect(
   )
   await giveWayToCalls()
   const env = envOfTenant(context.env, configuration.tenant, context.tenants)
-  const linted = inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
+  const linted = read.examined
+    ? []
+    : inOneGo('check templates', of, () => lintTemplates(read, env, context.memo))
   const unset = [...read.findings, ...linted].filter(({ code }) => UNREAD.has(code))
   const errors = linted.filter(({ severity }) => severity === 'error')
+  if (context.createProxy) read.letGo?.()
   const own = found.filter((one) => !isReported(one, errors) && !overlaps(one.finding.range, unset))
   return { prepared, findings: [...own.map(({ finding }) => finding), ...ofSkills, ...linted] }
 }

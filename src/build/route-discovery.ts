@@ -10,17 +10,21 @@ type WordsOf = (tool: string) => ToolWords
 export interface ServerWords {
   of: WordsOf
   /** The groups that the overview of a router names. */
-  groups: () => unknown[]
+  groups: () => readonly unknown[]
 }
 
-export function wordsOf(name: string, configuration: Configuration): ServerWords {
+export function wordsOf(
+  name: string,
+  configuration: Configuration,
+  groups = () => groupsOf(name, configuration),
+): ServerWords {
   let made: WordsOf | undefined
   return {
     of(tool) {
       made ??= wordsOfServer(name, configuration)
       return made(tool)
     },
-    groups: () => groupsOf(name, configuration),
+    groups,
   }
 }
 
@@ -40,9 +44,7 @@ export function discoveryOf(
     pins: (tool) => pins.some((fits) => fits(tool)),
     wordsOf(tool) {
       if (typeof server === 'string') return chosen[0]?.server.words.of(tool)
-      knownTools ??= chosen.map(
-        ({ server: { http } }) => http && new Set(http.tools.list.map(({ name }) => name)),
-      )
+      knownTools ??= chosen.map(({ server: { http } }) => http && new Set(http.tools.names))
       for (const [i, one] of chosen.entries()) {
         const front = names === 'plain' ? '' : one.server.name + SEPARATOR
         const words = tool.startsWith(front)
@@ -102,7 +104,7 @@ function overridesOf({ toolOverrides }: McpServer): Map<string, Omit<ToolWords, 
   )
 }
 
-function groupsOf(server: string, { mcpServers, tools }: Configuration): unknown[] {
+export function groupsOf(server: string, { mcpServers, tools }: Configuration): readonly unknown[] {
   const proxied = mcpServers.find(({ name }) => name === server)
   if (proxied) return [...overridesOf(proxied)]
   return tools.flatMap(({ name, group }) => (group === undefined ? [] : [[name, group]]))

@@ -2,6 +2,7 @@ import { type CheckOptions, readConfigurations, readerKeeper } from '../checks/i
 import {
   createFileReader,
   type Env,
+  type Examiner,
   qualifiedName,
   type ReadConfiguration,
   type ReadConfigurationsResult,
@@ -40,8 +41,14 @@ function patient(places: readonly string[], source: ConfigurationSource): Config
   }
 }
 
-/** Files and folders. A `config apply` that was killed in a folder is finished first. */
-export function fromPaths(paths: readonly string[]): ConfigurationSource {
+/**
+ * Files and folders. A `config apply` that was killed in a folder is finished first.
+ * @param examinerOf examines many files at once; absent: all is done here
+ */
+export function fromPaths(
+  paths: readonly string[],
+  examinerOf?: (env: Env, rules: CheckOptions) => Examiner,
+): ConfigurationSource {
   const readerOf = readerKeeper()
   const files = createFileReader()
   return patient(paths, async (env, options) => {
@@ -51,6 +58,7 @@ export function fromPaths(paths: readonly string[]): ConfigurationSource {
       ...options,
       reader: readerOf(env, options),
       files,
+      ...(examinerOf && { examiner: () => examinerOf(env, options) }),
     })
     return failed.length === 0
       ? reading

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   type Env,
+  type Examined,
+  type Examiner,
   filesOf,
   mayBeConfiguration,
   noFiles,
@@ -13,7 +15,7 @@ import {
 } from '../config/index.ts'
 import { decode, type FileReader, unreadable } from '../config/loader.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
-import { configurationSteps, limited, readSchemaFile } from '../config/read.ts'
+import { configurationSteps, examinedConfiguration, limited, readSchemaFile } from '../config/read.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
@@ -74,6 +76,53 @@ export interface ReadConfigurationsOptions extends CheckOptions {
   files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
+  /** Begins to examine many configurations with the same environment and options; absent: all is done here. */
+  examiner?: () => Examiner
+}
+
+/** To start threads for fewer files takes longer than to read them. */
+const MANY = 500
+/** Of so many files that were read together each is examined elsewhere. */
+const WORTHWHILE = 50
+/** Of so many in a hundred that are not sound the next ones are not examined: it would all be done twice. */
+const FAULTY = 50
+/** Batches of files that are examined while others are read: enough that no thread waits. */
+const AHEAD = 8
+
+type Sources = readonly (Source | undefined)[]
+/** Files that were read, and what was found of those that were examined. */
+interface Batch {
+  sources: Sources
+  examined: Promise<ReadonlyMap<Source, Examined>> | undefined
+}
+
+/** Has files examined a few batches ahead of their use. */
+async function* batches(
+  files: AsyncIterable<Sources>,
+  examiner: Examiner | undefined,
+  isFresh: (source: Source) => boolean,
+): AsyncGenerator<Batch> {
+  const ahead: Batch[] = []
+  let isWorthwhile = examiner !== undefined
+  const examined = async (fresh: readonly Source[]) => {
+    // A thread that ended leaves its work to this one.
+    const all = (await examiner?.examine(fresh).catch(() => [])) ?? []
+    const sound = soundOf(fresh, all)
+    if (sound.size * 100 < fresh.length * (100 - FAULTY)) isWorthwhile = false
+    return sound
+  }
+  for await (const sources of files) {
+    const fresh = isWorthwhile ? sources.filter((source) => source !== undefined).filter(isFresh) : []
+    ahead.push({ sources, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
+    if (ahead.length > AHEAD) yield ahead.shift()!
+  }
+  yield* ahead
+}
+
+function soundOf(sources: readonly Source[], all: readonly (Examined | undefined)[]) {
+  const found = new Map<Source, Examined>()
+  for (const [i, examined] of all.entries()) if (examined) found.set(sources[i]!, examined)
+  return found
 }
 
 /**
@@ -114,29 +163,47 @@ export async function readConfigurations(
     findings.push(...read.findings)
     sources.set(read.file, outside.has(read.file) ? '' : read.text)
   }
-  const take = async (source: Source) => {
+  const take = async (source: Source, examined: Examined | undefined) => {
     if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
-    else add(await reader.read(source))
+    else add(await reader.read(source, examined))
   }
-  const read = async (sources: readonly (Source | undefined)[]) => {
+  const read = async ({ sources, examined }: Batch) => {
+    const sound = await examined
     for (const source of sources) {
       const known = source && reader.known(source)
       if (known) add(known)
-      else if (source) await take(source)
+      else if (source) await take(source, sound?.get(source))
       const pause = giveWayToCalls()
       if (pause) await pause
     }
   }
   const names = [...files.values()]
   const stdin = names.indexOf('-')
+  const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
+  const isFresh = (source: Source) => !reader.known(source)
   for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-    if (part[0] === '-') await read([readStdin(options, findings)])
-    else for await (const sources of fileReader(part, findings)) await read(sources)
+    if (part[0] === '-') await read({ sources: [readStdin(options, findings)], examined: undefined })
+    else for await (const batch of batches(fileReader(part, findings), examiner, isFresh)) await read(batch)
+  examiner?.close()
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
   findings.push(...(await reader.together(open)))
   return { configurations, findings: sortFindings(findings), sources }
+}
+
+/** One that begins when it is first asked. */
+function lateExaminer(begin: ReadConfigurationsOptions['examiner']): Examiner | undefined {
+  let begun: Examiner | undefined
+  return (
+    begin && {
+      examine(sources) {
+        begun ??= begin()
+        return begun.examine(sources)
+      },
+      close: () => begun?.close(),
+    }
+  )
 }
 
 /** Of a file outside of the folder, nothing but that it is not sound. */
@@ -192,8 +259,11 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     /** What a text came to the last time. */
     known,
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
-    read(source: Source): ReadConfiguration | Promise<ReadConfiguration> {
-      return known(source) ?? inTurns(readSteps(source, env, options))
+    read(source: Source, examined?: Examined): ReadConfiguration | Promise<ReadConfiguration> {
+      const before = known(source)
+      if (before) return before
+      if (!examined) return inTurns(readSteps(source, env, options))
+      return examinedConfiguration(source, examined, (tenant) => envOfTenant(env, tenant, options.tenants))
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {

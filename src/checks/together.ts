@@ -29,10 +29,8 @@ export interface Alone {
 }
 
 export function checkAlone(read: Read, options: CheckOptions): Alone {
-  return {
-    findings: runChecks(REFERENCE_CHECKS, read, options),
-    claims: [...nameClaims(read, options), ...prefixClaims(read)],
-  }
+  const findings = read.examined ? [] : runChecks(REFERENCE_CHECKS, read, options)
+  return { findings, claims: [...nameClaims(read, options), ...prefixClaims(read)] }
 }
 
 function nameClaims({ configuration, doubtful }: Read, { tenants }: CheckOptions): Claim[][] {

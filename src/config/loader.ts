@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { Worker } from 'node:worker_threads'
 import { type Finding, finding } from '../findings/index.ts'
 import { capital, giveWayToCalls, notText } from '../text/index.ts'
 import type { Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain } from './plain-file.ts'
+import { startThread, type Thread } from './thread.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
 /** Reads files, in their order and some at a time, with a finding for each that cannot be read. */
@@ -168,45 +168,12 @@ export function unreadable(file: string, error: unknown): Finding {
   return finding('unreadable-file', file, reason, { hint })
 }
 
-type Ask = (request: Request) => Promise<Reply[]>
-
-let running: Ask | undefined
+let running: Thread<Request, Reply[]> | undefined
 
 /** Asks the thread, which is started when it is first needed and keeps no process alive. */
 export async function askThread(request: Request): Promise<Reply[]> {
-  running ??= startThread(() => {
+  running ??= startThread('config/loader-thread', 'files', MAX_FILE_SIZE, () => {
     running = undefined
   })
-  return running(request)
-}
-
-const FROM_SOURCE = import.meta.url.endsWith('.ts')
-/** Seen from src/config, dist/config and dist/bin alike. */
-const THREAD = new URL(`../config/loader-thread.${FROM_SOURCE ? 'ts' : 'js'}`, import.meta.url)
-
-function startThread(onEnd: () => void): Ask {
-  const options = { workerData: MAX_FILE_SIZE, name: 'files' }
-  // Node 20 starts no thread from TypeScript, not even below tsx.
-  const viaTsx = `import('tsx/esm/api').then(({ register }) => (register(), import('${THREAD.href}')))`
-  const thread = FROM_SOURCE ? new Worker(viaTsx, { ...options, eval: true }) : new Worker(THREAD, options)
-  const waiting: { resolve: (replies: Reply[]) => void; reject: (error: Error) => void }[] = []
-  thread.unref()
-  thread.on('message', (replies: Reply[]) => {
-    waiting.shift()?.resolve(replies)
-    if (waiting.length === 0) thread.unref()
-  })
-  let fault = new Error('the thread that reads files has ended')
-  thread.on('error', (error) => {
-    fault = error
-  })
-  thread.on('exit', () => {
-    onEnd()
-    for (const { reject } of waiting) reject(fault)
-  })
-  return (request) =>
-    new Promise((resolve, reject) => {
-      thread.postMessage(request)
-      waiting.push({ resolve, reject })
-      thread.ref()
-    })
+  return running.ask(request)
 }

@@ -8,6 +8,7 @@ export { closest, isOneEdit, nearest, proposal } from './nearest.ts'
 export { notText } from './not-text.ts'
 export { percentEncode, percentTable } from './percent.ts'
 export { printableJson } from './printable-json.ts'
+export { remade } from './remade.ts'
 export {
   isCertainSecret,
   isSecretHeader,

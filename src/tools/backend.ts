@@ -124,7 +124,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
   } = parts
   const methods = new Map<string, Method>()
   methods.set('tools/list', list('tools', lists.tools))
-  const isSlow = tools.list.some(({ name }) => tools.isSlow(name))
+  const isSlow = tools.slow.length > 0
   const tasks = isSlow && seal && new Tasks({ tools, seal, owner, contextOf })
   methods.set('tools/call', callTool(tools, tasks || undefined))
   for (const [name, method] of tasks ? tasks.methods : []) methods.set(name, method)
@@ -142,7 +142,9 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
   for (const [name, method] of skillMethods(skills, lists.skills)) methods.set(name, method)
   const paramHeaders = lazy(
     () =>
-      new Map(tools.list.map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const)),
+      new Map(
+        tools.list().map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
+      ),
   )
   return new ToolsBackend({
     info: { name: server.name, version },
@@ -396,7 +398,7 @@ function listPrompts(prompts: Prompts, whole: string, skills: Skills): Method {
 }
 
 function callTool(tools: Tools, tasks: Tasks | undefined): Method {
-  const names = tools.list.map((tool) => tool.name)
+  const { names } = tools
   return async (params, call) => {
     const { name } = params
     if (typeof name !== 'string') return invalid('params.name must be a string')

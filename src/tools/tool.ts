@@ -7,6 +7,7 @@ import {
   type Redact,
   type Server,
   type Tool,
+  type ToolFacts,
 } from '../config/model.ts'
 import type { Credential, Credentials } from '../credentials/credential.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -21,7 +22,7 @@ import {
 } from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay, quote } from '../text/index.ts'
+import { giveWay, quote, remade } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -76,39 +77,82 @@ export function compileTools(
   const compile = templateCompiler(context.env, problems, context.memo)
   const config = renderConfig(server, serverPath, compile, problems)
   const shared: ToolContext = { ...context, server, config, compileSchema: schemaCompiler(), problems }
-  const sound = new Map<string, Sound>()
+  const sound = new Map<string, ToolDefinition>()
+  const slow: string[] = []
   for (const [tool, index] of offered(configuration, server)) {
-    const path = ['tools', index]
-    const checked = compileTool(tool, path, shared)
-    if (checked) sound.set(tool.name, { tool, path, definition: checked.definition })
+    const checked = compileTool(tool, ['tools', index], shared)
+    if (checked) sound.set(tool.name, checked.definition)
+    if (checked && tool.async) slow.push(tool.name)
   }
-  return { tools: toolsOf(sound, lastingOf(shared)), problems }
-}
-
-/** A tool that can be called. */
-interface Sound {
-  tool: Tool
-  path: (string | number)[]
-  definition: ToolDefinition
-}
-
-function toolsOf(sound: ReadonlyMap<string, Sound>, context: Omit<ToolContext, 'problems'>): Tools {
-  const compiled = new Map<string, CompiledTool>()
+  const list = [...sound.values()]
+  const lasting = lastingOf(shared)
   return {
-    list: [...sound.values()].map(({ definition }) => definition),
-    isSlow: (name) => sound.get(name)?.tool.async !== undefined,
+    tools: toolsOf(configuration, server, { names: [...sound.keys()], slow, list }, context, () => lasting),
+    problems,
+  }
+}
+
+/** The tools of a server that are known to be sound; nothing is compiled before the first call. */
+export function knownTools(
+  configuration: Configuration,
+  server: Server,
+  facts: Pick<ToolFacts, 'names' | 'slow' | 'listed'>,
+  context: CompileContext,
+): Tools {
+  const serverPath = ['servers', configuration.servers.indexOf(server)]
+  const { memo: _, ...own } = context
+  const shared = lazy(() => {
+    const config = renderConfig(server, serverPath, templateCompiler(own.env, []), [])
+    return lastingOf({ ...own, server, config, compileSchema: schemaCompiler(), problems: [] })
+  })
+  return toolsOf(configuration, server, facts, own, shared)
+}
+
+/**
+ * The tools that can be called. It keeps none that nobody calls: they are most of a configuration.
+ * @param shared what they are compiled with
+ */
+function toolsOf(
+  configuration: Configuration,
+  server: Server,
+  {
+    names,
+    slow,
+    list,
+    listed,
+  }: Pick<ToolFacts, 'names' | 'slow'> & { list?: ToolDefinition[]; listed?: string },
+  { limits }: CompileContext,
+  shared: () => Omit<ToolContext, 'problems'>,
+): Tools {
+  const compiled = new Map<string, CompiledTool>()
+  const byName = () => new Map(offered(configuration, server).map((entry) => [entry[0].name, entry] as const))
+  const definitions = () => {
+    const all = byName()
+    return names.map((name) => definitionOf(all.get(name)![0], { limits, server }))
+  }
+  return {
+    names,
+    slow,
+    listed,
+    list: remade(definitions, list),
     get(name) {
       const known = compiled.get(name)
-      const found = known ? undefined : sound.get(name)
+      const found = known || !names.includes(name) ? undefined : byName().get(name)
       if (!found) return known
-      const { tool, path, definition } = found
-      const again = compileTool(tool, path, { ...context, problems: [] })
+      const [tool, index] = found
+      const context = shared()
+      const again = compileTool(tool, ['tools', index], { ...context, problems: [] })
       if (!again) return undefined
-      const made = new HttpTool(tool, definition, again.parts, context)
+      const made = new HttpTool(tool, again.definition, again.parts, context)
       compiled.set(name, made)
       return made
     },
   }
+}
+
+/** Of a tool that was compiled without an error. */
+function definitionOf(tool: Tool, context: Pick<ToolContext, 'limits' | 'server'>): ToolDefinition {
+  return toolDefinition(tool, compileShaping(tool.response, limitsOf(tool, context).resultChars) as Shaping)
 }
 
 /** What calls need: a context may hold much that belongs to the reload alone. */

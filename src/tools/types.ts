@@ -43,11 +43,15 @@ export interface ToolDefinition {
 
 export interface Tools {
   /** In the order of `allowedTools`, else of `tools`. */
-  list: ToolDefinition[]
+  names: readonly string[]
+  /** Of those that begin operations. */
+  slow: readonly string[]
+  /** JSON of the list as clients see it, once it was made. */
+  listed?: string | undefined
+  /** The same as clients see them; made again where memory was wanted for something else. */
+  list(): readonly ToolDefinition[]
   /** Compiled at the first use: most tools of many configurations are never called. */
   get(name: string): CompiledTool | undefined
-  /** Whether a tool begins operations, which `get` compiles nothing for. */
-  isSlow(name: string): boolean
 }
 
 /** A request of a tool. */

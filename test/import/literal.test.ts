@@ -27,7 +27,7 @@ async function sentBy(found: Examples | { fault: string }) {
   const names = made.configurations.flatMap(({ variables }) => variables.map(({ name }) => name))
   assert.ok(!names.includes('LEAKME'), names.join())
   const { send, list } = await compiled(made, ENV)
-  return send({}, list[0]!.name)
+  return send({}, list()[0]!.name)
 }
 
 describe('texts of foreign files are sent as they are', () => {

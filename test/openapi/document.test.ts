@@ -126,7 +126,7 @@ test('tool names: valid, unique, short enough with the name of the server before
       '/i': get(`${'x'.repeat(199)}y`),
     }),
   )
-  const names = list.map(({ name }) => name)
+  const names = list().map(({ name }) => name)
   assert.deepEqual(names.slice(0, 6), [
     'repos_list_for_org',
     'repos_list_for_org_2',
@@ -145,9 +145,11 @@ test('methods: what reads is told to read, what cannot be called is skipped', as
     methods.map((method) => [method, { operationId: method, summary: method, deprecated: method === 'put' }]),
   )
   const { list, skipped } = await toolsOf(document({ '/a': item }))
-  const reading = list.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name)
+  const reading = list()
+    .filter(({ annotations }) => annotations?.readOnlyHint === true)
+    .map(({ name }) => name)
   assert.deepEqual(reading.sort(), ['get', 'head', 'options'])
-  const { annotations, description } = list.find(({ name }) => name === 'put')!
+  const { annotations, description } = list().find(({ name }) => name === 'put')!
   assert.deepEqual(annotations, { destructiveHint: true, idempotentHint: true })
   assert.equal(description, 'Deprecated. put')
   assert.deepEqual(skipped, [{ operation: 'TRACE /a', reason: 'the method TRACE cannot be called' }])

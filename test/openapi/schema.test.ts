@@ -198,8 +198,8 @@ test('descriptions: the own one, that of the schema, else words of the name; pla
       ],
     }),
   )
-  assert.ok(list[0]!.description!.startsWith('Lists **things**. All of them . Very long.'))
-  assert.ok(list[0]!.description!.length <= 500)
+  assert.ok(list()[0]!.description!.startsWith('Lists **things**. All of them . Very long.'))
+  assert.ok(list()[0]!.description!.length <= 500)
   const descriptions = Object.values(schema().properties).map(({ description }) => description)
   assert.deepEqual(descriptions, ['See docs More', 'Page size', 'Sea'])
 })
@@ -216,7 +216,7 @@ test('the text of a document is never a variable, a template, a comment or a sec
     { info: { title: 'A "quoted" ${NAME}\n# x', version: '1' } },
   )
   const { list, text, send } = await toolsOf(given)
-  assert.ok(list[0]!.description!.startsWith(`${odd.replace('w-i', 'w i')}. Send xxxx`))
+  assert.ok(list()[0]!.description!.startsWith(`${odd.replace('w-i', 'w i')}. Send xxxx`))
   assert.ok(!text.includes(secret))
   assert.equal((await send({})).sent, undefined)
   assert.equal((await send({ b: 'x', C: 'y' })).sent, 'GET https://api.example.com/v1/a%7Bx%7D/%24y')

@@ -128,7 +128,7 @@ test('the input schema says all that the arguments say', () => {
       ],
     }),
   ])
-  assert.deepEqual(tools.list, [
+  assert.deepEqual(tools.list(), [
     {
       name: 'tool',
       title: 'Thing',
@@ -210,7 +210,9 @@ test('a schema that cannot be compiled ends the call, not the process', async ()
 test('tools come in the order of allowedTools, else of tools', () => {
   const tools = ['a', 'b', 'c'].map((name) => makeTool({ name, endpoint }))
   const names = (allowedTools?: string[]) =>
-    compileAll(tools, { server: allowedTools ? { allowedTools } : {} }).tools.list.map(({ name }) => name)
+    compileAll(tools, { server: allowedTools ? { allowedTools } : {} })
+      .tools.list()
+      .map(({ name }) => name)
   assert.deepEqual(names(), ['a', 'b', 'c'])
   assert.deepEqual(names(['c', 'a']), ['c', 'a'])
   assert.deepEqual(names([]), [])
@@ -227,7 +229,7 @@ test('a form-data argument may be a file', () => {
       ],
     }),
   ])
-  const { file, files } = tools.list[0]!.inputSchema.properties as never as {
+  const { file, files } = tools.list()[0]!.inputSchema.properties as never as {
     file: { anyOf: { type: string }[] }
     files: { items: { anyOf: { type: string }[] } }
   }

@@ -51,7 +51,7 @@ async function answer({ method, params }: Message): Promise<unknown> {
       capabilities: { tools: {} },
       serverInfo: { name: 'x', version: '1' },
     }
-  if (method === 'tools/list') return { tools: tools.list }
+  if (method === 'tools/list') return { tools: tools.list() }
   const { name, arguments: args } = params!
   const call = { headers: {}, body: null, signal: new AbortController().signal }
   return (await tools.get(name)!.call(args, call)).result

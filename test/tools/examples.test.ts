@@ -143,7 +143,7 @@ test('plants: every tool sends what the plant store wants', async () => {
   await plants.call('listPlants')
   assert.deepEqual([store.last().method, store.last().url], ['GET', '/plants'])
   assert.deepEqual(
-    plants.tools.list.map(({ name }) => name),
+    plants.tools.list().map(({ name }) => name),
     ['listPlants', 'createPlant', 'deletePlant'],
   )
 })

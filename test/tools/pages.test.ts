@@ -304,7 +304,7 @@ test('shaping, templates, structured content and secrets see one response', asyn
       outputSchema,
       response: { drop: [], format: 'json', fields: false, pages },
     }),
-  ]).tools.list
+  ]).tools.list()
   assert.doesNotMatch(JSON.stringify(definition!.outputSchema), /maxItems|uniqueItems/)
   const templated = await tool(
     { pages },

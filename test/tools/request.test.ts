@@ -321,7 +321,7 @@ test('a prompt that cannot be made says so in terms of the call', async () => {
 test('what is wrong with an endpoint is found at load', () => {
   const problem = (endpoint: string, config: Record<string, string> = {}) => {
     const { problems, tools } = compileAll([makeTool({ endpoint })], { server: { config } })
-    assert.equal(tools.list.length, 0, endpoint)
+    assert.equal(tools.list().length, 0, endpoint)
     assert.deepEqual(problems[0]?.path, ['tools', 0, 'endpoint'])
     return problems[0]!.message
   }

@@ -327,7 +327,7 @@ test('an outputSchema that is no object is wrapped as `result`, and so is the an
   const { result } = await get({ headers: JSON_TYPE, body: '[1,2]' }, parts as never)
   assert.deepEqual(result.structuredContent, { result: [1, 2] })
   const { tools } = compileAll([makeTool({ endpoint: target.origin, ...(parts as object) })])
-  assert.equal(tools.list[0]!.outputSchema!.type, 'object')
+  assert.equal(tools.list()[0]!.outputSchema!.type, 'object')
   const wrong = await get({ headers: JSON_TYPE, body: '["x"]' }, parts as never)
   assert.equal(wrong.failure, 'output-schema')
   assert.match(text(wrong), /\n- `\[0\]` must be an integer; got a string\n/)

@@ -108,7 +108,7 @@ test('structured content and its schema are shaped together', async () => {
     },
   })
   const { tools } = compileAll([makeTool({ endpoint: target.origin, outputSchema: OUTPUT, response })])
-  assert.deepEqual(tools.list[0]!.outputSchema, {
+  assert.deepEqual(tools.list()[0]!.outputSchema, {
     type: 'object',
     properties: {
       items: {
@@ -172,7 +172,7 @@ test('no result is longer than resultChars, and the definition says so where it 
     }),
   ])
   assert.deepEqual(
-    tools.list.map(({ _meta }) => _meta),
+    tools.list().map(({ _meta }) => _meta),
     [undefined, { 'anthropic/maxResultSizeChars': 5_000 }, { 'anthropic/maxResultSizeChars': 300_000, a: 1 }],
   )
 })
@@ -217,7 +217,7 @@ test('a call asks for less with fields, which is not sent', async () => {
   )
   assert.match(text(await call({ fields: 7 })), /fields/)
   assert.equal(target.received.length, requests)
-  const [definition] = compileAll([makeTool(parts)]).tools.list
+  const [definition] = compileAll([makeTool(parts)]).tools.list()
   const { properties } = definition!.inputSchema as { properties: Record<string, { type: string }> }
   assert.deepEqual([Object.keys(properties), properties.fields!.type], [['q', 'fields'], 'string'])
   assert.equal(JSON.stringify(definition!.outputSchema).includes('required'), false)

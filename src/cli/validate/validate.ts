@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { check, isForeign, rulesOf } from '../../build/check-configurations.ts'
+import { isForeign } from '../../build/advice.ts'
+import { check, rulesOf } from '../../build/check-configurations.ts'
 import { readSettings } from '../../checks/index.ts'
 import { secretsIn } from '../../checks/practice/index.ts'
 import { DEFAULT_LIMITS, type ReadConfiguration, type Settings } from '../../config/index.ts'

@@ -1,0 +1,58 @@
+import { lintPractice, secretsIn } from '../checks/practice/index.ts'
+import { qualifiedName, type ReadConfiguration } from '../config/index.ts'
+import { type Finding, finding } from '../findings/index.ts'
+import { tokensIn } from '../text/index.ts'
+import type { Prepared } from './types.ts'
+
+export type PracticeOptions = Parameters<typeof lintPractice>[1] & CostOptions
+
+/** What experience advises against in a configuration. */
+export function adviceOn(
+  read: ReadConfiguration,
+  prepared: ReadonlyMap<string, Prepared>,
+  options: PracticeOptions,
+): Finding[] {
+  const secrets = isForeign(read) ? [] : secretsIn(read)
+  return [...secrets, ...lintPractice(read, options), ...costsOf(read, prepared, options)]
+}
+
+/** What is in a file of another kind is nobody's mistake. */
+export function isForeign({ findings }: Pick<ReadConfiguration, 'findings'>): boolean {
+  return findings.some(({ code }) => code === 'wrong-file')
+}
+
+interface CostOptions {
+  /** Tokens of a prefix's `tools/list`. Default 10,000; 0 tells the cost of every prefix. */
+  toolListTokens?: number
+}
+
+/**
+ * What the `tools/list` of each prefix costs a model, where that is more than the limit. Of proxied servers it is
+ * known only when they run.
+ */
+function costsOf(
+  read: ReadConfiguration,
+  prepared: ReadonlyMap<string, Prepared>,
+  { toolListTokens = 10_000 }: CostOptions,
+): Finding[] {
+  const { configuration, file } = read
+  const own = configuration && prepared.get(qualifiedName(configuration))
+  if (!own || own.file !== file) return []
+  return configuration.routers.flatMap(({ prefix, discovery: { mode, above } }, i) => {
+    const route = own.routes.find((one) => one.prefix === (prefix === '/' ? '' : prefix))
+    const characters = route && !route.proxy ? route.lists.tools.length : 0
+    const tokens = tokensIn(characters)
+    // Where tools are searched for, nobody gets the list.
+    const isSearched = mode === 'search' || (mode === 'auto' && tokens > above)
+    if (!route || isSearched || tokens <= toolListTokens) return []
+    const range = read.locate(['routers', i, 'prefix'])
+    const many = `${route.tools.length} ${route.tools.length === 1 ? 'tool' : 'tools'}`
+    const message = `the ${many} of \`${prefix}\` cost a model about ${grouped(tokens)} tokens (${grouped(characters)} characters) by their list`
+    const hint = `Write \`discovery: {mode: auto}\`, split them over several prefixes, or shorten their descriptions; ${grouped(toolListTokens)} is the limit`
+    return [finding('tool-list-size', file, message, { ...(range && { range }), hint })]
+  })
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString('en-US')
+}
