@@ -36,10 +36,29 @@ export function buildTable(
   return { generation, at: new Date().toISOString(), routes, sseRoutes, proxies, prepared }
 }
 
-/** Those of `one` that are not the same in `other`, by name. */
-export function changed<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): [name: string, T][] {
+type Entries = readonly (readonly [name: string, value: unknown])[]
+
+/** By both tables: several steps of a reload ask for the same. */
+const differences = new WeakMap<
+  ReadonlyMap<string, unknown>,
+  WeakMap<ReadonlyMap<string, unknown>, Entries>
+>()
+
+/** Those of `one` that are not the same in `other`, by name; neither is changed any more. */
+export function changed<T>(
+  one: ReadonlyMap<string, T>,
+  other: ReadonlyMap<string, T>,
+): readonly (readonly [name: string, T])[] {
+  if (one === other) return []
+  const known = differences.get(one) ?? new WeakMap<ReadonlyMap<string, unknown>, Entries>()
+  differences.set(one, known)
+  const found = known.get(other) ?? unlike(one, other)
+  known.set(other, found)
+  return found as readonly (readonly [string, T])[]
+}
+
+function unlike<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): Entries {
   const found: [string, T][] = []
-  if (one === other) return found
   for (const [name, value] of one) if (other.get(name) !== value) found.push([name, value])
   return found
 }

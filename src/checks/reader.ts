@@ -93,6 +93,8 @@ type Sources = readonly (Source | undefined)[]
 /** Files that were read, and what was found of those that were examined. */
 interface Batch {
   sources: Sources
+  /** Of each: what it came to the last time. */
+  known: readonly (ReadConfiguration | undefined)[]
   examined: Promise<ReadonlyMap<Source, Examined>> | undefined
 }
 
@@ -100,7 +102,7 @@ interface Batch {
 async function* batches(
   files: AsyncIterable<Sources>,
   examiner: Examiner | undefined,
-  isFresh: (source: Source) => boolean,
+  knownOf: Reader['known'],
 ): AsyncGenerator<Batch> {
   const ahead: Batch[] = []
   let isWorthwhile = examiner !== undefined
@@ -112,8 +114,10 @@ async function* batches(
     return sound
   }
   for await (const sources of files) {
-    const fresh = isWorthwhile ? sources.filter((source) => source !== undefined).filter(isFresh) : []
-    ahead.push({ sources, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
+    const known = sources.map((source) => source && knownOf(source))
+    const isFresh = (source: Source | undefined, i: number) => source !== undefined && !known[i]
+    const fresh = isWorthwhile ? (sources.filter(isFresh) as Source[]) : []
+    ahead.push({ sources, known, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
     if (ahead.length > AHEAD) yield ahead.shift()!
   }
   yield* ahead
@@ -167,11 +171,11 @@ export async function readConfigurations(
     if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
     else add(await reader.read(source, examined))
   }
-  const read = async ({ sources, examined }: Batch) => {
+  const read = async ({ sources, known, examined }: Batch) => {
     const sound = await examined
-    for (const source of sources) {
-      const known = source && reader.known(source)
-      if (known) add(known)
+    for (const [i, source] of sources.entries()) {
+      const before = known[i]
+      if (before) add(before)
       else if (source) await take(source, sound?.get(source))
       const pause = giveWayToCalls()
       if (pause) await pause
@@ -180,10 +184,11 @@ export async function readConfigurations(
   const names = [...files.values()]
   const stdin = names.indexOf('-')
   const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
-  const isFresh = (source: Source) => !reader.known(source)
   for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-    if (part[0] === '-') await read({ sources: [readStdin(options, findings)], examined: undefined })
-    else for await (const batch of batches(fileReader(part, findings), examiner, isFresh)) await read(batch)
+    if (part[0] === '-')
+      await read({ sources: [readStdin(options, findings)], known: [], examined: undefined })
+    else
+      for await (const batch of batches(fileReader(part, findings), examiner, reader.known)) await read(batch)
   examiner?.close()
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
@@ -270,7 +275,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
       if (configurations.length === last.length && configurations.every((read, i) => read === last[i]))
         return found.findings
       const changes = changesTo(configurations)
-      const quick = changes && togetherAgain(configurations, found, changes, aloneOf)
+      const quick = changes && togetherAgain(found, changes, aloneOf)
       const made = quick ?? (await inTurns(togetherSteps(configurations, aloneOf)))
       // In one step, as another reading may have ended meanwhile.
       last = [...configurations]

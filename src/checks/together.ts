@@ -91,12 +91,12 @@ export function* togetherSteps(
 }
 
 /**
- * The same after a few configurations came or went, in time by their number; undefined where all must be looked at again.
+ * The same after a few configurations came or went, in time by their number and that of the findings; undefined where all
+ * must be looked at again.
  * @param keys of those that were there; they are changed to those of all
  */
 export function togetherAgain(
-  configurations: readonly ReadConfiguration[],
-  { keys }: Together,
+  { keys, findings: before }: Together,
   { came, gone }: { came: readonly ReadConfiguration[]; gone: readonly ReadConfiguration[] },
   aloneOf: (read: Read) => Alone,
 ): Together | undefined {
@@ -110,8 +110,10 @@ export function togetherAgain(
   if (!wanted.every(isFree)) return undefined
   for (const key of released) keys.delete(key)
   for (const key of wanted) keys.add(key)
-  const findings = configurations.flatMap((read) => (isRead(read) ? aloneOf(read).findings : []))
-  return { findings: sortFindings(findings), keys }
+  // Without clashes each finding is of one configuration alone.
+  const files = new Set(gone.map(({ file }) => file))
+  const others = before.filter(({ file }) => !files.has(file))
+  return { findings: sortFindings([...others, ...fresh.flatMap((read) => aloneOf(read).findings)]), keys }
 }
 
 function isRead(read: ReadConfiguration): read is Read {
