@@ -29,8 +29,11 @@ const statuses = async (at: Served, count: number) => {
   return found
 }
 const LOST = /rates are counted by this gateway alone/g
-const TOGETHER = /rates are counted together with the other replicas/
-const AGAIN = /(?:rates are counted together[\s\S]*){2}/
+/** Each has a connection of its own. */
+const WORKERS = Number(process.env.PLANTGW_WORKERS ?? 1)
+const together = (times: number) => new RegExp(`(?:rates are counted together[\\s\\S]*){${times * WORKERS}}`)
+const TOGETHER = together(1)
+const AGAIN = together(2)
 
 test('replicas count together in Redis, and alone while it is away', { skip }, async (t) => {
   const redis = await redisServer(t)
@@ -43,8 +46,8 @@ test('replicas count together in Redis, and alone while it is away', { skip }, a
   assert.equal(refused.headers['retry-after'], '1200')
   await redis.stop()
   assert.deepEqual(await statuses(one, 4), [400, 400, 400, 429])
-  // Each worker has a connection of its own.
-  assert.equal(one.stderr().match(LOST)?.length, Number(process.env.PLANTGW_WORKERS ?? 1))
+  const lost = one.stderr().match(LOST)?.length ?? 0
+  assert.ok(lost >= 1 && lost <= WORKERS, String(lost))
   await redis.start()
   await one.until(AGAIN)
   assert.deepEqual(await statuses(one, 4), [400, 400, 400, 429])
