@@ -9,7 +9,7 @@ import { parseYaml } from '../../src/config/yaml/document.ts'
 import { nodesOf } from '../../src/config/yaml/locate.ts'
 import { readValues } from '../../src/config/yaml/yaml-values.ts'
 import type { Path } from '../../src/findings/index.ts'
-import type { Json } from '../../src/json/index.ts'
+import { ExactNumber, type Json } from '../../src/json/index.ts'
 import { atOnce } from '../../src/text/index.ts'
 
 /** Where `readCommonYaml` has a value, the exact reader has the same and reports nothing; elsewhere the exact one decides. */
@@ -40,7 +40,7 @@ function compare(text: string): number {
 /** Those of each key, and one beside it. */
 function pathsOf(value: Json, path: Path = []): Path[] {
   if (Array.isArray(value)) return value.flatMap((item, i) => pathsOf(item, [...path, i]))
-  if (typeof value !== 'object' || value === null) return []
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return []
   const own = Object.entries(value).flatMap(([key, member]) => [
     [...path, key],
     ...pathsOf(member as Json, [...path, key]),
