@@ -80,8 +80,8 @@ export interface ReadConfigurationsOptions extends CheckOptions {
   examiner?: () => Examiner
 }
 
-/** To start threads for fewer files takes longer than to read them. */
-const MANY = 500
+/** To start threads for fewer files takes longer than they save, on two processors. */
+const MANY = 3_000
 /** Of so many files that were read together each is examined elsewhere. */
 const WORTHWHILE = 50
 /** Of so many in a hundred that are not sound the next ones are not examined: it would all be done twice. */

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
 
 /** Enough for threads to examine them. */
-const MANY = 620
+const MANY = 3_050
 /** Too few. */
 const FEW = 100
 
