@@ -23,6 +23,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { inTurns, nearest, type Steps } from '../text/index.ts'
 import { clientAddress, otherEndOf, type Proxies } from './exchange.ts'
 import type { Reloads } from './reloads.ts'
+import { TableRefused } from './shared-parts.ts'
 import { type Status, shownFinding } from './status.ts'
 import { statusPage } from './status-page.ts'
 
@@ -160,7 +161,9 @@ async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<R
   const asked = await nameOf(c)
   if ('refused' in asked) return asked.refused
   const { name } = asked
-  const result = await reloads.request('api', name)
+  const result = await reloads.request('api', name).catch(tableRefused)
+  if (result instanceof TableRefused)
+    return fault(c, 503, `The current configurations stay in service: ${result.message}`)
   const { added, changed, removed, refused, generation, findings } = result
   // An earlier reload may have removed it already.
   const gone = [...reloads.history().flatMap((past) => past.removed), ...refused]
@@ -177,7 +180,13 @@ async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<R
   return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
 }
 
-function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413, message: string): Response {
+/** @throws every other error */
+function tableRefused(error: unknown): TableRefused {
+  if (error instanceof TableRefused) return error
+  throw error
+}
+
+function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413 | 503, message: string): Response {
   return c.json({ error: status, message }, status)
 }
 

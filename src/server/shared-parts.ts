@@ -24,6 +24,9 @@ export interface Shared {
   elsewhere: Elsewhere
 }
 
+/** Why a new table is not served: a worker cannot, so that all of them keep what they serve. */
+export class TableRefused extends Error {}
+
 /** The workers of a gateway, as the process sees them that started them. */
 export interface Workers {
   handOn: HandOn

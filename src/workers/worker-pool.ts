@@ -8,7 +8,7 @@ import type { Table } from '../build/types.ts'
 import { MAX_REPLICAS, secretsOf } from '../cluster/index.ts'
 import type { Env, Settings } from '../config/index.ts'
 import { pauseOf } from '../net/index.ts'
-import type { WorkerStatus, Workers } from '../server/shared-parts.ts'
+import { TableRefused, type WorkerStatus, type Workers } from '../server/shared-parts.ts'
 import { type Counted, folded, withoutGauges } from '../telemetry/counted.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Beginning, Change, ParentHandlers, ServedSources, WorkerHandlers } from './channel-messages.ts'
@@ -160,7 +160,7 @@ export class Pool implements Workers {
     // Where each of them has ended, the table may be why.
     const decisive = refused < 0 && faults.every(Boolean) ? 0 : refused
     const fault = faults[decisive]
-    if (fault) throw new Error(`worker ${asked[decisive]!.number}: ${fault.message}`)
+    if (fault) throw new TableRefused(`worker ${asked[decisive]!.number} cannot serve it: ${fault.message}`)
     return async () => {
       this.table = next
       this.served = { generation: next.generation, env, sources: sourcesOf(next) }

@@ -21,9 +21,10 @@ async function failing(t: TestContext, at: 'prepare' | 'commit', how: How, worke
   const env = { FAIL_AT: at, FAIL_HOW: how, FAIL_WORKERS: workers, FAIL_MARK: mark }
   const gateway = await serveWorkers(t, { files: { tools: text }, env, node: ['--import', FAILING] })
   let reloads = 0
+  const write = (name: string) => writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(text, name))
   /** Not by a request, which the worker that ends may have. @returns what the log says of it */
   const reload = async (name: string) => {
-    writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(text, name))
+    write(name)
     gateway.child.kill('SIGHUP')
     const line = await eventually(
       async () => gateway.stderr().match(/"msg":"reload(ed| failed)[^"]*"/g)?.[reloads],
@@ -40,6 +41,7 @@ async function failing(t: TestContext, at: 'prepare' | 'commit', how: How, worke
     })
   return {
     gateway,
+    write,
     reload,
     replaced,
     failed: (worker: string) => existsSync(mark + worker) && Number(readFileSync(mark + worker, 'utf8')),
@@ -78,6 +80,15 @@ test(
     assert.deepEqual(await pids(), before)
   },
 )
+
+test('who asks for a reload that a worker cannot serve learns why', TIMEOUT, async (t) => {
+  const { gateway, write } = await failing(t, 'prepare', 'throw', '2')
+  write('second')
+  const response = await fetch(`${gateway.origin}/_reload`, { method: 'POST' })
+  const { error, message } = (await response.json()) as { error: number; message: string }
+  assert.deepEqual([response.status, error], [503, 503])
+  assert.match(message, /^The current configurations stay in service: worker 2 cannot serve it: ./)
+})
 
 test('a worker that cannot serve what it has prepared is replaced by one that does', TIMEOUT, async (t) => {
   const { gateway, reload, replaced } = await failing(t, 'commit', 'throw', '2')
