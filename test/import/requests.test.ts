@@ -73,7 +73,7 @@ describe('Postman collections', () => {
       ['POST https://test.example.com/orders', { item: 'rose', qty: 2, password: 'x' }],
     )
     assert.equal(made.headers?.['X-Team'], 'a-blue')
-    assert.ok(!JSON.stringify(list).includes('hunter2'))
+    assert.ok(!JSON.stringify(list()).includes('hunter2'))
   })
 
   test('logins are inherited, in both forms, and their secrets come from the environment', async () => {
