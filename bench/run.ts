@@ -10,6 +10,7 @@ import { reloadBench } from './reload.ts'
 import { shapingBench } from './shaping.ts'
 import { soakBench } from './soak.ts'
 import { stepsBench } from './steps.ts'
+import { tailBench } from './tail.ts'
 import { templateBench } from './template.ts'
 import { validateBench } from './validate.ts'
 import { workersBench } from './workers.ts'
@@ -28,6 +29,7 @@ const benches: Record<string, () => Promise<string>> = {
   shaping: shapingBench,
   soak: soakBench,
   steps: stepsBench,
+  tail: tailBench,
   template: templateBench,
   validate: validateBench,
   workers: workersBench,
