@@ -91,7 +91,8 @@ export async function callBench(): Promise<string> {
         body: message('tools/call', { ...CALL, _meta: META }),
       },
     ]
-    for (const target of targets) await round(target, WARM_UP)
+    for (const target of targets)
+      for (let left = WARM_UP; left > 0; left -= SECONDS) await round(target, SECONDS)
     const rounds: Awaited<ReturnType<typeof round>>[][] = []
     for (let i = 0; i < ROUNDS; i++) {
       const results = []

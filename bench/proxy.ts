@@ -72,7 +72,8 @@ async function round({ url, headers, params, process }: Target, seconds: number)
 
 /** Rounds that take turns, as rows of a table; ratios are to the first target. */
 async function compare(targets: Target[]): Promise<string[]> {
-  for (const target of targets) await round(target, WARM_UP)
+  for (const target of targets)
+    for (let left = WARM_UP; left > 0; left -= SECONDS) await round(target, SECONDS)
   const rounds: Awaited<ReturnType<typeof round>>[][] = []
   for (let i = 0; i < ROUNDS; i++) {
     const results = []
