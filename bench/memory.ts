@@ -1,7 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, get } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { serving } from './peers/adapters/plantgw.ts'
 import { install } from './peers/install.ts'
 import { Lab, type Target } from './peers/lab.ts'
 import type { Launch, Peer, Site } from './peers/peer.ts'
@@ -26,13 +25,12 @@ type Figures = Record<keyof typeof GOALS, number>
 const FLAGS = process.env.NODE_FLAGS?.split(' ') ?? []
 
 function gateway(node: string, version: string): Peer {
-  const launch = ({ folder, port, api }: Site): Launch => {
-    mkdirSync(join(folder, 'configs'))
+  const launch = (site: Site): Launch => {
     const tools = Array.from({ length: TOOLS }, (_, i) => ({
       name: i ? `get_item_${i}` : 'get_item',
       description: `Get item ${i}`,
       method: 'GET',
-      endpoint: `${api}/items/{{.Args.id}}`,
+      endpoint: `${site.api}/items/{{.Args.id}}`,
       args: [
         { name: 'id', position: 'path', type: 'number', required: true, description: 'Which item' },
         { name: 'tag', position: 'query', type: 'string', description: 'Its tag' },
@@ -40,14 +38,9 @@ function gateway(node: string, version: string): Peer {
     }))
     const routers = [{ server: 'bench', prefix: '/bench' }]
     const file = { name: 'bench', routers, servers: [{ name: 'bench' }], tools }
-    writeFileSync(join(folder, 'configs/bench.yaml'), JSON.stringify(file))
     const most = 2 * SESSIONS
     const limits = { maxSessions: most, maxSessionsPerPrefix: most, maxSessionsPerCaller: most }
-    writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify({ limits }))
-    const settings = ['--settings', join(folder, 'plantgw.yaml'), '--port', String(port)]
-    const log = ['--log-format', 'json', '--log-level', 'warn']
-    const serve = ['bin/plantgw.js', 'serve', join(folder, 'configs'), ...settings, ...log]
-    return { command: [node, ...FLAGS, ...serve], path: '/bench/mcp' }
+    return serving([node, ...FLAGS], site, [file], '/bench/mcp', { limits })
   }
   return { name: `Node ${version}`, version, launch: { tool: launch } }
 }

@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configuration } from './lint.ts'
+import { serving } from './peers/adapters/plantgw.ts'
 import { install } from './peers/install.ts'
 import { Lab, type Round, type Target } from './peers/lab.ts'
 import type { Launch, Peer, Site } from './peers/peer.ts'
@@ -22,19 +23,16 @@ const file = (folder: string, i: number) => join(folder, `service-${i}.yaml`)
 
 /** @param served gets the folder of the configurations */
 function gateway(node: string, version: string, served: (folder: string) => void): Peer {
-  const launch = ({ folder, port, api }: Site): Launch => {
-    const configs = join(folder, 'configs')
-    mkdirSync(configs)
+  const launch = (site: Site): Launch => {
     const args = [{ name: 'id', position: 'path', type: 'number', required: true }]
-    const tools = [{ name: 'get_item', method: 'GET', endpoint: `${api}/items/{{.Args.id}}`, args }]
+    const tools = [{ name: 'get_item', method: 'GET', endpoint: `${site.api}/items/{{.Args.id}}`, args }]
     const routers = [{ server: 'bench', prefix: '/bench' }]
     const own = { name: 'bench', routers, servers: [{ name: 'bench' }], tools }
-    writeFileSync(join(configs, 'bench.yaml'), JSON.stringify(own))
+    const launch = serving([node], site, [own], '/bench/mcp')
+    const configs = join(site.folder, 'configs')
     for (let i = 0; i < CONFIGURATIONS; i++) writeFileSync(file(configs, i), configuration(i))
     served(configs)
-    const log = ['--log-format', 'json', '--log-level', 'warn']
-    const serve = ['bin/plantgw.js', 'serve', configs, '--port', String(port), ...log]
-    return { command: [node, ...serve], path: '/bench/mcp', arguments: { id: 42 } }
+    return { ...launch, arguments: { id: 42 } }
   }
   return { name: `Node ${version}`, version, launch: { tool: launch } }
 }

@@ -90,9 +90,10 @@ type ShownTool = Shown<ToolDefinition, () => CompiledTool | undefined> & { isSlo
 function selected(chosen: Chosen, { list, get, slow }: Tools): ShownTool[] {
   const selection = selectionOf(chosen)
   const filter = selection && createToolFilter(selection)
+  const isSlow = new Set(slow)
   return list().flatMap((definition) => {
     const { name } = definition
-    const own = { by: () => get(name), isSlow: slow.includes(name) }
+    const own = { by: () => get(name), isSlow: isSlow.has(name) }
     if (!filter) return [{ definition, ...own }]
     const shaping = filter.shaping(name)
     const by = shaping ? lazy(() => shapedTool(get(name), shaping)) : own.by

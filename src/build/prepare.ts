@@ -385,8 +385,9 @@ function largestRequest(
   { names }: Tools,
   { limits }: OwnContext,
 ): number {
+  const sound = new Set(names)
   const sizes = tools.flatMap(({ name, limits }) =>
-    limits?.maxRequestSize !== undefined && names.includes(name) ? limits.maxRequestSize : [],
+    limits?.maxRequestSize !== undefined && sound.has(name) ? limits.maxRequestSize : [],
   )
   return Math.max(own?.maxRequestSize ?? limits.maxRequestSize, ...sizes)
 }

@@ -184,12 +184,16 @@ export async function readConfigurations(
   const names = [...files.values()]
   const stdin = names.indexOf('-')
   const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
-  for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
-    if (part[0] === '-')
-      await read({ sources: [readStdin(options, findings)], known: [], examined: undefined })
-    else
-      for await (const batch of batches(fileReader(part, findings), examiner, reader.known)) await read(batch)
-  examiner?.close()
+  try {
+    for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
+      if (part[0] === '-')
+        await read({ sources: [readStdin(options, findings)], known: [], examined: undefined })
+      else
+        for await (const batch of batches(fileReader(part, findings), examiner, reader.known))
+          await read(batch)
+  } finally {
+    examiner?.close()
+  }
   for (const [path, all] of found)
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
@@ -202,7 +206,8 @@ function lateExaminer(begin: ReadConfigurationsOptions['examiner']): Examiner | 
   let begun: Examiner | undefined
   return (
     begin && {
-      examine(sources) {
+      // What fails at its beginning is a rejection too.
+      async examine(sources) {
         begun ??= begin()
         return begun.examine(sources)
       },

@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startEverything } from '../fixtures/everything/start.ts'
+import { heldApi } from '../support/held-api.ts'
 import { until } from '../upstream/harness.ts'
 import { held } from '../upstream/held.ts'
 import { type Outcome, type Speaks, talker } from './clients.ts'
 import { inTime, ladder, type Rung, type Seam } from './ladder.ts'
 import { settle } from './served.ts'
 
-/** An HTTP API that answers when it is told to. */
-async function heldApi({ t }: Rung) {
-  const waiting: ServerResponse[] = []
-  const api = createServer((_, response) => waiting.push(response)).listen(0, '127.0.0.1')
-  await once(api, 'listening')
-  t.after(() => {
-    api.closeAllConnections()
-    api.close()
-  })
+/** An API that answers when it is told to. */
+async function answeringApi({ t }: Rung) {
+  const { origin, waiting } = await heldApi(t)
   return {
-    endpoint: `http://127.0.0.1:${(api.address() as AddressInfo).port}/`,
+    endpoint: `${origin}/`,
     begun: (calls: number) => waiting.length === calls,
     release: () => {
       for (const response of waiting) response.end('done')
@@ -40,7 +32,7 @@ const CALLERS: readonly [prefix: string, tool: string, speaks: Speaks][] = [
 
 /** A gateway with calls under way ends by SIGTERM: those that get an answer in time have it, the others an error. */
 async function drain(rung: Rung): Promise<void> {
-  const api = await heldApi(rung)
+  const api = await answeringApi(rung)
   const program = held(rung.folder)
   const url = await startEverything(rung.t, 'http', 'session')
   const proxied = (name: string, server: object) => ({

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
+import { heldApi } from '../support/held-api.ts'
 import { ask, eventually, openSession, post, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
@@ -41,13 +39,8 @@ test(
   'calls under way are limited over all workers, and a place that one gives up is free for each',
   TIMEOUT,
   async (t) => {
-    const waiting: ServerResponse[] = []
-    const api = createServer((_, response) => waiting.push(response)).listen(0, '127.0.0.1')
-    await once(api, 'listening')
-    t.after(() => api.closeAllConnections())
-    t.after(() => api.close())
-    const slow = `http://127.0.0.1:${(api.address() as AddressInfo).port}/`
-    const tools = (await toolsFile(t)).replace(/http:\/\/127\.0\.0\.1:\d+\//, slow)
+    const { origin, waiting } = await heldApi(t)
+    const tools = (await toolsFile(t)).replace(/http:\/\/127\.0\.0\.1:\d+\//, `${origin}/`)
     const gateway = await serveWorkers(t, {
       files: { tools },
       settings: { limits: { maxCallsPerPrefix: 5 } },

@@ -6,20 +6,31 @@ import type { Launch, Peer, Site } from '../peer.ts'
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 const LIMITS = { maxSessions: 50_000, maxSessionsPerPrefix: 50_000, maxSessionsPerCaller: 50_000 }
 
-/** This gateway, as it is built in the checkout. @param node undefined: this version of Node could not be installed */
+/**
+ * This gateway, as it is built in the checkout, with these configurations in the folder `configs` of the site.
+ * @param node the command and options of Node
+ */
+export function serving(
+  node: readonly [string, ...string[]],
+  { folder, port }: Site,
+  files: readonly object[],
+  path: string,
+  settings: object = {},
+): Launch {
+  const configs = join(folder, 'configs')
+  mkdirSync(configs)
+  for (const [i, file] of files.entries())
+    writeFileSync(join(configs, `bench-${i}.yaml`), JSON.stringify(file))
+  const own = join(folder, 'plantgw.yaml')
+  writeFileSync(own, JSON.stringify(settings))
+  const flags = ['--settings', own, '--port', String(port), '--log-format', 'json', '--log-level', 'warn']
+  return { command: [...node, 'bin/plantgw.js', 'serve', configs, ...flags], path }
+}
+
+/** @param node undefined: this version of Node could not be installed */
 export function plantgw(major: number, node: Node | undefined): Peer {
-  const serve = ({ folder, port }: Site, files: object[], path: string): Launch => {
-    mkdirSync(join(folder, 'configs'))
-    for (const [i, file] of files.entries())
-      writeFileSync(join(folder, 'configs', `bench-${i}.yaml`), JSON.stringify(file))
-    writeFileSync(join(folder, 'plantgw.yaml'), JSON.stringify({ limits: LIMITS }))
-    const settings = ['--settings', join(folder, 'plantgw.yaml'), '--port', String(port)]
-    const log = ['--log-format', 'json', '--log-level', 'warn']
-    return {
-      command: [node!.path, 'bin/plantgw.js', 'serve', join(folder, 'configs'), ...settings, ...log],
-      path,
-    }
-  }
+  const serve = (site: Site, files: object[], path: string) =>
+    serving([node!.path], site, files, path, { limits: LIMITS })
   const proxy = (site: Site, server: object, path: string) =>
     serve(
       site,
