@@ -1,11 +1,5 @@
-import { wordsOf } from './stemming.ts'
-
 /** What somebody wants of a tool: to know something, or to change something; undefined where the words do not tell. */
 export type Intent = 'read' | 'write' | undefined
-
-/** UTF-16 units and words that are looked at. */
-const MAX_QUERY = 1_000
-const MAX_WORDS = 24
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
@@ -40,8 +34,9 @@ const TELLING = setOf(
   was were will has have do does did please let everybody somebody`,
 )
 
-export function intentOf(query: string): Intent {
-  let text = `${wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS).join(' ')} `
+/** @param given the words of a query */
+export function intentOf(given: readonly string[]): Intent {
+  let text = `${given.join(' ')} `
   for (let opening: string | undefined = ''; opening !== undefined; ) {
     text = text.slice(opening.length)
     opening = OPENINGS.find((one) => text.startsWith(one))

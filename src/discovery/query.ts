@@ -42,9 +42,14 @@ const MAX_CORRECTIONS = 4
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
 const MAX_APART = 5
 
-/** What is looked for, each word with what may stand for it. Work is bounded however long the text is. */
-export function readQuery(query: string, vocabulary: Vocabulary, synonyms: Synonyms): Term[] {
-  const words = withoutFillers(wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS))
+/** The words of a query: work is bounded however long the text is. */
+export function wordsOfQuery(query: string): readonly string[] {
+  return wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
+}
+
+/** What is looked for, each word with what may stand for it. @param given of `wordsOfQuery` */
+export function readQuery(given: readonly string[], vocabulary: Vocabulary, synonyms: Synonyms): Term[] {
+  const words = withoutFillers(given)
   const stems = words.map(stemOf)
   const terms: Term[] = []
   const covered = new Set<number>()
@@ -79,7 +84,7 @@ export function readQuery(query: string, vocabulary: Vocabulary, synonyms: Synon
 function phrasesOf(
   words: readonly string[],
   stems: readonly string[],
-  { of, longest }: Synonyms,
+  { of, longestFrom }: Synonyms,
 ): number[][] {
   const found: number[][] = []
   const free = new Set(words.keys())
@@ -89,12 +94,13 @@ function phrasesOf(
     for (const i of places) free.delete(i)
     found.push(places)
   }
-  for (let length = Math.min(longest, words.length); length > 1; length--)
+  const lengths = stems.map((stem, at) => Math.min(longestFrom(stem), words.length - at))
+  for (let length = Math.max(0, ...lengths); length > 1; length--)
     for (let at = 0; at + length <= words.length; at++)
-      if (of(stems.slice(at, at + length).join(' ')).length > 0)
-        take(Array.from({ length }, (_, i) => at + i))
+      if (length <= lengths[at]!) take(Array.from({ length }, (_, i) => at + i))
   for (const [i, word] of words.entries())
-    if (PARTICLES.has(word)) for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) take([at, i])
+    if (PARTICLES.has(word))
+      for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) if (lengths[at]! > 1) take([at, i])
   return found
 }
 
@@ -139,10 +145,13 @@ function alternative(
   weight: number,
   { termOf, rarity, sizeOf }: Vocabulary,
 ): Alternative | undefined {
-  const terms = stems.map(termOf)
-  if (terms.some((term) => term === undefined)) return undefined
-  const rare = (terms as number[]).map((term) => ({ term, rarity: rarity(sizeOf(term)) }))
-  return { terms: rare, stems, weight }
+  const terms: { term: number; rarity: number }[] = []
+  for (const stem of stems) {
+    const term = termOf(stem)
+    if (term === undefined) return undefined
+    terms.push({ term, rarity: rarity(sizeOf(term)) })
+  }
+  return { terms, stems, weight }
 }
 
 function shareOf(alternatives: readonly Alternative[]): number {

@@ -31,7 +31,7 @@ export function stemOf(word: string): string {
 /** The words of a text in lower case, split at case, underscores and all that is neither letter nor digit. */
 export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[] {
   const words: string[] = []
-  for (const [run] of plain(text).matchAll(RUNS)) {
+  for (const run of plain(text).match(RUNS) ?? []) {
     if (words.length >= limit) break
     if (UNSPACED.test(run)) addPairs(words, run)
     else for (const piece of run.match(PIECES) ?? []) words.push(piece.slice(0, MAX_LETTERS).toLowerCase())
@@ -42,7 +42,7 @@ export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[
 /** The stems of a text as it is indexed: those of its words, and of short identifiers as a whole. */
 export function stemsOf(text: string): string[] {
   const found: string[] = []
-  for (const [run] of plain(text).matchAll(RUNS)) {
+  for (const run of plain(text).match(RUNS) ?? []) {
     if (UNSPACED.test(run)) {
       addPairs(found, run)
       continue

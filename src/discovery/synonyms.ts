@@ -6,8 +6,8 @@ export type Phrase = readonly string[]
 
 /** What else may be said for phrases. */
 export interface Synonyms {
-  /** Words of the longest phrase. */
-  readonly longest: number
+  /** Words of the longest phrase that begins with the stem; 0: none does. */
+  longestFrom(stem: string): number
   /** The phrases that mean about the same, by the stems of a phrase, joined by spaces. */
   of(phrase: string): readonly Phrase[]
 }
@@ -25,8 +25,10 @@ export function synonymsOf(groups: readonly (readonly string[])[] = []): Synonym
   if (groups.length === 0) return generic
   const base = generic
   const own = read(groups.map((group) => [group, group]))
-  const longest = Math.max(base.longest, own.longest)
-  return { longest, of: (phrase) => [...own.of(phrase), ...base.of(phrase)] }
+  return {
+    longestFrom: (stem) => Math.max(own.longestFrom(stem), base.longestFrom(stem)),
+    of: (phrase) => [...own.of(phrase), ...base.of(phrase)],
+  }
 }
 
 /** Without fillers, unless there is nothing else. */
@@ -60,8 +62,12 @@ function read(lines: readonly Line[]): Synonyms {
     }
   }
   const phrases = new Map([...map].map(([key, others]) => [key, [...others.values()]]))
-  const longest = Math.max(0, ...[...map.keys()].map((key) => key.split(' ').length))
-  return { longest, of: (phrase) => phrases.get(phrase) ?? [] }
+  const longest = new Map<string, number>()
+  for (const key of phrases.keys()) {
+    const stems = key.split(' ')
+    longest.set(stems[0]!, Math.max(stems.length, longest.get(stems[0]!) ?? 0))
+  }
+  return { longestFrom: (stem) => longest.get(stem) ?? 0, of: (phrase) => phrases.get(phrase) ?? [] }
 }
 
 function phrasesOf(texts: readonly string[]): [key: string, phrase: Phrase][] {

@@ -1,6 +1,6 @@
 import { atOnce, type Steps } from '../text/index.ts'
 import { type Intent, intentOf } from './intent.ts'
-import { readQuery, type Term, type Vocabulary } from './query.ts'
+import { readQuery, type Term, type Vocabulary, wordsOfQuery } from './query.ts'
 import { stemOf, stemsOf, wordsOf } from './stemming.ts'
 import { synonymsOf } from './synonyms.ts'
 import {
@@ -99,9 +99,10 @@ export function* indexSteps(
   const scorer = createScorer(postings, tools.length)
 
   function one(query: string, { limit, accepts }: SearchOptions): Ranking {
-    const terms = readQuery(query, known, meanings)
+    const words = wordsOfQuery(query)
+    const terms = readQuery(words, known, meanings)
     const scores = scorer(terms)
-    const intent = intentOf(query)
+    const intent = intentOf(words)
     const best: Hit[] = []
     for (let at = 0; at < scores.length; at++) {
       const other = intent && intents[at] && intent !== intents[at]
@@ -128,7 +129,7 @@ export function* indexSteps(
       const rankings = query.slice(0, MAX_QUERIES).map((text) => one(text, { ...search, limit }))
       return merged(rankings, order).slice(0, search.limit)
     },
-    explain: (query, at) => explained(readQuery(query, known, meanings), tools[at]!),
+    explain: (query, at) => explained(readQuery(wordsOfQuery(query), known, meanings), tools[at]!),
   }
 }
 
@@ -173,39 +174,39 @@ function intentOfTool({ method }: SearchableTool): Intent {
 
 function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const vocabulary = new Map<string, number>()
-  /** Of each tool: term, field and count of what it has. */
-  const counted: Uint32Array[] = []
+  /** Of each tool and field: the terms of its texts. */
+  const said: (readonly number[])[][][] = []
   const lengths = FIELD_NAMES.map(() => new Float32Array(tools.length))
   let words = 0
   // Tools of one API say the same of their arguments.
-  const known = new Map<string, readonly string[]>()
-  const knownStems = (text: string) => {
-    const stems = known.get(text) ?? stemsOf(text)
-    known.set(text, stems)
-    return stems
+  const known = new Map<string, readonly number[]>()
+  const termsOf = (text: string) => {
+    const terms = known.get(text) ?? stemsOf(text).map((stem) => numberOf(stem, vocabulary))
+    known.set(text, terms)
+    return terms
   }
   for (const [at, tool] of tools.entries()) {
     const texts = textsByField(words < MAX_WORDS ? tool : { name: tool.name })
-    const counts = new Map<number, number>()
-    for (const [field, name] of FIELD_NAMES.entries()) {
-      const list = texts[name].flatMap(knownStems)
-      lengths[field]![at] = list.length
-      words += list.length
-      for (const stem of list) {
-        const term = vocabulary.get(stem) ?? vocabulary.size
-        if (term === vocabulary.size) vocabulary.set(stem, term)
-        const key = term * FIELD_NAMES.length + field
-        counts.set(key, (counts.get(key) ?? 0) + 1)
+    said.push(FIELD_NAMES.map((name) => texts[name].map(termsOf)))
+    for (const [field, lists] of said[at]!.entries())
+      for (const { length } of lists) {
+        lengths[field]![at]! += length
+        words += length
       }
-    }
-    counted.push(Uint32Array.from([...counts].flat()))
     yield
   }
-  return yield* invert(counted, lengths, vocabulary)
+  return yield* invert(said, lengths, vocabulary)
+}
+
+function numberOf(stem: string, vocabulary: Map<string, number>): number {
+  const known = vocabulary.get(stem)
+  if (known !== undefined) return known
+  vocabulary.set(stem, vocabulary.size)
+  return vocabulary.size - 1
 }
 
 function* invert(
-  counted: readonly Uint32Array[],
+  said: readonly (readonly (readonly number[])[])[][],
   lengths: readonly Float32Array[],
   vocabulary: ReadonlyMap<string, number>,
 ): Steps<Postings> {
@@ -213,31 +214,42 @@ function* invert(
   const averages = lengths.map(
     (all) => all.reduce((sum, one) => sum + one, 0) / (all.filter(Boolean).length || 1),
   )
-  /** Of each tool: how much each of its terms counts. */
-  const weighed: Map<number, number>[] = []
+  /** How often one field has each term, and how much each counts in all fields: for one tool at a time. */
+  const counts = new Uint32Array(vocabulary.size)
+  const weights = new Float64Array(vocabulary.size)
+  /** Of each tool: its terms, and how much each of them counts. */
+  const weighed: { terms: readonly number[]; weights: Float64Array }[] = []
   const starts = new Uint32Array(vocabulary.size + 1)
-  for (const [at, counts] of counted.entries()) {
-    const weights = new Map<number, number>()
-    for (let i = 0; i < counts.length; i += 2) {
-      const field = counts[i]! % fields.length
-      const term = (counts[i]! - field) / fields.length
+  for (const [at, texts] of said.entries()) {
+    const terms: number[] = []
+    for (const [field, lists] of texts.entries()) {
       const { weight, b } = fields[field]!
       const share = 1 - b + b * (lengths[field]![at]! / averages[field]!)
-      weights.set(term, (weights.get(term) ?? 0) + (weight * counts[i + 1]!) / share)
+      for (const list of lists) for (const term of list) counts[term]!++
+      for (const list of lists)
+        for (const term of list) {
+          if (counts[term] === 0) continue
+          if (weights[term] === 0) terms.push(term)
+          weights[term]! += (weight * counts[term]!) / share
+          counts[term] = 0
+        }
     }
-    for (const term of weights.keys()) starts[term + 1]!++
-    weighed.push(weights)
+    weighed.push({ terms, weights: Float64Array.from(terms, (term) => weights[term]!) })
+    for (const term of terms) {
+      weights[term] = 0
+      starts[term + 1]!++
+    }
     yield
   }
   for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!
   const docs = new Uint32Array(starts.at(-1)!)
   const impacts = new Float32Array(docs.length)
   const next = starts.slice()
-  for (const [at, weights] of weighed.entries()) {
-    for (const [term, weight] of weights) {
+  for (const [at, { terms, weights }] of weighed.entries()) {
+    for (const [i, term] of terms.entries()) {
       const place = next[term]!++
       docs[place] = at
-      impacts[place] = weight / (K1 + weight)
+      impacts[place] = weights[i]! / (K1 + weights[i]!)
     }
     yield
   }
@@ -249,19 +261,27 @@ function vocabularyOf(
   starts: Uint32Array,
   tools: number,
 ): Vocabulary {
+  let byLength: Map<number, string[]> | undefined
+  const sizeOf = (term: number) => starts[term + 1]! - starts[term]!
+  return {
+    termOf: (stem) => vocabulary.get(stem),
+    ofLength(length) {
+      byLength ??= wordsByLength(vocabulary.keys())
+      return byLength.get(length) ?? []
+    },
+    sizeOf,
+    rarity: (size) => Math.log(1 + (tools - Math.min(size, tools) + 0.5) / (size + 0.5)) ** RARITY,
+  }
+}
+
+function wordsByLength(words: Iterable<string>): Map<number, string[]> {
   const byLength = new Map<number, string[]>()
-  for (const word of vocabulary.keys()) {
+  for (const word of words) {
     const list = byLength.get(word.length)
     if (list) list.push(word)
     else byLength.set(word.length, [word])
   }
-  const sizeOf = (term: number) => starts[term + 1]! - starts[term]!
-  return {
-    termOf: (stem) => vocabulary.get(stem),
-    ofLength: (length) => byLength.get(length) ?? [],
-    sizeOf,
-    rarity: (size) => Math.log(1 + (tools - Math.min(size, tools) + 0.5) / (size + 0.5)) ** RARITY,
-  }
+  return byLength
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   signatureOf,
 } from '../../src/discovery/index.ts'
 import { intentOf } from '../../src/discovery/intent.ts'
-import { readQuery } from '../../src/discovery/query.ts'
+import { readQuery, wordsOfQuery } from '../../src/discovery/query.ts'
 import { stemsOf, wordsOf } from '../../src/discovery/stemming.ts'
 import { synonymsOf } from '../../src/discovery/synonyms.ts'
 import { textsByField } from '../../src/discovery/tool-texts.ts'
@@ -19,9 +19,9 @@ import type { JsonObject } from '../../src/json/index.ts'
 const nothing = { termOf: () => 1, ofLength: () => [], sizeOf: () => 1, rarity: () => 1 }
 
 test('a query of a megabyte is read as far as its first words', () => {
-  const words = readQuery('delete remove list pods '.repeat(50_000), nothing, synonymsOf())
+  const words = readQuery(wordsOfQuery('delete remove list pods '.repeat(50_000)), nothing, synonymsOf())
   assert.ok(words.length <= 24, `${words.length} terms`)
-  const one = readQuery('x'.repeat(1_000_000), nothing, synonymsOf())
+  const one = readQuery(wordsOfQuery('x'.repeat(1_000_000)), nothing, synonymsOf())
   assert.deepEqual(
     one.map(({ word }) => word.length),
     [40],
@@ -32,9 +32,9 @@ test('a query of a megabyte is read as far as its first words', () => {
 })
 
 test('the intent of a query of a megabyte is that of its first words', () => {
-  assert.equal(intentOf(`${'please '.repeat(5)}list pods ${'delete '.repeat(100_000)}`), 'read')
-  assert.equal(intentOf('can you '.repeat(100_000)), undefined)
-  assert.equal(intentOf(''), undefined)
+  assert.equal(intentOf(wordsOfQuery(`${'please '.repeat(5)}list pods ${'delete '.repeat(100_000)}`)), 'read')
+  assert.equal(intentOf(wordsOfQuery('can you '.repeat(100_000))), undefined)
+  assert.equal(intentOf([]), undefined)
 })
 
 test('a word that is nearly all others is corrected to a few of them', () => {
@@ -45,7 +45,7 @@ test('a word that is nearly all others is corrected to a few of them', () => {
     sizeOf: () => 1,
     rarity: () => 1,
   }
-  const [term] = readQuery('zzzzz0zzzz', vocabulary, synonymsOf())
+  const [term] = readQuery(['zzzzz0zzzz'], vocabulary, synonymsOf())
   assert.equal(term?.alternatives.length, 4)
 })
 
