@@ -15,22 +15,26 @@ export function peerOf(
   stay: Stay,
 ): Peer {
   if (!socket || Object.keys(headers).some(isSignOfProxy)) return stay
-  const known = peers.get(socket)
-  if (known) return known
-  const listeners = new Set<() => void>()
-  const peer = {
-    key: randomUUID(),
-    get gone() {
-      return socket.destroyed
-    },
-    onGone(listener: () => void) {
-      if (socket.destroyed) queueMicrotask(listener)
-      else listeners.add(listener)
-    },
-  }
-  socket.once('close', () => {
-    for (const listener of listeners) listener()
-  })
+  const peer = peers.get(socket) ?? new ConnectionPeer(socket)
   peers.set(socket, peer)
   return peer
+}
+
+class ConnectionPeer implements Peer {
+  readonly key = randomUUID()
+  private readonly listeners = new Set<() => void>()
+
+  constructor(private readonly socket: Socket) {
+    socket.once('close', () => {
+      for (const listener of this.listeners) listener()
+    })
+  }
+
+  get gone(): boolean {
+    return this.socket.destroyed
+  }
+  onGone(listener: () => void): void {
+    if (this.gone) queueMicrotask(listener)
+    else this.listeners.add(listener)
+  }
 }

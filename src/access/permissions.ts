@@ -24,7 +24,7 @@ export interface Permissions {
   /** Whether what no rule can name may be used. */
   readonly allowsUnknown: boolean
   /** Equal for callers who may use the same. */
-  readonly key: string
+  key(): string
   allows(kind: Usable, name: string): boolean
   /** Headers that ask for a token with more scopes, and those scopes, where nothing else is missing. */
   lacks(kind: Usable, name: string): Lacking | undefined
@@ -82,9 +82,7 @@ export function createAuthorize(
   return ({ identity, path }) => {
     const judged = identity ? judgedOf(identity) : judge(identity)
     return {
-      get key() {
-        return [own, ...judged.map(({ key }) => key)].join(';')
-      },
+      key: () => [own, ...judged.map(({ key }) => key())].join(';'),
       allowsUnknown: judged.every(({ allowsUnknown }) => allowsUnknown),
       allows: (kind, name) => judged.every(({ allows }) => allows(kind, name)),
       lacks(kind, name) {
@@ -105,7 +103,7 @@ export function createAuthorize(
 /** What one of the bounds says of a caller. */
 interface Judged {
   /** The rules that allow it something, by number. */
-  readonly key: string
+  key(): string
   allowsUnknown: boolean
   allows(kind: Usable, name: string): boolean
   /** That the caller needs, or has, by the first rule that names the thing and means the caller. */
@@ -138,9 +136,7 @@ function judgeOf({
     const find = (among: readonly Rule[], kind: Usable, name: string) =>
       among.find(({ globs }) => globs[kind].some((glob) => glob.matches(name)))
     return {
-      get key() {
-        return rules.flatMap((rule, i) => (own.includes(rule) ? i : [])).join()
-      },
+      key: () => rules.flatMap((rule, i) => (own.includes(rule) ? i : [])).join(),
       allowsUnknown: isOpen,
       allows: (kind, name) => find(own, kind, name) !== undefined || (isOpen && !isNamed(kind, name)),
       scopesOf: (kind, name) =>

@@ -11,8 +11,8 @@ export interface Subject {
   sharer: string
   /** Of the client. */
   address: string | undefined
-  /** The id of one that is the caller's; read where a rule counts by it. */
-  readonly session: string | undefined
+  /** The id of one that is the caller's. */
+  session(): string | undefined
 }
 
 /** A request beyond a rate. */
@@ -128,7 +128,7 @@ interface Count {
 function keyOf(per: RateRule['per'], { sharer, address, session }: Subject, tenant: string): string {
   if (per === 'tenant') return tenant
   if (per === 'address') return networkOf(address ?? '')
-  return (per === 'session' ? session : undefined) ?? sharer
+  return (per === 'session' ? session() : undefined) ?? sharer
 }
 
 /** Counts in this process. */
@@ -197,13 +197,7 @@ export function rateStep(onRefused: (refusal: RateRefusal) => void = () => {}): 
 
 function meterOf(request: StepRequest, rate: RateLimits, onRefused: (refusal: RateRefusal) => void): Meter {
   const { route, address, stay, caller, callerName = caller } = request
-  const subject: Subject = {
-    sharer: stay.sharer,
-    address,
-    get session() {
-      return request.sessionId()
-    },
-  }
+  const subject: Subject = { sharer: stay.sharer, address, session: () => request.sessionId() }
   const told = (excesses: Excesses) => {
     for (const excess of excesses)
       if (excess) onRefused({ prefix: route.prefix, per: excess.per, caller: callerName, address })

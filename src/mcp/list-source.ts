@@ -32,7 +32,7 @@ function sourceOf(
   kind: 'session' | 'alone',
   ask: ListSource['ask'],
 ): ListSource {
-  const rules = permissions?.key ?? ''
+  const rules = permissions?.key() ?? ''
   return among.listsAlike
     ? { of, among, viewer: `${kind} ${rules}`, rules, stands: true, ask }
     : { of, among, viewer, rules, ask }
