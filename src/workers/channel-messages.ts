@@ -113,6 +113,8 @@ export interface WorkerHandlers {
   met(address: string): void
   startServers(nothing: undefined): void
   ownAddress(address: AddressInfo): void
+  /** Answers, as long as it is well. */
+  beat(nothing: undefined): void
   prepare(change: Change): Promise<void>
   commit(generation: number): void
   connection(connection: { id: number; surplus: boolean }, handle?: SendHandle): void

@@ -1,6 +1,7 @@
 import type { ConfigurationSource } from '../build/source.ts'
 import { readConfiguration } from '../checks/index.ts'
 import type { Env, ReadConfiguration, Source } from '../config/index.ts'
+import { giveWayToCalls } from '../text/index.ts'
 import type { Change, ServedSources } from './channel-messages.ts'
 
 /** The configurations that a worker is to serve, from one change to the next. */
@@ -23,6 +24,7 @@ export class WorkerSources {
     for (const [id, source] of sources) {
       const before = this.read.get(id)
       const isSame = isSameEnv && before && isEqual(before, source)
+      if (!isSame) await giveWayToCalls()
       read.set(id, isSame ? before : readConfiguration(source, env, rules))
     }
     this.read = read

@@ -26,8 +26,14 @@ const LONGEST_PAUSE = 10_000
 const STEADY = 30_000
 /** Starts that may fail one after another. */
 const MAX_FAILED = 5
-/** Milliseconds that a worker has to make the next table, or to serve it. */
+/** Milliseconds that a worker has to start, to make the next table, or to serve it. */
 const PATIENCE = 120_000
+/** Milliseconds between two questions whether a worker is well, and how many of these may pass without its answer. */
+const BEAT = 5_000
+const MAX_SILENT = 6
+/** Milliseconds beside what a worker may drain for, and those to end for one that nobody needs any more. */
+const DRAIN_SPARE = 3_000
+const END = 2_000
 /** Megabytes of a half of the heap's young part: a gateway has few objects that live long, and memory counts for each worker. */
 const HEAP = '--max-semi-space-size=4'
 /** Milliseconds for the metrics and the status of a worker. */
@@ -58,7 +64,6 @@ export interface Connection {
 
 interface Member {
   readonly number: number
-  readonly child: ChildProcess
   readonly channel: Channel<WorkerHandlers>
   /** Where the others reach it. */
   origin: string
@@ -69,6 +74,10 @@ interface Member {
   /** When it began to serve, in milliseconds. */
   readonly since: number
   counted: Counted | undefined
+  /** Questions whether it is well since its last answer. */
+  silent: number
+  /** Ends it: it cannot serve. */
+  fail(error: Error): void
 }
 
 /** The workers of a gateway. It holds processes: close it. */
@@ -83,6 +92,7 @@ export class Pool implements Workers {
   private table: Table | undefined
   private ended: Counted | undefined
   private readonly timers = new Set<NodeJS.Timeout>()
+  private beat: NodeJS.Timeout | undefined
   private readonly ownAddresses: AddressInfo[] = []
   /** Addresses of other replicas, the oldest first. */
   private readonly met = new Set<string>()
@@ -118,6 +128,9 @@ export class Pool implements Workers {
     await Promise.all(Array.from({ length: count }, (_, i) => this.spawn(i + 1)))
     this.started = true
     for (const { channel } of this.members.values()) channel.note('startServers', undefined)
+    this.beat = setInterval(() => {
+      for (const member of this.members.values()) lookAt(member)
+    }, BEAT)
   }
 
   /** The configurations' tools cannot connect there. */
@@ -131,11 +144,10 @@ export class Pool implements Workers {
     for (const { channel } of this.members.values()) channel.note('renewTls', undefined)
   }
 
-  /** Gives a connection to the worker that has the fewest; when there is none, to the next. @param end runs once it is over */
+  /** Gives a connection to the worker that has the fewest, if it answers; when there is none, to the next. @param end runs once it is over */
   give(socket: Socket, connection: Connection, end: () => void): void {
     let best: Member | undefined
-    for (const member of this.members.values())
-      if (!best || member.connections.size < best.connections.size) best = member
+    for (const member of this.members.values()) if (!best || isBetter(member, best)) best = member
     if (!best) {
       this.waiting.push([socket, connection, end])
       return
@@ -162,13 +174,15 @@ export class Pool implements Workers {
     const fault = faults[decisive]
     if (fault) throw new TableRefused(`worker ${asked[decisive]!.number} cannot serve it: ${fault.message}`)
     return async () => {
+      const before = this.served
       this.table = next
       this.served = { generation: next.generation, env, sources: sourcesOf(next) }
       const { generation } = next
-      // Who began meanwhile, and has the table of before, is replaced.
-      const all = [...this.members.values()].map((one) =>
-        this.within(one, one.channel.ask('commit', generation)).catch(() => one.child.kill('SIGKILL')),
-      )
+      const all = [...this.members.values()].map((one) => {
+        const { channel } = one
+        const served = asked.includes(one) ? channel.ask('commit', generation) : this.catchUp(channel, before)
+        return this.within(one, served).catch(one.fail)
+      })
       await Promise.all(all)
     }
   }
@@ -191,16 +205,20 @@ export class Pool implements Workers {
   /** No worker is replaced from now on; resolves when what was under way in each of them has ended. */
   async drain(limits: { grace: number; timeout: number }): Promise<void> {
     this.stop()
-    const all = [...this.members.values()].map(({ channel }) => channel.ask('drain', limits))
+    const patience = limits.grace + limits.timeout + DRAIN_SPARE
+    const all = [...this.members.values()].map(({ channel }) => late(patience, channel.ask('drain', limits)))
     await Promise.allSettled(all)
   }
 
   /** Ends all of them. */
   async close(): Promise<void> {
     this.stop()
+    clearInterval(this.beat)
     const ends = [...this.children].map((child) => new Promise((resolve) => child.once('exit', resolve)))
     for (const child of this.children) if (child.connected) child.disconnect()
-    await Promise.all(ends)
+    await late(END, Promise.all(ends)).catch(() => {
+      for (const child of this.children) child.kill('SIGKILL')
+    })
   }
 
   private stop(): void {
@@ -212,7 +230,7 @@ export class Pool implements Workers {
   private async within<T>(member: Member, answer: Promise<T>): Promise<T> {
     return late(PATIENCE, answer).catch((error) => {
       if (error !== LATE) throw error
-      member.child.kill('SIGKILL')
+      member.fail(error)
       throw new ChannelEnded()
     })
   }
@@ -228,6 +246,19 @@ export class Pool implements Workers {
     }
   }
 
+  /** Has a worker serve what the others serve, which was another when it began. */
+  private async catchUp(channel: Channel<WorkerHandlers>, before: ServedSources): Promise<void> {
+    for (let known = before; known !== this.served; ) {
+      const next = this.served
+      const { generation, env, sources } = next
+      const removed = [...known.sources.keys()].filter((id) => !sources.has(id))
+      const changed = { ...(env !== known.env && { env }), changed: sources, removed }
+      await channel.ask('prepare', { generation, ...changed })
+      await channel.ask('commit', generation)
+      known = next
+    }
+  }
+
   /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
     const { command, out } = this.options
@@ -240,27 +271,30 @@ export class Pool implements Workers {
       detached: false,
     })
     this.children.add(child)
-    passLines(child.stdout!, out.stdout)
-    passLines(child.stderr!, out.stderr)
+    // Where files are short, Node makes no pipes.
+    if (child.stdout) passLines(child.stdout, out.stdout)
+    if (child.stderr) passLines(child.stderr, out.stderr)
     return new Promise((resolve, reject) => {
       let isServing = false
       let fault: string | undefined
-      const failed = (error: Error) => {
-        fault = error.message
+      const fail = (error: Error) => {
+        if (!(error instanceof ChannelEnded)) fault ??= error.message
         child.kill('SIGKILL')
       }
+      const patience = setTimeout(() => fail(LATE), PATIENCE)
       const begin = async (channel: Channel<WorkerHandlers>) => {
-        await this.join(number, child, channel)
+        await this.join(number, child, channel, fail)
+        clearTimeout(patience)
         isServing = true
         resolve()
       }
       const channel: Channel<WorkerHandlers> = new Channel(
         child,
-        this.handlersFor(child, () => begin(channel).catch(failed)),
+        this.handlersFor(child, () => begin(channel).catch(fail)),
       )
-      child.once('error', reject)
-      child.once('exit', (code, signal) => {
-        const why = fault ?? signal ?? `exit code ${code}`
+      const ended = (how: string) => {
+        const why = fault ?? how
+        clearTimeout(patience)
         this.children.delete(child)
         const gone = () => {
           const member = this.leave(child)
@@ -271,35 +305,44 @@ export class Pool implements Workers {
         // All that it has said is read by then.
         if (child.connected) child.once('disconnect', gone)
         else gone()
+      }
+      child.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`))
+      child.on('error', (error) => {
+        // There is no process, which does not exit.
+        if (child.pid === undefined) ended(error.message)
       })
     })
   }
 
-  private async join(number: number, child: ChildProcess, channel: Channel<WorkerHandlers>): Promise<void> {
+  private async join(
+    number: number,
+    child: ChildProcess,
+    channel: Channel<WorkerHandlers>,
+    fail: Member['fail'],
+  ): Promise<void> {
     const { served } = this
     const origin = await channel.ask('begin', { ...this.begins, worker: number, served })
     const since = performance.now()
     const member: Member = {
       number,
-      child,
       channel,
       origin,
       connections: new Map(),
       given: new Map(),
       since,
       counted: undefined,
+      silent: 0,
+      fail,
     }
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
     for (const address of this.met) channel.note('met', address)
     // Nobody gets a session of it before all others know where it is.
     const places = placesOf([...this.members.values(), member])
     await Promise.allSettled(
-      [...this.members.values(), member].map((one) => one.channel.ask('peers', places)),
+      [...this.members.values(), member].map((one) => late(ANSWER, one.channel.ask('peers', places))),
     )
-    // A reload came in between.
-    if (served !== this.served) throw new Error('the configurations changed while it started')
+    await this.catchUp(channel, served)
     this.members.set(child, member)
-    this.failed = 0
     if (this.started) {
       channel.note('startServers', undefined)
       this.options.log.info({ worker: number, pid: child.pid }, 'worker started')
@@ -332,7 +375,7 @@ export class Pool implements Workers {
       { worker: number, reason: why, again: wait },
       before ? 'a worker has ended' : 'a worker did not start',
     )
-    if (!before && this.failed > MAX_FAILED) {
+    if (!before && this.failed > MAX_FAILED && !this.members.size) {
       this.fail(new Error(`worker ${number} cannot be started: ${why}`))
       return
     }
@@ -407,6 +450,25 @@ export class Pool implements Workers {
       },
     }
   }
+}
+
+/** Asks a worker whether it is well; one that has not answered for long, as a process that is stopped, is ended. */
+function lookAt(member: Member): void {
+  if (member.silent === 0) {
+    const heard = () => {
+      member.silent = 0
+    }
+    // It has ended, which is noticed by itself.
+    member.channel.ask('beat', undefined).then(heard, () => {})
+  }
+  // Counted in questions: this process may have been the one that stood still.
+  if (++member.silent > MAX_SILENT) member.fail(LATE)
+}
+
+/** Whether a connection is for the one rather than for the other. */
+function isBetter(one: Member, other: Member): boolean {
+  const [isMute, isOtherMute] = [one.silent > 1, other.silent > 1]
+  return isMute === isOtherMute ? one.connections.size < other.connections.size : isOtherMute
 }
 
 function placesOf(members: readonly Member[]): WorkerPlace[] {

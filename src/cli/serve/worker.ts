@@ -73,16 +73,17 @@ class Worker {
       met: (address) => this.running?.parts.peers()?.learn(address),
       startServers: () => this.serving.gateway.startServers(),
       ownAddress: (address) => this.serving.gateway.ownAddresses.add(address),
+      beat: () => {},
       prepare: async (change) => {
         const { sources, gateway } = this.serving
         sources.change(change)
         const made = await gateway.prepare()
         refuse(made)
-        this.serving.made = made
+        this.serving.made = { ...made, generation: change.generation }
       },
       commit: (generation) => {
         const { made, sources } = this.serving
-        if (made?.next?.generation !== generation) throw new Error('the table was not made')
+        if (made?.generation !== generation) throw new Error('the table was not made')
         made.commit()
         sources.commit()
         this.serving.made = undefined
@@ -115,7 +116,7 @@ interface Running {
   sources: WorkerSources
   tls: ListenerTls | undefined
   /** The next table, until it is committed. */
-  made?: Made | undefined
+  made?: (Made & { generation: number }) | undefined
   take(id: number, surplus: boolean, socket: Socket | undefined): void
   end(limits: { grace: number; timeout: number }): Promise<void>
 }

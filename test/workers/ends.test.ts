@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { toolsFile } from '../cluster/harness.ts'
+import { isThere, temporaryFolder } from '../support/process.ts'
+import { eventually, type Gateway, renamed, servedNames, serveWorkers } from './harness.ts'
+
+const TIMEOUT = { timeout: 180_000 }
+const FAILING = new URL('failing.js', import.meta.url).pathname
+const NO_LIMITS = spawnSync('prlimit', ['--version']).error ? 'there is no prlimit' : false
+
+const ENDED = /"worker":(\d),"reason":"([^"]*)","again":(\d+),"msg":"a worker (?:has ended|did not start)"/g
+
+/** What the log says of workers that have ended. */
+const ends = ({ stderr }: Gateway) =>
+  [...stderr().matchAll(ENDED)].map(([, worker, reason, again]) => ({ worker, reason, again: Number(again) }))
+
+/** The process ids of workers that took the place of others, in their order. */
+const replacements = ({ stderr }: Gateway) =>
+  [...stderr().matchAll(/"pid":(\d+),"msg":"worker started"/g)].map(([, pid]) => Number(pid))
+
+test('a worker that ends again and again is replaced after longer and longer pauses', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  let pid = (await gateway.workers())[1]!.pid
+  for (let i = 0; i < 4; i++) {
+    process.kill(pid, 'SIGKILL')
+    pid = await eventually(async () => replacements(gateway)[i])
+  }
+  assert.deepEqual(
+    ends(gateway).map(({ again }) => again),
+    [100, 200, 400, 800],
+  )
+})
+
+test('a reload while a worker starts: it serves what the others serve', TIMEOUT, async (t) => {
+  const text = await toolsFile(t)
+  const mark = join(temporaryFolder(t), 'failed-')
+  // Only the one that takes the place of the second one shall stop.
+  writeFileSync(`${mark}2`, '')
+  const env = { FAIL_AT: 'begin', FAIL_HOW: 'stop', FAIL_WORKERS: '2', FAIL_MARK: mark }
+  const gateway = await serveWorkers(t, { files: { tools: text }, env, node: ['--import', FAILING] })
+  rmSync(`${mark}2`)
+  process.kill((await gateway.workers())[1]!.pid, 'SIGKILL')
+  const pid = await eventually(async () => existsSync(`${mark}2`) && Number(readFileSync(`${mark}2`, 'utf8')))
+  await eventually(async () => isStopped(pid))
+  for (const name of ['second', 'third']) {
+    writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(text, name))
+    assert.equal((await fetch(`${gateway.origin}/_reload`, { method: 'POST' })).status, 200)
+  }
+  process.kill(pid, 'SIGCONT')
+  await eventually(async () => replacements(gateway).includes(pid))
+  assert.deepEqual(await servedNames(gateway), ['third'])
+  assert.equal(ends(gateway).length, 1)
+})
+
+test('a worker that does not answer holds up nobody, and is replaced', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const [first, frozen] = await gateway.workers()
+  await stop(frozen!.pid)
+  process.kill(first!.pid, 'SIGKILL')
+  await eventually(async () => replacements(gateway).length === 2)
+  assert.deepEqual(
+    ends(gateway).map(({ worker, reason }) => [worker, reason]),
+    [
+      ['1', 'SIGKILL'],
+      ['2', 'no answer in time'],
+    ],
+  )
+  assert.equal((await gateway.workers()).length, 3)
+})
+
+test('a worker that does not answer does not hold up the end', TIMEOUT, async (t) => {
+  const settings = { drain: { grace: '0s', timeout: '1s' } }
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, settings })
+  const [, frozen] = await gateway.workers()
+  await stop(frozen!.pid)
+  gateway.child.kill('SIGTERM')
+  assert.equal(await gateway.ended, 0)
+  await eventually(async () => !isThere(frozen!.pid))
+})
+
+test('a worker for which there were no files is replaced once there are', {
+  ...TIMEOUT,
+  skip: NO_LIMITS,
+}, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const { pid = 0 } = gateway.child
+  const [victim] = await gateway.workers()
+  const limit = (files: number) => execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${files}:`])
+  limit(readdirSync(`/proc/${pid}/fd`).length - 2)
+  process.kill(victim!.pid, 'SIGKILL')
+  await eventually(async () => ends(gateway).length > 1)
+  limit(1024)
+  await eventually(async () => replacements(gateway).length === 1)
+  assert.doesNotMatch(gateway.stderr(), /internal error/)
+  assert.match(ends(gateway)[1]!.reason!, /EMFILE/)
+})
+
+/** Resolves once the system has stopped it. */
+async function stop(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  await eventually(async () => isStopped(pid))
+}
+
+const isStopped = (pid: number) => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
