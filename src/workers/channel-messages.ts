@@ -6,7 +6,7 @@ import type { Denial } from '../access/steps.ts'
 import type { Env, Settings, Source } from '../config/index.ts'
 import type { WorkerStatus } from '../server/shared-parts.ts'
 import type { Counted } from '../telemetry/counted.ts'
-import type { ListChange } from '../upstream/index.ts'
+import type { GroupChange, ListChange } from '../upstream/index.ts'
 import type { WorkerPlace } from './peers.ts'
 
 /** What a worker begins with. */
@@ -92,6 +92,8 @@ export interface ParentHandlers {
   /** Connections that have ended, by number. */
   closed(connections: readonly number[]): void
   counted(counted: Counted): void
+  /** What it has started, to be ended where it is killed. */
+  group(change: GroupChange): void
   /** For the other workers. */
   listChanged(change: ListChange): void
   /** The address of another replica, for the other workers; resolves once they know it. */

@@ -11,6 +11,7 @@ import { pauseOf } from '../net/index.ts'
 import { TableRefused, type WorkerStatus, type Workers } from '../server/shared-parts.ts'
 import { type Counted, folded, withoutGauges } from '../telemetry/counted.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { endGroups } from '../upstream/index.ts'
 import type { Beginning, Change, ParentHandlers, ServedSources, WorkerHandlers } from './channel-messages.ts'
 import { Ledger } from './ledger.ts'
 import { answerPage } from './passed-pages.ts'
@@ -271,6 +272,7 @@ export class Pool implements Workers {
       detached: false,
     })
     this.children.add(child)
+    const groups = new Set<number>()
     // Where files are short, Node makes no pipes.
     if (child.stdout) passLines(child.stdout, out.stdout)
     if (child.stderr) passLines(child.stderr, out.stderr)
@@ -290,13 +292,14 @@ export class Pool implements Workers {
       }
       const channel: Channel<WorkerHandlers> = new Channel(
         child,
-        this.handlersFor(child, () => begin(channel).catch(fail)),
+        this.handlersFor(child, groups, () => begin(channel).catch(fail)),
       )
       const ended = (how: string) => {
         const why = fault ?? how
         clearTimeout(patience)
         this.children.delete(child)
         const gone = () => {
+          endGroups(groups)
           const member = this.leave(child)
           if (!isServing) reject(new Error(fault ?? `worker ${number} did not start: ${why}`))
           if (this.closing || (!this.started && !isServing)) return
@@ -397,7 +400,8 @@ export class Pool implements Workers {
     return lessee
   }
 
-  private handlersFor(child: ChildProcess, hello: () => void): ParentHandlers {
+  /** @param groups takes the process groups that it has started */
+  private handlersFor(child: ChildProcess, groups: Set<number>, hello: () => void): ParentHandlers {
     const mine = () => {
       const member = this.members.get(child)
       if (!member) throw new Error('the worker does not serve yet')
@@ -433,6 +437,10 @@ export class Pool implements Workers {
       counted: (counted) => {
         const member = this.members.get(child)
         if (member) member.counted = counted
+      },
+      group: ({ group, ended }) => {
+        if (ended) groups.delete(group)
+        else groups.add(group)
       },
       listChanged: (change) => {
         for (const [other, { channel }] of this.members)

@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
-import { isThere, temporaryFolder } from '../support/process.ts'
-import { eventually, type Gateway, renamed, servedNames, serveWorkers } from './harness.ts'
+import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { childrenOf, isThere, temporaryFolder } from '../support/process.ts'
+import { eventually, type Gateway, openSession, renamed, servedNames, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 180_000 }
 const FAILING = new URL('failing.js', import.meta.url).pathname
@@ -69,6 +70,18 @@ test('a worker that does not answer holds up nobody, and is replaced', TIMEOUT, 
     ],
   )
   assert.equal((await gateway.workers()).length, 3)
+})
+
+test('what a worker that is killed has started ends, too', TIMEOUT, async (t) => {
+  const upstreams = { s: { type: 'stdio' as const, ...faultyStdio('session', { deaf: true }) } }
+  const gateway = await serveWorkers(t, { upstreams })
+  const { answer } = await openSession(gateway.url('s'))
+  assert.equal(answer.status, 200)
+  const pids = (await gateway.workers()).map(({ pid }) => pid)
+  const started = pids.flatMap(childrenOf)
+  assert.equal(started.length, 1)
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await eventually(async () => !isThere(started[0]!))
 })
 
 test('a worker that does not answer does not hold up the end', TIMEOUT, async (t) => {

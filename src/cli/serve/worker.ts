@@ -10,6 +10,7 @@ import { createGateway, type Gateway } from '../../server/gateway.ts'
 import type { Made } from '../../server/live.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
+import { followGroups } from '../../upstream/index.ts'
 import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/channel-messages.ts'
 import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
@@ -127,6 +128,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   const log = (await createLog({ ...settings.logger, format: 'json' })).child({ worker })
   catchUnexpected(log)
   const tls = settings.tls && openTls(settings.tls, log)
+  followGroups((change) => channel.note('group', change))
   const inner = await listenForWorkers()
   const parts = workerParts(channel, beginning, inner.origin)
   const sources = new WorkerSources(served)

@@ -168,6 +168,30 @@ const GRACE = { input: 500, term: 1_500 }
 /** Groups that must not outlive the gateway, whatever ends it. */
 const groups = new Set<number>()
 let watching = false
+let told: (change: GroupChange) => void = () => {}
+
+/** A process group of a child that has begun, or ended. */
+export interface GroupChange {
+  group: number
+  ended: boolean
+}
+
+/** Tells of all of them from now on, for whoever ends those that this process leaves behind when it is killed. */
+export function followGroups(listener: (change: GroupChange) => void): void {
+  told = listener
+}
+
+/** Ends groups that a process that was killed has left behind: their input is closed, so they are asked, then killed. */
+export function endGroups(left: Iterable<number>): void {
+  for (const group of left) {
+    watch(group)
+    killGroup(group, 'SIGTERM')
+    setTimeout(() => {
+      killGroup(group, 'SIGKILL')
+      groups.delete(group)
+    }, GRACE.term)
+  }
+}
 
 /** What a child sees of the gateway's own environment: enough to find programs and its files. */
 const INHERITED = ['PATH', 'HOME']
@@ -196,7 +220,10 @@ export function startChild(
   // Where files are short, Node makes no pipes.
   if (!child.stdin)
     return unstarted(new Promise((resolve) => child.once('error', (error) => resolve(reasonOf(error)))))
-  if (pid !== undefined) watch(pid)
+  if (pid !== undefined) {
+    watch(pid)
+    told({ group: pid, ended: false })
+  }
   let timer: NodeJS.Timeout | undefined
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => {
@@ -206,7 +233,9 @@ export function startChild(
       clearTimeout(timer)
       // What the leader left behind ends now; its pipes would otherwise stay open.
       killGroup(pid, 'SIGKILL')
-      if (pid !== undefined) groups.delete(pid)
+      if (pid === undefined) return
+      groups.delete(pid)
+      told({ group: pid, ended: true })
     })
     child.once('close', (code, signal) =>
       resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
