@@ -6,6 +6,7 @@ import { giveWayToCalls } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
 import { type AssembleContext, inspect, isOfText, type PrepareContext, stampOf } from './prepare.ts'
+import { differ } from './table.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
@@ -230,8 +231,14 @@ function successor(
   if (taken.length === 0 && kept.size === served.size) return served
   const prepared = new Map(served)
   for (const made of taken) prepared.set(made.id, made)
-  for (const old of served.values())
-    if (!kept.has(old) && prepared.get(old.id) === old) prepared.delete(old.id)
+  const touched = new Set<string>()
+  for (const old of served.values()) {
+    if (kept.has(old)) continue
+    touched.add(old.id)
+    if (prepared.get(old.id) === old) prepared.delete(old.id)
+  }
+  for (const { id } of taken) touched.add(id)
+  differ(served, prepared, [...touched])
   return prepared
 }
 

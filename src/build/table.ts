@@ -44,17 +44,38 @@ const differences = new WeakMap<
   WeakMap<ReadonlyMap<string, unknown>, Entries>
 >()
 
+/** Tells `changed` in which entries two maps differ. @param names in the order of `one`, then of `other` */
+export function differ(
+  one: ReadonlyMap<string, unknown>,
+  other: ReadonlyMap<string, unknown>,
+  names: readonly string[],
+): void {
+  keepDifference(one, other, entriesOf(one, names))
+  keepDifference(other, one, entriesOf(other, names))
+}
+
+function entriesOf(map: ReadonlyMap<string, unknown>, names: readonly string[]): Entries {
+  return names.flatMap((name) => (map.has(name) ? [[name, map.get(name)] as const] : []))
+}
+
 /** Those of `one` that are not the same in `other`, by name; neither is changed any more. */
 export function changed<T>(
   one: ReadonlyMap<string, T>,
   other: ReadonlyMap<string, T>,
 ): readonly (readonly [name: string, T])[] {
   if (one === other) return []
-  const known = differences.get(one) ?? new WeakMap<ReadonlyMap<string, unknown>, Entries>()
-  differences.set(one, known)
-  const found = known.get(other) ?? unlike(one, other)
-  known.set(other, found)
+  const found = differences.get(one)?.get(other) ?? keepDifference(one, other, unlike(one, other))
   return found as readonly (readonly [string, T])[]
+}
+
+function keepDifference(
+  one: ReadonlyMap<string, unknown>,
+  other: ReadonlyMap<string, unknown>,
+  found: Entries,
+): Entries {
+  const known = differences.get(one) ?? new WeakMap<ReadonlyMap<string, unknown>, Entries>()
+  differences.set(one, known.set(other, found))
+  return found
 }
 
 function unlike<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): Entries {

@@ -294,7 +294,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
 
   /** What came and went since the last time; undefined: more than a few. */
   function changesTo(configurations: readonly ReadConfiguration[]) {
-    const came = configurations.filter((read) => byFile.get(read.file) !== read)
+    const came = configurations.filter((read, i) => read !== last[i] && byFile.get(read.file) !== read)
     if (came.length > FEW) return undefined
     const replaced = came.flatMap(({ file }) => byFile.get(file) ?? [])
     if (last.length + came.length - replaced.length === configurations.length) return { came, gone: replaced }

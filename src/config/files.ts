@@ -1,4 +1,4 @@
-import { type Dirent, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
@@ -72,28 +72,32 @@ async function configurationFiles(
   folders?.add(folder)
   const entries = await readdir(folder, { withFileTypes: true })
   const files: string[] = []
+  // To join the same folder to each of thousands of names takes longer than all else here.
+  const start = join(folder, '_').slice(0, -1)
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
-    const path = join(folder, entry.name)
+    const path = start + entry.name
     if (entry.isDirectory()) {
       try {
         files.push(...(await configurationFiles(path, findings, folders, onLink)))
       } catch (error) {
         findings.push(unreadable(path, error))
       }
-    } else if (/\.(?:ya?ml|json)$/i.test(entry.name) && (await isReadable(entry, path))) {
+    } else if (/\.(?:ya?ml|json)$/i.test(entry.name)) {
+      // Pipes and devices are no files of a folder.
+      if (entry.isFile()) files.push(path)
+      if (!entry.isSymbolicLink() || !(await mayBeFile(path))) continue
       files.push(path)
-      if (entry.isSymbolicLink()) onLink(path)
-      if (folders && entry.isSymbolicLink()) folders.add(dirname(await realpath(path).catch(() => path)))
+      onLink(path)
+      folders?.add(dirname(await realpath(path).catch(() => path)))
     }
   }
   return files
 }
 
-/** Pipes and devices are no files of a folder; nor is a link to a folder, which could lead back up. */
-async function isReadable(entry: Dirent, path: string): Promise<boolean> {
-  if (!entry.isSymbolicLink()) return entry.isFile()
-  const target = await stat(path).catch(() => undefined)
+/** A link to a pipe or a device is no file of a folder; nor is one to a folder, which could lead back up. */
+async function mayBeFile(link: string): Promise<boolean> {
+  const target = await stat(link).catch(() => undefined)
   // A link that leads nowhere is told when it is read.
   return target === undefined || target.isFile()
 }

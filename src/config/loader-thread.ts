@@ -6,7 +6,10 @@ import { notPlain } from './plain-file.ts'
 /** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what it sent before. */
 
 export interface Request {
-  files: readonly string[]
+  /** Absent: those of the batch, as they were the last time. */
+  files?: readonly string[]
+  /** Which part of all files of a reader it is. */
+  batch?: number
   /** For whom it remembers what it sends; absent: for nobody. */
   reader?: number
   /** These files are not sent: what is remembered of them is forgotten. */
@@ -26,8 +29,13 @@ interface Known {
 
 const MAX: number = workerData
 let buffer = Buffer.allocUnsafeSlow(64 * 1024)
-/** By reader and file. */
-const remembered = new Map<number, Map<string, Known>>()
+interface Memory {
+  byFile: Map<string, Known>
+  batches: (readonly string[])[]
+}
+
+/** By reader. */
+const remembered = new Map<number, Memory>()
 
 parentPort?.on('message', (request: Request) => {
   const replies = repliesTo(request)
@@ -38,26 +46,27 @@ parentPort?.on('message', (request: Request) => {
   parentPort?.postMessage(replies, buffers)
 })
 
-function repliesTo({ files, reader, forget }: Request): Reply[] {
-  const known = knownTo(reader)
+function repliesTo({ files: given, batch = 0, reader, forget }: Request): Reply[] {
+  const { byFile, batches } = memoryOf(reader)
+  const files = given ?? batches[batch]!
   if (forget) {
-    for (const file of files) known.delete(file)
+    for (const file of files) byFile.delete(file)
     return []
   }
+  batches[batch] = files
   const replies: Reply[] = []
   for (const [at, file] of files.entries()) {
-    const bytes = changed(file, known)
+    const bytes = changed(file, byFile)
     if (bytes) replies.push([at, bytes])
   }
   return replies
 }
 
-function knownTo(reader: number | undefined): Map<string, Known> {
+function memoryOf(reader: number | undefined): Memory {
   const known = reader === undefined ? undefined : remembered.get(reader)
-  if (known || reader === undefined) return known ?? new Map()
-  const made = new Map<string, Known>()
-  remembered.set(reader, made)
-  return made
+  const memory = known ?? { byFile: new Map(), batches: [] }
+  if (reader !== undefined) remembered.set(reader, memory)
+  return memory
 }
 
 /** Undefined: its bytes are what was sent. */

@@ -41,8 +41,20 @@ export const readFiles: FileReader = (files, findings) => fileReader(undefined)(
 function fileReader(reader: number | undefined): FileReader {
   /** What the thread has sent of each file that it remembers, decoded when it is wanted. */
   const sent = new Map<string, Outcome | Reply[1]>()
-  const ask = async (files: readonly string[]) => {
-    const replies = await askThread({ files, ...(reader !== undefined && { reader }) })
+  /** Which files the thread knows to be in each batch: their names are not sent again. */
+  let told: { to: unknown; batches: (readonly string[])[] } = { to: undefined, batches: [] }
+  const requestFor = (files: readonly string[], batch: number): Request => {
+    if (reader === undefined) return { files }
+    const to = thread()
+    if (told.to !== to) told = { to, batches: [] }
+    const before = told.batches[batch]
+    const isSame = before?.length === files.length && files.every((file, i) => file === before[i])
+    if (isSame) return { reader, batch }
+    told.batches[batch] = files
+    return { files, reader, batch }
+  }
+  const ask = async (files: readonly string[], batch: number) => {
+    const replies = await askThread(requestFor(files, batch))
     // In the order of the replies, even if nobody waits for them any more.
     for (const [at, bytes] of replies) sent.set(files[at]!, bytes)
   }
@@ -59,7 +71,7 @@ function fileReader(reader: number | undefined): FileReader {
     if (files.length < MANY) return yield* readFew(files, findings)
     const askFor = (from: number) => {
       const batch = files.slice(from, from + BATCH)
-      const asked = batch.length > 0 ? ask(batch) : undefined
+      const asked = batch.length > 0 ? ask(batch, from / BATCH) : undefined
       // Awaited below, after what was read before has been used.
       asked?.catch(() => {})
       return asked
@@ -170,10 +182,14 @@ export function unreadable(file: string, error: unknown): Finding {
 
 let running: Thread<Request, Reply[]> | undefined
 
-/** Asks the thread, which is started when it is first needed and keeps no process alive. */
-export async function askThread(request: Request): Promise<Reply[]> {
+/** Is started when it is first needed and keeps no process alive. */
+function thread(): Thread<Request, Reply[]> {
   running ??= startThread('config/loader-thread', 'files', MAX_FILE_SIZE, () => {
     running = undefined
   })
-  return running.ask(request)
+  return running
+}
+
+export async function askThread(request: Request): Promise<Reply[]> {
+  return thread().ask(request)
 }

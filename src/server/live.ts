@@ -271,7 +271,7 @@ function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string,
 /** What answers in place of each proxy that a reload has replaced. */
 function successorsOf(before: Table, after: Table): Map<McpProxy, McpProxy> {
   const found = new Map<McpProxy, McpProxy>()
-  for (const [prefix, { proxy }] of before.routes) {
+  for (const { prefix, proxy } of changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)) {
     const successor = after.routes.get(prefix)?.proxy
     if (proxy && successor) found.set(proxy.proxy, successor.proxy)
   }
