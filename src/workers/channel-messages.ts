@@ -119,6 +119,8 @@ export interface WorkerHandlers {
   beat(nothing: undefined): void
   prepare(change: Change): Promise<void>
   commit(generation: number): void
+  /** What was prepared is not served, as another worker cannot serve it. */
+  discard(nothing: undefined): void
   connection(connection: { id: number; surplus: boolean }, handle?: SendHandle): void
   counted(nothing: undefined): Promise<Counted>
   status(nothing: undefined): WorkerStatus

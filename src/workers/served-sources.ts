@@ -7,7 +7,9 @@ import type { Change, ServedSources } from './channel-messages.ts'
 /** The configurations that a worker is to serve, from one change to the next. */
 export class WorkerSources {
   private next: ServedSources
-  private read = new Map<string, ReadConfiguration>()
+  /** What was read of those that are served, and of the next. */
+  private read: ReadonlyMap<string, ReadConfiguration> = new Map()
+  private nextRead = this.read
 
   constructor(private served: ServedSources) {
     this.next = served
@@ -27,7 +29,7 @@ export class WorkerSources {
       if (!isSame) await giveWayToCalls()
       read.set(id, isSame ? before : readConfiguration(source, env, rules))
     }
-    this.read = read
+    this.nextRead = read
     const configurations = [...read.values()]
     const texts = new Map(configurations.map(({ file, text }) => [file, text]))
     return {
@@ -51,6 +53,13 @@ export class WorkerSources {
 
   commit(): void {
     this.served = this.next
+    this.read = this.nextRead
+  }
+
+  /** What was taken is not served. */
+  discard(): void {
+    this.next = this.served
+    this.nextRead = this.read
   }
 }
 

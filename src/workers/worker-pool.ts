@@ -173,7 +173,10 @@ export class Pool implements Workers {
     // Where each of them has ended, the table may be why.
     const decisive = refused < 0 && faults.every(Boolean) ? 0 : refused
     const fault = faults[decisive]
-    if (fault) throw new TableRefused(`worker ${asked[decisive]!.number} cannot serve it: ${fault.message}`)
+    if (fault) {
+      for (const { channel } of asked) channel.note('discard', undefined)
+      throw new TableRefused(`worker ${asked[decisive]!.number} cannot serve it: ${fault.message}`)
+    }
     return async () => {
       const before = this.served
       this.table = next

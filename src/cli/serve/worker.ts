@@ -89,6 +89,10 @@ class Worker {
         sources.commit()
         this.serving.made = undefined
       },
+      discard: () => {
+        this.serving.sources.discard()
+        this.serving.made = undefined
+      },
       connection: ({ id, surplus }, handle) => this.serving.take(id, surplus, handle as Socket | undefined),
       counted: () => this.serving.gateway.counted(),
       status: () => {
@@ -144,6 +148,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   })
   const [fault] = findings.filter(({ severity }) => severity === 'error')
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
+  sources.commit()
   inner.serve(gateway, parts)
   const surplus = new WeakSet<Socket>()
   const guarded = serveApp(gateway, settings.limits, tls, surplus)
