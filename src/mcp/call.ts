@@ -2,7 +2,7 @@ import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
 import { type Ended, errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
-import type { Attributes, Tracer } from '../telemetry/trace.ts'
+import type { Attributes, Span, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
 import { explained } from './explained.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
@@ -94,7 +94,7 @@ export class Accounted {
   ) {
     const { tracer } = account
     this.request = tracer
-      ? { ...request, span: serverSpan(tracer, { request, exchange, revision, account, sessionId }) }
+      ? withSpan(request, serverSpan(tracer, { request, exchange, revision, account, sessionId }))
       : request
   }
 
@@ -102,7 +102,7 @@ export class Accounted {
   record(end: CallEnd, status?: number): void {
     const { tenant, prefix, log, onCall, witness } = this.account
     const { method, params, span } = this.request
-    const { outcome, tool, denied: _, code, ...why } = end
+    const { outcome, tool, code } = end
     const { revision } = this
     const ms = performance.now() - this.started
     const asked = this.approval !== undefined && { approval: this.approval }
@@ -125,6 +125,7 @@ export class Accounted {
     const level = levelOf(outcome, isTool)
     // Most lines are not printed, and need not be made.
     if (!log.isLevelEnabled(level)) return
+    const { outcome: _, tool: __, denied: ___, code: ____, ...why } = end
     const name = typeof params.name === 'string' ? params.name.slice(0, MAX_NAME) : undefined
     const { caller, callerName = caller, address, requestId } = this.exchange
     const line = {
@@ -145,6 +146,11 @@ export class Accounted {
     if (outcome === 'ok') log[level](line, what)
     else log[level](line, outcome === 'cancelled' ? `${what} cancelled` : `${what} failed`)
   }
+}
+
+/** One literal, as a spread took 2 µs a call. */
+function withSpan({ kind, id, method, params, raw, via }: Request, span: Span): Request {
+  return { kind, id, method, params, raw, via, span }
 }
 
 /** What a span says of its end: as little as the log. */

@@ -76,7 +76,7 @@ export type Message =
       /** Of which it is part, where traces are recorded. */
       span?: Span | undefined
       /** The tool of the gateway's own that has it made, where the client did not call the tool by its name. */
-      via?: string
+      via?: string | undefined
     }
   | { kind: 'notification'; method: string; params: JsonObject; raw: JsonObject }
   | { kind: 'response'; id: RequestId | null; raw: JsonObject }
