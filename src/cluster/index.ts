@@ -56,6 +56,8 @@ export interface Cluster extends Tickets, Omit<Members, 'others'> {
   receive(header: string, method: string, target: string): { proof: string; by: PassedBy } | undefined
   /** @param by who has passed a request on; undefined: it is its client's own */
   reach(by: PassedBy | undefined): Reach
+  /** Whether this is the address of a worker of this gateway; absent: there are no workers. */
+  isWorker?(owner: string): boolean
   /** The address of the worker of this gateway that has what is there once, by its key; absent: there are no workers. */
   placeOf?(key: string): string
   forward: Forwarder['send']

@@ -74,7 +74,8 @@ export class Hub {
   private readonly shares = new Map<string, Map<string, Session>>()
   /** Ids of sessions that their clients ended, the newest last. */
   private readonly ended = new Set<string>()
-  private readonly streams = new InFlight<Kept, true>()
+  /** Each with whether it is counted. */
+  private readonly streams = new InFlight<Kept, boolean>()
   private readonly listeners = new Set<Listener>()
   private readonly timers: readonly NodeJS.Timeout[]
   private draining = false
@@ -147,7 +148,7 @@ export class Hub {
     const share = this.shares.get(shareOf(session))
     share?.delete(session.id)
     if (share?.size === 0) this.shares.delete(shareOf(session))
-    if (!this.sharesQuota || session.owner === undefined) this.quota.give(session.prefix, session.sharer)
+    if (this.isCounted(session)) this.quota.give(session.prefix, session.sharer)
     session.close(forGood)
   }
 
@@ -157,9 +158,12 @@ export class Hub {
     if (this.ended.size > this.maxSessions) this.ended.delete(this.ended.values().next().value as string)
   }
 
-  /** Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at the end. */
-  keep(stream: Kept): void {
-    this.streams.set(stream, true)
+  /**
+   * Keeps a stream, or the answer to a POST, alive with comments until `drop`; streams are closed at the end.
+   * @param isCounted false where another process of this gateway counts it
+   */
+  keep(stream: Kept, isCounted = true): void {
+    this.streams.set(stream, isCounted)
   }
 
   drop(stream: Kept): void {
@@ -206,13 +210,16 @@ export class Hub {
     }
   }
 
-  counts(): { sessions: number; streams: number } {
-    return { sessions: this.sessions.size, streams: this.streams.size }
+  /** Streams that are open; what several processes of the gateway know of, one of them counts. */
+  openStreams(): number {
+    return this.streams.values().filter((isCounted) => isCounted).length
   }
 
+  /** Sessions, of which the same holds. */
   sessionsByPrefix(): Map<string, number> {
     const counts = new Map<string, number>()
-    for (const { prefix } of this.sessions.values()) counts.set(prefix, (counts.get(prefix) ?? 0) + 1)
+    for (const session of this.sessions.values())
+      if (this.isCounted(session)) counts.set(session.prefix, (counts.get(session.prefix) ?? 0) + 1)
     return counts
   }
 
@@ -255,6 +262,11 @@ export class Hub {
     for (const listener of [...this.listeners]) this.endListener(listener)
     for (const session of [...this.sessions.values()]) this.endSession(session)
     for (const stream of this.streams.keys()) stream.close?.()
+  }
+
+  /** One that a worker has taken up from another is counted there. */
+  private isCounted({ owner }: Session): boolean {
+    return !this.sharesQuota || owner === undefined
   }
 
   private beat(): void {

@@ -188,7 +188,8 @@ async function serve(
   const { admin, tenants } = settings
   const logins = loginsOf(settings, log, told, shared)
   const proxies = proxiesOf(settings)
-  const plants = await plantsOf(settings, log, judgePlants(logins.logins, proxies))
+  // Of workers, the process that starts them has the store.
+  const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(logins.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
   limitMemory(settings.limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))

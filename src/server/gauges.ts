@@ -135,7 +135,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_streams',
       over: 'sum',
       help: 'Open streams to clients',
-      read: () => plain(hub.counts().streams),
+      read: () => plain(hub.openStreams()),
     },
     {
       name: 'plantgw_buffered_bytes',

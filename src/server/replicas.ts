@@ -83,16 +83,15 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   async function forward(owner: string, body?: string, id: RequestId | null = null) {
     if (isOwn(owner)) return undefined
     const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
-    if (reach.nobody) {
+    if (reach.nobody || !reach.isWithin(owner)) {
       log.warn(line, 'request forwarded to the wrong replica; check its `advertise` address')
       return undefined
     }
-    if (!reach.isWithin(owner)) return undefined
     const gone = new AbortController()
     const abort = () => gone.abort()
     const unwatch = exchange.onGone(abort)
     const stream = { write: () => {}, close: abort, ...(exchange.method === 'GET' && { drain: abort }) }
-    hub.keep(stream)
+    hub.keep(stream, !cluster.isWorker?.(owner))
     const ended = () => {
       unwatch()
       hub.drop(stream)

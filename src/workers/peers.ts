@@ -97,6 +97,7 @@ export function createPeers(options: PeersOptions): Peers {
     greet: (from) => outer?.greet(from),
     learn: (other) => outer?.learn(other),
     forget: (owner) => outer?.forget(owner),
+    isWorker: (owner) => workerIn(owner) !== undefined,
     placeOf: (key) => workerAddress(gateway, placeOf(key, workers)?.origin ?? origin),
     follow(all) {
       workers = all

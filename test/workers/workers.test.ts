@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -9,6 +10,7 @@ import { toolsFile } from '../cluster/harness.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
+import { serveExamples } from '../support/examples.ts'
 import { childrenOf, freePort, isThere, plantgw, run, temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
 import {
@@ -98,6 +100,47 @@ test('a session that one worker holds is reached from each of them', TIMEOUT, as
   assert.match(text, /plantgw_forwarded_requests_total\{prefix="\/s",outcome="ok"\} [1-9]/)
   assert.equal((await ask(url, 'DELETE', headers)).status, 204)
   for (let i = 0; i < 3; i++) assert.equal((await post(url, LIST, headers)).status, 404)
+})
+
+test('sessions and streams that several workers know of are counted once', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
+  const status = async () => {
+    const { sessions, streams } = await (await fetch(`${gateway.origin}/_status`)).json()
+    return { sessions, streams }
+  }
+  for (const name of ['s', 'tools']) {
+    const before = await status()
+    const { headers } = await openSession(gateway.url(name))
+    for (let i = 0; i < 6; i++) assert.equal((await post(gateway.url(name), LIST, headers)).status, 200)
+    // One of them is given to the worker that holds the session, the others to those that have fewer connections.
+    const streams = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const sent = request(gateway.url(name), { headers: { ...headers, accept: 'text/event-stream' } }).end()
+        const [response] = await once(sent, 'response')
+        response.on('error', () => {}).resume()
+        return () => sent.destroy()
+      }),
+    )
+    const open = await status()
+    assert.deepEqual(open, { sessions: before.sessions + 1, streams: before.streams + 3 })
+    const text = await gateway.metrics()
+    assert.match(text, new RegExp(`^plantgw_sessions\\{.*prefix="/${name}".*\\} 1$`, 'm'))
+    assert.match(text, new RegExp(`^plantgw_streams ${open.streams}$`, 'm'))
+    for (const leave of streams) leave()
+    await eventually(async () => (await status()).streams === before.streams)
+  }
+})
+
+test('a tool of each worker calls the store of plants, which the gateway has once', TIMEOUT, async (t) => {
+  const { base } = await serveExamples(t, ['--workers', '3'])
+  const url = `${base}/gateway/plants/mcp`
+  const { headers } = await openSession(url)
+  for (let i = 0; i < 6; i++) {
+    const call = { id: i, method: 'tools/call', params: { name: 'listPlants', arguments: {} } }
+    const { text } = await post(url, call, headers)
+    assert.doesNotMatch(text, /"isError":true/)
+    assert.match(text, /"text":"\[/)
+  }
 })
 
 test('requests that stand alone find the one child of their server from each worker', TIMEOUT, async (t) => {

@@ -178,9 +178,9 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   }
 }
 
-/** Of what the process has that starts the workers, nothing. */
+/** Of what the process opens that starts the workers, nothing. The store of plants is opened there, but tools call it. */
 function settingsOf(all: Settings): Settings {
-  const { plants: _, storage: __, notifier: ___, pid: ____, workers, ...rest } = all
+  const { storage: _, notifier: __, pid: ___, workers, ...rest } = all
   const { maxBuffered } = rest.limits
   const share = maxBuffered === undefined ? {} : { maxBuffered: Math.floor(maxBuffered / Number(workers)) }
   return { ...rest, workers, limits: { ...rest.limits, ...share } }
