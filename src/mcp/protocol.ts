@@ -224,8 +224,8 @@ export function canonical(value: unknown): unknown {
  * (Go's `encoding/json` folds case; others strip what they cannot print), or the first of two equal ones: what the
  * gateway judged would then not be what the server does.
  */
-const MESSAGE = byFolded('jsonrpc', 'id', 'method', 'params', 'result', 'error')
-const PARAMS = byFolded('name', 'arguments', 'uri', '_meta')
+const MESSAGE = wordsOf('jsonrpc', 'id', 'method', 'params', 'result', 'error')
+const PARAMS = wordsOf('name', 'arguments', 'uri', '_meta')
 /** Further keys of `params`, folded, which may have another spelling alone, but not beside the right one. */
 const LOOSE = new Set(
   ['cursor', 'requestid', 'progresstoken', 'protocolversion', 'capabilities', 'clientinfo'].concat([
@@ -238,14 +238,21 @@ const LOOSE = new Set(
     'notifications',
   ]),
 )
-const REF = byFolded('type', 'name', 'uri')
-const META = byFolded('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
-/** How these fold: nearly every key is one of them, and folding takes long. */
-const FOLDED = new Map([MESSAGE, PARAMS, REF, META].flatMap((words) => [...words].map(([a, b]) => [b, a])))
+const REF = wordsOf('type', 'name', 'uri')
+const META = wordsOf('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
 
-/** Keys by their folded form. */
-function byFolded(...words: string[]): ReadonlyMap<string, string> {
-  return new Map(words.map((word) => [fold(word), word]))
+interface Words {
+  /** A bit for each: nearly every key is one of them, and anything else takes long. */
+  bits: ReadonlyMap<string, number>
+  /** The words by their folded form. */
+  folded: ReadonlyMap<string, string>
+}
+
+function wordsOf(...words: string[]): Words {
+  return {
+    bits: new Map(words.map((word, i) => [word, 1 << i])),
+    folded: new Map(words.map((word) => [fold(word), word])),
+  }
 }
 
 /** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
@@ -266,46 +273,63 @@ export interface ProtocolKeys extends KeyWatch {
 export function protocolKeys(whole: boolean): ProtocolKeys {
   /** Depth of the objects that are messages: 2 in a batch. */
   let base = 1
-  /** The key that each level is below, folded. */
+  /** The key that each level is below: a word, or folded. */
   const path: string[] = []
-  const seen: (Set<string> | undefined)[] = []
+  /** The words that each level has had, and its other keys. */
+  const had: number[] = []
+  const others: (Set<string> | undefined)[] = []
 
   const watch = {
     depth: whole ? 4 : 2,
     fault: undefined as string | undefined,
     open(depth: number, isObject: boolean) {
       if (depth === 1) base = isObject ? 1 : 2
-      seen[depth] = undefined
+      had[depth] = 0
+      others[depth] = undefined
     },
     key(depth: number, source: string) {
-      if (watch.fault !== undefined) return
-      const words = wordsAt(depth)
+      const words = watch.fault === undefined ? wordsAt(depth) : undefined
       if (!words) return
-      const before = seen[depth] ?? new Set()
-      seen[depth] = before
-      if (before.size === MAX_KEYS) {
-        watch.fault = `a part of a message has more than ${MAX_KEYS} keys`
+      const bit = words.bits.get(source)
+      if (bit === undefined) {
+        other(depth, source, words)
         return
       }
-      const key = decoded(source)
-      if (key === undefined || key.length > MAX_KEY) {
-        watch.fault = `a key of a message is longer than ${MAX_KEY} characters`
-        return
-      }
-      const folded = FOLDED.get(key) ?? fold(key)
-      path[depth] = folded
-      const meant = words.get(folded)
-      if (meant !== undefined && meant !== key)
-        watch.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
-      // Of any other key only the very same is a second one: methods of others may tell cases apart.
-      const once = LOOSE.has(folded) ? folded : key
-      if (before.has(once))
-        watch.fault ??= `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
-      before.add(once)
+      if ((had[depth]! & bit) !== 0) watch.fault = twice(source)
+      had[depth]! |= bit
+      path[depth] = source
     },
   }
 
-  function wordsAt(depth: number): ReadonlyMap<string, string> | undefined {
+  /** A key that is not a word as it is written. */
+  function other(depth: number, source: string, { bits, folded }: Words) {
+    others[depth] ??= new Set()
+    const before = others[depth]
+    if (before.size === MAX_KEYS) {
+      watch.fault = `a part of a message has more than ${MAX_KEYS} keys`
+      return
+    }
+    const key = decoded(source)
+    if (key === undefined || key.length > MAX_KEY) {
+      watch.fault = `a key of a message is longer than ${MAX_KEY} characters`
+      return
+    }
+    if (key !== source && bits.has(key)) {
+      watch.key(depth, key)
+      return
+    }
+    const bare = fold(key)
+    path[depth] = bare
+    const meant = folded.get(bare)
+    if (meant !== undefined)
+      watch.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
+    // Of any other key only the very same is a second one: methods of others may tell cases apart.
+    const once = LOOSE.has(bare) ? bare : key
+    if (before.has(once)) watch.fault ??= twice(key)
+    before.add(once)
+  }
+
+  function wordsAt(depth: number): Words | undefined {
     const level = depth - base
     if (level === 0) return MESSAGE
     if (!whole || path[base] !== 'params') return undefined
@@ -317,6 +341,8 @@ export function protocolKeys(whole: boolean): ProtocolKeys {
 
   return watch
 }
+
+const twice = (key: string) => `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
 
 function decoded(source: string): string | undefined {
   if (source.length > MAX_KEY * 6) return undefined

@@ -63,22 +63,24 @@ export function secretsOf(
   args: Json,
   configured: readonly string[],
 ): string[] {
-  const found: string[] = [...configured]
+  const found = new Set(configured)
   const add = (name: string, value: string) => {
-    if (isSecret(name, value)) found.push(...partsOf(value))
+    if (isSecret(name, value)) for (const part of partsOf(value)) found.add(part)
   }
   for (let i = 0; i < headers.length; i += 2) {
     const [name, value] = [headers[i]!, headers[i + 1]!]
     if (!isSecretHeader(name)) continue
-    if (name.toLowerCase() !== 'cookie') add(name, value)
-    else for (const [cookie, text] of pairsOf(value, ';')) add(cookie, text)
+    if (name.toLowerCase() === 'cookie') forEachPair(value, 0, ';', add)
+    else add(name, value)
   }
   const query = path.indexOf('?')
   if (query >= 0)
-    for (const [name, value] of pairsOf(path.slice(query + 1), '&'))
+    forEachPair(path, query + 1, '&', (name, value) => {
       if (isSecretParameter(decoded(name))) add(name, decoded(value))
-  const secrets = [...new Set(found)].filter(({ length }) => length >= SHORTEST)
-  if (secrets.length === 0) return secrets
+    })
+  for (const secret of found) if (secret.length < SHORTEST) found.delete(secret)
+  if (found.size === 0) return []
+  const secrets = [...found]
   const said = textsOf(args, new Set(secrets.flatMap(spellings)))
   if (said.size === 0) return secrets
   return secrets.filter((secret) => !spellings(secret).some((spelling) => said.has(spelling)))
@@ -92,10 +94,20 @@ export function partsOf(value: string): string[] {
   return [value, bare, login, login.slice(login.indexOf(':') + 1)]
 }
 
-function* pairsOf(text: string, separator: string): Generator<[name: string, value: string]> {
-  for (const pair of text.split(separator)) {
+/** Calls with the name and value of each pair from an index on; what has no `=` is not one. */
+function forEachPair(
+  text: string,
+  from: number,
+  separator: string,
+  call: (name: string, value: string) => void,
+): void {
+  for (let start = from; start < text.length; ) {
+    const next = text.indexOf(separator, start)
+    const end = next < 0 ? text.length : next
+    const pair = text.slice(start, end)
     const equals = pair.indexOf('=')
-    if (equals >= 0) yield [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()]
+    if (equals >= 0) call(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim())
+    start = end + 1
   }
 }
 
@@ -164,6 +176,7 @@ function maskedBytes(bytes: Buffer, mask: Mask): Buffer {
 
 /** Percent-decoded where that can be done. */
 export function decoded(text: string): string {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
