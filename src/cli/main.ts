@@ -85,7 +85,8 @@ async function programOf(argv: readonly string[], exit: (code: number) => void =
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for the options)')
-  withEnvFiles(program)
+  // A worker has the variables of the process that starts it, which may have read them from a pipe.
+  if (argv[0] !== 'worker') withEnvFiles(program)
   for (const make of wanted(argv)) program.addCommand(inherit(await make(exit)))
   return program
 }

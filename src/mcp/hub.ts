@@ -210,12 +210,15 @@ export class Hub {
     }
   }
 
-  /** Streams that are open; what several processes of the gateway know of, one of them counts. */
-  openStreams(): number {
-    return this.streams.values().filter((isCounted) => isCounted).length
+  /** What several processes of the gateway know of, one of them counts. */
+  counts(): { sessions: number; streams: number } {
+    const byPrefix = [...this.sessionsByPrefix().values()]
+    return {
+      sessions: byPrefix.reduce((sum, count) => sum + count, 0),
+      streams: this.streams.values().filter((isCounted) => isCounted).length,
+    }
   }
 
-  /** Sessions, of which the same holds. */
   sessionsByPrefix(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const session of this.sessions.values())

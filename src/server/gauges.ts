@@ -135,7 +135,7 @@ export function gaugesOf(parts: GaugeParts): GaugeDefinition[] {
       name: 'plantgw_streams',
       over: 'sum',
       help: 'Open streams to clients',
-      read: () => plain(hub.openStreams()),
+      read: () => plain(hub.counts().streams),
     },
     {
       name: 'plantgw_buffered_bytes',

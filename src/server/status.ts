@@ -45,9 +45,7 @@ export function servingStatus({ table }: LiveTable, hub: Hub): ServingStatus {
   const proxied = [...table.routes.values()].flatMap(({ prefix, proxy }) =>
     proxy ? [[prefix, proxy.proxy.status()] as const] : [],
   )
-  const sessionsOf = hub.sessionsByPrefix()
-  const sessions = [...sessionsOf.values()].reduce((sum, count) => sum + count, 0)
-  return { sessions, sessionsOf, streams: hub.openStreams(), upstreams: new Map(proxied) }
+  return { ...hub.counts(), sessionsOf: hub.sessionsByPrefix(), upstreams: new Map(proxied) }
 }
 
 export interface ConfigurationStatus {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -105,7 +107,8 @@ test('a session that one worker holds is reached from each of them', TIMEOUT, as
 test('sessions and streams that several workers know of are counted once', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
   const status = async () => {
-    const { sessions, streams } = await (await fetch(`${gateway.origin}/_status`)).json()
+    const page = await (await fetch(`${gateway.origin}/_status`)).json()
+    const { sessions, streams } = page as { sessions: number; streams: number }
     return { sessions, streams }
   }
   for (const name of ['s', 'tools']) {
@@ -115,7 +118,9 @@ test('sessions and streams that several workers know of are counted once', TIMEO
     // One of them is given to the worker that holds the session, the others to those that have fewer connections.
     const streams = await Promise.all(
       Array.from({ length: 3 }, async () => {
-        const sent = request(gateway.url(name), { headers: { ...headers, accept: 'text/event-stream' } }).end()
+        const sent = request(gateway.url(name), {
+          headers: { ...headers, accept: 'text/event-stream' },
+        }).end()
         const [response] = await once(sent, 'response')
         response.on('error', () => {}).resume()
         return () => sent.destroy()
@@ -141,6 +146,24 @@ test('a tool of each worker calls the store of plants, which the gateway has onc
     assert.doesNotMatch(text, /"isError":true/)
     assert.match(text, /"text":"\[/)
   }
+})
+
+test('workers have the variables of a file that can be read once', SLOW, async (t) => {
+  const cwd = temporaryFolder(t)
+  execFileSync('mkfifo', [join(cwd, '.env')])
+  const port = await freePort()
+  const name = '${NAME_OF_SERVICE}'
+  const tool = { name: 't', description: 'A tool', method: 'GET', endpoint: `http://127.0.0.1:9/${name}` }
+  const routers = [{ server: 'a', prefix: '/a' }]
+  const file = { name: 'a', routers, servers: [{ name: 'a' }], tools: [tool] }
+  writeFileSync(join(cwd, 'a.yaml'), stringify(file))
+  const written = writeFile(join(cwd, '.env'), 'NAME_OF_SERVICE=piped\n')
+  writeFileSync(join(cwd, 'plantgw.yaml'), stringify({ port, workers: 2 }))
+  const gateway = plantgw(t, ['serve', 'a.yaml'], { cwd })
+  await Promise.all([written, gateway.until(/plantgw serves/)])
+  const { headers } = await openSession(`http://127.0.0.1:${port}/a/mcp`)
+  for (let i = 0; i < 4; i++)
+    assert.match((await post(`http://127.0.0.1:${port}/a/mcp`, LIST, headers)).text, /"tools":\[/)
 })
 
 test('requests that stand alone find the one child of their server from each worker', TIMEOUT, async (t) => {
