@@ -8,5 +8,6 @@ export const silentLog = {
   ...Object.fromEntries(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => [level, nothing]),
   ),
+  isLevelEnabled: () => false,
   child: () => silentLog,
 } as unknown as Logger

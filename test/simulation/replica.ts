@@ -14,7 +14,6 @@ export const IDLE = 20_000
 /** Milliseconds of a drain: as long as connections are taken, and for calls after that. */
 const DRAIN = { grace: 1_000, timeout: 15_000 }
 const SECRET = 'the secret of all histories, which nobody else has'
-const log = Object.assign(silentLog, { isLevelEnabled: () => false })
 const given = readSettings(undefined, {}).settings as Settings
 
 export interface ReplicaOptions {
@@ -44,7 +43,7 @@ export class Replica {
       paths: source,
       settings,
       env: {},
-      log,
+      log: silentLog,
       version: '1',
       skipInvalid: true,
     })
