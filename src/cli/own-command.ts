@@ -5,6 +5,8 @@ import { shellWord } from '../text/index.ts'
 
 /** The folder of this package: at the same place seen from src/cli, dist/cli and dist/bin. */
 const OWN = fileURLToPath(new URL('../..', import.meta.url))
+/** What starts another process of this package, whichever script started this one. */
+export const OWN_BIN = join(OWN, 'bin/plantgw.js')
 const isInstalled = OWN.includes(`${sep}node_modules${sep}`)
 
 /** The package as it is installed in a project, or above it; undefined: it runs from somewhere else. */
@@ -24,7 +26,6 @@ export function installedFor(root: string): string | undefined {
 export function ownCommand(root: string): string {
   if (installedFor(root) !== undefined || process.env.npm_command === 'exec') return 'npx plantgw'
   if (isInstalled || basename(process.argv[1] ?? '') === 'plantgw') return 'plantgw'
-  const path = join(OWN, 'bin/plantgw.js')
-  const here = relative('.', path)
-  return `node ${shellWord(here.startsWith('..') ? path : here)}`
+  const here = relative('.', OWN_BIN)
+  return `node ${shellWord(here.startsWith('..') ? OWN_BIN : here)}`
 }

@@ -268,7 +268,8 @@ export class Pool implements Workers {
     const { command, out } = this.options
     const [module, ...args] = command
     const child = fork(module, args, {
-      execArgv: [...process.execArgv, HEAP],
+      // A debugger's address is taken by this process.
+      execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), HEAP],
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       // It ends with this process, not by a signal that both get.

@@ -7,13 +7,14 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
 import { everythingStdio } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
 import { serveExamples } from '../support/examples.ts'
-import { childrenOf, freePort, isThere, plantgw, run, temporaryFolder } from '../support/process.ts'
+import { childrenOf, freePort, isThere, plantgw, ROOT, run, temporaryFolder } from '../support/process.ts'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
 import {
   ACCEPT,
@@ -164,6 +165,24 @@ test('workers have the variables of a file that can be read once', SLOW, async (
   const { headers } = await openSession(`http://127.0.0.1:${port}/a/mcp`)
   for (let i = 0; i < 4; i++)
     assert.match((await post(`http://127.0.0.1:${port}/a/mcp`, LIST, headers)).text, /"tools":\[/)
+})
+
+test('a gateway that a script has started runs its workers, and not the script again', TIMEOUT, async (t) => {
+  const folder = temporaryFolder(t)
+  const script = join(folder, 'start.mjs')
+  const main = pathToFileURL(join(ROOT, 'dist/cli/main.js'))
+  const lines = [
+    `import { main } from ${JSON.stringify(main)}`,
+    "console.log('the script runs')",
+    'process.exitCode = await main(process.argv.slice(3))',
+  ]
+  writeFileSync(script, lines.join('\n'))
+  const files = { tools: await toolsFile(t) }
+  const gateway = await serveWorkers(t, { files, count: 2, node: ['--inspect=0', script] })
+  const { headers } = await openSession(gateway.url('tools'))
+  for (let i = 0; i < 4; i++) assert.equal((await post(gateway.url('tools'), LIST, headers)).status, 200)
+  assert.equal(gateway.stdout().match(/the script runs/g)?.length, 1)
+  assert.equal(gateway.stderr().match(/Debugger listening/g)?.length, 1)
 })
 
 test('requests that stand alone find the one child of their server from each worker', TIMEOUT, async (t) => {

@@ -7,6 +7,7 @@ import type { Settings } from '../../config/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { Pool } from '../../workers/worker-pool.ts'
+import { OWN_BIN } from '../own-command.ts'
 import { type DrainLimits, shutServer } from './drain.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
@@ -28,13 +29,12 @@ export interface PoolParts {
 /** The workers of a gateway, none of which is started yet. */
 export function openPool({ settings, version, log, stream }: PoolParts): Pool {
   const count = workerCount(settings)
-  const [, module = ''] = process.argv
   return new Pool({
     count,
     settings: { ...settings, workers: String(count) },
     version,
     log,
-    command: [module, WORKER_COMMAND],
+    command: [OWN_BIN, WORKER_COMMAND],
     out: { stdout: (lines) => process.stdout.write(lines), stderr: logLines(stream) },
   })
 }
