@@ -96,7 +96,8 @@ export async function assemble(
     const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
-  const prepared = link(successor(served, kept, taken), context)
+  const replaced = candidates.flatMap(({ old }) => (old && !kept.has(old) ? [old] : []))
+  const prepared = link(successor(served, kept, taken, replaced), context)
   const { asked } = scope
   const rest = { settled: sorted.settled, ...(asked && { asked }) }
   return { prepared, findings: sortFindings(unique(findings)), refused, ...rest }
@@ -222,23 +223,24 @@ export function everything({ findings }: Reading, made: readonly Finding[]): Fin
   return sortFindings(unique([...findings, ...made]))
 }
 
-/** What is served next: the very map that is served, where nothing changes. */
+/**
+ * What is served next: the very map that is served, where nothing changes.
+ * @param replaced of what is served and not kept, that which has a candidate
+ */
 function successor(
   served: ReadonlyMap<string, Prepared>,
   kept: ReadonlySet<Prepared>,
   taken: readonly Prepared[],
+  replaced: readonly Prepared[],
 ): ReadonlyMap<string, Prepared> {
   if (taken.length === 0 && kept.size === served.size) return served
   const prepared = new Map(served)
   for (const made of taken) prepared.set(made.id, made)
-  const touched = new Set<string>()
-  for (const old of served.values()) {
-    if (kept.has(old)) continue
-    touched.add(old.id)
-    if (prepared.get(old.id) === old) prepared.delete(old.id)
-  }
-  for (const { id } of taken) touched.add(id)
-  differ(served, prepared, [...touched])
+  // To look at each of thousands for one takes as long as to copy them.
+  const isOne = replaced.length === 1 && kept.size + 1 === served.size
+  const gone = isOne ? replaced : [...served.values()].filter((old) => !kept.has(old))
+  for (const old of gone) if (prepared.get(old.id) === old) prepared.delete(old.id)
+  differ(served, prepared, [...new Set([...gone, ...taken].map(({ id }) => id))])
   return prepared
 }
 
@@ -271,7 +273,10 @@ function settle(
   candidates: readonly Candidate[],
   refuse: (candidate: Candidate, holder: Prepared) => void,
 ): Prepared[] {
-  if (candidates.length === 0) return []
+  // What takes the place of another, and claims no more, is in nobody's way.
+  const isAlike = ({ fresh, old }: Candidate) =>
+    old !== undefined && !kept.has(old) && fresh.claims.every((claim) => old.claims.includes(claim))
+  if (candidates.every(isAlike)) return candidates.map(({ fresh }) => fresh)
   const wanted = new Set(candidates.flatMap(({ fresh }) => fresh.claims))
   const holders = new Map<string, Prepared>()
   const hold = (prepared: Prepared, by: Map<string, Prepared>) => {

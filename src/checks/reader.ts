@@ -93,8 +93,8 @@ type Sources = readonly (Source | undefined)[]
 /** Files that were read, and what was found of those that were examined. */
 interface Batch {
   sources: Sources
-  /** Of each: what it came to the last time. */
-  known: readonly (ReadConfiguration | undefined)[]
+  /** What the very same files came to the last time. */
+  same: readonly ReadConfiguration[] | undefined
   examined: Promise<ReadonlyMap<Source, Examined>> | undefined
 }
 
@@ -102,7 +102,7 @@ interface Batch {
 async function* batches(
   files: AsyncIterable<Sources>,
   examiner: Examiner | undefined,
-  knownOf: Reader['known'],
+  { known, sameOf }: Reader,
 ): AsyncGenerator<Batch> {
   const ahead: Batch[] = []
   let isWorthwhile = examiner !== undefined
@@ -114,10 +114,10 @@ async function* batches(
     return sound
   }
   for await (const sources of files) {
-    const known = sources.map((source) => source && knownOf(source))
-    const isFresh = (source: Source | undefined, i: number) => source !== undefined && !known[i]
-    const fresh = isWorthwhile ? (sources.filter(isFresh) as Source[]) : []
-    ahead.push({ sources, known, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
+    const same = sameOf(sources)
+    const isFresh = (source: Source | undefined) => source !== undefined && !known(source)
+    const fresh = isWorthwhile && !same ? (sources.filter(isFresh) as Source[]) : []
+    ahead.push({ sources, same, examined: fresh.length >= WORTHWHILE ? examined(fresh) : undefined })
     if (ahead.length > AHEAD) yield ahead.shift()!
   }
   yield* ahead
@@ -141,22 +141,7 @@ export async function readConfigurations(
 ): Promise<ReadConfigurationsResult> {
   const { reader = createReader(env, options), files: fileReader = readFiles } = options
   const findings: Finding[] = []
-  /** Those that somebody named. */
-  const asked = new Set<string>()
-  /** Those that a link of a folder leads to outside of it, and that nobody named. */
-  const outside = new Set<string>()
-  // Files of one folder differ.
-  const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
-  const named = new Set(paths.map(identityOf))
-  const found = new Map<string, readonly string[]>()
-  for (const path of paths) found.set(path, await filesOf(path, findings, undefined, outside))
-  const files = new Map<string, string>()
-  for (const file of [...found.values()].flat()) {
-    const identity = identityOf(file)
-    if (!files.has(identity)) files.set(identity, file)
-    if (named.has(identity)) asked.add(file)
-  }
-  for (const file of outside) if (named.has(identityOf(file))) outside.delete(file)
+  const { found, names, asked, outside } = await filesAt(paths, findings)
   const configurations: ReadConfiguration[] = []
   const sources = new Map<string, string>()
   /** Files of folders that are something else. */
@@ -164,33 +149,41 @@ export async function readConfigurations(
   const add = (given: ReadConfiguration) => {
     const read = outside.size > 0 ? shown(given, outside) : given
     configurations.push(read)
-    findings.push(...read.findings)
+    for (const found of read.findings) findings.push(found)
     sources.set(read.file, outside.has(read.file) ? '' : read.text)
   }
   const take = async (source: Source, examined: Examined | undefined) => {
-    if (!asked.has(source.file) && !mayBeConfiguration(source)) others.add(source.file)
-    else add(await reader.read(source, examined))
+    if (!asked.has(source.file) && !mayBeConfiguration(source)) {
+      others.add(source.file)
+      return undefined
+    }
+    return reader.read(source, examined)
   }
-  const read = async ({ sources, known, examined }: Batch) => {
+  const read = async ({ sources, same, examined }: Batch) => {
+    const pause = giveWayToCalls()
+    if (pause) await pause
+    if (same) {
+      for (const one of same) add(one)
+      return
+    }
     const sound = await examined
-    for (const [i, source] of sources.entries()) {
-      const before = known[i]
-      if (before) add(before)
-      else if (source) await take(source, sound?.get(source))
+    const came: ReadConfiguration[] = []
+    for (const source of sources) {
+      const one = source && (await take(source, sound?.get(source)))
+      if (one) came.push(one)
       const pause = giveWayToCalls()
       if (pause) await pause
     }
+    for (const one of came) add(one)
+    if (came.length === sources.length) reader.keep(sources, came)
   }
-  const names = [...files.values()]
   const stdin = names.indexOf('-')
   const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
   try {
     for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
       if (part[0] === '-')
-        await read({ sources: [readStdin(options, findings)], known: [], examined: undefined })
-      else
-        for await (const batch of batches(fileReader(part, findings), examiner, reader.known))
-          await read(batch)
+        await read({ sources: [readStdin(options, findings)], same: undefined, examined: undefined })
+      else for await (const batch of batches(fileReader(part, findings), examiner, reader)) await read(batch)
   } finally {
     examiner?.close()
   }
@@ -199,6 +192,41 @@ export async function readConfigurations(
   const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
   findings.push(...(await reader.together(open)))
   return { configurations, findings: sortFindings(findings), sources }
+}
+
+/** The files that paths stand for. */
+interface NamedFiles {
+  /** By path. */
+  found: ReadonlyMap<string, readonly string[]>
+  /** Each of them once. */
+  names: readonly string[]
+  /** Those that somebody named. */
+  asked: ReadonlySet<string>
+  /** Those that a link of a folder leads to outside of it, and that nobody named. */
+  outside: ReadonlySet<string>
+}
+
+async function filesAt(paths: readonly string[], findings: Finding[]): Promise<NamedFiles> {
+  const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
+  const named = new Set(paths.map(identityOf))
+  const outside = new Set<string>()
+  const found = new Map<string, readonly string[]>()
+  for (const path of paths) found.set(path, await filesOf(path, findings, undefined, outside))
+  const all = [...found.values()].flat()
+  // Files of one folder differ.
+  const names = paths.length === 1 ? all : distinct(all, identityOf)
+  const asked = new Set(names.filter((file) => named.has(identityOf(file))))
+  for (const file of outside) if (named.has(identityOf(file))) outside.delete(file)
+  return { found, names, asked, outside }
+}
+
+/** The first file of each identity. */
+function distinct(files: readonly string[], identityOf: (file: string) => string): string[] {
+  const seen = new Set<string>()
+  return files.filter((file) => {
+    const identity = identityOf(file)
+    return !seen.has(identity) && seen.add(identity)
+  })
 }
 
 /** One that begins when it is first asked. */
@@ -253,6 +281,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
   let byFile = new Map<string, ReadConfiguration>()
   let found: Together = { findings: [] }
   const alone = new WeakMap<ReadConfiguration, Alone>()
+  const kept = new WeakMap<Sources, readonly ReadConfiguration[]>()
 
   const aloneOf = (read: Read) => {
     const known = alone.get(read)
@@ -268,6 +297,11 @@ export function createReader(env: Env, options: CheckOptions = {}) {
   return {
     /** What a text came to the last time. */
     known,
+    /** What the files of this very list came to, if each of them is a configuration. */
+    sameOf: (sources: Sources) => kept.get(sources),
+    keep(sources: Sources, reads: readonly ReadConfiguration[]): void {
+      kept.set(sources, reads)
+    },
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     read(source: Source, examined?: Examined): ReadConfiguration | Promise<ReadConfiguration> {
       const before = known(source)

@@ -29,7 +29,25 @@ interface Outcome {
 
 let readers = 0
 
-/** A reader that gives the very same source for a file whose bytes are those of its last run. */
+/** What a batch of files came to. */
+interface Contents {
+  sources: readonly (Source | undefined)[]
+  findings: readonly Finding[]
+}
+
+/** Files that are asked for together. */
+interface Batch {
+  readonly files: readonly string[]
+  /** Absent: not known yet, or one of them has changed since. */
+  contents: Contents | undefined
+  /** How often that was. */
+  changes: number
+}
+
+/**
+ * A reader that gives the very same source for a file whose bytes are those of its last run, and the very same list of
+ * them where no file of it has changed.
+ */
 export function createFileReader(): FileReader {
   return fileReader(readers++)
 }
@@ -42,23 +60,29 @@ function fileReader(reader: number | undefined): FileReader {
   /** What the thread has sent of each file that it remembers, decoded when it is wanted. */
   const sent = new Map<string, Outcome | Reply[1]>()
   /** Which files the thread knows to be in each batch: their names are not sent again. */
-  let told: { to: unknown; batches: (readonly string[])[] } = { to: undefined, batches: [] }
-  const requestFor = (files: readonly string[], batch: number): Request => {
-    if (reader === undefined) return { files }
+  let told: { to: unknown; batches: Batch[] } = { to: undefined, batches: [] }
+  const toldOf = (files: readonly string[], at: number) => {
     const to = thread()
     if (told.to !== to) told = { to, batches: [] }
-    const before = told.batches[batch]
-    const isSame = before?.length === files.length && files.every((file, i) => file === before[i])
-    if (isSame) return { reader, batch }
-    told.batches[batch] = files
-    return { files, reader, batch }
+    const before = told.batches[at]
+    const isSame = before?.files.length === files.length && files.every((file, i) => file === before.files[i])
+    return isSame ? before : undefined
   }
-  const ask = async (files: readonly string[], batch: number) => {
-    const replies = await askThread(requestFor(files, batch))
+  const ask = async (files: readonly string[], at: number): Promise<Batch> => {
+    const before = reader === undefined ? undefined : toldOf(files, at)
+    const batch = before ?? { files, contents: undefined, changes: 0 }
+    told.batches[at] = batch
+    const memory = reader === undefined ? {} : { reader, batch: at }
+    const replies = await askThread(before ? memory : { files, ...memory })
     // In the order of the replies, even if nobody waits for them any more.
-    for (const [at, bytes] of replies) sent.set(files[at]!, bytes)
+    for (const [i, bytes] of replies) sent.set(files[i]!, bytes)
+    if (replies.length > 0) {
+      batch.contents = undefined
+      batch.changes++
+    }
+    return batch
   }
-  const outcomeOf = async (file: string): Promise<Outcome> => {
+  const outcomeOf = (file: string): Outcome | Promise<Outcome> => {
     const known = sent.get(file)
     // Another run of the reader has forgotten it meanwhile.
     if (!known) return readOutcome(file)
@@ -78,24 +102,19 @@ function fileReader(reader: number | undefined): FileReader {
     }
     let asked = askFor(0)
     for (let from = 0; asked; from += BATCH) {
-      const batch = files.slice(from, from + BATCH)
+      let batch: Batch
       try {
-        await asked
+        batch = await asked
       } catch {
         return yield* readFew(files.slice(from), findings)
       }
       // Read while the files of this batch are parsed.
       asked = askFor(from + BATCH)
-      const sources: (Source | undefined)[] = []
-      for (const file of batch) {
-        const known = sent.get(file)
-        const { source, findings: found } = known && 'source' in known ? known : await outcomeOf(file)
-        findings.push(...found)
-        sources.push(source)
-        const pause = giveWayToCalls()
-        if (pause) await pause
-      }
-      yield sources
+      const { changes } = batch
+      const contents = batch.contents ?? (await contentsOf(batch.files, outcomeOf))
+      if (batch.changes === changes) batch.contents = contents
+      findings.push(...contents.findings)
+      yield contents.sources
     }
     forgetOthers(files)
   }
@@ -107,6 +126,21 @@ function fileReader(reader: number | undefined): FileReader {
     for (const file of gone) sent.delete(file)
     if (reader !== undefined) askThread({ files: gone, reader, forget: true }).catch(() => {})
   }
+}
+
+async function contentsOf(
+  files: readonly string[],
+  outcomeOf: (file: string) => Outcome | Promise<Outcome>,
+): Promise<Contents> {
+  const outcomes: Outcome[] = []
+  for (const file of files) {
+    const outcome = outcomeOf(file)
+    outcomes.push(outcome instanceof Promise ? await outcome : outcome)
+    const pause = giveWayToCalls()
+    if (pause) await pause
+  }
+  const findings = outcomes.flatMap((outcome) => outcome.findings)
+  return { sources: outcomes.map(({ source }) => source), findings }
 }
 
 async function readOutcome(file: string): Promise<Outcome> {

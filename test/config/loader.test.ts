@@ -42,6 +42,35 @@ describe('many files that are read time and again', () => {
     assert.deepEqual(await all(read(files, [])), second)
   })
 
+  test('come in the very same lists, but for those in which one has changed', async (t) => {
+    const { files } = folderOf(t, 250)
+    const read = createFileReader()
+    const lists = async (names: readonly string[] = files) => {
+      const found: (readonly (Source | undefined)[])[] = []
+      for await (const some of read(names, [])) found.push(some)
+      return found
+    }
+    const first = await lists()
+    writeFileSync(files[120]!, text(8))
+    const changed = await Promise.all([lists(), lists()])
+    for (const [one, two, three] of changed) {
+      assert.equal(one, first[0])
+      assert.equal(two?.[20]?.text, text(8))
+      assert.equal(three, first[2])
+    }
+    rmSync(files[10]!)
+    const findings: Finding[] = []
+    for (let i = 0; i < 2; i++) assert.equal((await all(read(files, findings)))[10], undefined)
+    assert.deepEqual(
+      findings.map(({ file }) => file),
+      [files[10], files[10]],
+    )
+    writeFileSync(files[10]!, text(10))
+    assert.equal((await lists())[0]?.[10]?.text, text(10))
+    assert.equal((await lists(files.slice(1)))[0]?.[0]?.text, text(1))
+    assert.deepEqual((await lists()).flat(), (await lists()).flat())
+  })
+
   test('are seen to change by their bytes, also with the size and times of before', async (t) => {
     const { files } = folderOf(t, 100)
     const [file] = files as [string]
