@@ -6,13 +6,16 @@ export interface OuterConnection {
   /** IP address of its other end. */
   address?: string | undefined
   certificate?: CertificateNames | undefined
+  /** It is that of another gateway, which counts the calls of its clients. */
+  isGateway: boolean
 }
 
 /** As the value of a header. */
-export function outerText(socket: Socket | undefined): string {
+export function outerText(socket: Socket | undefined, isGateway: boolean): string {
   const outer: OuterConnection = {
     address: socket?.remoteAddress,
     certificate: socket && certificateNames(socket),
+    isGateway,
   }
   return Buffer.from(JSON.stringify(outer)).toString('base64url')
 }

@@ -94,10 +94,11 @@ export function limitsStep(calls: Quota | undefined): Step {
   return {
     name: 'limits',
     run(request) {
-      const { route, caller, address, forwarded } = request
+      const { route, caller, address, forwarded, outer } = request
       const sharer = sharerOf(route.prefix, caller, address)
-      // The replica that passed a request on has counted its calls.
-      const stay = new Stay(route.prefix, sharer, forwarded ? undefined : calls)
+      // A gateway that passes a request on counts its calls, a worker does not.
+      const isCounted = !forwarded || outer?.isGateway === false
+      const stay = new Stay(route.prefix, sharer, isCounted ? calls : undefined)
       request.stay = stay
       request.onEnd(() => stay.end())
       return undefined

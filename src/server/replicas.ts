@@ -96,12 +96,14 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
       unwatch()
       hub.drop(stream)
     }
+    // The worker that has the calls counts them: they may go on after the answer.
+    if (cluster.isWorker?.(owner)) exchange.stay.uncount()
     const failure = (message: string) => ({ code: INTERNAL_ERROR, message })
     const outcome = await cluster.forward(owner, {
       method: exchange.method,
       target: exchange.target(),
       headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
-      outer: outerText(exchange.socket),
+      outer: outerText(exchange.socket, exchange.forwarded),
       body,
       signal: gone.signal,
       onEnd: ended,
@@ -165,7 +167,7 @@ async function tell(
     method: exchange.method,
     target: exchange.target(),
     headers: { ...exchange.headers, 'x-request-id': exchange.requestId },
-    outer: outerText(exchange.socket),
+    outer: outerText(exchange.socket, exchange.forwarded),
     body,
     signal: new AbortController().signal,
     onEnd() {},

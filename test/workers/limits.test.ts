@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
+import { listen, until } from '../limits/harness.ts'
 import { heldApi } from '../support/held-api.ts'
 import { ask, eventually, openSession, post, serveWorkers } from './harness.ts'
 
@@ -60,3 +61,21 @@ test(
     }
   },
 )
+
+test('calls of the older transport are limited in the worker that has them', TIMEOUT, async (t) => {
+  const { origin, waiting } = await heldApi(t)
+  const tools = (await toolsFile(t)).replace(/http:\/\/127\.0\.0\.1:\d+\//, `${origin}/`)
+  const gateway = await serveWorkers(t, { files: { tools }, settings: { limits: { maxCallsPerPrefix: 5 } } })
+  const stream = await listen(t, gateway.url('tools', 'sse'))
+  await until(() => stream.data.length > 0)
+  const address = `${gateway.origin}${stream.data[0]}`
+  const params = { name: 'echo', arguments: { text: 'x' } }
+  for (let i = 0; i < 2; i++) {
+    const sent = await times(12, () => post(address, { id: 1, method: 'tools/call', params }))
+    assert.deepEqual(tally(sent), { 202: 5, 503: 7 })
+    await eventually(async () => waiting.length === 5)
+    const answered = stream.data.length
+    for (const response of waiting.splice(0)) response.end('ok')
+    await until(() => stream.data.length === answered + 5)
+  }
+})
