@@ -27,7 +27,7 @@ export class UnservedSpans {
   constructor(
     private readonly tracer: Tracer,
     private readonly account: Accounting,
-    private readonly exchange: Exchange & { readonly path: string },
+    private readonly exchange: Exchange & { readonly path: string; sessionId(): string | undefined },
   ) {}
 
   /** What the request holds. */
@@ -69,7 +69,7 @@ export class UnservedSpans {
     const { name, own } = message ? spanFacts(message) : this.httpFacts()
     if (address !== undefined) own['client.address'] = address
     const isRefused = status >= 400
-    const session = isRefused ? undefined : headers['mcp-session-id']
+    const session = isRefused ? undefined : exchange.sessionId()
     if (session !== undefined) own['mcp.session.id'] = sessionName(session)
     const version = headers['mcp-protocol-version']
     const shared = servedAs(

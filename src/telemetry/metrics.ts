@@ -104,8 +104,8 @@ export interface MetricDefinition {
 export interface Metrics {
   /** Those of the gateway, apart from those of the process. */
   catalogue: readonly MetricDefinition[]
-  /** The histograms: of the semantic conventions of MCP, and of the event loop. */
-  durations: readonly Durations[]
+  /** The histograms, with what others have counted: of the semantic conventions of MCP, and of the event loop. */
+  durations(): Promise<readonly Durations[]>
   /** How late the event loop was at a look. */
   loopDelay(seconds: number): void
   call(record: CallRecord): void
@@ -268,6 +268,10 @@ export function createMetrics(
   countElsewhere(registers, refusals)
   for (const gauge of gauges) addGauge(gauge, registers)
   const counted = () => countedIn(mcp.durations, [registry, metricsOfProcess()])
+  const everything = async () =>
+    others
+      ? summed(mcp.durations, [await counted(), ...(await others())])
+      : { durations: mcp.durations, registries: [registry, metricsOfProcess()] }
   return {
     ...mcp,
     catalogue: [...mcp.durations.map(({ definition }) => definition), ...catalogueOf(registry)],
@@ -290,18 +294,18 @@ export function createMetrics(
     refusedRate: (prefix, per) => rates.inc({ prefix: prefix || '/', per }),
     auditDropped: () => dropped.inc(),
     foreignSecret: () => foreign.inc(),
-    async text() {
-      const own = { durations: mcp.durations, registries: [registry, metricsOfProcess()] }
-      const all = others ? [await counted(), ...(await others())] : []
-      const { durations, registries } = others ? summed(mcp.durations, all) : own
-      const parts: string[] = []
-      for (const each of durations) parts.push(await inTurns(each.text()))
-      for (const each of registries) parts.push(...(await textsOf(each)))
-      return parts.join('\n')
-    },
+    durations: async () => (await everything()).durations,
+    text: async () => textOf(await everything()),
     counted,
     contentType: registry.contentType,
   }
+}
+
+async function textOf({ durations, registries }: ReturnType<typeof summed>): Promise<string> {
+  const parts: string[] = []
+  for (const each of durations) parts.push(await inTurns(each.text()))
+  for (const each of registries) parts.push(...(await textsOf(each)))
+  return parts.join('\n')
 }
 
 function toolCounters(counter: ReturnType<typeof countersOf>) {

@@ -28,7 +28,8 @@ export interface OtlpParts {
   log: Logger
   version: string
   env: Readonly<Record<string, string | undefined>>
-  durations: readonly Durations[]
+  /** What the gateway has counted. */
+  durations(): Promise<readonly Durations[]>
 }
 
 export interface OpenTelemetry {
@@ -221,7 +222,7 @@ async function closed(
 
 /** Gives the SDK what `/metrics` shows too: nothing is counted twice. */
 async function producerOf(
-  durations: readonly Durations[],
+  durations: OtlpParts['durations'],
   resource: Resource,
   version: string,
 ): Promise<MetricProducer> {
@@ -245,8 +246,9 @@ async function producerOf(
   })
   return {
     async collect() {
+      const all = await durations()
       const now = hrTime(Date.now())
-      const metrics = durations.filter(({ cells }) => cells.length).map((each) => metricOf(each, now))
+      const metrics = all.filter(({ cells }) => cells.length).map((each) => metricOf(each, now))
       return {
         resourceMetrics: { resource, scopeMetrics: [{ scope: { name: SCOPE, version }, metrics }] },
         errors: [],

@@ -192,11 +192,13 @@ export class Pool implements Workers {
   }
 
   counted = async (): Promise<readonly Counted[]> => {
+    // One that ends meanwhile is among those that are asked.
+    const { ended } = this
     const all = [...this.members.values()].map(async (one) => {
       one.counted = await late(ANSWER, one.channel.ask('counted', undefined)).catch(() => one.counted)
       return one.counted ?? []
     })
-    return [...(await Promise.all(all)).flat(), ...(this.ended ? [this.ended] : [])]
+    return [...(await Promise.all(all)).flat(), ...(ended ? [ended] : [])]
   }
 
   statuses = async (): Promise<readonly WorkerStatus[]> => {

@@ -183,7 +183,15 @@ function settingsOf(all: Settings): Settings {
   const { storage: _, notifier: __, pid: ___, workers, ...rest } = all
   const { maxBuffered } = rest.limits
   const share = maxBuffered === undefined ? {} : { maxBuffered: Math.floor(maxBuffered / Number(workers)) }
-  return { ...rest, workers, limits: { ...rest.limits, ...share } }
+  return { ...rest, ...spansOnly(all), workers, limits: { ...rest.limits, ...share } }
+}
+
+/** Metrics are sent by who adds them up: a collector takes those of several processes of one name for one that starts anew. */
+function spansOnly({ telemetry }: Settings): Pick<Settings, 'telemetry'> {
+  if (!telemetry) return {}
+  const { otlp } = telemetry
+  const signals = otlp.signals.filter((signal) => signal !== 'metrics')
+  return { telemetry: { ...telemetry, otlp: { ...otlp, signals } } }
 }
 
 /** Takes what is wrong with a table for the reason not to serve it: it was read without an error elsewhere. */
