@@ -86,6 +86,9 @@ function phrasesOf(
   stems: readonly string[],
   { of, longestFrom }: Synonyms,
 ): number[][] {
+  const lengths = stems.map((stem, at) => Math.min(longestFrom(stem), words.length - at))
+  const longest = Math.max(0, ...lengths)
+  if (longest < 2) return []
   const found: number[][] = []
   const free = new Set(words.keys())
   const take = (places: number[]) => {
@@ -94,8 +97,7 @@ function phrasesOf(
     for (const i of places) free.delete(i)
     found.push(places)
   }
-  const lengths = stems.map((stem, at) => Math.min(longestFrom(stem), words.length - at))
-  for (let length = Math.max(0, ...lengths); length > 1; length--)
+  for (let length = longest; length > 1; length--)
     for (let at = 0; at + length <= words.length; at++)
       if (length <= lengths[at]!) take(Array.from({ length }, (_, i) => at + i))
   for (const [i, word] of words.entries())
@@ -125,6 +127,7 @@ function termOf(
 ): Term | undefined {
   const itself = own.length > 0 ? alternative(own, 1, vocabulary) : undefined
   const others = meanings.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
+  if (others.length === 0) return itself && { word, share: shareOf([itself]), alternatives: [itself] }
   // What many words may stand for says as little as a word that many tools have.
   const size = others.reduce(
     (sum, { terms }) => sum + Math.min(...terms.map(({ term }) => vocabulary.sizeOf(term))),
@@ -136,7 +139,7 @@ function termOf(
     terms: one.terms.map(({ term, rarity }) => ({ term, rarity: Math.min(rarity, most) })),
   }))
   const alternatives = itself ? [itself, ...bounded] : bounded
-  return alternatives.length > 0 ? { word, share: shareOf(alternatives), alternatives } : undefined
+  return { word, share: shareOf(alternatives), alternatives }
 }
 
 /** Undefined when no tool has one of the words. */

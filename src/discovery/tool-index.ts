@@ -234,11 +234,13 @@ function* invert(
           counts[term] = 0
         }
     }
-    weighed.push({ terms, weights: Float64Array.from(terms, (term) => weights[term]!) })
-    for (const term of terms) {
+    const own = new Float64Array(terms.length)
+    for (const [i, term] of terms.entries()) {
+      own[i] = weights[term]!
       weights[term] = 0
       starts[term + 1]!++
     }
+    weighed.push({ terms, weights: own })
     yield
   }
   for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!
@@ -262,6 +264,14 @@ function vocabularyOf(
   tools: number,
 ): Vocabulary {
   let byLength: Map<number, string[]> | undefined
+  const rarities = new Map<number, number>()
+  const rarity = (size: number) => {
+    const known = rarities.get(size)
+    if (known !== undefined) return known
+    const made = Math.log(1 + (tools - Math.min(size, tools) + 0.5) / (size + 0.5)) ** RARITY
+    rarities.set(size, made)
+    return made
+  }
   const sizeOf = (term: number) => starts[term + 1]! - starts[term]!
   return {
     termOf: (stem) => vocabulary.get(stem),
@@ -270,7 +280,7 @@ function vocabularyOf(
       return byLength.get(length) ?? []
     },
     sizeOf,
-    rarity: (size) => Math.log(1 + (tools - Math.min(size, tools) + 0.5) / (size + 0.5)) ** RARITY,
+    rarity,
   }
 }
 

@@ -15,7 +15,7 @@ const ASSIGNED: readonly [behind: RegExp, form: RegExp][] = [
   ],
   [/:/, /\$\{([A-Za-z_]\w{0,63}):([^\s"'{}]{6,512})\}/g],
 ]
-const BEARER = /(?<=\bBearer )([\w.~+/-]{12,512}=*)/g
+const BEARER = /\bBearer ([\w.~+/-]{12,512}=*)/g
 const SECRET_KEY = new RegExp(`${SECRET_KEY_END}$`, 'i')
 const BEHIND_KEY = new RegExp(`${SECRET_KEY_END}["']?[ \\t]{0,8}([=:,\\r\\n])`, 'gi')
 /** What is called so holds nothing else. */
@@ -31,9 +31,11 @@ export function secretsIn({ file, text }: Source): Finding[] {
   }
   for (const { what, start, secret } of issuedSecrets(text)) add(start, start + secret.trimEnd().length, what)
   // Whatever the key: nothing else is written so.
-  for (const { 1: secret = '', index } of text.matchAll(BEARER))
+  for (const { 0: whole, 1: secret = '', index } of text.matchAll(BEARER)) {
+    const end = index + whole.length
     if (!PLACEHOLDER.test(secret) && isSecret('authorization', secret))
-      add(index, index + secret.length, 'a bearer token')
+      add(end - secret.length, end, 'a bearer token')
+  }
   // To look for every key and its value takes long, and few files have such a key in all these places.
   const keys = [...text.matchAll(BEHIND_KEY)]
   const behind = [...new Set(keys.map(([, next]) => next))].join('')
