@@ -52,7 +52,7 @@ export async function check(
   const { configurations, sources } = reading
   const { prepared, ...made } = await examine(reading, options, [])
   const advice = practice
-    ? configurations.flatMap((read) => (read.examined ? [] : adviceOn(read, prepared, practice)))
+    ? configurations.flatMap((read) => read.examined?.advice ?? adviceOn(read, prepared, practice))
     : []
   const unread = [
     ...configurations.filter(({ configuration }) => !configuration),

@@ -50,9 +50,13 @@ export function examining({ rules, practice, ...given }: Examination) {
     if (findings.length > 0) return undefined
     // The list of a router with several servers depends on other configurations.
     if (practice && hasListing(sound)) return undefined
-    if (practice && adviceOn(sound, new Map([[prepared.id, prepared]]), practice).length > 0) return undefined
+    const advice = practice ? adviceOn(sound, new Map([[prepared.id, prepared]]), practice) : []
     const { tools: _, ...rest } = sound.configuration
-    return { rest: stringify(rest as unknown as Json), servers: factsOf(sound.configuration, prepared) }
+    return {
+      rest: stringify(rest as unknown as Json),
+      servers: factsOf(sound.configuration, prepared),
+      advice,
+    }
   }
 
   return async (sources: readonly Source[]) => {

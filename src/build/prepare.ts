@@ -335,7 +335,7 @@ function httpServers(
   const { prompts, problems } = compilePrompts(configuration, context)
   report(problems)
   return configuration.servers.map((server, i) => {
-    const known = examined?.[i]
+    const known = examined?.servers[i]
     const kept = resilienceOf(configuration, server, known, context)
     if (kept) resiliences.set(kept.key, kept)
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)

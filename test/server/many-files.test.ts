@@ -23,6 +23,8 @@ const PARTS: Record<string, string> = {
   variable: '    headers: {Authorization: "Bearer ${TOKEN}"}\n',
   unset: '    headers: {X-Trace: "${NOBODY_SETS_THIS}"}\n',
   misspelt: '    heders: {X-Trace: "1"}\n',
+  secret: '    headers: {X-Api-Key: "k3yABCDEF0123456789abcd"}\n',
+  described: '    args: [{name: q, position: query}]\n',
   template: '    requestBody: "{{.Args.nothing}}"\n',
   exact: '    inputSchema: {type: object, properties: {n: {type: integer, maximum: 12345678901234567890}}}\n',
 }
@@ -73,7 +75,9 @@ for (const [name, kindOf] of [
       one.file < other.file ? -1 : one.file > other.file ? 1 : 0
     const found = await told(whole)
     assert.deepEqual(found.toSorted(byFile), expected.toSorted(byFile))
-    assert.deepEqual(new Set(found.map(({ code }) => code)).has('env-unset'), true)
+    const codes = new Set(found.map(({ code }) => code))
+    for (const code of ['env-unset', 'literal-secret', 'missing-description'] as const)
+      assert.ok(codes.has(code), [...codes].join())
   })
 
 test('many files are listed, called and reloaded as few are', async (t) => {

@@ -3,6 +3,16 @@ import type { Env } from '../model.ts'
 /** Is thrown where a text leaves the part of YAML that `common-yaml.ts` reads. */
 export const NOT_COMMON = new Error('this YAML is read by the exact reader')
 
+/** Where a value stands. */
+export interface Place {
+  /** Offsets of its key; -1: it has none. */
+  key: readonly [start: number, end: number]
+  /** Offsets of the value; undefined: it is nothing, or a block map or list, of which only the exact reader knows the end. */
+  value?: readonly [start: number, end: number]
+  members?: Map<string, Place>
+  items?: Place[]
+}
+
 export interface Reading {
   text: string
   env: Env
@@ -16,6 +26,23 @@ export interface Reading {
   depth: number
   /** Whether the value of a key was left out. */
   leavesOut: boolean
+  /** Of the key that was read last. */
+  key: readonly [start: number, end: number]
+  /** Takes where the next value stands; undefined: nobody asks. */
+  place: Place | undefined
+}
+
+/** Has the value that is read there note its place. */
+export function placed<T>(reading: Reading, place: Place | undefined, read: () => T): T {
+  const outer = reading.place
+  reading.place = place
+  const value = read()
+  reading.place = outer
+  return value
+}
+
+export function note({ place }: Reading, start: number, end: number): void {
+  if (place) place.value = [start, end]
 }
 
 const NEWLINE = 10
@@ -89,6 +116,7 @@ export function plainScalar(reading: Reading, parent: number): string {
   let end = plainEnd(text, pos)
   // In the last line without a break, the exact reader keeps spaces at the end.
   let value = unpadded(text, pos, end)
+  note(reading, pos, pos + value.length)
   for (;;) {
     const code = text.charCodeAt(end)
     if (code === COLON || text.indexOf('\n', end) < 0) throw NOT_COMMON
@@ -106,7 +134,9 @@ export function plainScalar(reading: Reading, parent: number): string {
     // A dash there is no item, which nobody means.
     if (!mayBeginPlain(text, at, false)) throw NOT_COMMON
     end = plainEnd(text, at)
-    value += (breaks === 1 ? ' ' : '\n'.repeat(breaks - 1)) + unpadded(text, at, end)
+    const more = unpadded(text, at, end)
+    note(reading, pos, at + more.length)
+    value += (breaks === 1 ? ' ' : '\n'.repeat(breaks - 1)) + more
   }
 }
 
@@ -196,6 +226,7 @@ export function blockScalar(reading: Reading, parent: number): string {
       // More to the right, lines are not folded.
       if (isFolded && column - at > indent) throw NOT_COMMON
       lines.push(text.slice(at + indent, end))
+      note(reading, pos, end + 1)
     }
     at = end + 1
   }

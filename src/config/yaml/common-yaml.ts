@@ -8,6 +8,9 @@ import {
   isQuote,
   mayBeginPlain,
   NOT_COMMON,
+  note,
+  type Place,
+  placed,
   plainEnd,
   plainScalar,
   quotedScalar,
@@ -41,8 +44,21 @@ export interface Common {
  * gives the same, and reports nothing.
  */
 export function readCommonYaml(text: string, env: Env, shape: Shape): Common | undefined {
+  return readWith(undefined, text, env, shape)
+}
+
+/** Where the values of such a text stand. */
+export function placesIn(text: string, env: Env, shape: Shape): Place | undefined {
+  const root: Place = { key: NO_KEY }
+  return readWith(root, text, env, shape) && root
+}
+
+const NO_KEY = [-1, -1] as const
+
+function readWith(place: Place | undefined, text: string, env: Env, shape: Shape): Common | undefined {
   if (text.length > MAX_SIZE || UNUSUAL.test(text) || hasTagHeap(text)) return undefined
-  const reading: Reading = { text, env, pos: 0, lineStart: 0, found: -1, depth: 0, leavesOut: false }
+  const start = { pos: 0, lineStart: 0, found: -1, depth: 0, leavesOut: false }
+  const reading: Reading = { text, env, ...start, key: NO_KEY, place }
   try {
     const column = nextToken(reading)
     if (column < 0) return undefined
@@ -150,8 +166,10 @@ function readKey(reading: Reading): string {
   const end = keyEnd(reading)
   if (end < 0 || end - pos > MAX_KEY) throw NOT_COMMON
   const code = text.charCodeAt(pos)
-  const key = isQuote(code) ? quotedScalar(text, pos).value : unpadded(text, pos, end)
+  const isQuoted = isQuote(code)
+  const key = isQuoted ? quotedScalar(text, pos).value : unpadded(text, pos, end)
   if (key === MERGE_KEY) throw NOT_COMMON
+  reading.key = [pos, isQuoted ? end : pos + key.length]
   reading.pos = end + 1
   return key
 }
@@ -179,7 +197,7 @@ class Members {
   add(key: string, readMember: (shape: Shape) => Json): void {
     if (Object.hasOwn(this.value, key) || this.absent?.has(key)) throw NOT_COMMON
     const child = memberShape(this.shape, key)
-    const member = readMember(child)
+    const member = placed(this.reading, this.placeOf(key), () => readMember(child))
     if (!isLeftOut(member, key, child, this.shape)) {
       setOwn(this.value, key, member)
       return
@@ -187,6 +205,15 @@ class Members {
     this.reading.leavesOut = true
     this.absent ??= new Set()
     this.absent.add(key)
+  }
+
+  private placeOf(key: string): Place | undefined {
+    const { place, key: at } = this.reading
+    if (!place) return undefined
+    place.members ??= new Map()
+    const own = { key: at }
+    place.members.set(key, own)
+    return own
   }
 }
 
@@ -196,10 +223,18 @@ function readList(reading: Reading, column: number, shape: Shape): Json[] {
   open(reading)
   do {
     reading.pos++
-    items.push(readMember(reading, column, shape.items, false))
+    items.push(placed(reading, nextItem(reading), () => readMember(reading, column, shape.items, false)))
   } while (goesOn(reading, column) && isItem(text, reading.pos))
   reading.depth--
   return items
+}
+
+function nextItem({ place }: Reading): Place | undefined {
+  if (!place) return undefined
+  const own = { key: NO_KEY }
+  place.items ??= []
+  place.items.push(own)
+  return own
 }
 
 /** Whether an item of a list begins here. */
@@ -250,6 +285,7 @@ function readValue(reading: Reading, parent: number, shape: Shape): Json {
 
 function readQuoted(reading: Reading, shape: Shape): Json {
   const { value, end } = quotedScalar(reading.text, reading.pos)
+  note(reading, reading.pos, end)
   reading.pos = end
   return read(reading, value, false, shape)
 }
@@ -266,12 +302,14 @@ function read({ env }: Reading, text: string, isPlain: boolean, shape: Shape): J
 
 /** A list in `[ ]` or a map in `{ }`, on as many lines as it takes. */
 function readFlow(reading: Reading, parent: number, shape: Shape): Json {
-  const isMap = reading.text.charCodeAt(reading.pos) === BRACE
+  const start = reading.pos
+  const isMap = reading.text.charCodeAt(start) === BRACE
   open(reading)
   reading.pos++
   const value = isMap ? readFlowMap(reading, parent, shape) : readFlowList(reading, parent, shape)
   reading.pos++
   reading.depth--
+  note(reading, start, reading.pos)
   return value
 }
 
@@ -279,7 +317,7 @@ function readFlowList(reading: Reading, parent: number, shape: Shape): Json[] {
   const items: Json[] = []
   if (flowToken(reading, parent) === BRACKET + 2) return items
   for (;;) {
-    items.push(readFlowValue(reading, parent, shape.items))
+    items.push(placed(reading, nextItem(reading), () => readFlowValue(reading, parent, shape.items)))
     if (!hasNext(reading, parent, BRACKET + 2)) return items
   }
 }
@@ -326,6 +364,7 @@ function readFlowKey(reading: Reading): string {
   if (isQuote(text.charCodeAt(pos))) {
     const { value, end } = quotedScalar(text, pos)
     if (text.charCodeAt(end) !== COLON || end - pos > MAX_KEY) throw NOT_COMMON
+    reading.key = [pos, end]
     reading.pos = end + 1
     return value
   }
@@ -333,6 +372,7 @@ function readFlowKey(reading: Reading): string {
   if (text.charCodeAt(end) !== COLON || end - pos > MAX_KEY) throw NOT_COMMON
   const key = unpadded(text, pos, end)
   if (key === MERGE_KEY) throw NOT_COMMON
+  reading.key = [pos, pos + key.length]
   reading.pos = end + 1
   return key
 }
@@ -344,6 +384,8 @@ function readFlowValue(reading: Reading, parent: number, shape: Shape): Json {
   if (isQuote(code)) return readQuoted(reading, shape)
   const end = flowPlainEnd(text, pos)
   if (text.charCodeAt(end) === COLON) throw NOT_COMMON
+  const value = unpadded(text, pos, end)
+  note(reading, pos, pos + value.length)
   reading.pos = end
-  return read(reading, unpadded(text, pos, end), true, shape)
+  return read(reading, value, true, shape)
 }
