@@ -35,6 +35,8 @@ export interface Replicas {
    * @param id of its request, for errors
    */
   forward(owner: string, body?: string, id?: RequestId | null): Promise<Response | undefined>
+  /** Whether there are workers among which what is there once has a place, and none has passed the request on. */
+  readonly hasPlaces: boolean
   /**
    * The answer of the worker that has what is there once for all workers; undefined: that is this one, or there are none.
    * @param key of what is there once

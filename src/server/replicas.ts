@@ -138,6 +138,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     unseal: (state) => cluster.unseal(state, bound),
     isOwn,
     forward,
+    hasPlaces: cluster.placeOf !== undefined && !exchange.forwarded,
     inPlace(key, body, id) {
       const owner = exchange.forwarded ? undefined : cluster.placeOf?.(key)
       return owner === undefined || isOwn(owner) ? undefined : forward(owner, body, id)

@@ -187,16 +187,31 @@ test('a gateway that a script has started runs its workers, and not the script a
 
 test('requests that stand alone find the one child of their server from each worker', TIMEOUT, async (t) => {
   const upstreams = { m: { type: 'stdio' as const, ...faultyStdio('modern') } }
-  const gateway = await serveWorkers(t, { upstreams })
+  const both = { name: 'both', routers: [{ prefix: '/both', names: 'plain', server: ['tools/*', 'm/*'] }] }
+  const files = { tools: await toolsFile(t), both: stringify(both) }
+  const gateway = await serveWorkers(t, { upstreams, files })
   const headers = { ...modernHeaders('tools/call', 'pid'), ...ACCEPT }
   const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid","arguments":{},${MODERN_META}}}`
-  const pids = new Set<string | undefined>()
-  for (let i = 0; i < 9; i++) {
-    const { text } = await ask(gateway.url('m'), 'POST', headers, call)
-    pids.add(/"text":"(\d+)"/.exec(text)?.[1])
+  for (const prefix of ['m', 'both']) {
+    const pids = new Set<string | undefined>()
+    for (let i = 0; i < 9; i++) {
+      const { text } = await ask(gateway.url(prefix), 'POST', headers, call)
+      pids.add(/"text":"(\d+)"/.exec(text)?.[1])
+    }
+    assert.equal(pids.size, 1, [...pids].join())
+    assert.ok(!pids.has(undefined))
   }
-  assert.equal(pids.size, 1, [...pids].join())
-  assert.ok(!pids.has(undefined))
+})
+
+test('calls of a batch are carried out once, in whichever worker it arrives', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const url = gateway.url('tools')
+  const { headers } = await openSession(url, {}, '2025-03-26')
+  const cancelled = { method: 'notifications/cancelled', params: { requestId: 'nothing' } }
+  const batch = JSON.stringify([cancelled, echo('x')].map((each) => ({ jsonrpc: '2.0', ...each })))
+  const all = Array.from({ length: 6 }, () => ask(url, 'POST', { ...ACCEPT, ...headers }, batch))
+  for (const { status, text } of await Promise.all(all)) assert.equal(status, 200, text)
+  assert.match(await gateway.metrics(), /^plantgw_tool_calls_total\{.*\} 6$/m)
 })
 
 test(

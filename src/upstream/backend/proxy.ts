@@ -166,22 +166,29 @@ function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Sessi
   return { request: { kind: 'request', id: raw.id, method: raw.method, params, raw }, text: stringify(raw) }
 }
 
+/** Who has the same child or session of a server, for requests that stand alone. */
+type Sharing = 'none' | 'all' | 'each'
+
+function sharingOf({ upstream }: UpstreamServer, protocol: Protocol): Sharing {
+  const { type, isolation } = upstream.definition.server
+  if (protocol === 'stateless') return type === 'streamable-http' ? 'none' : 'all'
+  return isolation === 'session' ? 'each' : 'all'
+}
+
 /**
- * What requests have to share that need the same child or session of a server, in whichever worker they arrive; undefined:
+ * What requests have to share that need the same child or session of servers, in whichever worker they arrive; undefined:
  * they need none, or that of their connection.
  */
 function placeOf(
-  { upstream }: UpstreamServer,
-  protocol: Protocol,
-  { key }: Resolved,
+  sharing: readonly Sharing[],
+  key: string,
   { headers }: Exchange,
   { caller }: Endpoint,
 ): (string | null)[] | undefined {
-  const { type, isolation } = upstream.definition.server
-  if (protocol === 'stateless') return type === 'streamable-http' ? undefined : [key]
-  if (isolation !== 'session') return [key]
   const name = headers[SESSION_NAME]
-  return caller === undefined && name === undefined ? undefined : [key, caller ?? null, name ?? null]
+  if (sharing.includes('each') && caller === undefined && name === undefined) return undefined
+  if (sharing.includes('all')) return [key]
+  return sharing.includes('each') ? [key, caller ?? null, name ?? null] : undefined
 }
 
 /** A server, and what the router shows of it. */
@@ -292,9 +299,9 @@ class ProxyBackend implements McpProxy, ServerUser {
     const local = this.localFor(given)
     if (local) return local
     if (!only) {
-      // Some may have a session for each connection of a client of which nothing is known.
-      const isKnown = endpoint.caller !== undefined || exchange.headers[SESSION_NAME] !== undefined
-      const elsewhere = isKnown && this.inPlace(exchange, given, text, [keyOf(resolved)])
+      const sharing = exchange.replicas?.hasPlaces ? await this.sharing(resolved, given.params) : []
+      const place = placeOf(sharing, keyOf(resolved), exchange, endpoint)
+      const elsewhere = place && this.inPlace(exchange, given, text, place)
       const answer = elsewhere ? await elsewhere : undefined
       if (answer) return answer
       return this.statelessRequest(
@@ -311,7 +318,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     // A promise costs each call a turn, so what is known is not awaited.
     const protocol = asked instanceof Promise ? await asked : asked
     if (protocol instanceof Fault) return protocol
-    const place = placeOf(only, protocol, first, exchange, endpoint)
+    const place = placeOf([sharingOf(only, protocol)], first.key, exchange, endpoint)
     const elsewhere = place && this.inPlace(exchange, given, text, place)
     const answer = elsewhere ? await elsewhere : undefined
     if (answer) return answer
@@ -551,6 +558,18 @@ class ProxyBackend implements McpProxy, ServerUser {
     // A subscription has no end of its own.
     if (elsewhere && given.method === 'subscriptions/listen') stay.uncount()
     return elsewhere
+  }
+
+  /** Of each server; one that does not say what it speaks has nothing to share. */
+  private sharing(resolved: readonly Resolved[], params: JsonObject): Promise<Sharing[]> {
+    const all = this.members.map(async ({ member }, i) => {
+      const own = resolved[i] as Resolved
+      if (own.refusal) return 'none'
+      const asked = member.protocol(own, params)
+      const protocol = asked instanceof Promise ? await member.patience.for(asked) : asked
+      return typeof protocol === 'string' ? sharingOf(member, protocol) : 'none'
+    })
+    return Promise.all(all)
   }
 
   private get ids(): string[] {
