@@ -1,4 +1,5 @@
 import type { Ticket, WaitingState } from '../cluster/index.ts'
+import { stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
 import { type Exchange, rpcError } from './http.ts'
@@ -11,6 +12,7 @@ import {
   type Response as RpcResponse,
   requestIdOf,
 } from './protocol.ts'
+import type { Messages } from './receive.ts'
 import type { Session } from './session.ts'
 
 /** The other replicas of the gateway, as one request sees them: what it makes is worth nothing to other callers. */
@@ -129,8 +131,21 @@ function resume(
   return session
 }
 
-/** Takes a message of a client to the replica that it is for: what answers no request and is not known here. */
+/** Takes what a client sends to the replica that it is for: what is no request and is not known here. */
 export function passOn(
+  exchange: Exchange,
+  session: Session,
+  { messages, batch, text }: Messages,
+): Promise<unknown> | undefined {
+  if (!batch) return passOne(exchange, session, messages[0] as Message, text)
+  // Its requests are carried out here.
+  const passed = messages.flatMap((one) =>
+    'raw' in one ? (passOne(exchange, session, one, stringify(one.raw)) ?? []) : [],
+  )
+  return passed.length ? Promise.all(passed) : undefined
+}
+
+function passOne(
   exchange: Exchange,
   session: Session,
   message: Message,

@@ -80,7 +80,7 @@ async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
         const message = `Protocol revision ${session.revision} has no batches`
         return rpcError(exchange, 400, { code: INVALID_REQUEST, message })
       }
-      const passed = exchange.replicas && passOn(exchange, session, only, text)
+      const passed = exchange.replicas && passOn(exchange, session, received)
       const answered = session.post(exchange, received, form, endpoint.account)
       return passed ? passed.then(() => answered) : answered
     },

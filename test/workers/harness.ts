@@ -109,13 +109,18 @@ export function ask(
   })
 }
 
-const HELLO = { capabilities: {}, clientInfo: { name: 'test', version: '1' }, protocolVersion: '2025-11-25' }
+const HELLO = { capabilities: {}, clientInfo: { name: 'test', version: '1' } }
 
 /** Opens a session, and gives the headers that its requests have. */
-export async function openSession(url: string, headers: Record<string, string> = {}) {
-  const answer = await post(url, { id: 'hello', method: 'initialize', params: HELLO }, headers)
+export async function openSession(
+  url: string,
+  headers: Record<string, string> = {},
+  protocolVersion = '2025-11-25',
+) {
+  const params = { ...HELLO, protocolVersion }
+  const answer = await post(url, { id: 'hello', method: 'initialize', params }, headers)
   const id = String(answer.headers['mcp-session-id'])
-  return { answer, headers: { ...headers, 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' } }
+  return { answer, headers: { ...headers, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion } }
 }
 
 /** The names of the one tool behind the prefix `/tools` that its workers answer with. */
