@@ -47,8 +47,8 @@ export interface PoolOptions {
   log: Logger
   /** The module and the arguments that make a process a worker. */
   command: readonly [module: string, ...args: string[]]
-  /** Takes whole lines of what workers write. */
-  out: { stdout(lines: string): void; stderr(lines: string): void }
+  /** Takes whole lines of what workers write to standard error. */
+  onLines(lines: string): void
 }
 
 /** What the process has that answers for its workers. */
@@ -267,21 +267,21 @@ export class Pool implements Workers {
 
   /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
-    const { command, out } = this.options
+    const { command, onLines } = this.options
     const [module, ...args] = command
     const child = fork(module, args, {
       // A debugger's address is taken by this process.
       execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), HEAP],
       serialization: 'advanced',
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // The audit log keeps lines whole by itself, and must learn when they cannot be written.
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       // It ends with this process, not by a signal that both get.
       detached: false,
     })
     this.children.add(child)
     const groups = new Set<number>()
-    // Where files are short, Node makes no pipes.
-    if (child.stdout) passLines(child.stdout, out.stdout)
-    if (child.stderr) passLines(child.stderr, out.stderr)
+    // Where files are short, Node makes no pipe.
+    if (child.stderr) passLines(child.stderr, onLines)
     return new Promise((resolve, reject) => {
       let isServing = false
       let fault: string | undefined

@@ -309,6 +309,22 @@ test('workers that cannot be replaced end the gateway with an error', SLOW, asyn
   assert.match(running.stderr(), /plantgw: worker \d cannot be started: tls: .*cert\.pem/)
 })
 
+test('no worker serves without the audit log that must be written', TIMEOUT, async (t) => {
+  const settings = { audit: { to: 'stdout', fail: 'closed' } }
+  const gateway = await serveWorkers(t, {
+    files: { tools: await toolsFile(t) },
+    settings,
+    until: /"listening"/,
+  })
+  const { headers } = await openSession(gateway.url('tools'))
+  gateway.child.stdout?.destroy()
+  await eventually(async () => {
+    const { status } = await post(gateway.url('tools'), echo('one'), headers)
+    return status === 503
+  })
+  assert.match(gateway.stderr(), /"worker":\d.*"cannot write the audit log"/)
+})
+
 test('workers end with the process that started them', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
   const workers = await gateway.workers()

@@ -35,7 +35,7 @@ export function openPool({ settings, version, log, stream }: PoolParts): Pool {
     version,
     log,
     command: [OWN_BIN, WORKER_COMMAND],
-    out: { stdout: (lines) => process.stdout.write(lines), stderr: logLines(stream) },
+    onLines: logLines(stream),
   })
 }
 
