@@ -275,8 +275,8 @@ export class Pool implements Workers {
       serialization: 'advanced',
       // The audit log keeps lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // It ends with this process, not by a signal that both get.
-      detached: false,
+      // It ends with this process, not by a signal to the group of it, which would come before it is caught.
+      detached: true,
     })
     this.children.add(child)
     const groups = new Set<number>()

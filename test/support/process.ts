@@ -56,13 +56,15 @@ interface Options {
   node?: readonly string[]
   /** The program of Node; by default that of the test. */
   program?: string
+  /** Has it lead a process group, as a shell does. */
+  group?: boolean
 }
 
 /** Runs the built binary; a test's end kills what is left. */
 export function plantgw(
   t: Pick<TestContext, 'after'>,
   args: readonly string[],
-  { env = {}, cwd = ROOT, input, node = [], program = process.execPath }: Options = {},
+  { env = {}, cwd = ROOT, input, node = [], program = process.execPath, group = false }: Options = {},
 ): Running {
   // Most suites can be run with several workers.
   const { PATH = '', HOME = '', PLANTGW_WORKERS } = process.env
@@ -70,6 +72,7 @@ export function plantgw(
   const child = spawn(program, [...node, BIN, ...args], {
     cwd,
     env: { PATH, HOME, ...workers, ...env },
+    detached: group,
     stdio: ['pipe', 'pipe', 'pipe', ...(node.length ? ['pipe' as const] : [])],
   }) as ChildProcessWithoutNullStreams
   child.stdin.end(input)

@@ -56,6 +56,25 @@ test('a reload while a worker starts: it serves what the others serve', TIMEOUT,
   assert.equal(ends(gateway).length, 1)
 })
 
+test('a signal to the process group while workers start ends none of them', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, {
+    files: { tools: await toolsFile(t) },
+    env: { FAIL_AT: 'load', FAIL_HOW: 'stop' },
+    node: ['--import', FAILING],
+    group: true,
+    async meanwhile({ child: { pid = 0 } }) {
+      const started = await eventually(async () => {
+        const all = childrenOf(pid)
+        return all.length === 3 && all.every(isStopped) && all
+      })
+      process.kill(-pid, 'SIGHUP')
+      for (const each of started) process.kill(each, 'SIGCONT')
+    },
+  })
+  assert.equal((await gateway.workers()).length, 3)
+  assert.deepEqual(ends(gateway), [])
+})
+
 test('a worker that does not answer holds up nobody, and is replaced', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
   const [first, frozen] = await gateway.workers()

@@ -1,4 +1,5 @@
-// Is loaded into a gateway before itself: the workers that FAIL_WORKERS names fail once each at the question FAIL_AT.
+// Is loaded into a gateway before itself: the workers that FAIL_WORKERS names fail once each at the question FAIL_AT, or
+// all of them before they run anything.
 import { writeFileSync } from 'node:fs'
 
 const { FAIL_AT, FAIL_HOW, FAIL_WORKERS = '', FAIL_MARK } = process.env
@@ -13,6 +14,7 @@ const FAILURES = {
 }
 let worker
 
+if (process.send && FAIL_AT === 'load') FAILURES[FAIL_HOW]()
 process.send &&
   process.on('message', (message) => {
     if (message.ask === 'begin') worker = String(message.value.worker)

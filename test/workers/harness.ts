@@ -33,13 +33,17 @@ export interface Options {
   env?: Record<string, string>
   /** Options of Node itself. */
   node?: readonly string[]
+  /** Has it lead a process group. */
+  group?: boolean
+  /** Runs while it starts. */
+  meanwhile?: (running: Running) => Promise<void>
   /** What it prints when it serves; default: the overview. */
   until?: RegExp
 }
 
 /** A gateway of the built binary with several workers, of which the whole log is read. */
 export async function serveWorkers(t: TestContext, options: Options): Promise<Gateway> {
-  const { upstreams = {}, files = {}, settings = {}, count = 3, env = {}, node = [] } = options
+  const { upstreams = {}, files = {}, settings = {}, count = 3, env = {}, node = [], group = false } = options
   const folder = temporaryFolder(t)
   for (const [name, upstream] of Object.entries(upstreams)) {
     const routers = [{ server: name, prefix: `/${name}` }]
@@ -62,7 +66,8 @@ export async function serveWorkers(t: TestContext, options: Options): Promise<Ga
     String(count),
     ...log,
   ]
-  const running = plantgw(t, args, { env, node })
+  const running = plantgw(t, args, { env, node, group })
+  await options.meanwhile?.(running)
   await running.until(options.until ?? /plantgw serves/)
   const origin = `http://127.0.0.1:${port}`
   return {
