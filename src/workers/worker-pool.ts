@@ -97,7 +97,9 @@ export class Pool implements Workers {
   private readonly ownAddresses: AddressInfo[] = []
   /** Addresses of other replicas, the oldest first. */
   private readonly met = new Set<string>()
+  /** Those that have ended too soon, and of them starts one after another. */
   private failed = 0
+  private unstarted = 0
   private closing = false
   private started = false
   private fail!: (error: Error) => void
@@ -294,6 +296,7 @@ export class Pool implements Workers {
         await this.join(number, child, channel, fail)
         clearTimeout(patience)
         isServing = true
+        this.unstarted = 0
         resolve()
       }
       const channel: Channel<WorkerHandlers> = new Channel(
@@ -380,11 +383,12 @@ export class Pool implements Workers {
     if (isSteady) this.failed = 0
     const wait = pauseOf(this.failed, FIRST_PAUSE, LONGEST_PAUSE)
     this.failed++
+    if (!before) this.unstarted++
     log.error(
       { worker: number, reason: why, again: wait },
       before ? 'a worker has ended' : 'a worker did not start',
     )
-    if (!before && this.failed > MAX_FAILED && !this.members.size) {
+    if (this.unstarted > MAX_FAILED && !this.members.size) {
       this.fail(new Error(`worker ${number} cannot be started: ${why}`))
       return
     }

@@ -35,6 +35,31 @@ test('a worker that ends again and again is replaced after longer and longer pau
   )
 })
 
+test('workers that have served and end together are no starts that fail', TIMEOUT, async (t) => {
+  const mark = join(temporaryFolder(t), 'failed-')
+  writeFileSync(`${mark}1`, '')
+  const env = { FAIL_AT: 'begin', FAIL_HOW: 'kill', FAIL_WORKERS: '1', FAIL_MARK: mark }
+  const gateway = await serveWorkers(t, {
+    files: { tools: await toolsFile(t) },
+    env,
+    node: ['--import', FAILING],
+  })
+  const killAll = async (before: number) => {
+    const pids = (await gateway.workers()).map(({ pid }) => pid)
+    for (const [i, pid] of pids.entries()) {
+      process.kill(pid, 'SIGKILL')
+      await eventually(async () => ends(gateway).length > before + i)
+    }
+  }
+  await killAll(0)
+  await eventually(async () => replacements(gateway).length === 3)
+  rmSync(`${mark}1`)
+  await killAll(3)
+  await eventually(async () => replacements(gateway).length >= 5 || gateway.child.exitCode !== null)
+  assert.equal(gateway.child.exitCode, null)
+  assert.match(gateway.stderr(), /a worker did not start/)
+})
+
 test('a reload while a worker starts: it serves what the others serve', TIMEOUT, async (t) => {
   const text = await toolsFile(t)
   const mark = join(temporaryFolder(t), 'failed-')
