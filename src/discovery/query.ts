@@ -99,11 +99,17 @@ function phrasesOf(
   }
   for (let length = longest; length > 1; length--)
     for (let at = 0; at + length <= words.length; at++)
-      if (length <= lengths[at]!) take(Array.from({ length }, (_, i) => at + i))
+      if (length <= lengths[at]!) take(placesFrom(at, length))
   for (const [i, word] of words.entries())
     if (PARTICLES.has(word))
       for (let at = i - 2; at >= Math.max(0, i - MAX_APART); at--) if (lengths[at]! > 1) take([at, i])
   return found
+}
+
+function placesFrom(at: number, length: number): number[] {
+  const places: number[] = []
+  for (let i = at; i < at + length; i++) places.push(i)
+  return places
 }
 
 /** A word and its neighbour as one word, where tools have it: `config map` for `configmap`. */

@@ -211,9 +211,7 @@ function* invert(
   vocabulary: ReadonlyMap<string, number>,
 ): Steps<Postings> {
   const fields = FIELD_NAMES.map((name) => FIELDS[name])
-  const averages = lengths.map(
-    (all) => all.reduce((sum, one) => sum + one, 0) / (all.filter(Boolean).length || 1),
-  )
+  const averages = lengths.map(averageOf)
   /** How often one field has each term, and how much each counts in all fields: for one tool at a time. */
   const counts = new Uint32Array(vocabulary.size)
   const weights = new Float64Array(vocabulary.size)
@@ -256,6 +254,17 @@ function* invert(
     yield
   }
   return { vocabulary, starts, docs, impacts }
+}
+
+/** Of those that are not zero. */
+function averageOf(all: Float32Array): number {
+  let sum = 0
+  let count = 0
+  for (const one of all) {
+    sum += one
+    if (one > 0) count++
+  }
+  return sum / (count || 1)
 }
 
 function vocabularyOf(

@@ -7,9 +7,22 @@ export const HIDDEN_CHECKS: readonly Check[] = (['server', 'tool', 'prompt', 'mc
   (on) => ({
     codes: ['suspicious-text'],
     on,
-    check: (node: object, report: Reporter) => look(node, [], report),
+    check: (node: object, report: Reporter) => {
+      if (isHiding(node)) look(node, [], report)
+    },
   }),
 )
+
+/** To make the path of each text takes longer than to look at it. */
+function isHiding(value: unknown): boolean {
+  if (typeof value === 'string') return hiddenIn(value) !== undefined
+  if (typeof value !== 'object' || value === null) return false
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key]
+    if ((typeof member === 'object' || PROSE.has(key)) && isHiding(member)) return true
+  }
+  return false
+}
 
 function look(value: unknown, path: Path, report: Reporter): void {
   if (typeof value === 'string') {

@@ -32,15 +32,6 @@ export interface Reading {
   place: Place | undefined
 }
 
-/** Has the value that is read there note its place. */
-export function placed<T>(reading: Reading, place: Place | undefined, read: () => T): T {
-  const outer = reading.place
-  reading.place = place
-  const value = read()
-  reading.place = outer
-  return value
-}
-
 export function note({ place }: Reading, start: number, end: number): void {
   if (place) place.value = [start, end]
 }

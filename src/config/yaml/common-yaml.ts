@@ -10,7 +10,6 @@ import {
   NOT_COMMON,
   note,
   type Place,
-  placed,
   plainEnd,
   plainScalar,
   quotedScalar,
@@ -197,7 +196,10 @@ class Members {
   add(key: string, readMember: (shape: Shape) => Json): void {
     if (Object.hasOwn(this.value, key) || this.absent?.has(key)) throw NOT_COMMON
     const child = memberShape(this.shape, key)
-    const member = placed(this.reading, this.placeOf(key), () => readMember(child))
+    const { place } = this.reading
+    if (place) this.reading.place = this.placeIn(place, key)
+    const member = readMember(child)
+    this.reading.place = place
     if (!isLeftOut(member, key, child, this.shape)) {
       setOwn(this.value, key, member)
       return
@@ -207,30 +209,29 @@ class Members {
     this.absent.add(key)
   }
 
-  private placeOf(key: string): Place | undefined {
-    const { place, key: at } = this.reading
-    if (!place) return undefined
+  private placeIn(place: Place, key: string): Place {
+    const own = { key: this.reading.key }
     place.members ??= new Map()
-    const own = { key: at }
     place.members.set(key, own)
     return own
   }
 }
 
 function readList(reading: Reading, column: number, shape: Shape): Json[] {
-  const { text } = reading
+  const { text, place } = reading
   const items: Json[] = []
   open(reading)
   do {
     reading.pos++
-    items.push(placed(reading, nextItem(reading), () => readMember(reading, column, shape.items, false)))
+    if (place) reading.place = nextIn(place)
+    items.push(readMember(reading, column, shape.items, false))
+    reading.place = place
   } while (goesOn(reading, column) && isItem(text, reading.pos))
   reading.depth--
   return items
 }
 
-function nextItem({ place }: Reading): Place | undefined {
-  if (!place) return undefined
+function nextIn(place: Place): Place {
   const own = { key: NO_KEY }
   place.items ??= []
   place.items.push(own)
@@ -314,10 +315,13 @@ function readFlow(reading: Reading, parent: number, shape: Shape): Json {
 }
 
 function readFlowList(reading: Reading, parent: number, shape: Shape): Json[] {
+  const { place } = reading
   const items: Json[] = []
   if (flowToken(reading, parent) === BRACKET + 2) return items
   for (;;) {
-    items.push(placed(reading, nextItem(reading), () => readFlowValue(reading, parent, shape.items)))
+    if (place) reading.place = nextIn(place)
+    items.push(readFlowValue(reading, parent, shape.items))
+    reading.place = place
     if (!hasNext(reading, parent, BRACKET + 2)) return items
   }
 }
