@@ -48,10 +48,13 @@ export class Channel<Theirs extends Handlers> {
       if ('ask' in received) this.answer(own, received, handle).catch(unexpected('the channel of a worker'))
       else this.settle(received)
     })
-    ends.once('disconnect', () => {
-      for (const { reject } of this.waiting.values()) reject(new ChannelEnded())
-      this.waiting.clear()
-    })
+    ends.once('disconnect', () => this.close())
+  }
+
+  /** What is waited for does not come: the other end is gone. */
+  close(): void {
+    for (const { reject } of this.waiting.values()) reject(new ChannelEnded())
+    this.waiting.clear()
   }
 
   /** @throws Error when the other end cannot answer; ChannelEnded when it has ended */

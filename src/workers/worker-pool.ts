@@ -308,14 +308,15 @@ export class Pool implements Workers {
         clearTimeout(patience)
         this.children.delete(child)
         const gone = () => {
+          channel.close()
           endGroups(groups)
           const member = this.leave(child)
           if (!isServing) reject(new Error(fault ?? `worker ${number} did not start: ${why}`))
           if (this.closing || (!this.started && !isServing)) return
           this.replace(number, member, why)
         }
-        // All that it has said is read by then.
-        if (child.connected) child.once('disconnect', gone)
+        // All that it has said is read by then; while a connection is on its way there is no 'disconnect'.
+        if (child.connected) child.once('close', gone)
         else gone()
       }
       child.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`))

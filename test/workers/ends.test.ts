@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
@@ -137,6 +139,23 @@ test('a worker that does not answer does not hold up the end', TIMEOUT, async (t
   assert.equal(await gateway.ended, 0)
   await eventually(async () => !isThere(frozen!.pid))
 })
+
+test(
+  'a worker that ends with a connection that it has not taken does not hold up the end',
+  TIMEOUT,
+  async (t) => {
+    const settings = { drain: { grace: '0s', timeout: '1h' } }
+    const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, settings })
+    const [frozen] = await gateway.workers()
+    await stop(frozen!.pid)
+    const sockets = Array.from({ length: 6 }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    gateway.child.kill('SIGTERM')
+    await gateway.until(/"shutting down/)
+    process.kill(frozen!.pid, 'SIGKILL')
+    assert.equal(await gateway.ended, 0)
+  },
+)
 
 test('a worker for which there were no files is replaced once there are', {
   ...TIMEOUT,
