@@ -355,6 +355,8 @@ export class Pool implements Workers {
       [...this.members.values(), member].map((one) => late(ANSWER, one.channel.ask('peers', places))),
     )
     await this.catchUp(channel, served)
+    // Nobody would wait for what it has under way.
+    if (this.closing) throw new ChannelEnded()
     this.members.set(child, member)
     if (this.started) {
       channel.note('startServers', undefined)
