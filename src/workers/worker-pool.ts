@@ -445,7 +445,7 @@ export class Pool implements Workers {
       },
       closed: (connections) => {
         const member = this.members.get(child)
-        for (const id of connections) member?.connections.get(id)?.()
+        for (const id of connections) if (member) forget(member, id)
       },
       counted: (counted) => {
         const member = this.members.get(child)
@@ -476,8 +476,11 @@ export class Pool implements Workers {
 /** Asks a worker whether it is well; one that has not answered for long, as a process that is stopped, is ended. */
 function lookAt(member: Member): void {
   if (member.silent === 0) {
+    const given = [...member.given.keys()]
     const heard = () => {
       member.silent = 0
+      // What was sent before the question was taken before the answer, or did not arrive, as the worker had no file for it.
+      for (const id of given) if (member.given.has(id)) forget(member, id)
     }
     // It has ended, which is noticed by itself.
     member.channel.ask('beat', undefined).then(heard, () => {})
@@ -490,6 +493,13 @@ function lookAt(member: Member): void {
 function isBetter(one: Member, other: Member): boolean {
   const [isMute, isOtherMute] = [one.silent > 1, other.silent > 1]
   return isMute === isOtherMute ? one.connections.size < other.connections.size : isOtherMute
+}
+
+/** A connection is over, or could not be taken for want of a file. */
+function forget({ given, connections }: Member, id: number): void {
+  given.get(id)?.socket.destroy()
+  given.delete(id)
+  connections.get(id)?.()
 }
 
 function placesOf(members: readonly Member[]): WorkerPlace[] {
