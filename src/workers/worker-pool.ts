@@ -84,6 +84,8 @@ interface Member {
 /** The workers of a gateway. It holds processes: close it. */
 export class Pool implements Workers {
   private readonly members = new Map<ChildProcess, Member>()
+  /** The members, and those that are about to be: workers that start together have to know of each other. */
+  private readonly reachable = new Map<ChildProcess, Member>()
   private readonly children = new Set<ChildProcess>()
   private readonly ledger = new Ledger(() => [...this.members.values()].map((one) => this.lesseeOf(one)))
   private readonly lessees = new WeakMap<Member, Parameters<Ledger['forget']>[0]>()
@@ -139,7 +141,7 @@ export class Pool implements Workers {
   /** The configurations' tools cannot connect there. */
   ownAddress(address: AddressInfo): void {
     this.ownAddresses.push(address)
-    for (const { channel } of this.members.values()) channel.note('ownAddress', address)
+    for (const { channel } of this.reachable.values()) channel.note('ownAddress', address)
   }
 
   /** Has them read the certificate of the listener again. */
@@ -347,13 +349,13 @@ export class Pool implements Workers {
       silent: 0,
       fail,
     }
+    this.reachable.set(child, member)
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
     for (const address of this.met) channel.note('met', address)
     // Nobody gets a session of it before all others know where it is.
-    const places = placesOf([...this.members.values(), member])
-    await Promise.allSettled(
-      [...this.members.values(), member].map((one) => late(ANSWER, one.channel.ask('peers', places))),
-    )
+    const all = [...this.reachable.values()]
+    const places = placesOf(all)
+    await Promise.allSettled(all.map((one) => late(ANSWER, one.channel.ask('peers', places))))
     await this.catchUp(channel, served)
     // Nobody would wait for what it has under way.
     if (this.closing) throw new ChannelEnded()
@@ -366,6 +368,11 @@ export class Pool implements Workers {
   }
 
   private leave(child: ChildProcess): Member | undefined {
+    if (this.reachable.delete(child)) {
+      const others = [...this.reachable.values()]
+      const places = placesOf(others)
+      for (const { channel } of others) channel.note('peers', places)
+    }
     const member = this.members.get(child)
     if (!member) return undefined
     this.members.delete(child)
@@ -374,8 +381,6 @@ export class Pool implements Workers {
     const lessee = this.lessees.get(member)
     if (lessee) this.ledger.forget(lessee)
     if (member.counted) this.ended = folded(this.ended, withoutGauges(member.counted))
-    const places = placesOf([...this.members.values()])
-    for (const { channel } of this.members.values()) channel.note('peers', places)
     return member
   }
 
@@ -462,7 +467,7 @@ export class Pool implements Workers {
       met: async (address) => {
         this.met.add(address)
         if (this.met.size > MAX_REPLICAS) this.met.delete(this.met.values().next().value as string)
-        const others = [...this.members].filter(([other]) => other !== child)
+        const others = [...this.reachable].filter(([other]) => other !== child)
         await Promise.allSettled(others.map(([, one]) => late(ANSWER, one.channel.ask('met', address))))
       },
       closeListener: () => {

@@ -167,6 +167,15 @@ test('workers have the variables of a file that can be read once', SLOW, async (
     assert.match((await post(`http://127.0.0.1:${port}/a/mcp`, LIST, headers)).text, /"tools":\[/)
 })
 
+test('workers that start together know of each other', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) }, count: 8 })
+  const url = gateway.url('tools')
+  const sessions = await Promise.all(Array.from({ length: 16 }, () => openSession(url)))
+  const asked = sessions.flatMap(({ headers }) => Array.from({ length: 16 }, () => post(url, LIST, headers)))
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+  assert.deepEqual(new Set(statuses), new Set([200]))
+})
+
 test('a gateway that a script has started runs its workers, and not the script again', TIMEOUT, async (t) => {
   const folder = temporaryFolder(t)
   const script = join(folder, 'start.mjs')
