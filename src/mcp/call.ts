@@ -50,17 +50,17 @@ export interface Witness {
 /** How a call ended. */
 export interface CallEnd extends Ended {
   /** Why the call has no result: a kind or a sentence, for the log. */
-  failure?: string
+  failure?: string | undefined
   /** More for the author of a tool, for the log; never a value. */
-  detail?: string
+  detail?: string | undefined
   /** HTTP status of the upstream. */
-  upstreamStatus?: number
+  upstreamStatus?: number | undefined
   /** Name of the tool, where the tools are the gateway's own: other names would be metrics without number. */
-  tool?: string
+  tool?: string | undefined
   /** Pages of the upstream's list that the result is made of, where there are several. */
-  pages?: number
+  pages?: number | undefined
   /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
-  savedChars?: number
+  savedChars?: number | undefined
   /** Why it was refused: no rule of `authorize` allows it, one that does wants scopes, or nobody approved it. */
   denied?: 'rule' | 'scope' | 'approval'
 }
@@ -102,23 +102,10 @@ export class Accounted {
   record(end: CallEnd, status?: number): void {
     const { tenant, prefix, log, onCall, witness } = this.account
     const { method, params, span } = this.request
-    const { outcome, tool, code } = end
-    const { revision } = this
+    const { outcome, tool, code, savedChars, pages } = end
+    const { revision, approval } = this
     const ms = performance.now() - this.started
-    const asked = this.approval !== undefined && { approval: this.approval }
-    onCall?.({
-      tenant,
-      prefix,
-      method,
-      revision,
-      ms,
-      outcome,
-      ...(tool !== undefined && { tool }),
-      ...(code !== undefined && { code }),
-      ...(end.savedChars !== undefined && { savedChars: end.savedChars }),
-      ...(end.pages !== undefined && { pages: end.pages }),
-      ...asked,
-    })
+    onCall?.({ tenant, prefix, method, revision, ms, outcome, tool, code, savedChars, pages, approval })
     witness?.call(this, end, ms)
     span?.end(...endOfSpan(end, status))
     const isTool = method === 'tools/call'
@@ -139,7 +126,7 @@ export class Accounted {
       requestId,
       ...(span && { trace_id: span.traceId, span_id: span.spanId }),
       ...(outcome !== 'ok' && { outcome }),
-      ...asked,
+      ...(approval !== undefined && { approval }),
       ...why,
     }
     const what = isTool ? 'tool call' : 'request'

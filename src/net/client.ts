@@ -33,6 +33,8 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
+  /** Of the last request, which is nearly always as the one before. */
+  private last: { origin: string; route: Route; pool: Dispatcher } | undefined
   private readonly draining = new Set<Promise<void>>()
   private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socketPath'>> & HttpClientOptions
 
@@ -70,16 +72,12 @@ export class HttpClient {
     resolve: (answer: HttpAnswer) => void,
     reject: (fault: NetFault) => void,
   ): void {
-    const late = () => {
-      const clause = `${request.origin} did not respond completely within ${timeText(options.timeout)}`
-      exchange.fail(new NetFault('timeout', request.origin, clause))
-    }
     const exchange = new Exchange(request, options, {
-      resolve: ({ status, reason, headers }, body) =>
-        resolve({ status, reason, headers, body: body as Buffer }),
+      resolve: (head, body) => resolve(Object.assign(head, { body: body as Buffer })),
       reject,
     })
-    exchange.timer = setTimeout(late, Math.max(1, options.timeout - (performance.now() - begin)))
+    const left = options.timeout - (performance.now() - begin)
+    exchange.timer = setTimeout(tooLate, Math.max(1, left), exchange, options.timeout)
     exchange.start(() => this.poolOf(request.origin, options))
   }
 
@@ -121,6 +119,7 @@ export class HttpClient {
   async close(): Promise<void> {
     const open = [...this.pools.values()]
     this.pools.clear()
+    this.last = undefined
     await Promise.all(open.map((pool) => pool.destroy()))
   }
 
@@ -131,11 +130,18 @@ export class HttpClient {
   }
 
   private poolOf(origin: string, route: Route): Dispatcher {
+    const { last } = this
+    if (last?.origin === origin && areSame(last.route, route)) return last.pool
+    const pool = this.findPool(origin, route)
+    const { connectTimeout, proxy, tls, guard } = route
+    this.last = { origin, route: { connectTimeout, proxy, tls, guard }, pool }
+    return pool
+  }
+
+  private findPool(origin: string, route: Route): Dispatcher {
     const { connectTimeout = this.options.connectTimeout, proxy, tls, guard } = route
     const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy || tls ? keyOf(route) : ''}`
-    const known = this.pools.get(key)
-    if (known && this.pools.size === 1) return known
-    const pool = known ?? this.connect(origin, connectTimeout, route)
+    const pool = this.pools.get(key) ?? this.connect(origin, connectTimeout, route)
     this.pools.delete(key)
     const [oldest] = this.pools.size >= this.options.maxOrigins ? this.pools : []
     if (oldest) this.retire(...oldest)
@@ -145,6 +151,7 @@ export class HttpClient {
 
   private retire(key: string, pool: Dispatcher): void {
     this.pools.delete(key)
+    if (this.last?.pool === pool) this.last = undefined
     const closed = pool
       .close()
       .catch(unexpected('the end of a connection pool'))
@@ -164,6 +171,15 @@ export class HttpClient {
     const connect = guard ? guardedConnector(build, origin, guard) : build({})
     return new Pool(origin, { ...options, connect })
   }
+}
+
+function areSame(one: Route, other: Route): boolean {
+  return (
+    one.connectTimeout === other.connectTimeout &&
+    one.guard === other.guard &&
+    one.proxy === other.proxy &&
+    one.tls === other.tls
+  )
 }
 
 /** Of a way that is not the plain one: no two identities share a connection. */
@@ -284,6 +300,12 @@ function isStaleSocket(error: unknown): boolean {
   return error.code !== 'UND_ERR_SOCKET' || (socket?.bytesRead ?? 0) > 0
 }
 
+/** The time of an exchange is over. @param timeout in milliseconds, of all of it */
+function tooLate(exchange: Exchange, timeout: number): void {
+  const clause = `${exchange.origin} did not respond completely within ${timeText(timeout)}`
+  exchange.fail(new NetFault('timeout', exchange.origin, clause))
+}
+
 /** What comes of an exchange. */
 interface Outcome {
   /** @param body a stream only where the options set no `maxSize` */
@@ -317,6 +339,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     private readonly outcome: Outcome,
   ) {}
 
+  get origin(): string {
+    return this.request.origin
+  }
+
   start(dispatcher: () => Dispatcher): void {
     const { signal } = this.options
     if (signal?.aborted) {
@@ -337,7 +363,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private readonly cancel = (): void => this.fail(this.fault('cancelled'))
 
   private fault(kind: 'cancelled' | 'no-room'): NetFault {
-    return NetFault.of(kind, this.request.origin)
+    return NetFault.of(kind, this.origin)
   }
 
   /** Ends the exchange, once. */
@@ -355,7 +381,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** A request that still waits for a connection has no controller yet: it is aborted when it gets one. */
   fail(error: unknown): void {
     if (!this.settle()) return
-    const fault = netFault(error, this.request.origin, this.options.proxy !== undefined)
+    const fault = netFault(error, this.origin, this.options.proxy !== undefined)
     if (this.stream) {
       this.stream.destroy(fault)
       return
@@ -423,7 +449,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Prepares to undo an encoding; false: it cannot be undone. */
   private decodes(encoding: string | string[]): boolean {
     try {
-      const encodings = encodingsOf(encoding, this.request.origin)
+      const encodings = encodingsOf(encoding, this.origin)
       if (encodings.length) this.encodings = encodings
     } catch (error) {
       this.fail(error)
@@ -469,7 +495,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     first: Buffer,
     controller: Dispatcher.DispatchController,
   ): Decoder {
-    const decoder = createDecoder(encodings, first, this.request.origin, (fault) => this.fail(fault))
+    const decoder = createDecoder(encodings, first, this.origin, (fault) => this.fail(fault))
     decoder.input.on('drain', () => controller.resume())
     decoder.output.on('data', (chunk: Buffer) => this.take(chunk, decoder.output))
     decoder.output.on('end', () => this.end())
@@ -494,7 +520,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   private tooLarge(): NetFault {
-    return Object.assign(NetFault.of('too-large', this.request.origin), { status: this.head?.status })
+    return Object.assign(NetFault.of('too-large', this.origin), { status: this.head?.status })
   }
 
   onResponseEnd(): void {

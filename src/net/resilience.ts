@@ -92,6 +92,13 @@ export class Resilience {
     return this.breaker?.faults() ?? []
   }
 
+  /** Counts a request that is sent once, whatever becomes of it; false, and nothing is counted: `run` sends it. */
+  passes(attempts: number): boolean {
+    if (attempts > 1 || this.breaker) return false
+    this.budget.call()
+    return true
+  }
+
   /**
    * Sends a request, and again as long as it fails and may be repeated.
    * @param send rejects for nothing that the upstream does

@@ -14,14 +14,14 @@ export interface CallRecord extends Ended {
   /** Of the protocol. */
   revision: string
   /** Only where the tools are the gateway's own: names that others choose would be metrics without number. */
-  tool?: string
+  tool?: string | undefined
   ms: number
   /** Characters that the result lacks of the upstream's answer, as it was shaped or too long. */
-  savedChars?: number
+  savedChars?: number | undefined
   /** Pages of an upstream's list that the result is made of, where there are several. */
-  pages?: number
+  pages?: number | undefined
   /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
-  approval?: string
+  approval?: string | undefined
 }
 
 /** A session of a client that is over. */

@@ -14,7 +14,7 @@ export type Outcome = 'ok' | 'tool_error' | 'timeout' | 'cancelled' | 'refused' 
 export interface Ended {
   outcome: Outcome
   /** Of the JSON-RPC error that answered it, where one did. */
-  code?: number
+  code?: number | undefined
   /** No answer came, not even one that says that. */
   unanswered?: true
 }

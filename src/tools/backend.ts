@@ -421,8 +421,9 @@ function callTool(tools: Tools, tasks: Tasks | undefined): Method {
 function contextOf(call: Call): CallContext {
   const { headers, query, stay, identity, results } = call.exchange
   const { raw: body, span } = call.request
-  const own = { progress: progressOf(call), keep: results?.keeper(call) }
-  return { headers, query, identity, body, signal: call, span, hold: stay.hold, ...own }
+  const { hold } = stay
+  const [progress, keep] = [progressOf(call), results?.keeper(call)]
+  return { headers, query, identity, body, signal: call, span, hold, progress, keep }
 }
 
 /** Undefined: the client did not ask for progress. */

@@ -52,38 +52,40 @@ export function configuredSecrets(
   return [...Object.entries(values).filter(isOfSecret), ...variables].flatMap(([, value]) => partsOf(value))
 }
 
+type SentParts = Pick<UpstreamRequest, 'headers' | 'path'>
+
 /**
- * Masks what a call sent that would be worth stealing: the secrets of its tool, and the values of headers and query
+ * What is worth stealing of what a request sends: the secrets of its author, and the values of headers and query
  * parameters with telling names.
  * @param configured as `secretsOfTool` finds them
- * @param args of the call: what the client said itself it may hear again
  */
-export function secretsOf(
-  { headers, path }: Pick<UpstreamRequest, 'headers' | 'path'>,
-  args: Json,
-  configured: readonly string[],
-): string[] {
+export function secretsOf(sent: SentParts, configured: readonly string[]): string[] {
+  return secretsAmong(tellingPairs(sent), configured)
+}
+
+function secretsAmong(pairs: readonly string[], configured: readonly string[]): string[] {
   const found = new Set(configured)
-  const add = (name: string, value: string) => {
-    if (isSecret(name, value)) for (const part of partsOf(value)) found.add(part)
-  }
+  for (let i = 0; i < pairs.length; i += 2)
+    if (isSecret(pairs[i]!, pairs[i + 1]!)) for (const part of partsOf(pairs[i + 1]!)) found.add(part)
+  return [...found].filter(({ length }) => length >= SHORTEST)
+}
+
+/** The headers and parameters whose names speak of secrets: names and values in turn. */
+function tellingPairs({ headers, path }: SentParts): string[] {
+  const pairs: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const [name, value] = [headers[i]!, headers[i + 1]!]
     if (!isSecretHeader(name)) continue
-    if (name.toLowerCase() === 'cookie') forEachPair(value, 0, ';', add)
-    else add(name, value)
+    if (name.toLowerCase() === 'cookie') forEachPair(value, 0, ';', (key, one) => pairs.push(key, one))
+    else pairs.push(name, value)
   }
   const query = path.indexOf('?')
   if (query >= 0)
-    forEachPair(path, query + 1, '&', (name, value) => {
-      if (isSecretParameter(decoded(name))) add(name, decoded(value))
+    forEachPair(path, query + 1, '&', (key, value) => {
+      const name = decoded(key)
+      if (isSecretParameter(name)) pairs.push(name, decoded(value))
     })
-  for (const secret of found) if (secret.length < SHORTEST) found.delete(secret)
-  if (found.size === 0) return []
-  const secrets = [...found]
-  const said = textsOf(args, new Set(secrets.flatMap(spellings)))
-  if (said.size === 0) return secrets
-  return secrets.filter((secret) => !spellings(secret).some((spelling) => said.has(spelling)))
+  return pairs
 }
 
 /** `Bearer abc` is a secret, and so is `abc` alone; of `Basic` also the password. */
@@ -121,27 +123,68 @@ function spellings(value: string): string[] {
   return [value, decoded(value), wide, decoded(wide)]
 }
 
-/** Every scalar within that is one of these, as text. */
-function textsOf(value: Json, wanted: ReadonlySet<string>, texts = new Set<string>()): Set<string> {
+/** Every scalar within that is one of these, as text; undefined: none is. */
+function textsOf(value: Json, wanted: ReadonlySet<string>, texts?: Set<string>): Set<string> | undefined {
+  let found = texts
   if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) textsOf(member, wanted, texts)
-  } else if (wanted.has(String(value))) texts.add(String(value))
-  return texts
+    for (const member of Object.values(value)) found = textsOf(member, wanted, found)
+  } else if (wanted.has(String(value))) {
+    found ??= new Set()
+    found.add(String(value))
+  }
+  return found
 }
 
-/** Makes masks for the calls of one tool, nearly all of which have the same secrets. */
-export function maskKeeper(): (secrets: readonly string[]) => Mask | undefined {
-  let known = ''
-  let mask: Mask | undefined
-  return (secrets) => {
-    if (secrets.length === 0) return undefined
-    const key = secrets.join('\0')
-    if (key !== known || !mask) {
-      mask = secrets.length > MOST ? () => SHOWN : maskOf(secrets)
-      known = key
-    }
-    return mask
+/**
+ * Makes what finds the mask of a call of one tool: undefined where it sent no secret. Nearly all calls send the same, so
+ * what was found for the last one is kept.
+ * @param configured as `secretsOfTool` finds them
+ */
+export function callMasks(
+  configured: () => readonly string[],
+): (sent: SentParts, args: Json, tokens?: readonly string[]) => Mask | undefined {
+  let known: SentSecrets | undefined
+  return (sent, args, tokens = []) => {
+    const pairs = tellingPairs(sent)
+    if (!known || !areSame(known.pairs, pairs) || !areSame(known.tokens, tokens))
+      known = new SentSecrets(pairs, tokens, configured())
+    return known.maskFor(args)
   }
+}
+
+/** The secrets that a call has sent. */
+class SentSecrets {
+  private readonly secrets: readonly string[]
+  private readonly spelled: ReadonlySet<string>
+  private readonly all: () => Mask
+
+  constructor(
+    readonly pairs: readonly string[],
+    readonly tokens: readonly string[],
+    configured: readonly string[],
+  ) {
+    this.secrets = secretsAmong(pairs, [...configured, ...tokens.flatMap(partsOf)])
+    this.spelled = new Set(this.secrets.flatMap(spellings))
+    this.all = lazy(() => manyMasked(this.secrets))
+  }
+
+  /** What the client said itself in the arguments it may hear again. */
+  maskFor(args: Json): Mask | undefined {
+    const { secrets, spelled } = this
+    if (secrets.length === 0) return undefined
+    const said = textsOf(args, spelled)
+    if (!said) return this.all()
+    const unsaid = secrets.filter((secret) => !spellings(secret).some((spelling) => said.has(spelling)))
+    return unsaid.length ? manyMasked(unsaid) : undefined
+  }
+}
+
+function manyMasked(secrets: readonly string[]): Mask {
+  return secrets.length > MOST ? () => SHOWN : maskOf(secrets)
+}
+
+function areSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, i) => text === other[i])
 }
 
 /** An answer that repeats no secret. What is an image or audio stays as it is. */

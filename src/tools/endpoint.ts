@@ -47,10 +47,11 @@ export function compileEndpoint(
   let known = ''
   let origin = ''
   const targetOf = (url = ''): Target => {
-    const end = originEnd(url)
-    if (end < 0) return fail(`is not an absolute http or https URL`)
-    const text = url.slice(0, end)
-    if (text !== known) {
+    let end = known.length
+    if (end === 0 || !url.startsWith(known) || !isOriginEnd(url, end)) {
+      end = originEnd(url)
+      if (end < 0) return fail(`is not an absolute http or https URL`)
+      const text = url.slice(0, end)
       origin = readOrigin(text)
       known = text
     }
@@ -85,8 +86,13 @@ function originEnd(url: string): number {
   const scheme = url.indexOf('://')
   if (scheme < 0 || scheme > 20) return -1
   let end = scheme + 3
-  while (end < url.length && !'/?#\\'.includes(url[end]!)) end++
+  while (!isOriginEnd(url, end)) end++
   return end
+}
+
+/** Whether host and port can end here. */
+function isOriginEnd(url: string, at: number): boolean {
+  return at >= url.length || '/?#\\'.includes(url[at]!)
 }
 
 /** Checks scheme, host and port. @throws CallError */

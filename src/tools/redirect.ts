@@ -172,8 +172,10 @@ function sendOne(
   fetching: FetchOptions & { begin: number },
   options: SendOptions,
 ): Promise<HttpAnswer> {
-  const { attempts, resilience } = options
-  if (!resilience) return fetch(request, fetching, options)
+  const { resilience } = options
+  const attempts = isRepeatable(request.method, tool) ? options.attempts : 1
+  // A promise costs each call a turn, so what is sent once has none besides.
+  if (!resilience || resilience.passes(attempts)) return fetch(request, fetching, options)
   const { timeout, begin, signal } = fetching
   const once = () =>
     fetch(request, fetching, options).catch((error: unknown) => {
@@ -182,7 +184,7 @@ function sendOne(
     })
   const sent = resilience.run(once, {
     origin: request.origin,
-    attempts: isRepeatable(request.method, tool) ? attempts : 1,
+    attempts,
     deadline: begin + timeout,
     signal,
   })

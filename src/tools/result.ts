@@ -149,7 +149,10 @@ function settled(
   make: () => CallOutcome | Promise<CallOutcome>,
 ): CallOutcome | Promise<CallOutcome> {
   const { status: upstreamStatus } = read.answer
-  const carriedOut = (outcome: CallOutcome) => ({ ...outcome, upstreamStatus })
+  const carriedOut = (outcome: CallOutcome) => {
+    outcome.upstreamStatus = upstreamStatus
+    return outcome
+  }
   const unmade = async (error: unknown) => {
     const failed = asCallError(error, limits)
     return carriedOut(failedOutcome(failed, await unshapedText(read, sent, failed)))

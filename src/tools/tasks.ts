@@ -78,15 +78,18 @@ export interface TaskParts {
 }
 
 /** How a call ended that came to this. @param tool for the metrics of tools */
-function endOf({ result: _, operation: __, after: ___, ...end }: CallOutcome, tool?: string): CallEnd {
-  const outcome = outcomeOf(end.failure, end.upstreamStatus)
-  return { outcome, ...(tool !== undefined && { tool }), ...end }
+/** One literal, as it takes a tenth of the time of spreads. */
+function endOf({ failure, detail, upstreamStatus, pages, savedChars }: CallOutcome, tool?: string): CallEnd {
+  const outcome = outcomeOf(failure, upstreamStatus)
+  return { outcome, failure, detail, upstreamStatus, tool, pages, savedChars }
 }
 
 /** The answer of a call that came to this. @param tool for the metrics of tools */
 export function answerOf(outcome: CallOutcome, tool?: string): Answer {
+  const end = endOf(outcome, tool)
+  if (!outcome.result._meta) return { result: stringify(outcome.result), end }
   const { _meta: meta, ...result } = outcome.result
-  return { result: stringify(result), ...(meta && { meta }), end: endOf(outcome, tool) }
+  return { result: stringify(result), meta, end }
 }
 
 /** Whether a call asks for a task (2025-11-25). */

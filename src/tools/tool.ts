@@ -27,7 +27,7 @@ import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
 import { type Body, compileBody, type MadeBody } from './body.ts'
-import { masked, maskKeeper, partsOf, secretsOf, secretsOfTool } from './credentials.ts'
+import { callMasks, masked, secretsOfTool } from './credentials.ts'
 import { compileEndpoint, type Endpoint, namesOnly, pathTemplate, shownUrl } from './endpoint.ts'
 import { asCallError, CallError, credentialError } from './failure.ts'
 import { compileHeaders, type Headers } from './headers.ts'
@@ -316,7 +316,7 @@ class HttpTool implements CompiledTool {
   private readonly maskedUrl
   private readonly shownPath
   private readonly configured
-  private readonly keepMask = maskKeeper()
+  private readonly masks
   private readonly credentials: Credentials | undefined
   /** The header of `credentials` as it is shown where nothing is sent. */
   private readonly shownHeader: string[]
@@ -354,6 +354,7 @@ class HttpTool implements CompiledTool {
     )
     this.shownPath = lazy(() => maskOf(this.configured())(pathTemplate(tool.endpoint)))
     this.configured = lazy(() => secretsOfTool(tool, server, config, env))
+    this.masks = callMasks(this.configured)
   }
 
   async call(given: unknown, call: CallContext): Promise<CallOutcome> {
@@ -365,7 +366,7 @@ class HttpTool implements CompiledTool {
       const { limits } = this
       const { mask } = plan
       const path = this.shownPath()
-      const options = { ...this.sending(call, mask, path), credential, begin: performance.now() }
+      const options = this.sending(call, mask, path, credential)
       const first = await send(plan.request, this.tool, options)
       const { slow } = this.parts
       if (slow && first.answer.status === slow.accepted) return await this.begun(slow, first, plan)
@@ -389,8 +390,13 @@ class HttpTool implements CompiledTool {
     }
   }
 
-  /** How requests of a call are sent. @param path of the first one, without a value */
-  private sending({ signal, hold, span }: CallContext, mask: Plan['mask'], path?: string): SendOptions {
+  /** How requests of a call are sent, whose time begins now. @param path of the first one, without a value */
+  private sending(
+    { signal, hold, span }: CallContext,
+    mask: Plan['mask'],
+    path?: string,
+    credential?: Credential,
+  ): SendOptions {
     const { http, limits, guards, connection, resilience, attempts } = this
     const sendsBody = this.tool.redirectBody === true
     const spans = span && { span, ...(path !== undefined && { path }) }
@@ -408,6 +414,8 @@ class HttpTool implements CompiledTool {
       signal,
       hold,
       spans,
+      credential,
+      begin: performance.now(),
     }
   }
 
@@ -564,12 +572,8 @@ class HttpTool implements CompiledTool {
   }
 
   private maskOf(request: UpstreamRequest, args: JsonObject, credential?: Credential): Plan['mask'] {
-    const secrets = (sent: readonly string[]) =>
-      secretsOf(request, args, [...this.configured(), ...sent.flatMap(partsOf)])
     // Tokens may be renewed while the call is under way.
-    return credential
-      ? () => this.keepMask(secrets(credential.sent()))
-      : lazy(() => this.keepMask(secrets([])))
+    return () => this.masks(request, args, credential?.sent())
   }
 
   /** What `fields` asks for is not for the upstream. */

@@ -226,7 +226,7 @@ function secretsIn(
     headers: constant(templates.headers).flat() as string[],
     path: templates.url?.constant ?? '',
   }
-  return [...new Set(secretsOf(request, null, configured))]
+  return secretsOf(request, configured)
 }
 
 function checkReference(

@@ -122,9 +122,15 @@ const trustedSink: Sink = (_, value) => {
 
 function untrustedSink({ form }: Flow, span: Span): Sink {
   const ready = form === 'url' || form === 'raw'
+  /** What stood before the value the last time: what an author wrote, nearly always. */
+  let known = ''
   return (state, value) => {
     if (value === undefined || value === null) throw missingFault()
-    if (!state.originChecked) checkOrigin(state)
+    if (!state.originChecked) {
+      if (state.out === known && known !== '') state.originChecked = true
+      else checkOrigin(state)
+      known = state.out
+    }
     const text = typeof value === 'string' ? value : printDialect(value)
     const written = ready ? text : encode(text)
     state.marks.push(state.out.length, state.out.length + written.length)
@@ -166,7 +172,7 @@ const LONGEST_PATH = 1024 * 1024
 function finishUrl(state: State): string {
   const { out, marks, markSpans } = state
   if (marks.length === 0) return out
-  const pathEnd = /[?#]|$/.exec(out)!.index
+  const pathEnd = endOfPath(out)
   if (pathEnd > LONGEST_PATH)
     throw new Fault('limit', `the path of the URL is longer than ${LONGEST_PATH} characters`, markSpans[0])
   for (let at = 0; at < marks.length && marks[at]! <= pathEnd; ) {
@@ -188,6 +194,13 @@ function finishUrl(state: State): string {
     })
   }
   return out
+}
+
+function endOfPath(url: string): number {
+  const query = url.indexOf('?')
+  const fragment = url.indexOf('#')
+  if (fragment < 0) return query < 0 ? url.length : query
+  return query < 0 ? fragment : Math.min(query, fragment)
 }
 
 /** @param segments one, or several where a value is raw */
