@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { timeText } from '../text/index.ts'
+import { Deadlines, type Due } from './deadlines.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
 import { guardedConnector, guardedLookup, judgeBehindProxy, judgeLiteral } from './guard.ts'
@@ -28,6 +29,9 @@ const MAX_AT_ONCE = 64 * 1024
 const SOON = 20
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Of exchanges that are to be over at a time. */
+const deadlines = new Deadlines()
 
 /** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and route. */
 export class HttpClient {
@@ -76,8 +80,8 @@ export class HttpClient {
       resolve: (head, body) => resolve(Object.assign(head, { body: body as Buffer })),
       reject,
     })
-    const left = options.timeout - (performance.now() - begin)
-    exchange.timer = setTimeout(tooLate, Math.max(1, left), exchange, options.timeout)
+    exchange.due = begin + options.timeout
+    deadlines.add(exchange)
     exchange.start(() => this.poolOf(request.origin, options))
   }
 
@@ -300,12 +304,6 @@ function isStaleSocket(error: unknown): boolean {
   return error.code !== 'UND_ERR_SOCKET' || (socket?.bytesRead ?? 0) > 0
 }
 
-/** The time of an exchange is over. @param timeout in milliseconds, of all of it */
-function tooLate(exchange: Exchange, timeout: number): void {
-  const clause = `${exchange.origin} did not respond completely within ${timeText(timeout)}`
-  exchange.fail(new NetFault('timeout', exchange.origin, clause))
-}
-
 /** What comes of an exchange. */
 interface Outcome {
   /** @param body a stream only where the options set no `maxSize` */
@@ -319,7 +317,11 @@ interface Outcome {
  * One request and its answer; undici's handlers in one object, leaner than its own `request`, which makes a stream of
  * every body.
  */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Due {
+  /** When it has to be over; absent from `deadlines`: at any time. */
+  due = Number.POSITIVE_INFINITY
+  earlier: Due | undefined = undefined
+  later: Due | undefined = undefined
   private controller: Dispatcher.DispatchController | undefined
   private head: Omit<HttpAnswer, 'body'> | undefined
   private stream: Readable | undefined
@@ -331,13 +333,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** `received`: all of the body is here, encoded as it may be; `over`: nothing more comes of the exchange. */
   private state: 'open' | 'received' | 'over' = 'open'
   /** Ends with the exchange. */
-  timer: NodeJS.Timeout | undefined
+  private timer: NodeJS.Timeout | undefined
 
   constructor(
     private readonly request: HttpRequest,
-    private readonly options: OpenOptions & { maxSize?: number },
+    private readonly options: OpenOptions & Partial<Pick<FetchOptions, 'timeout' | 'maxSize'>>,
     private readonly outcome: Outcome,
   ) {}
+
+  /** The time for the whole answer is over. */
+  expire(): void {
+    const clause = `${this.origin} did not respond completely within ${timeText(this.options.timeout ?? 0)}`
+    this.fail(new NetFault('timeout', this.origin, clause))
+  }
 
   get origin(): string {
     return this.request.origin
@@ -371,6 +379,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.state === 'over') return false
     this.state = 'over'
     this.options.signal?.removeEventListener('abort', this.cancel)
+    deadlines.remove(this)
     clearTimeout(this.timer)
     this.decoder?.input.destroy()
     this.decoder?.output.destroy()
@@ -425,7 +434,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** The body was silent. A reader that is slow is waited for. */
-  private expire(): void {
+  private silent(): void {
     const { stream } = this
     if (stream && stream.readableLength >= stream.readableHighWaterMark) this.timer?.refresh()
     else {
@@ -440,7 +449,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.stream || this.state === 'over') return
     clearTimeout(this.timer)
     const { bodyTimeout } = this.options
-    if (bodyTimeout && !this.isEvents) this.timer = setTimeout(() => this.expire(), bodyTimeout)
+    if (bodyTimeout && !this.isEvents) this.timer = setTimeout(() => this.silent(), bodyTimeout)
     this.stream = this.bodyOf(this.controller!)
     this.outcome.resolve(this.head!, this.stream)
     if (this.size > 0) this.stream.push(Buffer.concat(this.chunks))
