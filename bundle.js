@@ -9,6 +9,20 @@ const FOLDER = 'dist/bin'
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
+
+/**
+ * An import of a built-in module reads everything that it exports, and with `http.WebSocket` loads Node's own undici:
+ * 14 MiB on Node 24. What asks for the module itself reads what it uses.
+ */
+const lazyHttp = {
+  name: 'lazy-http',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: 'lazy-http', sideEffects: false }))
+    onLoad({ filter: /.*/, namespace: 'lazy-http' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}')`,
+    }))
+  },
+}
 await build({
   entryPoints: ['dist/cli/main.js'],
   outdir: FOLDER,
@@ -18,6 +32,7 @@ await build({
   platform: 'node',
   target: 'node20.18',
   external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !INLINED.includes(name)),
+  plugins: [lazyHttp],
   // Whether there is a terminal is asked by src/cli; to find it out by chalk loads half of what Node has for it.
   alias: { '#supports-color': './node_modules/chalk/source/vendor/supports-color/browser.js' },
   // What is CommonJS asks for modules of Node by it.

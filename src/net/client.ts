@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
@@ -19,9 +18,7 @@ import type {
   Route,
   StreamedAnswer,
 } from './types.ts'
-
-/** Loaded for the first request: commands that only look at configurations make none. */
-const undici = () => createRequire(import.meta.url)('undici') as typeof import('undici')
+import { agents, pools } from './undici.ts'
 
 /** An answer that is over soon is read in one piece, up to here. Bytes. */
 const MAX_AT_ONCE = 64 * 1024
@@ -164,7 +161,7 @@ export class HttpClient {
   }
 
   private connect(origin: string, timeout: number, { proxy, tls, guard }: Route): Dispatcher {
-    const { buildConnector, Pool } = undici()
+    const { buildConnector, Pool } = pools()
     const { maxSockets, headersTimeout, socketPath } = this.options
     // A stream may be silent for as long as it likes; an answer that is read whole has a time-out of its own.
     const options = { connections: maxSockets, headersTimeout, bodyTimeout: 0 }
@@ -232,7 +229,6 @@ function proxied(
   options: Pool.Options,
   { timeout, proxy, tls, guard }: ProxiedRoute,
 ): Dispatcher {
-  const { buildConnector, ProxyAgent, Socks5ProxyAgent } = undici()
   const uri = proxyUrl(proxy)
   if (guard) {
     judgeLiteral(guard.forProxies, uri)
@@ -241,6 +237,7 @@ function proxied(
   const { username, password = '' } = proxy
   const toProxy = { timeout, ...(guard && { lookup: guardedLookup(guard.forProxies, uri) }) }
   const judge = () => (guard ? judgeBehindProxy(guard, origin) : undefined)
+  const { ProxyAgent, Socks5ProxyAgent } = agents()
   if (proxy.type !== 'socks5')
     return new ProxyAgent({
       ...options,
@@ -250,7 +247,7 @@ function proxied(
       ...(username !== undefined && { token: basicLogin(username, password) }),
       clientFactory: tunnelsTo(origin, judge),
     } as ProxyAgent.Options)
-  const dial = buildConnector(toProxy as buildConnector.BuildOptions)
+  const dial = pools().buildConnector(toProxy as buildConnector.BuildOptions)
   const connect: buildConnector.connector = (how, callback) => {
     Promise.resolve(judge()).then(
       () => dial(how, callback),
@@ -278,7 +275,7 @@ function basicLogin(username: string, password: string): string {
  */
 function tunnelsTo(origin: string, judge: () => Promise<void> | undefined) {
   return (proxy: URL, options: object): Dispatcher => {
-    const { Pool } = undici()
+    const { Pool } = pools()
     const pool = new Pool(proxy, options)
     const connect = pool.connect.bind(pool) as (
       how: Dispatcher.ConnectOptions,

@@ -327,8 +327,11 @@ export class Child extends EventEmitter {
 /** Children that live, by their id. */
 export const children = new Map<number, Child>()
 
-const undici = createRequire(import.meta.url)('undici')
-undici.Pool = MemoryPool
+const require = createRequire(import.meta.url)
+// As src/net/undici.ts asks for it.
+const pool = 'undici/lib/dispatcher/pool.js'
+require(pool)
+require.cache[require.resolve(pool)]!.exports = MemoryPool
 childProcess.spawn = ((command: string, args: readonly string[]) =>
   outer.spawn(command, args) as unknown as ChildProcess) as typeof childProcess.spawn
 syncBuiltinESMExports()
