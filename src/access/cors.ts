@@ -1,4 +1,5 @@
 import type { Cors } from '../config/model.ts'
+import { HttpResponse } from './http-response.ts'
 import type { Step } from './steps.ts'
 
 /** CORS of one router (the Fetch standard, 3.2 CORS protocol), resolved once. */
@@ -59,10 +60,7 @@ export const corsStep: Step = {
   run({ method, headers: { origin }, cors, allow, replyHeaders }) {
     const own = origin !== undefined && cors?.allows(origin) ? cors : undefined
     if (method === 'OPTIONS')
-      return new Response(null, {
-        status: 204,
-        headers: { allow, ...(own?.preflight(origin as string) ?? cors?.vary) },
-      })
+      return new HttpResponse(204, { allow, ...(own?.preflight(origin as string) ?? cors?.vary) })
     if (cors) Object.assign(replyHeaders, own?.headers(origin as string) ?? cors.vary)
     return undefined
   },

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Discovery } from '../discovery/index.ts'
 import type { CorsPolicy } from './cors.ts'
+import type { HttpResponse } from './http-response.ts'
 import type { Identity } from './identity.ts'
 import type { OuterConnection } from './outer-connection.ts'
 import type { Authorize } from './permissions.ts'
@@ -22,7 +23,7 @@ export interface Step<Request = StepRequest> {
   run(request: Request): StepResult | Promise<StepResult>
 }
 
-export type StepResult = Refusal | Response | undefined
+export type StepResult = Refusal | HttpResponse | undefined
 
 /** Why a request is not served; the route writes it in the form of its errors. */
 export interface Refusal {

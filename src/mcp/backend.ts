@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket } from '../cluster/index.ts'
 import type { Accounted, Accounting, Call } from './call.ts'
 import type { Fault } from './fault.ts'
@@ -30,7 +31,7 @@ export interface Backend {
 }
 
 export type Adopted = BackendSession | Fault | undefined
-export type Alone = StatelessServer | globalThis.Response | Fault
+export type Alone = StatelessServer | HttpResponse | Fault
 
 /** A backend's side of one client's session. */
 export interface BackendSession {
@@ -88,8 +89,8 @@ export interface PassThrough {
     exchange: Exchange,
     messages: Messages,
     call: (Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>) | undefined,
-  ): Promise<Response>
-  get(exchange: Exchange): Promise<Response>
+  ): Promise<HttpResponse>
+  get(exchange: Exchange): Promise<HttpResponse>
 }
 
 /** Answers requests that stand alone (2026-07-28). */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HonoRequest } from 'hono'
+import { type Flow, HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
@@ -15,7 +16,6 @@ import type { Replicas } from './replicas.ts'
 import type { UnservedSpans } from './unserved.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
-export type ResponseHeaders = Readonly<Record<string, string>>
 
 /** One HTTP request as the codec needs it, or one line of standard input. */
 export interface Exchange {
@@ -163,44 +163,10 @@ export function json(
   text: string,
   status = 200,
   headers?: Record<string, string>,
-): Response {
+): HttpResponse {
   if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered')
   const later = status === 503 ? RETRY : undefined
-  return textResponse(text, status, { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers })
-}
-
-/** A body that comes part by part: to who reads `body`, or to Node's response once it has its head. */
-export interface Flow {
-  readonly body: ReadableStream<Uint8Array>
-  flowTo(outgoing: ServerResponse): void
-}
-
-/** What a response says, where Node can write it without the streams of the web. */
-interface Written {
-  readonly status: number
-  readonly headers: ResponseHeaders
-  readonly body: string | Buffer | Flow
-}
-
-const WRITTEN = Symbol('written')
-type WrittenResponse = Response & { [WRITTEN]?: Written }
-
-/** A response whose text is not hidden in a stream, for whoever writes it. Its headers do not change. */
-export function textResponse(body: string | Buffer, status: number, headers: ResponseHeaders): Response {
-  // Text, however empty, would have a type.
-  const response: WrittenResponse = new Response(body.length ? (body as string) : null, { status, headers })
-  response[WRITTEN] = { status, headers, body }
-  return response
-}
-
-function flowResponse(flow: Flow, headers: ResponseHeaders): Response {
-  const response: WrittenResponse = new Response(flow.body, { headers })
-  response[WRITTEN] = { status: 200, headers, body: flow }
-  return response
-}
-
-export function writtenOf(response: WrittenResponse): Written | undefined {
-  return response[WRITTEN]
+  return new HttpResponse(status, { ...JSON_TYPE, ...exchange.replyHeaders, ...later, ...headers }, text)
 }
 
 export function rpcError(
@@ -209,7 +175,7 @@ export function rpcError(
   error: RpcError,
   id: RequestId | null = null,
   headers?: Record<string, string>,
-): Response {
+): HttpResponse {
   return json(exchange, errorText(id, error), status, headers)
 }
 
@@ -219,7 +185,7 @@ export function carries({ stay }: Exchange, bytes: number): boolean {
 }
 
 /** The answer to a request beyond a limit. */
-export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): Response {
+export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): HttpResponse {
   const message = `The gateway has reached a limit (${limit}): try again later`
   return rpcError(exchange, 503, { code: INTERNAL_ERROR, message }, id)
 }
@@ -228,11 +194,9 @@ export function eventStream(
   exchange: Exchange,
   body: Flow | ReadableStream<Uint8Array> | string,
   headers?: Record<string, string>,
-): Response {
+): HttpResponse {
   if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')
-  const all = { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }
-  if (typeof body === 'string') return textResponse(body, 200, all)
-  return 'flowTo' in body ? flowResponse(body, all) : new Response(body, { headers: all })
+  return new HttpResponse(200, { ...STREAM_TYPE, ...exchange.replyHeaders, ...headers }, body)
 }
 
 /** The answer to a POST in the form that the client takes. */
@@ -241,7 +205,7 @@ export function reply(
   text: string,
   form: AnswerForm,
   headers?: Record<string, string>,
-): Response {
+): HttpResponse {
   return form === 'json' ? json(exchange, text, 200, headers) : eventStream(exchange, event(text), headers)
 }
 
@@ -251,22 +215,22 @@ export function faultResponse(
   fault: Fault,
   id: RequestId | null,
   status: number = httpStatusOf(fault),
-): Response {
+): HttpResponse {
   const { message, challenge } = fault
   const headers = challenge === undefined ? undefined : { 'www-authenticate': challenge }
   return rpcError(exchange, status, { code: INTERNAL_ERROR, message }, id, headers)
 }
 
-export function notAcceptable(exchange: Exchange, types: string): Response {
+export function notAcceptable(exchange: Exchange, types: string): HttpResponse {
   const message = `The Accept header must allow ${types}`
   return rpcError(exchange, 406, { code: INVALID_REQUEST, message })
 }
 
-export function accepted(exchange: Exchange): Response {
-  return textResponse('', 202, { ...exchange.replyHeaders, 'content-length': '0' })
+export function accepted(exchange: Exchange): HttpResponse {
+  return new HttpResponse(202, { ...exchange.replyHeaders, 'content-length': '0' })
 }
 
-export function methodNotAllowed(exchange: Exchange, allow: string): Response {
+export function methodNotAllowed(exchange: Exchange, allow: string): HttpResponse {
   const message = `Method ${exchange.method} is not allowed here; use ${allow}`
   return rpcError(exchange, 405, { code: INVALID_REQUEST, message }, null, { allow })
 }

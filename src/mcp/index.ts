@@ -41,9 +41,7 @@ export {
   readBody,
   reply,
   rpcError,
-  textResponse,
   tooMuch,
-  writtenOf,
 } from './http.ts'
 export { Hub, type HubOptions, type Kept } from './hub.ts'
 export { KeptResults } from './kept-results.ts'

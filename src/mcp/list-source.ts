@@ -1,3 +1,4 @@
+import { HttpResponse } from '../access/http-response.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import { OwnReply, silent } from './approval.ts'
 import type { Backend, Endpoint } from './backend.ts'
@@ -52,7 +53,7 @@ async function inquire(
   const text = stringify(raw)
   const server = await endpoint.backend.alone(exchange, request, text, endpoint)
   if (server instanceof Fault) return server
-  if (server instanceof Response) return new Fault('internal', 'The list of tools cannot be judged')
+  if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')
   const reply = new OwnReply()
   hand(new Call(exchange, request, text, STATELESS_REVISIONS[0], reply, silent(endpoint.account)), server)
   return reply.response

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { HttpResponse } from '../access/http-response.ts'
 import type { Reached } from '../access/quota.ts'
 import { isObject, type Json, JsonLimitError, parseVerbatim, stringify } from '../json/index.ts'
 import { isIndirect, unwrapped } from './discover.ts'
@@ -25,7 +26,7 @@ export interface Messages {
 }
 
 /** The messages, or the answer that refuses them. */
-export type Received = Messages | { refused: Response }
+export type Received = Messages | { refused: HttpResponse }
 
 /** Characters of what a session keeps of a client's words. */
 const MAX_KEPT = 64 * 1024
@@ -109,7 +110,7 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
 }
 
 /** The answer to a body that is not JSON in UTF-8 by its headers. */
-function refusedType(exchange: Exchange): Response | undefined {
+function refusedType(exchange: Exchange): HttpResponse | undefined {
   const { 'content-type': type, 'content-encoding': encoding } = exchange.headers
   const refuse = (message: string) => rpcError(exchange, 415, { code: INVALID_REQUEST, message })
   if (!isJsonType(type))

@@ -1,10 +1,11 @@
+import type { HttpResponse } from '../access/http-response.ts'
 import { type Excess, type Meter, rateMessage } from '../access/rate.ts'
 import { stringify } from '../json/index.ts'
 import { type Exchange, json, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
 
 /** What is read of a body, or what is answered to it. */
-type Read = { messages: Message[]; batch: boolean; text: string } | { refused: Response }
+type Read = { messages: Message[]; batch: boolean; text: string } | { refused: HttpResponse }
 
 /**
  * Counts the requests of a body, or a body without any as one; those beyond a rate are refused: a single one by the status
@@ -41,7 +42,7 @@ export async function metered(
 }
 
 /** The answer to what counts as one request and has no id. */
-async function limited(exchange: Exchange, meter: Meter): Promise<Response | undefined> {
+async function limited(exchange: Exchange, meter: Meter): Promise<HttpResponse | undefined> {
   const [excess] = await meter([undefined])
   return excess && tooMany(exchange, errorOf(excess), null)
 }
@@ -50,7 +51,7 @@ async function limited(exchange: Exchange, meter: Meter): Promise<Response | und
 export function refusedBatch(
   exchange: Exchange,
   { messages }: { messages: readonly Message[] },
-): Response | undefined {
+): HttpResponse | undefined {
   const refused = messages.find((message) => message.kind === 'refused')
   if (!refused) return undefined
   const answers = messages.flatMap((message) => {
@@ -61,7 +62,7 @@ export function refusedBatch(
   return json(exchange, stringify(answers), 429, retryAfter(refused.error))
 }
 
-function tooMany(exchange: Exchange, error: RpcError, id: Request['id'] | null): Response {
+function tooMany(exchange: Exchange, error: RpcError, id: Request['id'] | null): HttpResponse {
   return rpcError(exchange, 429, error, id, retryAfter(error))
 }
 

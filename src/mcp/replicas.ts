@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket, WaitingState } from '../cluster/index.ts'
 import { stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
@@ -36,14 +37,14 @@ export interface Replicas {
    * @param body of a POST, as it came
    * @param id of its request, for errors
    */
-  forward(owner: string, body?: string, id?: RequestId | null): Promise<Response | undefined>
+  forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
   /** Whether there are workers among which what is there once has a place, and none has passed the request on. */
   readonly hasPlaces: boolean
   /**
    * The answer of the worker that has what is there once for all workers; undefined: that is this one, or there are none.
    * @param key of what is there once
    */
-  inPlace(key: string, body: string, id: RequestId): Promise<Response | undefined> | undefined
+  inPlace(key: string, body: string, id: RequestId): Promise<HttpResponse | undefined> | undefined
 }
 
 /** Seconds for which a session is taken up where it is not known; where it is in use it goes on. */
@@ -66,7 +67,7 @@ export function idOf(
 export type Located =
   /** `met`: a request waits until the replica that opened the session knows of its part here. */
   | { session: Session; met?: Promise<void> | undefined }
-  | { elsewhere(body?: string, id?: RequestId | null): Promise<Response | undefined> }
+  | { elsewhere(body?: string, id?: RequestId | null): Promise<HttpResponse | undefined> }
   | undefined
 
 /** Finds what a client's id stands for. */
@@ -197,7 +198,7 @@ export async function endElsewhere(exchange: Exchange, { owner }: Session): Prom
 }
 
 /** The answer for a session that is not there, upon which the client initializes again. */
-export function unknownSession(exchange: Exchange, id: RequestId | null = null): Response {
+export function unknownSession(exchange: Exchange, id: RequestId | null = null): HttpResponse {
   const message = 'The session is unknown or has ended: send initialize again without a session id'
   return rpcError(exchange, 404, { code: INVALID_REQUEST, message }, id)
 }

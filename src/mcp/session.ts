@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
@@ -165,7 +166,7 @@ export class Session implements Resumable {
     messages: Messages,
     form: AnswerForm,
     account: Accounting,
-  ): Response | Promise<Response> {
+  ): HttpResponse | Promise<HttpResponse> {
     const to = this.recipient(messages, exchange)
     const [only] = messages.messages
     if (to.passThrough) {

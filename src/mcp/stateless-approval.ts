@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../access/http-response.ts'
 import { bump } from '../access/quota.ts'
 import { isObject, type Json, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import {
@@ -96,7 +97,7 @@ export async function resumeApproval(
   request: Request,
   text: string,
   endpoint: Endpoint,
-): Promise<Resumed | Response> {
+): Promise<Resumed | HttpResponse> {
   const { requestState, inputResponses } = request.params
   if (typeof requestState !== 'string' || !requestState.startsWith(PREFIX)) return { request }
   const unknown = () => {

@@ -1,3 +1,4 @@
+import { HttpResponse } from '../access/http-response.ts'
 import { isObject } from '../json/index.ts'
 import { mayNeedApproval } from './approval.ts'
 import type { Endpoint, ParamHeader, StatelessServer } from './backend.ts'
@@ -59,17 +60,17 @@ export async function answerAlone<Answer>(
   text: string,
   endpoint: Endpoint,
   makeReply: () => LoneReply<Answer>,
-): Promise<Response | Answer> {
+): Promise<HttpResponse | Answer> {
   const { generation } = endpoint.hub
   const resumed = exchange.approval && (await resumeApproval(exchange, given, text, endpoint))
-  if (resumed instanceof Response) return resumed
+  if (resumed instanceof HttpResponse) return resumed
   const { request, answer } = resumed ?? { request: given }
   const { id, method, params } = request
   const found = endpoint.backend.alone(exchange, request, text, endpoint)
   // A promise costs each call a turn, so what is known is not awaited.
   const server = found instanceof Promise ? await found : found
   if (server instanceof Fault) return faultResponse(exchange, server, id)
-  if (server instanceof Response) return server
+  if (server instanceof HttpResponse) return server
   const refused = checkStateless(exchange, request)
   if (refused?.code === UNSUPPORTED_PROTOCOL_VERSION) {
     const requested = String((params._meta as Record<string, unknown>)[PROTOCOL_VERSION])

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { HttpResponse } from '../access/http-response.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Endpoint } from './backend.ts'
 import { InFlight } from './call.ts'
@@ -258,7 +259,7 @@ export class StdioConnection {
     this.#send(errorOf(id ?? null, INVALID_REQUEST, `The message is larger than ${limit} bytes`))
   }
 
-  async #say(response: Response): Promise<void> {
+  async #say(response: HttpResponse): Promise<void> {
     this.#send(await response.text())
   }
 

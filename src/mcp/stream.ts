@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import type { Flow, HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
-import { type AnswerForm, type Exchange, event, eventStream, type Flow, json, takesEvents } from './http.ts'
+import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
 
@@ -19,7 +20,6 @@ interface Sink {
  * `maxQueued`, or does not fit into the memory.
  */
 export class EventStream implements Flow {
-  readonly body: ReadableStream<Uint8Array>
   /** What waits, and what was handed on last: it is out when more is asked for. */
   private readonly hold: Hold
   private queue: Uint8Array[] = []
@@ -28,7 +28,8 @@ export class EventStream implements Flow {
   private handed = 0
   private asked = false
   private open = true
-  private sink!: Sink
+  /** Absent until the response is written. */
+  private sink: Sink | undefined
 
   /** @param onClose runs once, whoever closes the stream */
   constructor(
@@ -36,7 +37,11 @@ export class EventStream implements Flow {
     private readonly onClose: () => void,
   ) {
     this.hold = memory.queue(stay.sharer)
-    this.body = new ReadableStream<Uint8Array>(
+    stay.onGone(() => this.hold.free())
+  }
+
+  toWeb(): ReadableStream<Uint8Array> {
+    return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           const take = (chunk: Uint8Array) => {
@@ -50,7 +55,6 @@ export class EventStream implements Flow {
       },
       { highWaterMark: 0 },
     )
-    stay.onGone(() => this.hold.free())
   }
 
   flowTo(outgoing: ServerResponse): void {
@@ -88,7 +92,7 @@ export class EventStream implements Flow {
   close(): void {
     if (!this.open) return
     this.gone()
-    if (!this.queue.length) this.sink.end()
+    if (!this.queue.length) this.sink?.end()
   }
 
   /** Nothing follows. */
@@ -121,16 +125,17 @@ export class EventStream implements Flow {
   }
 
   private hand(): void {
-    for (let chunk = this.queue[this.head]; this.asked && chunk; chunk = this.queue[this.head]) {
+    const { sink } = this
+    for (let chunk = this.queue[this.head]; sink && this.asked && chunk; chunk = this.queue[this.head]) {
       if (++this.head === this.queue.length || this.head === MAX_HEAD) {
         this.queue = this.queue.slice(this.head)
         this.head = 0
       }
       this.handed = chunk.byteLength
-      this.asked = this.sink.take(chunk)
+      this.asked = sink.take(chunk)
       if (this.asked) this.out()
     }
-    if (!this.open && !this.queue.length) this.sink.end()
+    if (!this.open && !this.queue.length) sink?.end()
   }
 }
 
@@ -177,9 +182,9 @@ export interface Resumable {
  * The answer to one POST: JSON when the answer comes first, a stream of server-sent events from the first other message
  * on (Streamable HTTP, Sending Messages).
  */
-export class PostReply implements LoneReply<Response> {
-  readonly response: Promise<Response>
-  private settle!: (response: Response) => void
+export class PostReply implements LoneReply<HttpResponse> {
+  readonly response: Promise<HttpResponse>
+  private settle!: (response: HttpResponse) => void
   private stream: EventStream | ResumableStream | undefined
   private over = false
   private onGone: (() => void) | undefined
@@ -193,7 +198,7 @@ export class PostReply implements LoneReply<Response> {
     private readonly resumable?: Resumable,
   ) {
     this.streamable = takesEvents(exchange.headers.accept)
-    this.response = new Promise<Response>((resolve) => {
+    this.response = new Promise<HttpResponse>((resolve) => {
       this.settle = resolve
     })
   }

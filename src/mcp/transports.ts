@@ -1,3 +1,4 @@
+import { HttpResponse } from '../access/http-response.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
@@ -39,7 +40,7 @@ import { EventStream, PostReply } from './stream.ts'
 const MAX_STREAMS = 4
 
 /** Serves `{prefix}/mcp`: streamable HTTP of all revisions, told apart by each message. */
-export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
+export function serveMcp(exchange: Exchange, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
   switch (exchange.method) {
     case 'POST':
       return post(exchange, endpoint)
@@ -52,7 +53,7 @@ export function serveMcp(exchange: Exchange, endpoint: Endpoint): Response | Pro
   }
 }
 
-async function post(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
+async function post(exchange: Exchange, endpoint: Endpoint): Promise<HttpResponse> {
   const form = acceptedForm(exchange.headers.accept)
   if (!form) return notAcceptable(exchange, 'application/json, text/event-stream')
   const received = await receive(exchange, () => searches(exchange, endpoint))
@@ -102,7 +103,7 @@ async function open(
   text: string,
   endpoint: Endpoint,
   form: AnswerForm,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const session = await beginSession(exchange, endpoint, { revision: FIRST_REVISION, onStream: false })
   if (typeof session === 'string') return tooMuch(exchange, session, request.id)
   if (session instanceof Fault) return faultResponse(exchange, session, request.id)
@@ -118,7 +119,7 @@ async function open(
 }
 
 /** Opens a session's GET stream, to which goes what answers no request. */
-function get(exchange: Exchange, { hub }: Endpoint, session: Session): Response | Promise<Response> {
+function get(exchange: Exchange, { hub }: Endpoint, session: Session): HttpResponse | Promise<HttpResponse> {
   const { passThrough } = session.served
   if (passThrough) return passThrough.get(exchange)
   if (!takesEvents(exchange.headers.accept)) return notAcceptable(exchange, 'text/event-stream')
@@ -144,16 +145,16 @@ function get(exchange: Exchange, { hub }: Endpoint, session: Session): Response 
 }
 
 /** Ends a session because its client says so, with the replica that opened it. */
-function leave(exchange: Exchange, endpoint: Endpoint): Response | Promise<Response> {
+function leave(exchange: Exchange, endpoint: Endpoint): HttpResponse | Promise<HttpResponse> {
   return withSession(exchange, endpoint, async (session) => {
     if (session.served.admits?.(exchange) === false) return unknownSession(exchange)
     const ended = await endElsewhere(exchange, session)
     endpoint.hub.endSession(session, !ended, exchange.replicas !== undefined)
-    return new Response(null, { status: 204, headers: exchange.replyHeaders })
+    return new HttpResponse(204, exchange.replyHeaders)
   })
 }
 
-type Next = (session: Session) => Response | Promise<Response>
+type Next = (session: Session) => HttpResponse | Promise<HttpResponse>
 
 /** Runs `next` with the session that the request names, once the endpoint's backend serves it. */
 function inSession(
@@ -161,7 +162,7 @@ function inSession(
   endpoint: Endpoint,
   next: Next,
   received?: Messages,
-): Response | Promise<Response> {
+): HttpResponse | Promise<HttpResponse> {
   const id = idIn(received)
   return withSession(
     exchange,
@@ -188,7 +189,7 @@ function withSession(
   endpoint: Endpoint,
   next: Next,
   received?: Messages,
-): Response | Promise<Response> {
+): HttpResponse | Promise<HttpResponse> {
   const id = idIn(received)
   const { 'mcp-protocol-version': version, 'mcp-session-id': sessionId } = exchange.headers
   if (version !== undefined && !isSessionRevision(version)) {
@@ -224,7 +225,7 @@ export async function serveSse(
   exchange: Exchange,
   endpoint: Endpoint,
   messagePath: string,
-): Promise<Response> {
+): Promise<HttpResponse> {
   if (exchange.method !== 'GET') return methodNotAllowed(exchange, 'GET')
   const { hub } = endpoint
   // The revision is known at initialize only; until then the transport's own counts.
@@ -250,7 +251,7 @@ export async function serveSse(
 }
 
 /** Serves `{prefix}/message`: takes messages of an open stream. */
-export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Promise<Response> {
+export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Promise<HttpResponse> {
   if (exchange.method !== 'POST') return methodNotAllowed(exchange, 'POST')
   const refuse = (status: number, message: string) =>
     rpcError(exchange, status, { code: INVALID_REQUEST, message })

@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { requirePackages } from '../durable/packages.ts'
 import { StoreError } from '../durable/store-error.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type JudgeLogin, plantsApp } from './app.ts'
+import type { JudgeLogin } from './app.ts'
 import { LateStore } from './late.ts'
 import { lowdbStore } from './lowdb.ts'
 import { Outage } from './outage.ts'
@@ -41,6 +41,7 @@ export async function openPlants(
 ): Promise<Plants> {
   const outage = new Outage(log)
   const store = await openStore(settings.storage, outage)
+  const { plantsApp } = await import('./app.ts')
   const onError = (error: Error) => {
     if (!(error instanceof StoreError)) log.error({ err: error }, 'unexpected error in the plant store')
   }

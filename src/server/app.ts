@@ -1,7 +1,9 @@
-import { type Context, Hono } from 'hono'
+import { createRequire } from 'node:module'
+import type { Context, Hono } from 'hono'
 import { refusedCredentials } from '../access/authentication.ts'
 import { hostStep, originStep } from '../access/host.ts'
-import { type Refusal, runSteps } from '../access/steps.ts'
+import { HttpResponse } from '../access/http-response.ts'
+import { type Refusal, runSteps, type StepResult } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
 import { type Arriving, type Hub, INVALID_REQUEST } from '../mcp/index.ts'
@@ -31,12 +33,15 @@ export interface AppParts extends StepParts {
   elsewhere?: Elsewhere
 }
 
-export type Elsewhere = (c: Context) => Promise<Response> | undefined
+export type Elsewhere = (c: Arriving) => Promise<HttpResponse> | undefined
+
+type Answer = HttpResponse | Promise<HttpResponse>
 
 /** What answers HTTP. */
 export interface Face {
-  app: Hono
-  /** Answers what is nothing but a call, without the app. */
+  /** Made when it is asked for first: with it and its listener, Node loads the interfaces of the web. */
+  readonly app: Hono
+  /** Answers plain requests without the app. */
   direct: Direct
 }
 
@@ -49,20 +54,18 @@ export function createApp(parts: AppParts): Hono {
 export function createFace(parts: AppParts): Face {
   const { table, hub, log, plants, ownPages, guard, cluster, proxies } = parts
   const { onForward = () => {}, onRefusedCredentials = () => {}, elsewhere } = parts
-  const app = new Hono()
   const [host, origin] = [hostStep(guard), originStep(guard)]
   const steps = routeSteps(parts)
   const replicas =
     cluster && ((exchange: HttpExchange) => replicasOf(exchange, { cluster, hub, log, onForward }))
 
-  const serve = (c: Arriving): Response | Promise<Response> | undefined => {
+  const serve = (c: Arriving): Answer | undefined => {
     const { path } = c.req
-    const found = plants?.owns(path) ? undefined : findEndpoint(table(), path)
+    const found = findEndpoint(table(), path)
     if (!found) return undefined
     const { route, endpoint } = found
     const exchange = new HttpExchange(c, route, endpoint, hub, replicas, proxies)
-    const go = (refused: Refusal | Response | undefined) =>
-      refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub)
+    const go = (refused: StepResult) => (refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub))
     const refused = runSteps(steps, exchange)
     const response = refused instanceof Promise ? refused.then(go) : go(refused)
     exchange.settle(response)
@@ -70,48 +73,67 @@ export function createFace(parts: AppParts): Face {
   }
   const failed = (error: unknown, { req }: Arriving) => {
     unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
-    return Response.json({ error: 'internal error' }, { status: 500 })
+    return HttpResponse.json({ error: 'internal error' }, 500)
   }
-  app.all('*', (c) => elsewhere?.(c) ?? serve(c) ?? serveOther(c, c.req.path))
-  app.onError(failed)
+  const answer = (c: Arriving) => elsewhere?.(c) ?? serve(c) ?? serveOther(c)
 
-  /** The plant store, the gateway's own pages, and paths where there is nothing. */
-  function serveOther(c: Context, path: string): Response | Promise<Response> {
+  /** The gateway's own pages, and paths where there is nothing. */
+  function serveOther(c: Arriving): Answer {
+    const { path } = c.req
     const arrival = new HttpArrival(c)
-    const store = plants?.owns(path) ? plants.app : undefined
     // Whether a gateway is well is asked by its address, and by load balancers without a name.
     const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
-    const refused = (isProbe ? undefined : host.run(arrival)) ?? (store && origin.run(arrival))
-    if (refused) {
-      const { status, message, headers = {} } = refused
-      return Response.json({ error: status, message }, { status, headers })
-    }
-    if (store) {
-      const told = (response: Response) => {
-        const { status } = response
-        if (status !== 401 && status !== 429) return response
-        const address = clientAddress(otherEndOf(c), arrival.headers, proxies)
-        const refused = refusedCredentials('/plants', arrival.headers, address)
-        onRefusedCredentials(status === 429 ? { ...refused, reason: 'limited' } : refused)
-        return response
-      }
-      const response = store.fetch(c.req.raw, c.env)
-      return response instanceof Promise ? response.then(told) : told(response)
-    }
+    const refused = isProbe ? undefined : host.run(arrival)
+    if (refused) return plainRefusal(refused)
     return (
       ownPages?.answer(c, arrival.headers) ??
       nothingHere(c, ownPages?.isOpenTo(c, arrival.headers) ? table() : undefined)
     )
   }
 
-  return { app, direct: directly(serve, failed) }
+  async function servePlants(c: Context, store: Hono): Promise<Response> {
+    const arrival = new HttpArrival(c)
+    const refused = host.run(arrival) ?? origin.run(arrival)
+    if (refused) return plainRefusal(refused).toWeb()
+    const response = await store.fetch(c.req.raw, c.env)
+    const { status } = response
+    if (status === 401 || status === 429) {
+      const address = clientAddress(otherEndOf(c), arrival.headers, proxies)
+      const refused = refusedCredentials('/plants', arrival.headers, address)
+      onRefusedCredentials(status === 429 ? { ...refused, reason: 'limited' } : refused)
+    }
+    return response
+  }
+
+  function createHono(): Hono {
+    const { Hono } = createRequire(import.meta.url)('hono') as typeof import('hono')
+    const app = new Hono()
+    app.all('*', async (c) =>
+      plants?.owns(c.req.path) ? servePlants(c, plants.app) : (await answer(c)).toWeb(),
+    )
+    app.onError((error, c) => failed(error, c).toWeb())
+    return app
+  }
+  let app: Hono | undefined
+  return {
+    get app() {
+      app ??= createHono()
+      return app
+    },
+    direct: directly((c) => (plants?.owns(c.req.path) ? undefined : answer(c)), failed),
+  }
+}
+
+/** In the form of the gateway's own pages. */
+function plainRefusal({ status, message, headers }: Refusal): HttpResponse {
+  return HttpResponse.json({ error: status, message }, status, headers)
 }
 
 /** What is refused before its message is read is answered by an error without an id (2025-11-25, Security Warning). */
-function refusal(exchange: HttpExchange, refused: Refusal | Response): Response {
-  if (refused instanceof Response) return refused
+function refusal(exchange: HttpExchange, refused: Refusal | HttpResponse): HttpResponse {
+  if (refused instanceof HttpResponse) return refused
   const { status, message, headers } = refused
   const body = stringify({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } })
   const type = { 'content-type': 'application/json' }
-  return new Response(body, { status, headers: { ...type, ...exchange.replyHeaders, ...headers } })
+  return new HttpResponse(status, { ...type, ...exchange.replyHeaders, ...headers }, body)
 }

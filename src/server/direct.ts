@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getQueryParam } from 'hono/utils/url'
-import { type Arriving, writtenOf } from '../mcp/index.ts'
+import type { HttpResponse } from '../access/http-response.ts'
+import type { Arriving } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 
 /**
@@ -15,18 +16,21 @@ export type Direct = (
 
 /** Targets that no reader of URLs would change: their paths have no encodings, dots as segments and empty segments. */
 const PLAIN_TARGET = /^(?:\/[\w-][\w.-]*)+(?:\?[\w.~%+=&-]*)?$/
-/** Of streams and of messages; the framework knows what the others ask for besides. */
+/** Of streams, messages and pages; the framework knows what the others ask for besides. */
 const METHODS = new Set(['GET', 'POST'])
 /** Names, and ports that need not be looked at. */
 const PLAIN_HOST = /^[a-z0-9._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/
 
+/** Responses without a body, which have no size either (RFC 9110, 8.6). */
+const BODILESS = new Set([204, 304])
+
 /**
- * @param answer undefined where the path is no endpoint
+ * @param answer undefined where the path is the framework's
  * @param failed the response to an error of the gateway's own
  */
 export function directly(
-  answer: (arriving: Arriving) => Response | Promise<Response> | undefined,
-  failed: (error: unknown, arriving: Arriving) => Response,
+  answer: (arriving: Arriving) => HttpResponse | Promise<HttpResponse> | undefined,
+  failed: (error: unknown, arriving: Arriving) => HttpResponse,
 ): Direct {
   return (incoming, outgoing, pass) => {
     const { url = '', method = '', headers } = incoming
@@ -34,20 +38,26 @@ export function directly(
     if (!METHODS.has(method) || host === undefined || !PLAIN_HOST.test(host) || !PLAIN_TARGET.test(url))
       return false
     const arriving = { env: { incoming, outgoing }, req: new PlainRequest(method, url, host) }
-    const write = (response: Response) => {
-      const written = incoming.complete ? writtenOf(response) : undefined
-      if (!written) return pass(response)
-      const { status, headers, body } = written
+    const send = (response: HttpResponse) => {
+      const { status, headers, body } = response
       const isFlow = typeof body === 'object' && 'flowTo' in body
-      try {
-        const sized = isFlow ? headers : { ...headers, 'content-length': Buffer.byteLength(body) }
-        outgoing.writeHead(status, sized)
-      } catch {
-        // A header cannot be sent as it is, which the app answers with 500.
-        return pass(response)
+      const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
+      if (!isAllHere(incoming) || !(isFlow || isWhole)) return pass(response.toWeb())
+      if (isFlow) {
+        outgoing.writeHead(status, headers)
+        return body.flowTo(outgoing)
       }
-      if (isFlow) body.flowTo(outgoing)
-      else outgoing.end(body)
+      const size = BODILESS.has(status) ? undefined : { 'content-length': Buffer.byteLength(body) }
+      outgoing.writeHead(status, { ...headers, ...size }).end(body)
+    }
+    const write = (response: HttpResponse) => {
+      try {
+        send(response)
+      } catch (error) {
+        // A header cannot be sent as it is.
+        if (outgoing.headersSent) throw error
+        send(failed(error, arriving))
+      }
     }
     let given: ReturnType<typeof answer>
     try {
@@ -63,6 +73,11 @@ export function directly(
     else write(given)
     return true
   }
+}
+
+/** Node says that a request is complete only after it was handed on, also of one without a body. */
+function isAllHere({ complete, headers }: IncomingMessage): boolean {
+  return complete || !(headers['transfer-encoding'] || Number(headers['content-length']))
 }
 
 /** A request to a plain target. */

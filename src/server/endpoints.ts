@@ -1,3 +1,4 @@
+import { HttpResponse } from '../access/http-response.ts'
 import type { PublicDocument, Route, Table } from '../build/types.ts'
 import {
   type Backend,
@@ -16,7 +17,7 @@ export interface Endpoint {
   allow: string
   /** Whether everyone may read it, also where callers have to be known. */
   open?: boolean
-  serve(exchange: HttpExchange, hub: Hub): Response | Promise<Response>
+  serve(exchange: HttpExchange, hub: Hub): HttpResponse | Promise<HttpResponse>
 }
 
 /** The endpoint at `{prefix}/mcp` and so on, by the last segment of the path. */
@@ -61,8 +62,8 @@ function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint 
       const headers = { ...exchange.replyHeaders, ...any, ...cached }
       const known = exchange.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''))
       if (etag !== undefined && (known?.includes(etag) || known?.includes('*')))
-        return new Response(null, { status: 304, headers })
-      return new Response(text, { headers: { 'content-type': type, ...headers } })
+        return new HttpResponse(304, headers)
+      return new HttpResponse(200, { 'content-type': type, ...headers }, text)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
+import type { HttpResponse } from '../access/http-response.ts'
 import type { OuterConnection } from '../access/outer-connection.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
@@ -211,7 +212,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
     for (const listener of this.ends?.splice(0) ?? []) listener()
   }
   /** Without a response of Node's nothing tells when it is out: it is over when there is one. */
-  settle(response: Response | Promise<Response>): void {
+  settle(response: HttpResponse | Promise<HttpResponse>): void {
     const { unserved } = this
     // The replica that its client asked tells of a request.
     if (unserved && !this.forwarded) {

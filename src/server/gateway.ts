@@ -21,7 +21,7 @@ import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
-import { type AppParts, createApp, createFace, type Elsewhere, type Face } from './app.ts'
+import { type AppParts, createFace, type Elsewhere, type Face } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { connectStdio } from './connect-stdio.ts'
 import { clientAddress, otherEndOf } from './exchange.ts'
@@ -47,7 +47,7 @@ export interface GatewayOptions extends LiveOptions {
 /** A running gateway. It holds connections and processes: close it. */
 export interface Gateway extends Face {
   /** What `admin.listen` serves: the gateway's own pages, and nothing else. Absent: `app` has them. */
-  ownApp?: Hono
+  ownFace?: Face
   hub: Hub
   table(): Table
   /**
@@ -132,13 +132,14 @@ export async function createGateway(
   // Of workers, the process that reads for all of them writes it down.
   if (!shared) audit?.onStart(loaded)
   const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
-  const close = async () => {
-    await gateway.close()
+  const { close } = gateway
+  gateway.close = async () => {
+    await close()
     redis?.close()
     // What is closed has lines yet.
     await Promise.all([audit?.close(), telemetry?.close()])
   }
-  return { ...loaded, gateway: { ...gateway, close } }
+  return { ...loaded, gateway }
 }
 
 /** What the table has to know of workers. */
@@ -213,14 +214,14 @@ async function serve(
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
-  const ownApp = admin?.listen && appOfOwnPages(admin.listen, { hub, log, guardOf, pages })
+  const ownFace = admin?.listen && faceOfOwnPages(admin.listen, { hub, log, guardOf, pages })
   const common = commonParts(live, hub, { settings, log, shared }, told)
   const face = createFace({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
     guard,
     log,
-    ownPages: ownApp ? probesOnly(ownPages) : ownPages,
+    ownPages: ownFace ? probesOnly(ownPages) : ownPages,
     ...proxies,
     ...logins,
     clientCertificates: settings.tls?.clientCa !== undefined,
@@ -230,8 +231,11 @@ async function serve(
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
   return {
-    ...face,
-    ...(ownApp && { ownApp }),
+    get app() {
+      return face.app
+    },
+    direct: face.direct,
+    ...(ownFace && { ownFace }),
     hub,
     table: () => live.table,
     startServers: () => live.start(),
@@ -376,7 +380,7 @@ function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits, share
   return shared?.calls(limits) ?? new Quota(limits)
 }
 
-interface OwnAppParts {
+interface OwnFaceParts {
   hub: Hub
   log: GatewayOptions['log']
   guardOf: (bind: string) => HostGuard
@@ -384,10 +388,10 @@ interface OwnAppParts {
 }
 
 /** The gateway's own pages behind a listener of their own. */
-function appOfOwnPages(bind: ListenAddress, { hub, log, guardOf, pages }: OwnAppParts): Hono {
+function faceOfOwnPages(bind: ListenAddress, { hub, log, guardOf, pages }: OwnFaceParts): Face {
   // Web pages cannot reach a socket; what does names `localhost`.
   const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
-  return createApp({
+  return createFace({
     table: () => EMPTY_TABLE,
     hub,
     log,

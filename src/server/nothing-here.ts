@@ -1,5 +1,6 @@
-import type { Context } from 'hono'
+import { HttpResponse } from '../access/http-response.ts'
 import type { Table } from '../build/types.ts'
+import type { Arriving } from '../mcp/index.ts'
 import { nearest } from '../text/index.ts'
 
 const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
@@ -10,14 +11,14 @@ const MAX_LISTED = 100
  * Answers a path at which nothing is served; `/` says what this is.
  * @param table what is served, for those who may see all of it; undefined: nothing of it is shown
  */
-export function nothingHere(c: Context, table: Table | undefined): Response {
-  const { path, method } = c.req
+export function nothingHere({ req }: Arriving, table: Table | undefined): HttpResponse {
+  const { path, method } = req
   const all = [...(table?.routes.values() ?? [])].map(({ prefix }) => `${prefix}/mcp`)
   const served = table && { served: all.slice(0, MAX_LISTED) }
   if (path === '/' && (method === 'GET' || method === 'HEAD'))
-    return c.json({ name: 'plantgw', message: `This is an MCP gateway: ${WHAT}`, ...served })
+    return HttpResponse.json({ name: 'plantgw', message: `This is an MCP gateway: ${WHAT}`, ...served })
   const close = nearest(path, all)
   const meant = close === undefined ? '' : `. Did you mean ${close}?`
   const message = `Nothing is served at ${path.slice(0, 200)}: ${WHAT}${meant}`
-  return c.json({ error: 404, message, ...served }, 404)
+  return HttpResponse.json({ error: 404, message, ...served }, 404)
 }

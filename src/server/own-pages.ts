@@ -1,10 +1,9 @@
-import type { IncomingMessage } from 'node:http'
-import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
 import type { Logins } from '../access/failed-logins.ts'
 import type { HostGuard } from '../access/host.ts'
+import { HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
 import { memory } from '../access/memory.ts'
 import type { Difference } from '../build/types.ts'
 import {
@@ -17,7 +16,7 @@ import {
 } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
-import { type RequestHeaders, readBody } from '../mcp/index.ts'
+import { type Arriving, nodePair, type RequestHeaders, readBody } from '../mcp/index.ts'
 import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { inTurns, nearest, type Steps } from '../text/index.ts'
@@ -48,9 +47,9 @@ export interface OwnPagesParts {
 
 export interface OwnPages {
   /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
-  answer(c: Context, headers: RequestHeaders): Response | Promise<Response> | undefined
+  answer(c: Arriving, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
   /** Whether whoever asks may see everything without a token. */
-  isOpenTo(c: Context, headers: RequestHeaders): boolean
+  isOpenTo(c: Arriving, headers: RequestHeaders): boolean
 }
 
 const METHODS: Record<string, readonly string[]> = {
@@ -61,6 +60,8 @@ const METHODS: Record<string, readonly string[]> = {
   '/_ready': ['GET', 'HEAD'],
   '/metrics': ['GET', 'HEAD'],
 }
+
+const NO_STORE = { 'cache-control': 'no-store' }
 
 /** Bytes of the body of a reload: it holds at most a name. */
 const MAX_BODY = 4096
@@ -85,64 +86,63 @@ export function probesOnly(pages: OwnPages): OwnPages {
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
-  async function page(c: Context, path: string, overseer: Overseer): Promise<Response> {
+  async function page(c: Arriving, headers: RequestHeaders, overseer: Overseer): Promise<HttpResponse> {
+    const { path } = c.req
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
       const { sources: _, findings, ...changes } = await diff()
-      return c.json({ ...changes, findings: findings.map(shownFinding) })
+      return HttpResponse.json({ ...changes, findings: findings.map(shownFinding) })
     }
-    if (path === '/metrics') return c.body(await metrics.text(), 200, { 'content-type': metrics.contentType })
+    if (path === '/metrics')
+      return new HttpResponse(200, { 'content-type': metrics.contentType }, await metrics.text())
     const shown = await inTurns(await status(overseer))
-    const html = /\btext\/html\b/.test(c.req.header('accept') ?? '')
-    c.header('cache-control', 'no-store')
-    return html ? c.html(await inTurns(statusPage(shown))) : c.json(shown)
+    const isForPeople = /\btext\/html\b/.test(headers.accept ?? '')
+    if (!isForPeople) return HttpResponse.json(shown, 200, NO_STORE)
+    const type = { 'content-type': 'text/html; charset=UTF-8' }
+    return new HttpResponse(200, { ...type, ...NO_STORE }, String(await inTurns(statusPage(shown))))
   }
 
-  function askerOf(c: Context, headers: RequestHeaders): Asker {
-    const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
+  function askerOf(c: Arriving, headers: RequestHeaders): Asker {
+    const { incoming } = nodePair(c)
     const otherEnd = incoming?.socket?.remoteAddress
     const isHere = isBoundHere && (bind.path !== undefined || isLoopback(otherEnd ?? ''))
     return { headers, rawHeaders: incoming?.rawHeaders, version: incoming?.httpVersion, isLocal: isHere }
   }
 
   /** Judges the credentials; what to answer in place of the page. */
-  async function admit(c: Context, path: string, headers: RequestHeaders): Promise<Response> {
+  async function admit(c: Arriving, path: string, headers: RequestHeaders): Promise<HttpResponse> {
     const overseer = access(askerOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
     const isLogin = headers.authorization !== undefined
     const limited = isLogin && (await (overseer ? logins.succeeded(address, path) : logins.failed(address)))
-    if (limited) return c.json({ error: limited.status, message: limited.message }, 429, limited.headers)
+    if (limited) return fault(429, limited.message, limited.headers)
     // Reloads and metrics concern all tenants.
     const admitted = overseer && (overseer.tenant === undefined || path === '/_status')
-    if (admitted) return page(c, path, overseer)
+    if (admitted) return page(c, headers, overseer)
     onRefusedCredentials(refusedCredentials(path, headers, address))
-    c.header('www-authenticate', bearerChallenge(headers.authorization))
     return fault(
-      c,
       401,
       `${path} requires \`admin.token\` of the settings: send "Authorization: Bearer <token>". Without a token in the settings it only responds on a loopback address or Unix socket (\`admin.listen\`), to requests for a loopback host that no proxy or web page sent`,
+      { 'www-authenticate': bearerChallenge(headers.authorization) },
     )
   }
 
-  function answer(c: Context, headers: RequestHeaders): Response | Promise<Response> | undefined {
+  function answer(c: Arriving, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
     const { path, method } = c.req
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
     if (!methods) return undefined
-    if (!methods.includes(method)) {
-      c.header('allow', methods.join(', '))
-      return fault(c, 405, `${path} only takes ${methods[0]}`)
-    }
-    if (path === '/_health') return c.json({ status: 'ok' })
+    if (!methods.includes(method))
+      return fault(405, `${path} only takes ${methods[0]}`, { allow: methods.join(', ') })
+    if (path === '/_health') return HttpResponse.json({ status: 'ok' })
     if (path === '/_ready') {
       const reason = unready()
       return reason === undefined
-        ? c.json({ status: 'ready' })
-        : c.json({ status: 'unready', reason }, 503, { 'cache-control': 'no-store' })
+        ? HttpResponse.json({ status: 'ready' })
+        : HttpResponse.json({ status: 'unready', reason }, 503, NO_STORE)
     }
     const { origin } = headers
     if (origin !== undefined && !guard.allowsOrigin(origin, headers.host))
       return fault(
-        c,
         403,
         `Origin ${origin.slice(0, 100)} is not allowed; allow it by allowedOrigins of the settings`,
       )
@@ -157,13 +157,13 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 }
 
-async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<Response> {
+async function reload(c: Arriving, { reloads, served }: OwnPagesParts): Promise<HttpResponse> {
   const asked = await nameOf(c)
   if ('refused' in asked) return asked.refused
   const { name } = asked
   const result = await reloads.request('api', name).catch(tableRefused)
   if (result instanceof TableRefused)
-    return fault(c, 503, `The current configurations stay in service: ${result.message}`)
+    return fault(503, `The current configurations stay in service: ${result.message}`)
   const { added, changed, removed, refused, generation, findings } = result
   // An earlier reload may have removed it already.
   const gone = [...reloads.history().flatMap((past) => past.removed), ...refused]
@@ -174,10 +174,10 @@ async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<R
       live.map((one) => qualifiedName(one)),
     )
     const hint = close ? `: did you mean ${close}?` : ''
-    return fault(c, 404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
+    return fault(404, `No configuration is named ${JSON.stringify(name.slice(0, 100))}${hint}`)
   }
   const body = { generation, added, changed, removed, refused, findings: findings.map(shownFinding) }
-  return c.json(body, refused.length || hasErrors(findings) ? 422 : 200)
+  return HttpResponse.json(body, refused.length || hasErrors(findings) ? 422 : 200)
 }
 
 /** @throws every other error */
@@ -186,17 +186,17 @@ function tableRefused(error: unknown): TableRefused {
   throw error
 }
 
-function fault(c: Context, status: 400 | 401 | 403 | 404 | 405 | 413 | 503, message: string): Response {
-  return c.json({ error: status, message }, status)
+function fault(status: number, message: string, headers?: ResponseHeaders): HttpResponse {
+  return HttpResponse.json({ error: status, message }, status, headers)
 }
 
 const BODY_FORM = 'The body must be empty to reload everything, or {"name": "…"} to reload one configuration'
 
-async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: Response }> {
+async function nameOf(c: Arriving): Promise<{ name: string | undefined } | { refused: HttpResponse }> {
   const hold = memory.hold()
   const body = await readBody(c, MAX_BODY, hold)
   hold.free()
-  if ('failure' in body) return { refused: fault(c, body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
+  if ('failure' in body) return { refused: fault(body.failure === 'too-large' ? 413 : 400, BODY_FORM) }
   if (body.text.trim() === '') return { name: undefined }
   try {
     const value = JSON.parse(body.text)
@@ -205,5 +205,5 @@ async function nameOf(c: Context): Promise<{ name: string | undefined } | { refu
   } catch {
     // Answered below.
   }
-  return { refused: fault(c, 400, BODY_FORM) }
+  return { refused: fault(400, BODY_FORM) }
 }

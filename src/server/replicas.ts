@@ -1,3 +1,4 @@
+import { HttpResponse } from '../access/http-response.ts'
 import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
@@ -125,7 +126,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     onForward(bound.prefix, 'ok')
     log.debug({ ...line, status: outcome.status }, 'forwarded')
     const { status, headers } = outcome
-    return new Response(outcome.body, { status, headers: { ...headers, ...ownProof(exchange) } })
+    return new HttpResponse(status, { ...headers, ...ownProof(exchange) }, outcome.body ?? '')
   }
 
   return {

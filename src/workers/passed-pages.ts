@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream'
-import type { Context, Hono } from 'hono'
-import { nodePair } from '../mcp/index.ts'
+import type { Hono } from 'hono'
+import { HttpResponse } from '../access/http-response.ts'
+import { type Arriving, nodePair } from '../mcp/index.ts'
 import type { Page, PageRequest } from './channel-messages.ts'
 
 /** Bytes of a body after which the rest is not passed on: it is refused there. */
 const MAX_BODY = 1024 * 1024
 
 /** A request as another process can answer it. */
-export async function pageRequest(c: Context): Promise<PageRequest> {
+export async function pageRequest(c: Arriving): Promise<PageRequest> {
   const { incoming } = nodePair(c)
   const { method, url } = c.req
   return {
@@ -16,25 +17,26 @@ export async function pageRequest(c: Context): Promise<PageRequest> {
     headers: (incoming?.headers ?? {}) as PageRequest['headers'],
     rawHeaders: incoming?.rawHeaders ?? [],
     remoteAddress: incoming?.socket?.remoteAddress,
-    body: method === 'GET' || method === 'HEAD' ? undefined : await beginningOf(c.req.raw.body),
+    body:
+      method === 'GET' || method === 'HEAD'
+        ? undefined
+        : await beginningOf(incoming?.iterator({ destroyOnReturn: false }) ?? c.req.raw.body ?? []),
   }
 }
 
-async function beginningOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+async function beginningOf(body: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of body ?? []) {
+  for await (const piece of body) {
     pieces.push(piece)
     size += piece.byteLength
-    // Leaving the loop cancels the stream.
     if (size > MAX_BODY) break
   }
   return Buffer.concat(pieces)
 }
 
-export function pageResponse({ status, headers, body }: Page): Response {
-  const isEmpty = status === 204 || status === 304
-  return new Response(isEmpty ? null : Buffer.from(body), { status, headers })
+export function pageResponse({ status, headers, body }: Page): HttpResponse {
+  return new HttpResponse(status, Object.fromEntries(headers), Buffer.from(body))
 }
 
 /** Has an app answer it as if its client were connected here. */

@@ -1,7 +1,9 @@
 import { lstatSync, rmSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
 import { Server as TlsServer } from 'node:https'
+import { createRequire } from 'node:module'
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
-import { getRequestListener, RequestError } from '@hono/node-server'
+import type { getRequestListener } from '@hono/node-server'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
 import { isLoopback, OwnAddresses } from '../../net/index.ts'
@@ -27,43 +29,34 @@ const SOCKET_ADVICE: Record<string, string> = {
 }
 
 /**
- * Serves an app at an address, within the limits of connections. @param face direct: what is asked before the app
+ * Serves at an address, within the limits of connections.
  * @param what names the setting of the address, for people
  * @throws Error that says what to change, where it cannot listen
  */
 export async function listen(
-  { app, direct }: Pick<Face, 'app'> & Partial<Face>,
+  face: Face,
   address: ListenAddress,
   limits: Settings['limits'],
   what: string,
   tls?: ListenerTls,
 ): Promise<Guarded> {
-  const guarded = serveApp({ app, ...(direct && { direct }) }, limits, tls)
+  const guarded = serveFace(face, limits, tls)
   await bind(guarded.server, address, limits, what)
   return guarded
 }
 
 /**
- * A server of an app that does not listen yet.
+ * A server that does not listen yet.
  * @param counted connections beyond a limit, where another process counts them
  */
-export function serveApp(
-  { app, direct }: Pick<Face, 'app'> & Partial<Face>,
+export function serveFace(
+  face: Face,
   limits: Settings['limits'],
   tls: ListenerTls | undefined,
   counted?: WeakSet<Socket>,
 ): Guarded {
-  // For requests without a Host header, which would be refused; the steps see that there was none.
-  const options = { errorHandler, hostname: 'localhost' }
-  const inApp = getRequestListener(app.fetch, options)
   const guarded = guardedServer(
-    (request, response) => {
-      const handle = (by: ReturnType<typeof getRequestListener>) => {
-        Promise.resolve(by(request, response)).catch(unexpected('a request', () => response.destroy()))
-      }
-      const pass = (answer: Response) => handle(getRequestListener(() => answer, options))
-      if (!direct?.(request, response, pass)) handle(inApp)
-    },
+    answerBy(face),
     limits,
     tls && { ...tls.context, requestCert: tls.clientCertificates, rejectUnauthorized: true },
     counted,
@@ -168,14 +161,32 @@ async function removeStale(path: string): Promise<void> {
   if ((await refusalOf({ path })) === 'ECONNREFUSED') rmSync(path, { force: true })
 }
 
-/** Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was. */
-function errorHandler(error: unknown): Response {
-  if (error instanceof RequestError) {
-    const message = 'The target of the request and its Host header are not a valid URL'
-    return Response.json({ error: 400, message }, { status: 400 })
+/** Answers what comes to a server; what is not plain by the app, whose listener is loaded for the first such request. */
+export function answerBy(face: Face): RequestListener {
+  const nodeServer = () =>
+    createRequire(import.meta.url)('@hono/node-server') as typeof import('@hono/node-server')
+  // Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was.
+  const errorHandler = (error: unknown) => {
+    if (error instanceof nodeServer().RequestError) {
+      const message = 'The target of the request and its Host header are not a valid URL'
+      return Response.json({ error: 400, message }, { status: 400 })
+    }
+    unexpected('an answer')(error)
+    return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
   }
-  unexpected('an answer')(error)
-  return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
+  // For requests without a Host header, which would be refused; the steps see that there was none.
+  const options = { errorHandler, hostname: 'localhost' }
+  const listenerOf = (fetch: Parameters<typeof getRequestListener>[0]) =>
+    nodeServer().getRequestListener(fetch, options)
+  let inApp: ReturnType<typeof listenerOf> | undefined
+  return (request, response) => {
+    const handle = (by: ReturnType<typeof listenerOf>) => {
+      Promise.resolve(by(request, response)).catch(unexpected('a request', () => response.destroy()))
+    }
+    if (face.direct(request, response, (answer) => handle(listenerOf(() => answer)))) return
+    inApp ??= listenerOf(face.app.fetch)
+    handle(inApp)
+  }
 }
 
 /** Ends a listener whose requests nobody waits for. */

@@ -327,12 +327,12 @@ async function listenHere(
 
 /** What `admin.listen` names; undefined: the main listener has the gateway's own pages. */
 async function listenForPages(
-  { ownApp, ownAddresses }: Gateway,
+  { ownFace, ownAddresses }: Gateway,
   { admin, limits }: Settings,
   held: Held,
 ): Promise<Guarded | undefined> {
-  if (!ownApp || !admin?.listen) return undefined
-  const pages = await listen({ app: ownApp }, admin.listen, limits, 'admin.listen')
+  if (!ownFace || !admin?.listen) return undefined
+  const pages = await listen(ownFace, admin.listen, limits, 'admin.listen')
   held.push(() => endListener(pages))
   if (admin.listen.path === undefined) ownAddresses.add(pages.server.address() as AddressInfo)
   return pages

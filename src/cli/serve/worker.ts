@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { getRequestListener } from '@hono/node-server'
 import type { Guarded } from '../../access/connection-limits.ts'
 import { HOP_HEADER } from '../../cluster/index.ts'
 import type { Settings } from '../../config/index.ts'
@@ -16,7 +15,7 @@ import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
 import { drain } from './drain.ts'
-import { serveApp } from './listener.ts'
+import { answerBy, serveFace } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { type ListenerTls, openTls } from './tls.ts'
 
@@ -151,7 +150,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   sources.commit()
   inner.serve(gateway, parts)
   const surplus = new WeakSet<Socket>()
-  const guarded = serveApp(gateway, settings.limits, tls, surplus)
+  const guarded = serveFace(gateway, settings.limits, tls, surplus)
   const { server, connections } = guarded
   // Node counts the time of requests from then on; connections come through the channel.
   server.emit('listening')
@@ -258,12 +257,10 @@ interface InnerListener {
 
 /** Listens for the other workers, on this machine, and for nobody else: their requests are signed. */
 async function listenForWorkers(): Promise<InnerListener> {
-  let serve: ((...pair: Parameters<ReturnType<typeof getRequestListener>>) => unknown) | undefined
+  let serve: RequestListener | undefined
   const server: Server = createServer((request, response) => {
-    if (!serve) return void response.destroy()
-    Promise.resolve(serve(request, response)).catch(
-      unexpected('a request of a worker', () => response.destroy()),
-    )
+    if (serve) serve(request, response)
+    else response.destroy()
   })
   server.keepAliveTimeout = 75_000
   server.requestTimeout = 0
@@ -274,14 +271,14 @@ async function listenForWorkers(): Promise<InnerListener> {
   const { port } = server.address() as AddressInfo
   return {
     origin: `http://127.0.0.1:${port}`,
-    serve({ app }, { peers }) {
-      const handle = getRequestListener(app.fetch, { hostname: 'localhost' })
+    serve(gateway, { peers }) {
+      const handle = answerBy(gateway)
       serve = (request, response) => {
         const { headers, method = '', url = '' } = request
         const hop = headers[HOP_HEADER]
         if (peers()?.isOfWorker(typeof hop === 'string' ? hop : undefined, method, url))
-          return handle(request, response)
-        return response.writeHead(403).end()
+          handle(request, response)
+        else response.writeHead(403).end()
       }
     },
     close() {

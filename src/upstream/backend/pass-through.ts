@@ -1,3 +1,4 @@
+import { HttpResponse } from '../../access/http-response.ts'
 import { memory } from '../../access/memory.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
@@ -32,7 +33,6 @@ import {
   type Session,
   STATELESS_REVISIONS,
   textOf,
-  textResponse,
   tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
@@ -165,7 +165,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   request(): undefined {}
   notify(): void {}
 
-  async post(exchange: Exchange, messages: Messages, call: Accountable | undefined): Promise<Response> {
+  async post(exchange: Exchange, messages: Messages, call: Accountable | undefined): Promise<HttpResponse> {
     const [only] = messages.messages as [Message]
     const { owner } = this.session
     const id = only.kind === 'request' ? only.id : null
@@ -186,7 +186,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return rpcError(exchange, 200, sent, only.id)
   }
 
-  async get(exchange: Exchange): Promise<Response> {
+  async get(exchange: Exchange): Promise<HttpResponse> {
     if (this.moved) return this.forgotten(exchange)
     const { upstream } = this.options
     this.active++
@@ -261,7 +261,11 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   }
 
   /** The server has forgotten the session, and only the replica that opened it has the handshake for a new one. */
-  private async forgotten(exchange: Exchange, text?: string, id: RequestId | null = null): Promise<Response> {
+  private async forgotten(
+    exchange: Exchange,
+    text?: string,
+    id: RequestId | null = null,
+  ): Promise<HttpResponse> {
     this.moved = true
     return (await this.fromOwner(exchange, text, id)) ?? unknownSession(exchange, id)
   }
@@ -280,7 +284,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     sent: Message,
     call: Accountable | undefined,
     whole = text,
-  ): Promise<Response> {
+  ): Promise<HttpResponse> {
     const { upstream } = this.options
     const { name } = upstream
     const [message] = messages as [Message]
@@ -443,7 +447,7 @@ export async function passStateless(
   resolved: Resolved,
   upstream: Upstream,
   { account, hub }: Pick<Endpoint, 'account' | 'hub'>,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const { filter } = upstream
   const { id, method, params } = request
   const headers = forwardedHeaders(exchange)
@@ -543,7 +547,7 @@ async function passAnswer(
   batch: boolean,
   passage: Passage,
   onEnd: OnEnd,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const { view, limits } = upstream
   const id = requests[0]?.id ?? null
   // Where results are shaped, batches are taken apart before.
@@ -584,7 +588,7 @@ async function passShaped(
   answer: HttpAnswer,
   { id, method }: Request,
   { upstream, shaping, passage, onEnd }: ShapedPassage,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const shown = async (onMessage: (raw: JsonObject) => void): Promise<string | Fault> => {
     const read = passage.reason(
       await readResponse(answer, id, upstream, onMessage, upstream.limits.timeout, onMessage),
@@ -690,7 +694,7 @@ export interface ForwardOptions {
 export type OnEnd = (end: CallEnd) => void
 
 /** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
-function failed(exchange: Exchange, fault: Fault, id: RequestId | null): Response {
+function failed(exchange: Exchange, fault: Fault, id: RequestId | null): HttpResponse {
   return id === null ? faultResponse(exchange, fault, null, 502) : faultResponse(exchange, fault, id)
 }
 
@@ -703,7 +707,7 @@ const BROKEN = '\nevent: broken\n\n'
 const IS_ERROR = '"isError":true'
 
 /** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
-export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): Response {
+export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): HttpResponse {
   const { status, headers } = answer
   const { id, upstream, onEnd } = options
   const fail = (fault: Fault) => {
@@ -723,7 +727,7 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   if (BODILESS.has(status)) {
     discard(answer)
     onEnd(endOfBytes(status, false))
-    return new Response(null, { status, headers: returned })
+    return new HttpResponse(status, returned)
   }
   const { maxResponseSize } = upstream.limits
   const { whole } = answer
@@ -733,13 +737,13 @@ export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: F
   if (!whole) {
     const body = new PassedBody(answer, options, () => exchange.cut())
     options.passage.body = body
-    return new Response(body.stream, { status, headers: returned })
+    return new HttpResponse(status, returned, body.stream)
   }
   const passed = completed(whole, answer, options)
   if (passed instanceof Fault) return fail(passed)
   onEnd(passed.end)
   if (!carries(exchange, passed.bytes.length)) return tooMuch(exchange, 'maxBuffered', id)
-  return textResponse(passed.bytes, status, returned)
+  return new HttpResponse(status, returned, passed.bytes)
 }
 
 const EVENTS = 'text/event-stream'

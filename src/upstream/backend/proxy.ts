@@ -1,3 +1,4 @@
+import { HttpResponse } from '../../access/http-response.ts'
 import type { Ticket } from '../../cluster/index.ts'
 import type { BreakerSettings, Limits } from '../../config/model.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
@@ -550,7 +551,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     given: Request,
     text: string,
     place: readonly (string | null)[],
-  ): Promise<Response | undefined> | undefined {
+  ): Promise<HttpResponse | undefined> | undefined {
     const { replicas, stay } = exchange
     // What goes on names where it waits.
     if (!replicas || given.params.requestState !== undefined) return undefined
@@ -590,7 +591,7 @@ class ProxyBackend implements McpProxy, ServerUser {
     if (!replicas) return new StatelessRequest(server, given, resolved, caller, filter, view)
     // Calls that wait for input wait in one replica.
     const request = await resumed(exchange, replicas, given, text)
-    if (request instanceof Response) return request
+    if (request instanceof HttpResponse) return request
     return new StatelessRequest(withStates(server, replicas), request, resolved, caller, filter, view)
   }
 

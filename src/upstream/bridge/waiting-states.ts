@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../../access/http-response.ts'
 import type { JsonObject } from '../../json/index.ts'
 import {
   digestOfRequest,
@@ -27,7 +28,7 @@ export async function resumed(
   replicas: Replicas,
   request: Request,
   text: string,
-): Promise<Request | Response> {
+): Promise<Request | HttpResponse> {
   const { requestState } = request.params
   if (requestState === undefined) return request
   const waiting = replicas.unseal(String(requestState))
@@ -39,7 +40,7 @@ export async function resumed(
   return { ...request, params, raw: { ...request.raw, params } }
 }
 
-function unknown(exchange: Exchange, id: RequestId): Response {
+function unknown(exchange: Exchange, id: RequestId): HttpResponse {
   return json(exchange, errorText(id, UNKNOWN_STATE))
 }
 
