@@ -34,24 +34,26 @@ export class Buckets {
   /** Milliseconds until one more may come; 0: now. */
   wait(key: string): number {
     const { interval, burst } = this.flow
-    return Math.max(0, this.fullAt(key) + interval - this.now() - interval * burst)
+    const now = this.now()
+    return Math.max(0, this.fullAt(key, now) + interval - now - interval * burst)
   }
 
   /** Counts one more. */
   add(key: string): void {
-    const fullAt = this.fullAt(key)
     const { interval, burst } = this.flow
+    const now = this.now()
+    const fullAt = this.fullAt(key, now)
     // A bucket that was not touched in the time that fills an empty one is full, and need not be known.
-    if (this.recent.size >= MAX_KEYS / 2 || this.now() - this.since > interval * burst) {
+    if (this.recent.size >= MAX_KEYS / 2 || now - this.since > interval * burst) {
       this.earlier = this.recent
       this.recent = new Map()
-      this.since = this.now()
+      this.since = now
     }
     this.recent.set(key, fullAt + interval)
   }
 
-  private fullAt(key: string): number {
-    return Math.max(this.now(), this.recent.get(key) ?? this.earlier.get(key) ?? 0)
+  private fullAt(key: string, now: number): number {
+    return Math.max(now, this.recent.get(key) ?? this.earlier.get(key) ?? 0)
   }
 }
 

@@ -63,7 +63,7 @@ export function oauthAuthentication({ mcp, sse, scopes, judge, known }: OAuthRou
     const { path, headers } = request
     const { authorization } = headers
     const challenge = challenges[isMcp(path) ? 0 : 1] as string
-    if (hasTokenInQuery(request.target())) return refusal(IN_QUERY, challenge)
+    if (request.parameter('access_token') !== undefined) return refusal(IN_QUERY, challenge)
     const caller = known(authorization)
     if (caller) return caller
     const token = authorization && BEARER.exec(authorization)?.[1]
@@ -121,9 +121,4 @@ function lacking(
   challenge: string,
 ): Denial | undefined {
   return needed.every((scope) => scopes.has(scope)) ? undefined : refusal(SCOPE, challenge)
-}
-
-function hasTokenInQuery(target: string): boolean {
-  const query = target.indexOf('?')
-  return query >= 0 && new URLSearchParams(target.slice(query)).has('access_token')
 }

@@ -71,16 +71,9 @@ export function createAuthorize(
   const judges = bounds.map(judgeOf)
   // Other rules have the same numbers after a reload.
   const own = ++made
-  const known = new WeakMap<Identity, Judged[]>()
-  const judge = (identity: Identity | undefined) => judges.map((one) => one(identity))
-  /** The rules for whoever has a token are the same with each of its requests. */
-  const judgedOf = (identity: Identity) => {
-    const judged = known.get(identity) ?? judge(identity)
-    known.set(identity, judged)
-    return judged
-  }
-  return ({ identity, path }) => {
-    const judged = identity ? judgedOf(identity) : judge(identity)
+  const known = new WeakMap<Identity, { path: string; permissions: Permissions }>()
+  const permissionsOf = (identity: Identity | undefined, path: string): Permissions => {
+    const judged = judges.map((one) => one(identity))
     return {
       key: () => [own, ...judged.map(({ key }) => key())].join(';'),
       allowsUnknown: judged.every(({ allowsUnknown }) => allowsUnknown),
@@ -97,6 +90,15 @@ export function createAuthorize(
         return { scopes, headers: { 'www-authenticate': challenge(path, scopes) } }
       },
     }
+  }
+  return ({ identity, path }) => {
+    if (!identity) return permissionsOf(identity, path)
+    // The rules for whoever has a token are the same with each of its requests, which nearly all have one path.
+    const last = known.get(identity)
+    if (last?.path === path) return last.permissions
+    const permissions = permissionsOf(identity, path)
+    known.set(identity, { path, permissions })
+    return permissions
   }
 }
 

@@ -27,12 +27,12 @@ export interface RateLimits {
   /**
    * Counts requests that come together, each by itself.
    * @param tools what each of them calls; undefined: it is not the call of a tool
-   * @returns for each: undefined where it may pass
    */
   take(subject: Subject, tools: readonly (string | undefined)[]): Excesses | Promise<Excesses>
 }
 
-type Excesses = readonly (Excess | undefined)[]
+/** For each of some requests: undefined where it may pass. */
+export type Excesses = readonly (Excess | undefined)[]
 
 /** Counts requests of one exchange, as `RateLimits.take`. */
 export type Meter = (tools: readonly (string | undefined)[]) => Excesses | Promise<Excesses>

@@ -115,7 +115,7 @@ export interface Approval {
 
 /** Who sent a request, by its credentials. */
 export type Authenticate = (
-  request: Pick<StepRequest, 'headers' | 'path' | 'target'>,
+  request: Pick<StepRequest, 'headers' | 'path' | 'parameter'>,
 ) => Identity | Denial | Promise<Identity | Denial>
 
 /** Why credentials are refused. */

@@ -51,7 +51,8 @@ export async function receive(
   const isLooked = 'messages' in given && given.messages.some(isIndirect) && searches()
   const read = isLooked ? { ...given, messages: given.messages.map(unwrapped) } : given
   if ('messages' in read) exchange.unserved?.read(read.messages)
-  const received = meter ? await metered(exchange, read, meter, onStream) : read
+  const counted = meter ? metered(exchange, read, meter, onStream) : read
+  const received = counted instanceof Promise ? await counted : counted
   return 'refused' in received ? received : begin(exchange, received)
 }
 

@@ -1,5 +1,5 @@
 import type { HttpResponse } from '../access/http-response.ts'
-import { type Excess, type Meter, rateMessage } from '../access/rate.ts'
+import { type Excess, type Excesses, type Meter, rateMessage } from '../access/rate.ts'
 import { stringify } from '../json/index.ts'
 import { type Exchange, json, rpcError } from './http.ts'
 import { type Message, RATE_LIMITED, type Request, type RpcError } from './protocol.ts'
@@ -11,22 +11,31 @@ type Read = { messages: Message[]; batch: boolean; text: string } | { refused: H
  * Counts the requests of a body, or a body without any as one; those beyond a rate are refused: a single one by the status
  * of the response, one of several, or of a client that reads answers on a stream, by an error in its place.
  */
-export async function metered(
+export function metered(
   exchange: Exchange,
   read: Read,
   meter: Meter,
   onStream: boolean,
-): Promise<Read> {
-  if ('refused' in read) return { refused: (await limited(exchange, meter)) ?? read.refused }
-  const requests = read.messages.filter((message): message is Request => message.kind === 'request')
-  if (!requests.length) {
-    const refused = await limited(exchange, meter)
-    return refused ? { refused } : read
-  }
-  const excesses = await meter(requests.map(toolOf))
+): Read | Promise<Read> {
+  const requests = 'refused' in read ? [] : read.messages.filter((message) => message.kind === 'request')
+  const judged = (excesses: Excesses) =>
+    excesses.some(Boolean) ? beyondRate(exchange, read, requests, excesses, onStream) : read
+  const found = meter(requests.length ? requests.map(toolOf) : [undefined])
+  return found instanceof Promise ? found.then(judged) : judged(found)
+}
+
+/** @param excesses of the requests, or of a body without any */
+function beyondRate(
+  exchange: Exchange,
+  read: Read,
+  requests: readonly Request[],
+  excesses: Excesses,
+  onStream: boolean,
+): Read {
+  if ('refused' in read || !requests.length)
+    return { refused: tooMany(exchange, errorOf(excesses[0]!), null) }
   const over = new Map<Message, Excess>()
   for (const [i, excess] of excesses.entries()) if (excess) over.set(requests[i]!, excess)
-  if (!over.size) return read
   const messages = read.messages.map((message): Message => {
     const excess = over.get(message)
     if (!excess || message.kind !== 'request') return message
@@ -39,12 +48,6 @@ export async function metered(
   if (!read.batch && only?.kind === 'refused') return { refused: tooMany(exchange, only.error, only.id) }
   const refused = over.size === requests.length && refusedBatch(exchange, passing)
   return refused ? { refused } : passing
-}
-
-/** The answer to what counts as one request and has no id. */
-async function limited(exchange: Exchange, meter: Meter): Promise<HttpResponse | undefined> {
-  const [excess] = await meter([undefined])
-  return excess && tooMany(exchange, errorOf(excess), null)
 }
 
 /** The answer to a batch that goes on whole or not at all, of which a request is refused; undefined: none is. */

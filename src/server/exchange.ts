@@ -77,6 +77,7 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   readonly unserved: UnservedSpans | undefined
   private ends: (() => void)[] | undefined
   private others: Replicas | undefined
+  private client: string | undefined
   private permitted: Permissions | undefined
   private kept: Results | undefined
 
@@ -128,8 +129,10 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private get otherEnd(): string | undefined {
     return this.outer ? this.outer.address : otherEndOf(this.c)
   }
+  /** It is asked for once the step is over that says whether another replica has passed the request on. */
   get address(): string | undefined {
-    return clientAddress(this.otherEnd, this.headers, this.proxies)
+    this.client ??= clientAddress(this.otherEnd, this.headers, this.proxies)
+    return this.client
   }
   get socket(): Socket | undefined {
     return nodePair(this.c).incoming?.socket
