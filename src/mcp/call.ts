@@ -2,7 +2,7 @@ import type { CancelSignal } from '../net/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { CallRecord, SessionRecord } from '../telemetry/metrics.ts'
 import { type Ended, errorTypeOf, type Outcome, statusCodeOf } from '../telemetry/outcome.ts'
-import type { Attributes, Span, Tracer } from '../telemetry/trace.ts'
+import type { Span, Tracer } from '../telemetry/trace.ts'
 import type { ApprovalOutcome } from './approval.ts'
 import { explained } from './explained.ts'
 import { type Fault, httpStatusOf, outcomeOf } from './fault.ts'
@@ -107,7 +107,7 @@ export class Accounted {
     const ms = performance.now() - this.started
     onCall?.({ tenant, prefix, method, revision, ms, outcome, tool, code, savedChars, pages, approval })
     witness?.call(this, end, ms)
-    span?.end(...endOfSpan(end, status))
+    if (span) endSpan(span, end, status)
     const isTool = method === 'tools/call'
     const level = levelOf(outcome, isTool)
     // Most lines are not printed, and need not be made.
@@ -140,19 +140,15 @@ function withSpan({ kind, id, method, params, raw, via }: Request, span: Span): 
   return { kind, id, method, params, raw, via, span }
 }
 
-/** What a span says of its end: as little as the log. */
-export function endOfSpan(
-  end: CallEnd,
-  status?: number,
-): [attributes: Attributes, error?: { type: string; message?: string }] {
+/** Ends the span of a request, which says as little as the log. */
+export function endSpan(span: Span, end: CallEnd, status?: number): void {
   const code = statusCodeOf(end)
   const type = errorTypeOf(end)
+  const error = type === undefined ? undefined : { type, message: end.failure || undefined }
   const attributes: Record<string, string | number> = {}
   if (code !== undefined) attributes['rpc.response.status_code'] = code
   if (status !== undefined) attributes['http.response.status_code'] = status
-  return type === undefined
-    ? [attributes]
-    : [attributes, { type, ...(end.failure && { message: end.failure }) }]
+  span.end(attributes, error)
 }
 
 function levelOf(outcome: Outcome, isTool: boolean): 'debug' | 'info' | 'warn' {

@@ -19,7 +19,7 @@ export {
   Call,
   type CallEnd,
   endOfFault,
-  endOfSpan,
+  endSpan,
   InFlight,
   type Witness,
 } from './call.ts'

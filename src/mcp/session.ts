@@ -4,7 +4,7 @@ import { type Hold, memory } from '../access/memory.ts'
 import { isObject, type JsonObject, stringify } from '../json/index.ts'
 import { mayNeedApproval, OwnReply, silent } from './approval.ts'
 import type { BackendSession } from './backend.ts'
-import { Accounted, type Accounting, Call, endOfSpan, InFlight } from './call.ts'
+import { Accounted, type Accounting, Call, endSpan, InFlight } from './call.ts'
 import { discover, isDiscovered, type Listing } from './discover.ts'
 import { Fault } from './fault.ts'
 import { failing, hand } from './hand.ts'
@@ -608,7 +608,8 @@ export class SessionCall extends Call {
     this.over = true
     this.release()
     this.reply.answer(errorText(this.request.id, error))
-    this.request.span?.end(...endOfSpan({ outcome: 'refused', code: error.code }))
+    const { span } = this.request
+    if (span) endSpan(span, { outcome: 'refused', code: error.code })
   }
 
   private expire(): void {

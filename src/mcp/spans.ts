@@ -4,6 +4,7 @@ import {
   type Attributes,
   readContext,
   type Span,
+  type SpanTemplate,
   type TraceContext,
   type Tracer,
 } from '../telemetry/trace.ts'
@@ -18,24 +19,53 @@ const MAX_TEXT = 200
 
 export type Facts = Record<string, string>
 
-/** What a span says of a request, whoever sends it. Never its arguments. */
-export function spanFacts({ id, method, params }: Pick<Request, 'method' | 'params'> & { id?: RequestId }): {
-  name: string
-  own: Facts
-} {
-  const shown = method.slice(0, MAX_TEXT)
-  const own: Facts = { 'mcp.method.name': shown }
+/** Methods of which spans name what they are for. */
+const NAMED = {
+  'tools/call': (name: string) => ({ 'gen_ai.tool.name': name, 'gen_ai.operation.name': 'execute_tool' }),
+  'prompts/get': (name: string) => ({ 'gen_ai.prompt.name': name }),
+} as const
+
+/**
+ * What a span says of a request, whoever sends it. Never its arguments.
+ * @param shared what spans say of many requests besides
+ */
+export function spanFacts(
+  { id, method, params }: Pick<Request, 'method' | 'params'> & { id?: RequestId },
+  shared: Attributes,
+): { template: SpanTemplate; own: Facts } {
+  const own: Facts = {}
   if (id !== undefined) own['jsonrpc.request.id'] = String(id)
   if (typeof params.uri === 'string') own['mcp.resource.uri'] = shownUri(params.uri).slice(0, MAX_TEXT)
-  const target = typeof params.name === 'string' ? params.name.slice(0, MAX_TEXT) : undefined
-  if (target === undefined || (method !== 'tools/call' && method !== 'prompts/get'))
-    return { name: shown, own }
-  if (method === 'prompts/get') own['gen_ai.prompt.name'] = target
-  else {
-    own['gen_ai.tool.name'] = target
-    own['gen_ai.operation.name'] = 'execute_tool'
+  if ((method === 'tools/call' || method === 'prompts/get') && typeof params.name === 'string') {
+    const target = params.name.slice(0, MAX_TEXT)
+    const name = `${method} ${target}`
+    const facts = () => ({ 'mcp.method.name': method, ...NAMED[method](target) })
+    return { template: templateOf(shared, name, name, facts), own }
   }
-  return { name: `${shown} ${target}`, own }
+  const shown = method.slice(0, MAX_TEXT)
+  // A client may call a method by any name, such as that of the span of a tool.
+  return { template: templateOf(shared, ` ${shown}`, shown, () => ({ 'mcp.method.name': shown })), own }
+}
+
+/** Clients and servers choose names: of those with the same shared attributes the oldest is forgotten. */
+const MAX_TEMPLATES = 1_000
+const templates = new WeakMap<Attributes, Map<string, SpanTemplate>>()
+
+/** @param key tells templates with the same shared attributes apart */
+export function templateOf(
+  shared: Attributes,
+  key: string,
+  name: string,
+  facts: () => Attributes,
+): SpanTemplate {
+  const known = templates.get(shared) ?? new Map<string, SpanTemplate>()
+  let template = known.get(key)
+  if (!template) {
+    template = { name, attributes: { ...shared, ...facts() } }
+    templates.set(shared, known.set(key, template))
+    if (known.size > MAX_TEMPLATES) known.delete(known.keys().next().value as string)
+  }
+  return template
 }
 
 export interface ServedRequest {
@@ -48,18 +78,19 @@ export interface ServedRequest {
 }
 
 /** Begins the span of a client's request: what `_meta` names is its parent, and the context of HTTP is linked. */
-export function serverSpan(tracer: Tracer, { request, exchange, revision, ...of }: ServedRequest): Span {
-  const { account, sessionId } = of
+export function serverSpan(
+  tracer: Tracer,
+  { request, exchange, revision, account, sessionId }: ServedRequest,
+): Span {
   exchange.unserved?.serves(request)
-  const { name, own } = spanFacts(request)
+  const { template, own } = spanFacts(request, servedAs(account, revision, exchange.isLine))
   if (sessionId !== undefined) own['mcp.session.id'] = sessionName(sessionId)
   const { address } = exchange
   if (address !== undefined) own['client.address'] = address
   const inMeta = readContext(metaOf(request.params))
   const inHttp = readContext(exchange.headers)
   const isOther = inMeta && inHttp?.traceparent !== inMeta.traceparent
-  const start = { name, own, shared: servedAs(account, revision, exchange.isLine) }
-  return tracer.server(start, inMeta ?? inHttp, isOther ? inHttp : undefined)
+  return tracer.server({ template, own }, inMeta ?? inHttp, isOther ? inHttp : undefined)
 }
 
 const served = new WeakMap<Accounting, Map<string, Attributes>>()

@@ -1,5 +1,5 @@
 import { statusCodeOf } from '../telemetry/outcome.ts'
-import { readContext, type Tracer } from '../telemetry/trace.ts'
+import { type Attributes, readContext, type SpanTemplate, type Tracer } from '../telemetry/trace.ts'
 import type { Accounting } from './call.ts'
 import type { Exchange } from './http.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type Request,
   type RequestId,
 } from './protocol.ts'
-import { type Facts, servedAs, sessionName, spanFacts } from './spans.ts'
+import { type Facts, servedAs, sessionName, spanFacts, templateOf } from './spans.ts'
 
 /** Methods that endpoints have; clients may send any other. */
 const METHODS = new Set(['POST', 'GET', 'DELETE'])
@@ -66,18 +66,18 @@ export class UnservedSpans {
   private add(message: Request | Notification | undefined, status: number, code?: number): void {
     const { tracer, account, exchange, began } = this
     const { headers, address } = exchange
-    const { name, own } = message ? spanFacts(message) : this.httpFacts()
-    if (address !== undefined) own['client.address'] = address
-    const isRefused = status >= 400
-    const session = isRefused ? undefined : exchange.sessionId()
-    if (session !== undefined) own['mcp.session.id'] = sessionName(session)
     const version = headers['mcp-protocol-version']
     const shared = servedAs(
       account,
       REVISIONS.find((known) => known === version),
     )
+    const { template, own } = message ? spanFacts(message, shared) : this.httpFacts(shared)
+    if (address !== undefined) own['client.address'] = address
+    const isRefused = status >= 400
+    const session = isRefused ? undefined : exchange.sessionId()
+    if (session !== undefined) own['mcp.session.id'] = sessionName(session)
     const context = (message && readContext(metaOf(message.params))) ?? readContext(headers)
-    const start = { name, own, shared, began, isMinor: true }
+    const start = { template, own, began, isMinor: true }
     // Who is refused does not decide what is recorded.
     const span = isRefused ? tracer.server(start, undefined, context) : tracer.server(start, context)
     const codeText = code === undefined ? undefined : statusCodeOf({ outcome: 'refused', code })
@@ -90,10 +90,11 @@ export class UnservedSpans {
   }
 
   /** What is known of a request whose messages were not read. */
-  private httpFacts(): { name: string; own: Facts } {
+  private httpFacts(shared: Attributes): { template: SpanTemplate; own: Facts } {
     const { method, path } = this.exchange
     const isKnown = METHODS.has(method)
-    const own = { 'http.request.method': isKnown ? method : '_OTHER', 'http.route': path }
-    return { name: `${isKnown ? method : 'HTTP'} ${path}`, own }
+    const name = `${isKnown ? method : 'HTTP'} ${path}`
+    const facts = () => ({ 'http.request.method': isKnown ? method : '_OTHER', 'http.route': path })
+    return { template: templateOf(shared, `/${name}`, name, facts), own: {} }
   }
 }

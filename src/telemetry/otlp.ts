@@ -1,5 +1,5 @@
 import { ProtobufWriter } from './protobuf.ts'
-import type { Attributes } from './trace.ts'
+import type { Attributes, SpanTemplate } from './trace.ts'
 
 /**
  * Writes spans as OTLP sends them (opentelemetry-proto, collector/trace/v1 and trace/v1). The SDK keeps objects until a
@@ -16,9 +16,7 @@ export interface EndedSpan {
   isParentRemote: boolean
   tracestate: string | undefined
   kind: SpanKind
-  name: string
-  /** The same object for many spans. */
-  shared: Attributes
+  template: SpanTemplate
   own: Attributes
   /** Those that were not known at the start. */
   late: Attributes
@@ -62,14 +60,14 @@ const ERROR = 2
 
 const nanoseconds = (ms: number) => Math.round(ms * 1e6)
 
-/** Keeps what is made of attributes that many spans share. */
-function kept<Made>(make: (attributes: Attributes) => Made): (attributes: Attributes) => Made {
-  const known = new WeakMap<Attributes, Made>()
-  return (attributes) => {
-    let made = known.get(attributes)
+/** Keeps what is made of a template. */
+function kept<Made>(make: (template: SpanTemplate) => Made): (template: SpanTemplate) => Made {
+  const known = new WeakMap<SpanTemplate, Made>()
+  return (template) => {
+    let made = known.get(template)
     if (made === undefined) {
-      made = make(attributes)
-      known.set(attributes, made)
+      made = make(template)
+      known.set(template, made)
     }
     return made
   }
@@ -79,7 +77,8 @@ function kept<Made>(make: (attributes: Attributes) => Made): (attributes: Attrib
 export class ProtobufSpans implements SpanWriter {
   private readonly resource: Uint8Array
   private readonly scope: Uint8Array
-  private readonly shared = kept((attributes) => {
+  private readonly shared = kept(({ name, attributes }) => {
+    this.around.text(5, name)
     writeAttributes(this.around, 9, attributes)
     return Buffer.from(this.around.take())
   })
@@ -103,11 +102,10 @@ export class ProtobufSpans implements SpanWriter {
     spans.hex(2, span.spanId)
     if (tracestate !== undefined) spans.text(3, tracestate)
     if (parentId !== undefined) spans.hex(4, parentId)
-    spans.text(5, span.name)
     spans.integer(6, span.kind)
     spans.fixed64(7, nanoseconds(span.start))
     spans.fixed64(8, nanoseconds(span.finish))
-    spans.put(this.shared(span.shared))
+    spans.put(this.shared(span.template))
     writeAttributes(spans, 9, span.own)
     writeAttributes(spans, 9, span.late)
     if (link) writeLink(spans, 13, link)
@@ -161,7 +159,7 @@ function writeLink(writer: ProtobufWriter, field: number, link: SpanLink): void 
 
 /** Writes `ExportTraceServiceRequest` as JSON. */
 export class JsonSpans implements SpanWriter {
-  private readonly shared = kept(jsonAttributes)
+  private readonly shared = kept(({ attributes }) => jsonAttributes(attributes))
   private readonly head: string
   private spans: string[] = []
 
@@ -170,14 +168,14 @@ export class JsonSpans implements SpanWriter {
   }
 
   add(span: EndedSpan): void {
-    const { traceId, spanId, tracestate: traceState, parentId: parentSpanId, name, kind, link, error } = span
-    const attributes = [this.shared(span.shared), jsonAttributes(span.own), jsonAttributes(span.late)]
+    const { traceId, spanId, tracestate: traceState, parentId: parentSpanId, kind, link, error } = span
+    const attributes = [this.shared(span.template), jsonAttributes(span.own), jsonAttributes(span.late)]
     const rest = {
       traceId,
       spanId,
       traceState,
       parentSpanId,
-      name,
+      name: span.template.name,
       kind,
       startTimeUnixNano: String(nanoseconds(span.start)),
       endTimeUnixNano: String(nanoseconds(span.finish)),

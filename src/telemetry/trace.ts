@@ -14,11 +14,15 @@ export interface SpanError {
   message?: string | undefined
 }
 
+/** What spans of many requests have in common. Give the same object for all of them: what is made of it is kept. */
+export interface SpanTemplate {
+  name: string
+  attributes: Attributes
+}
+
 /** What is known of a request when it begins. */
 export interface SpanStart {
-  name: string
-  /** The same object for every request with these attributes: what is made of it is kept. */
-  shared: Attributes
+  template: SpanTemplate
   /** Of this request; default: none. */
   own?: Attributes
   /** When it began, of `performance.now()`; default: now. */

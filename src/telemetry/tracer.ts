@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createTraceState } from '@opentelemetry/api'
 import { CLIENT, type EndedSpan, SERVER, type SpanKind, type SpanLink, type SpanWriter } from './otlp.ts'
-import type { Attributes, Span, SpanError, SpanStart, TraceContext, Tracer } from './trace.ts'
+import type { Attributes, Span, SpanError, SpanStart, SpanTemplate, TraceContext, Tracer } from './trace.ts'
 import { unexpected } from './unexpected.ts'
 
 /** Sends bodies of requests one at a time. */
@@ -96,8 +96,7 @@ class RecordedSpan implements Span, EndedSpan {
   parentId: string | undefined = undefined
   isParentRemote = false
   tracestate: string | undefined = undefined
-  readonly name: string
-  readonly shared: Attributes
+  readonly template: SpanTemplate
   readonly own: Attributes
   late: Attributes = NONE
   /** Between the clock that the machine sets and the one that only goes forward, which all spans of a request use. */
@@ -111,14 +110,13 @@ class RecordedSpan implements Span, EndedSpan {
   constructor(
     private readonly spans: Spans,
     readonly kind: SpanKind,
-    { name, shared, own = NONE, began, isMinor = false }: SpanStart,
+    { template, own = NONE, began, isMinor = false }: SpanStart,
     readonly traceId: string,
     private readonly isSampled: boolean,
     offset?: number,
   ) {
     this.spanId = spans.newSpanId()
-    this.name = name
-    this.shared = shared
+    this.template = template
     this.own = own
     const now = performance.now()
     this.offset = offset ?? Date.now() - now

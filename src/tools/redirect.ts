@@ -138,13 +138,13 @@ const known = new Map<string | undefined, Pick<UpstreamRequest, 'method' | 'orig
 function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): SpanStart {
   const last = known.get(path)
   if (last?.origin === origin && last.method === method) return last.start
-  const shared = {
+  const attributes = {
     'http.request.method': method,
     'url.full': path === undefined ? origin : origin + path,
     ...(path !== undefined && { 'url.template': path }),
     ...addressOf(origin),
   }
-  const start = { name: path === undefined ? method : `${method} ${path}`, shared }
+  const start = { template: { name: path === undefined ? method : `${method} ${path}`, attributes } }
   known.set(path, { method, origin, start })
   if (known.size > MAX_KNOWN) known.delete(known.keys().next().value)
   return start

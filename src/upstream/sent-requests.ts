@@ -1,7 +1,7 @@
 import { type JsonObject, stringify } from '../json/index.ts'
 import {
   type CallEnd,
-  endOfSpan,
+  endSpan,
   Fault,
   isSessionRevision,
   isStatelessRevision,
@@ -86,7 +86,7 @@ export class Operation {
     this.method = request.method
     const { span } = request
     if (!span) return
-    this.span = span.client({ ...spanFacts(request), shared: all.attributes })
+    this.span = span.client(spanFacts(request, all.attributes))
   }
 
   /** What is sent with it; undefined: nothing but what the client has sent. */
@@ -114,7 +114,7 @@ export class Operation {
     if (this.isOver) return
     this.isOver = true
     this.all.over(this.method, end, this.since)
-    this.span?.end(...endOfSpan(end))
+    if (this.span) endSpan(this.span, end)
   }
 }
 
