@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import { type Identity, named, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
-import { giveWayToCalls } from '../text/index.ts'
+import { alignment, giveWayToCalls } from '../text/index.ts'
 import { link } from './linked-routes.ts'
 import { PinLocks } from './pin-lock.ts'
 import { type AssembleContext, inspect, isOfText, type PrepareContext, stampOf } from './prepare.ts'
-import { differ } from './table.ts'
+import { revised } from './revision.ts'
 import type { Prepared } from './types.ts'
 
 /** What a reading of all configurations comes to, beside what is served already. */
@@ -30,6 +30,8 @@ export interface Settled {
   reads: readonly ReadConfiguration[]
   /** By the place of what was read; none for one that depends on more than its text. */
   prepared: readonly (Prepared | undefined)[]
+  /** The `id`s of all others that are served. */
+  open: ReadonlySet<string>
 }
 
 export interface Reading {
@@ -46,13 +48,13 @@ interface Candidate {
 
 /** Configurations that were read, by what may become of them. */
 interface Sorted {
-  /** Served as before. */
-  kept: Set<Prepared>
+  /** Served until now and not to be kept: all that is served beside them is served as before. */
+  loose: Set<Prepared>
   /** The `id`s of those that are not served as they are, or their files. */
   refused: string[]
   candidates: Candidate[]
   findings: Finding[]
-  settled: Settled
+  settled: Settled & { open: Set<string> }
 }
 
 /**
@@ -71,45 +73,52 @@ export async function assemble(
   const scope = scopeOf(reading, served, only, settled)
   const memo = templateMemo(context.env)
   // Which of two configurations that clash is at fault depends on what is served, so that is decided last.
-  const texts = new Map(
-    reading.findings.length ? reading.configurations.map(({ file, text }) => [file, text]) : [],
-  )
+  const isOfTwo = reading.findings.some(({ code }) => CLASHES.has(code))
+  const texts = new Map(isOfTwo ? reading.configurations.map(({ file, text }) => [file, text]) : [])
   const isAbout = ({ file }: Finding) => !scope.passed.has(file)
   const others = reading.findings.filter((found) => !isClash(found, texts))
   const broken = new Set(others.filter((found) => found.severity === 'error').map(({ file }) => file))
   // A configuration that is served may hold the memo.
   const sorted = await classify(broken, scope, { ...context, memo, pins: new PinLocks() }).finally(memo.clear)
-  const { kept, refused, candidates, findings } = sorted
+  const { loose, refused, candidates, findings } = sorted
+  const { open } = sorted.settled
   const clashes: Finding[] = []
-  const taken = settle(kept, ranked(candidates), ({ fresh, old }, holder) => {
+  const taken = settle(served, loose, ranked(candidates), ({ fresh, old }, holder) => {
     refused.push(fresh.id)
-    if (old) kept.add(old)
+    if (old && loose.delete(old)) open.add(old.id)
     clashes.push(clash(fresh, holder))
   })
+  for (const { id } of taken) open.add(id)
   findings.unshift(...others.filter(isAbout))
 
   const known = reading.findings.filter((found) => isClash(found, texts))
   const reported = new Set(known.map(({ file }) => file))
   findings.push(...clashes.filter(({ file }) => !reported.has(file)))
   if (known.length) {
+    const kept = [...served.values()].filter((one) => !loose.has(one))
     const versions = new Set([...kept, ...taken].map(({ file, text }) => JSON.stringify([file, text])))
     const isLive = ({ file }: Finding) => versions.has(JSON.stringify([file, texts.get(file)]))
     findings.push(...known.filter((found) => isAbout(found) && !isLive(found)))
   }
-  const replaced = candidates.flatMap(({ old }) => (old && !kept.has(old) ? [old] : []))
-  const prepared = link(successor(served, kept, taken, replaced), context)
+  const next = revised(served, [
+    ...[...loose].map(({ id }) => [id, undefined] as const),
+    ...taken.map((made) => [made.id, made] as const),
+  ])
+  const prepared = link(next, open, context)
   const { asked } = scope
   const rest = { settled: sorted.settled, ...(asked && { asked }) }
   return { prepared, findings: sortFindings(unique(findings)), refused, ...rest }
 }
 
+const CLASHES = new Set<Finding['code']>(['duplicate-prefix', 'duplicate-configuration'])
+
 /** Whether two configurations that were read want the same; which of them is at fault is not known yet. */
 function isClash({ code, file, related = [] }: Finding, read: ReadonlyMap<string, string>): boolean {
-  const both = code === 'duplicate-prefix' || code === 'duplicate-configuration'
-  return both && related.some((other) => other.file !== file && read.has(other.file))
+  return CLASHES.has(code) && related.some((other) => other.file !== file && read.has(other.file))
 }
 
 interface Scope {
+  served: ReadonlyMap<string, Prepared>
   /** Configurations of which something may change. */
   reads: readonly ReadConfiguration[]
   /** What is served of each of them, by its `id`, else by its file. */
@@ -139,7 +148,7 @@ function scopeOf(
     (configuration && served.get(qualifiedName(configuration))) ?? byFile(file)
   const lost = unreadable(reading, served)
   const { configurations } = reading
-  if (!only) return { reads: configurations, oldOf, passed: new Set(), kept: lost, lost, settled }
+  if (!only) return { served, reads: configurations, oldOf, passed: new Set(), kept: lost, lost, settled }
   const known = [...configurations.flatMap(({ configuration }) => configuration ?? []), ...served.values()]
   const asked = new Set([...only].flatMap((name) => named(name, known).map((one) => qualifiedName(one))))
   const isAsked = (one: Identity | undefined) => one !== undefined && asked.has(qualifiedName(one))
@@ -153,33 +162,30 @@ function scopeOf(
     return !passed.has(read.file) && (!old || isAsked(old))
   })
   const others = [...served.values()].filter((one) => !isAsked(one))
-  return { reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
+  return { served, reads, oldOf, passed, kept: new Set([...others, ...lost]), lost, asked }
 }
 
-/** Compiles and checks what is new, each configuration by itself. */
+/** Compiles and checks what is new, each configuration by itself; what is settled is not looked at. */
 async function classify(
   broken: ReadonlySet<string>,
-  { reads, oldOf, kept: before, lost, settled }: Scope,
+  { served, reads, oldOf, kept, lost, settled }: Scope,
   context: PrepareContext,
 ): Promise<Sorted> {
-  const unchanged: (Prepared | undefined)[] = Array(reads.length)
-  const sorted: Sorted = {
-    kept: new Set(before),
-    refused: [],
-    candidates: [],
-    findings: [],
-    settled: { reads, prepared: unchanged },
+  const { before, gone } = alignment(settled?.reads ?? [], reads)
+  const unchanged = before.map((at) => settled?.prepared[at])
+  const loose = new Set(settled ? looseOf(settled, gone, served) : served.values())
+  const open = new Set<string>()
+  const keep = (one: Prepared) => {
+    if (loose.delete(one)) open.add(one.id)
   }
-  const { kept, refused, candidates, findings } = sorted
+  for (const one of kept) keep(one)
+  const refused: string[] = []
+  const candidates: Candidate[] = []
+  const findings: Finding[] = []
   for (const [i, read] of reads.entries()) {
+    if (unchanged[i]) continue
     const pause = giveWayToCalls()
     if (pause) await pause
-    const same = settled?.reads[i] === read ? settled.prepared[i] : undefined
-    if (same) {
-      unchanged[i] = same
-      kept.add(same)
-      continue
-    }
     const { configuration, file, text } = read
     const old = oldOf(read)
     const isUnchanged =
@@ -200,11 +206,26 @@ async function classify(
       }
     }
     if (!isUnchanged) refused.push(old?.id ?? (configuration ? qualifiedName(configuration) : file))
-    else if (configuration && !old.listings && isOfText(configuration)) unchanged[i] = old
-    if (old) kept.add(old)
+    if (!old) continue
+    keep(old)
+    if (isUnchanged && configuration && !old.listings && isOfText(configuration)) {
+      unchanged[i] = old
+      open.delete(old.id)
+    }
   }
   await giveWayToCalls()
-  return sorted
+  return { loose, refused, candidates, findings, settled: { reads, prepared: unchanged, open } }
+}
+
+/** What is served and not settled by what was read again. */
+function looseOf(
+  { prepared, open }: Settled,
+  gone: readonly number[],
+  served: ReadonlyMap<string, Prepared>,
+): Prepared[] {
+  return [...[...open].map((id) => served.get(id)), ...gone.map((at) => prepared[at])].filter(
+    (one) => one !== undefined,
+  )
 }
 
 /** Those that are served already go before new ones, and those from the same file first; one is replaced by one. */
@@ -221,27 +242,6 @@ function ranked(candidates: readonly Candidate[]): Candidate[] {
  */
 export function everything({ findings }: Reading, made: readonly Finding[]): Finding[] {
   return sortFindings(unique([...findings, ...made]))
-}
-
-/**
- * What is served next: the very map that is served, where nothing changes.
- * @param replaced of what is served and not kept, that which has a candidate
- */
-function successor(
-  served: ReadonlyMap<string, Prepared>,
-  kept: ReadonlySet<Prepared>,
-  taken: readonly Prepared[],
-  replaced: readonly Prepared[],
-): ReadonlyMap<string, Prepared> {
-  if (taken.length === 0 && kept.size === served.size) return served
-  const prepared = new Map(served)
-  for (const made of taken) prepared.set(made.id, made)
-  // To look at each of thousands for one takes as long as to copy them.
-  const isOne = replaced.length === 1 && kept.size + 1 === served.size
-  const gone = isOne ? replaced : [...served.values()].filter((old) => !kept.has(old))
-  for (const old of gone) if (prepared.get(old.id) === old) prepared.delete(old.id)
-  differ(served, prepared, [...new Set([...gone, ...taken].map(({ id }) => id))])
-  return prepared
 }
 
 const UNREADABLE = new Set<Finding['code']>(['unreadable-file', 'unreadable-store'])
@@ -269,20 +269,21 @@ function isWithin(path: string, folders: ReadonlySet<string>): boolean {
 
 /** Takes the candidates whose prefixes and name nobody holds; one that is refused may free or hold others. */
 function settle(
-  kept: ReadonlySet<Prepared>,
+  served: ReadonlyMap<string, Prepared>,
+  loose: ReadonlySet<Prepared>,
   candidates: readonly Candidate[],
   refuse: (candidate: Candidate, holder: Prepared) => void,
 ): Prepared[] {
   // What takes the place of another, and claims no more, is in nobody's way.
   const isAlike = ({ fresh, old }: Candidate) =>
-    old !== undefined && !kept.has(old) && fresh.claims.every((claim) => old.claims.includes(claim))
+    old !== undefined && loose.has(old) && fresh.claims.every((claim) => old.claims.includes(claim))
   if (candidates.every(isAlike)) return candidates.map(({ fresh }) => fresh)
   const wanted = new Set(candidates.flatMap(({ fresh }) => fresh.claims))
   const holders = new Map<string, Prepared>()
   const hold = (prepared: Prepared, by: Map<string, Prepared>) => {
     for (const claim of prepared.claims) if (wanted.has(claim)) by.set(claim, prepared)
   }
-  for (const prepared of kept) hold(prepared, holders)
+  for (const prepared of served.values()) if (!loose.has(prepared)) hold(prepared, holders)
   for (let open = candidates; ; ) {
     const taken = new Map<string, Prepared>()
     const refused = new Set<Candidate>()

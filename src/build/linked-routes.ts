@@ -1,5 +1,6 @@
 import { type FoundMember, findMembers, type Servers } from '../config/index.ts'
 import type { Chosen } from './combined.ts'
+import { revised } from './revision.ts'
 import type { LinkContext, Listing, Prepared, PreparedServer } from './types.ts'
 
 /** The configurations of one tenant, by name. */
@@ -8,26 +9,28 @@ type Known = Map<string, Prepared>
 /**
  * Makes the routes of routers with lists of servers, which depend on other configurations, anew where one of those servers
  * is another than before, came or went: the very map where there is none.
+ * @param ids of all that have such routers, and perhaps of others
  */
 export function link(
   prepared: ReadonlyMap<string, Prepared>,
+  ids: Iterable<string>,
   context: LinkContext,
 ): ReadonlyMap<string, Prepared> {
   let tenants: Map<string, Known> | undefined
-  let linked: Map<string, Prepared> | undefined
-  for (const [id, one] of prepared) {
+  const linked: [id: string, Prepared][] = []
+  for (const id of ids) {
+    const one = prepared.get(id)
+    if (!one?.listings) continue
     const { listings } = one
-    if (!listings) continue
     tenants ??= byTenant(prepared)
     const known = tenants.get(one.tenant) as Known
     const chosen = listings.all.map(({ router }) => chosenOf(router, one.name, known))
     const made = chosen.flat().map(({ server }) => server)
     if (isSame(made, listings.made)) continue
     const routes = listings.all.map((listing, i) => listing.make(chosen[i]!, context))
-    linked ??= new Map(prepared)
-    linked.set(id, { ...one, routes: [...listings.own, ...routes], listings: { ...listings, made } })
+    linked.push([id, { ...one, routes: [...listings.own, ...routes], listings: { ...listings, made } }])
   }
-  return linked ?? prepared
+  return revised(prepared, linked)
 }
 
 function byTenant(prepared: ReadonlyMap<string, Prepared>): Map<string, Known> {

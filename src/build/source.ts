@@ -1,5 +1,6 @@
 import { type CheckOptions, readConfigurations, readerKeeper } from '../checks/index.ts'
 import {
+  createFileLister,
   createFileReader,
   type Env,
   type Examiner,
@@ -50,13 +51,14 @@ export function fromPaths(
   examinerOf?: (env: Env, rules: CheckOptions) => Examiner,
 ): ConfigurationSource {
   const readerOf = readerKeeper()
-  const files = createFileReader()
+  const [lister, files] = [createFileLister(paths), createFileReader()]
   return patient(paths, async (env, options) => {
     const failed: Finding[] = []
     for (const path of paths) await settle(path).catch((error) => failed.push(unreadable(path, error)))
     const reading = await readConfigurations(paths, env, {
       ...options,
       reader: readerOf(env, options),
+      lister,
       files,
       ...(examinerOf && { examiner: () => examinerOf(env, options) }),
     })

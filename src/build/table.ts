@@ -1,4 +1,5 @@
-import type { Changes, ConfigurationChange, PrefixChange, Prepared, Route, Table } from './types.ts'
+import { changed, revised } from './revision.ts'
+import type { Changes, ConfigurationChange, PrefixChange, Prepared, Route, Served, Table } from './types.ts'
 
 export const EMPTY_TABLE: Table = {
   generation: 0,
@@ -18,70 +19,29 @@ export function buildTable(
   prepared: ReadonlyMap<string, Prepared>,
   before: Table = EMPTY_TABLE,
 ): Table {
-  const routes = new Map(before.routes)
-  const sseRoutes = new Map(before.sseRoutes)
-  const proxies = new Map(before.proxies)
+  const routes: [string, Route | undefined][] = []
+  const sseRoutes: typeof routes = []
+  const proxies: [string, Served | undefined][] = []
   for (const [, old] of changed(before.prepared, prepared))
     for (const { prefix, ssePrefix, proxy } of old.routes) {
-      routes.delete(prefix)
-      sseRoutes.delete(ssePrefix)
-      if (proxy) proxies.delete(proxy.key)
+      routes.push([prefix, undefined])
+      sseRoutes.push([ssePrefix, undefined])
+      if (proxy) proxies.push([proxy.key, undefined])
     }
   for (const [, made] of changed(prepared, before.prepared))
     for (const route of made.routes) {
-      routes.set(route.prefix, route)
-      sseRoutes.set(route.ssePrefix, route)
-      if (route.proxy) proxies.set(route.proxy.key, route.proxy)
+      routes.push([route.prefix, route])
+      sseRoutes.push([route.ssePrefix, route])
+      if (route.proxy) proxies.push([route.proxy.key, route.proxy])
     }
-  return { generation, at: new Date().toISOString(), routes, sseRoutes, proxies, prepared }
-}
-
-type Entries = readonly (readonly [name: string, value: unknown])[]
-
-/** By both tables: several steps of a reload ask for the same. */
-const differences = new WeakMap<
-  ReadonlyMap<string, unknown>,
-  WeakMap<ReadonlyMap<string, unknown>, Entries>
->()
-
-/** Tells `changed` in which entries two maps differ. @param names in the order of `one`, then of `other` */
-export function differ(
-  one: ReadonlyMap<string, unknown>,
-  other: ReadonlyMap<string, unknown>,
-  names: readonly string[],
-): void {
-  keepDifference(one, other, entriesOf(one, names))
-  keepDifference(other, one, entriesOf(other, names))
-}
-
-function entriesOf(map: ReadonlyMap<string, unknown>, names: readonly string[]): Entries {
-  return names.flatMap((name) => (map.has(name) ? [[name, map.get(name)] as const] : []))
-}
-
-/** Those of `one` that are not the same in `other`, by name; neither is changed any more. */
-export function changed<T>(
-  one: ReadonlyMap<string, T>,
-  other: ReadonlyMap<string, T>,
-): readonly (readonly [name: string, T])[] {
-  if (one === other) return []
-  const found = differences.get(one)?.get(other) ?? keepDifference(one, other, unlike(one, other))
-  return found as readonly (readonly [string, T])[]
-}
-
-function keepDifference(
-  one: ReadonlyMap<string, unknown>,
-  other: ReadonlyMap<string, unknown>,
-  found: Entries,
-): Entries {
-  const known = differences.get(one) ?? new WeakMap<ReadonlyMap<string, unknown>, Entries>()
-  differences.set(one, known.set(other, found))
-  return found
-}
-
-function unlike<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): Entries {
-  const found: [string, T][] = []
-  for (const [name, value] of one) if (other.get(name) !== value) found.push([name, value])
-  return found
+  return {
+    generation,
+    at: new Date().toISOString(),
+    routes: revised(before.routes, routes),
+    sseRoutes: revised(before.sseRoutes, sseRoutes),
+    proxies: revised(before.proxies, proxies),
+    prepared,
+  }
 }
 
 /** Names in which two tables of configurations, or two lists of tools, differ. */

@@ -178,7 +178,8 @@ export interface Changes {
 }
 
 /** The result of a reload. */
-export interface Reload extends Loaded, Changes {
+export interface Reload extends Changes {
+  findings: Finding[]
   generation: number
   /** The `id`s of configurations whose new version has errors; the last good version, if any, is kept in service. */
   refused: string[]

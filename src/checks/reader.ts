@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import {
   type Env,
   type Examined,
   type Examiner,
-  filesOf,
+  type FileLister,
+  filesAt,
   mayBeConfiguration,
   noFiles,
   outsideFinding,
@@ -20,7 +20,7 @@ import { envOfTenant } from '../config/tenant-env.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
-import { atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
+import { alignment, atOnce, giveWayToCalls, inTurns, type Steps } from '../text/index.ts'
 import { type CheckOptions, type Read, runChecks } from './check.ts'
 import { FIELD_CHECKS } from './fields/index.ts'
 import { type Alone, checkAlone, type Together, togetherAgain, togetherSteps } from './together.ts'
@@ -72,7 +72,9 @@ function variableTenant({ file, locate }: ReadConfiguration): Finding {
 export interface ReadConfigurationsOptions extends CheckOptions {
   /** Bytes of standard input, for the path `-`. Default: reads file descriptor 0. */
   stdin?: () => Uint8Array
-  /** Default: one that knows of no earlier run. */
+  /** Of these paths. Default: one that knows of no earlier run. */
+  lister?: FileLister
+  /** The same. */
   files?: FileReader
   /** Made with the same environment and options: what it has read before is not read again. */
   reader?: Reader
@@ -90,11 +92,16 @@ const FAULTY = 50
 const AHEAD = 8
 
 type Sources = readonly (Source | undefined)[]
+/** What files came to. */
+interface Came {
+  reads: readonly ReadConfiguration[]
+  findings: readonly Finding[]
+}
 /** Files that were read, and what was found of those that were examined. */
 interface Batch {
   sources: Sources
   /** What the very same files came to the last time. */
-  same: readonly ReadConfiguration[] | undefined
+  same: Came | undefined
   examined: Promise<ReadonlyMap<Source, Examined>> | undefined
 }
 
@@ -141,16 +148,15 @@ export async function readConfigurations(
 ): Promise<ReadConfigurationsResult> {
   const { reader = createReader(env, options), files: fileReader = readFiles } = options
   const findings: Finding[] = []
-  const { found, names, asked, outside } = await filesAt(paths, findings)
+  const { lister = (faults) => filesAt(paths, faults) } = options
+  const { found, names, asked, outside } = await lister(findings)
   const configurations: ReadConfiguration[] = []
-  const sources = new Map<string, string>()
   /** Files of folders that are something else. */
   const others = new Set<string>()
-  const add = (given: ReadConfiguration) => {
-    const read = outside.size > 0 ? shown(given, outside) : given
-    configurations.push(read)
-    for (const found of read.findings) findings.push(found)
-    sources.set(read.file, outside.has(read.file) ? '' : read.text)
+  const add = (given: Came) => {
+    const came = outside.size > 0 ? cameTo(given.reads.map((read) => shown(read, outside))) : given
+    configurations.push(...came.reads)
+    findings.push(...came.findings)
   }
   const take = async (source: Source, examined: Examined | undefined) => {
     if (!asked.has(source.file) && !mayBeConfiguration(source)) {
@@ -162,20 +168,18 @@ export async function readConfigurations(
   const read = async ({ sources, same, examined }: Batch) => {
     const pause = giveWayToCalls()
     if (pause) await pause
-    if (same) {
-      for (const one of same) add(one)
-      return
-    }
+    if (same) return add(same)
     const sound = await examined
-    const came: ReadConfiguration[] = []
+    const reads: ReadConfiguration[] = []
     for (const source of sources) {
       const one = source && (await take(source, sound?.get(source)))
-      if (one) came.push(one)
+      if (one) reads.push(one)
       const pause = giveWayToCalls()
       if (pause) await pause
     }
-    for (const one of came) add(one)
-    if (came.length === sources.length) reader.keep(sources, came)
+    const came = cameTo(reads)
+    add(came)
+    if (reads.length === sources.length) reader.keep(sources, came)
   }
   const stdin = names.indexOf('-')
   const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
@@ -191,42 +195,20 @@ export async function readConfigurations(
     if (all.length > 0 && all.every((file) => others.has(file))) findings.push(noFiles(path))
   const open = outside.size > 0 ? configurations.filter((read) => !isHidden(read)) : configurations
   findings.push(...(await reader.together(open)))
-  return { configurations, findings: sortFindings(findings), sources }
+  let sources: Map<string, string> | undefined
+  return {
+    configurations,
+    findings: sortFindings(findings),
+    // A reload needs none of them.
+    get sources() {
+      sources ??= new Map(configurations.map(({ file, text }) => [file, outside.has(file) ? '' : text]))
+      return sources
+    },
+  }
 }
 
-/** The files that paths stand for. */
-interface NamedFiles {
-  /** By path. */
-  found: ReadonlyMap<string, readonly string[]>
-  /** Each of them once. */
-  names: readonly string[]
-  /** Those that somebody named. */
-  asked: ReadonlySet<string>
-  /** Those that a link of a folder leads to outside of it, and that nobody named. */
-  outside: ReadonlySet<string>
-}
-
-async function filesAt(paths: readonly string[], findings: Finding[]): Promise<NamedFiles> {
-  const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
-  const named = new Set(paths.map(identityOf))
-  const outside = new Set<string>()
-  const found = new Map<string, readonly string[]>()
-  for (const path of paths) found.set(path, await filesOf(path, findings, undefined, outside))
-  const all = [...found.values()].flat()
-  // Files of one folder differ.
-  const names = paths.length === 1 ? all : distinct(all, identityOf)
-  const asked = new Set(names.filter((file) => named.has(identityOf(file))))
-  for (const file of outside) if (named.has(identityOf(file))) outside.delete(file)
-  return { found, names, asked, outside }
-}
-
-/** The first file of each identity. */
-function distinct(files: readonly string[], identityOf: (file: string) => string): string[] {
-  const seen = new Set<string>()
-  return files.filter((file) => {
-    const identity = identityOf(file)
-    return !seen.has(identity) && seen.add(identity)
-  })
+function cameTo(reads: readonly ReadConfiguration[]): Came {
+  return { reads, findings: reads.flatMap(({ findings }) => findings) }
 }
 
 /** One that begins when it is first asked. */
@@ -281,7 +263,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
   let byFile = new Map<string, ReadConfiguration>()
   let found: Together = { findings: [] }
   const alone = new WeakMap<ReadConfiguration, Alone>()
-  const kept = new WeakMap<Sources, readonly ReadConfiguration[]>()
+  const kept = new WeakMap<Sources, Came>()
 
   const aloneOf = (read: Read) => {
     const known = alone.get(read)
@@ -299,8 +281,8 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     known,
     /** What the files of this very list came to, if each of them is a configuration. */
     sameOf: (sources: Sources) => kept.get(sources),
-    keep(sources: Sources, reads: readonly ReadConfiguration[]): void {
-      kept.set(sources, reads)
+    keep(sources: Sources, came: Came): void {
+      kept.set(sources, came)
     },
     /** As `readConfiguration`; the one of the last time where file and text are the same. */
     read(source: Source, examined?: Examined): ReadConfiguration | Promise<ReadConfiguration> {
@@ -311,29 +293,20 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     },
     /** As `checkTogether`; what is checked here is the last time for the next `read`. */
     async together(configurations: readonly ReadConfiguration[]): Promise<readonly Finding[]> {
-      if (configurations.length === last.length && configurations.every((read, i) => read === last[i]))
-        return found.findings
-      const changes = changesTo(configurations)
-      const quick = changes && togetherAgain(found, changes, aloneOf)
+      const { before, gone: places } = alignment(last, configurations)
+      const came = configurations.filter((_, i) => before[i]! < 0)
+      const gone = places.map((at) => last[at]!)
+      if (came.length + gone.length === 0) return found.findings
+      const quick = came.length > FEW ? undefined : togetherAgain(found, { came, gone }, aloneOf)
       const made = quick ?? (await inTurns(togetherSteps(configurations, aloneOf)))
       // In one step, as another reading may have ended meanwhile.
-      last = [...configurations]
-      if (quick) for (const { file } of changes.gone) byFile.delete(file)
+      last = configurations
+      if (quick) for (const { file } of gone) byFile.delete(file)
       else byFile = new Map()
-      for (const read of quick ? changes.came : last) byFile.set(read.file, read)
+      for (const read of quick ? came : last) byFile.set(read.file, read)
       found = made
       return made.findings
     },
-  }
-
-  /** What came and went since the last time; undefined: more than a few. */
-  function changesTo(configurations: readonly ReadConfiguration[]) {
-    const came = configurations.filter((read, i) => read !== last[i] && byFile.get(read.file) !== read)
-    if (came.length > FEW) return undefined
-    const replaced = came.flatMap(({ file }) => byFile.get(file) ?? [])
-    if (last.length + came.length - replaced.length === configurations.length) return { came, gone: replaced }
-    const here = new Set(configurations.map(({ file }) => file))
-    return { came, gone: [...replaced, ...last.filter(({ file }) => !here.has(file))] }
   }
 }
 

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type Finding, finding } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
 import { LINT_CONFIG_FILE } from './lint-config.ts'
@@ -33,20 +33,18 @@ export function mayBeConfiguration({ file, text }: Source): boolean {
  * The files that a path stands for: for a folder every `*.yaml`, `*.yml` and `*.json` in and below it; hidden ones,
  * `node_modules` and `plantgw.lint.yaml` apart. Adds a finding where there are none.
  * @param folders takes the folders in which these files are, those behind symbolic links too
- * @param outside takes the files that are links to somewhere else than in or below the folder
+ * @param links takes the files that are links, and whether they lead to somewhere else than in or below the folder
  */
 export async function filesOf(
   path: string,
   findings: Finding[],
   folders?: Set<string>,
-  outside?: Set<string>,
+  links?: Map<string, boolean>,
 ): Promise<string[]> {
   if (path === '-') return [path]
   try {
     if (!(await stat(path)).isDirectory()) return [path]
-    const onLink = (link: string) => {
-      if (outside && leadsOutside(link, path)) outside.add(link)
-    }
+    const onLink = (link: string) => links?.set(link, links.get(link) || leadsOutside(link, path))
     const files = await configurationFiles(path, findings, folders, onLink)
     if (files.length === 0) findings.push(noFiles(path))
     return files
@@ -54,6 +52,46 @@ export async function filesOf(
     findings.push(unreadable(path, error))
     return []
   }
+}
+
+/** The files that paths stand for. */
+export interface NamedFiles {
+  /** By path. */
+  found: ReadonlyMap<string, readonly string[]>
+  /** Each of them once. */
+  names: readonly string[]
+  /** Those that somebody named. */
+  asked: ReadonlySet<string>
+  /** Those that a link of a folder leads to outside of it, and that nobody named. */
+  outside: ReadonlySet<string>
+}
+
+/** @param folders, @param links as of `filesOf` */
+export async function filesAt(
+  paths: readonly string[],
+  findings: Finding[],
+  folders?: Set<string>,
+  links = new Map<string, boolean>(),
+): Promise<NamedFiles> {
+  const identityOf = (file: string) => (paths.length === 1 || file === '-' ? file : resolve(file))
+  const named = new Set(paths.map(identityOf))
+  const found = new Map<string, readonly string[]>()
+  for (const path of paths) found.set(path, await filesOf(path, findings, folders, links))
+  const all = [...found.values()].flat()
+  // Files of one folder differ.
+  const names = paths.length === 1 ? all : distinct(all, identityOf)
+  const asked = new Set(names.filter((file) => named.has(identityOf(file))))
+  const outside = [...links].flatMap(([file, isOut]) => (isOut && !named.has(identityOf(file)) ? [file] : []))
+  return { found, names, asked, outside: new Set(outside) }
+}
+
+/** The first file of each identity. */
+function distinct(files: readonly string[], identityOf: (file: string) => string): string[] {
+  const seen = new Set<string>()
+  return files.filter((file) => {
+    const identity = identityOf(file)
+    return !seen.has(identity) && seen.add(identity)
+  })
 }
 
 export function noFiles(folder: string): Finding {

@@ -1,6 +1,14 @@
 export { parseDuration, parseSize } from './build.ts'
 export { exposedAt, isOpen, type Listening, provesIssuers } from './exposure.ts'
-export { filesOf, leadsOutside, mayBeConfiguration, noFiles, outsideFinding, SETTINGS_FILE } from './files.ts'
+export {
+  filesAt,
+  filesOf,
+  leadsOutside,
+  mayBeConfiguration,
+  noFiles,
+  outsideFinding,
+  SETTINGS_FILE,
+} from './files.ts'
 export { LINT_CONFIG_FILE, readLintConfig } from './lint-config.ts'
 export {
   type FoundMember,
@@ -13,6 +21,7 @@ export {
   serversOf,
 } from './listed-servers.ts'
 export { isLocal, type ListenAddress, listenText, originOf, parseListen, socketPath } from './listen.ts'
+export { createFileLister, type FileLister } from './lister.ts'
 export { createFileReader, readFiles, readSource } from './loader.ts'
 export type * from './model.ts'
 export {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { isSame, showsChanges, type Times, timesOf, WIDTH } from './file-times.ts'
 import { notPlain } from './plain-file.ts'
 
 /** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what it sent before. */
@@ -16,6 +17,13 @@ export interface Request {
   forget?: true
 }
 
+/** Which of the first batches of a reader may have changed since they were read. */
+export interface Look {
+  reader: number
+  /** How many there are. */
+  batches: number
+}
+
 /** What came of a file, by its place in the request. Of a file that is too large there is one byte more than is allowed. */
 export type Reply = [at: number, bytes: Uint8Array | NodeJS.ErrnoException]
 
@@ -23,21 +31,29 @@ export type Reply = [at: number, bytes: Uint8Array | NodeJS.ErrnoException]
 interface Known {
   /** Of its bytes. */
   digest: string
-  /** What the file system says of it, where that is enough to see any change; absent: the bytes are read each time. */
-  stats?: Stats | undefined
+  /** Absent: the bytes are read each time. */
+  times?: Times | undefined
 }
 
 const MAX: number = workerData
 let buffer = Buffer.allocUnsafeSlow(64 * 1024)
+/** Files that are asked for together. */
+interface Batch {
+  files: readonly string[]
+  /** `WIDTH` numbers of each; NaN: its bytes are read each time. Side by side, as thousands are compared for each reload. */
+  times: Float64Array
+}
+
 interface Memory {
   byFile: Map<string, Known>
-  batches: (readonly string[])[]
+  batches: Batch[]
 }
 
 /** By reader. */
 const remembered = new Map<number, Memory>()
 
-parentPort?.on('message', (request: Request) => {
+parentPort?.on('message', (request: Request | Look) => {
+  if ('batches' in request) return parentPort?.postMessage(changedBatches(request))
   const replies = repliesTo(request)
   // What is not copied takes the event loop of the gateway no time.
   const buffers = replies.flatMap(([, bytes]) =>
@@ -48,18 +64,38 @@ parentPort?.on('message', (request: Request) => {
 
 function repliesTo({ files: given, batch = 0, reader, forget }: Request): Reply[] {
   const { byFile, batches } = memoryOf(reader)
-  const files = given ?? batches[batch]!
+  const files = given ?? batches[batch]!.files
   if (forget) {
     for (const file of files) byFile.delete(file)
     return []
   }
-  batches[batch] = files
+  const times = new Float64Array(files.length * WIDTH).fill(Number.NaN)
+  batches[batch] = { files, times }
   const replies: Reply[] = []
   for (const [at, file] of files.entries()) {
     const bytes = changed(file, byFile)
     if (bytes) replies.push([at, bytes])
+    const known = byFile.get(file)?.times
+    if (known) times.set(known, at * WIDTH)
   }
   return replies
+}
+
+function changedBatches({ reader, batches: count }: Look): number[] {
+  const first = memoryOf(reader).batches.slice(0, count)
+  return first.flatMap(({ files, times }, i) =>
+    files.every((file, at) => isUnchanged(file, times, at * WIDTH)) ? [] : [i],
+  )
+}
+
+/** Whether the bytes of a file are known to be what was sent, without a look into them. */
+function isUnchanged(file: string, times: Float64Array, at: number): boolean {
+  if (Number.isNaN(times[at])) return false
+  try {
+    return isSame(statSync(file), times, at)
+  } catch {
+    return false
+  }
 }
 
 function memoryOf(reader: number | undefined): Memory {
@@ -77,10 +113,10 @@ function changed(file: string, known: Map<string, Known>): Reply[1] | undefined 
     const fault = notPlain(file, stats)
     if (fault) throw fault
     const before = known.get(file)
-    if (before?.stats && isSame(stats, before.stats)) return undefined
+    if (before?.times && isSame(stats, before.times)) return undefined
     const bytes = read(file)
     const digest = hash('sha256', bytes, 'base64')
-    known.set(file, { digest, stats: showsChanges(stats, file) ? stats : undefined })
+    known.set(file, { digest, times: lastingTimes(stats, file) })
     return digest === before?.digest ? undefined : Uint8Array.from(bytes)
   } catch (error) {
     known.delete(file)
@@ -90,33 +126,14 @@ function changed(file: string, known: Map<string, Known>): Reply[1] | undefined 
   }
 }
 
-function isSame(one: Stats, other: Stats): boolean {
-  return (
-    one.ctimeMs === other.ctimeMs &&
-    one.mtimeMs === other.mtimeMs &&
-    one.size === other.size &&
-    one.ino === other.ino &&
-    one.dev === other.dev
-  )
-}
+/** Of file systems, by device. */
+const types = new Map<number, number>()
 
-/**
- * ext, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, by statfs(2): each change of a file gives it another time of change, which
- * nobody can set. Network file systems may show what they knew a minute ago.
- */
-const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1])
-/** By device. */
-const isLocal = new Map<number, boolean>()
-/** Milliseconds. A file that changed so shortly before may change again without another time. */
-const RECENT = 3_000
-
-function showsChanges({ dev, ctimeMs }: Stats, file: string): boolean {
-  let local = isLocal.get(dev)
-  if (local === undefined) {
-    local = LOCAL.has(statfsSync(file).type)
-    isLocal.set(dev, local)
-  }
-  return local && Date.now() - ctimeMs >= RECENT
+/** Undefined: the bytes have to be read each time. */
+function lastingTimes(stats: Stats, file: string): Times | undefined {
+  const type = types.get(stats.dev) ?? statfsSync(file).type
+  types.set(stats.dev, type)
+  return showsChanges(stats, type) ? timesOf(stats) : undefined
 }
 
 function read(file: string): Uint8Array {

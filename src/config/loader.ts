@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Finding, finding } from '../findings/index.ts'
 import { capital, giveWayToCalls, notText } from '../text/index.ts'
-import type { Reply, Request } from './loader-thread.ts'
+import type { Look, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
 import { NOT_PLAIN, notPlain } from './plain-file.ts'
 import { startThread, type Thread } from './thread.ts'
@@ -61,12 +61,21 @@ function fileReader(reader: number | undefined): FileReader {
   const sent = new Map<string, Outcome | Reply[1]>()
   /** Which files the thread knows to be in each batch: their names are not sent again. */
   let told: { to: unknown; batches: Batch[] } = { to: undefined, batches: [] }
+  /** Of the last run that came to its end. */
+  let last: { files: readonly string[]; batches: readonly Batch[] } = { files: [], batches: [] }
   const toldOf = (files: readonly string[], at: number) => {
     const to = thread()
     if (told.to !== to) told = { to, batches: [] }
     const before = told.batches[at]
     const isSame = before?.files.length === files.length && files.every((file, i) => file === before.files[i])
     return isSame ? before : undefined
+  }
+  /** Which batches have to be asked for; undefined: all. */
+  const stale = async (files: readonly string[]): Promise<ReadonlySet<number> | undefined> => {
+    const { batches } = last
+    const isTold = told.to === running && batches.every((batch, at) => told.batches[at] === batch)
+    if (reader === undefined || files !== last.files || !isTold) return undefined
+    return new Set(await askThread({ reader, batches: batches.length }))
   }
   const ask = async (files: readonly string[], at: number): Promise<Batch> => {
     const before = reader === undefined ? undefined : toldOf(files, at)
@@ -93,21 +102,27 @@ function fileReader(reader: number | undefined): FileReader {
   }
   return async function* (files, findings) {
     if (files.length < MANY) return yield* readFew(files, findings)
+    const changed = await stale(files).catch(() => undefined)
+    const known = changed && last.batches
     const askFor = (from: number) => {
+      const at = from / BATCH
+      if (known && !changed.has(at)) return known[at]
       const batch = files.slice(from, from + BATCH)
-      const asked = batch.length > 0 ? ask(batch, from / BATCH) : undefined
+      const asked = batch.length > 0 ? ask(batch, at) : undefined
       // Awaited below, after what was read before has been used.
       asked?.catch(() => {})
       return asked
     }
+    const batches: Batch[] = []
     let asked = askFor(0)
     for (let from = 0; asked; from += BATCH) {
       let batch: Batch
       try {
-        batch = await asked
+        batch = asked instanceof Promise ? await asked : asked
       } catch {
         return yield* readFew(files.slice(from), findings)
       }
+      batches.push(batch)
       // Read while the files of this batch are parsed.
       asked = askFor(from + BATCH)
       const { changes } = batch
@@ -116,6 +131,7 @@ function fileReader(reader: number | undefined): FileReader {
       findings.push(...contents.findings)
       yield contents.sources
     }
+    last = { files, batches }
     forgetOthers(files)
   }
 
@@ -214,16 +230,18 @@ export function unreadable(file: string, error: unknown): Finding {
   return finding('unreadable-file', file, reason, { hint })
 }
 
-let running: Thread<Request, Reply[]> | undefined
+let running: Thread<Request | Look, Reply[] | number[]> | undefined
 
 /** Is started when it is first needed and keeps no process alive. */
-function thread(): Thread<Request, Reply[]> {
+function thread(): NonNullable<typeof running> {
   running ??= startThread('config/loader-thread', 'files', MAX_FILE_SIZE, () => {
     running = undefined
   })
   return running
 }
 
-export async function askThread(request: Request): Promise<Reply[]> {
+export async function askThread(request: Request): Promise<Reply[]>
+export async function askThread(request: Look): Promise<number[]>
+export async function askThread(request: Request | Look): Promise<Reply[] | number[]> {
   return thread().ask(request)
 }

@@ -3,12 +3,13 @@ import { rulesOf } from '../build/check-configurations.ts'
 import { createExaminer } from '../build/examiner.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
+import { changed } from '../build/revision.ts'
 import { KnownIssuers } from '../build/route-auth.ts'
 import { type ConfigurationSource, fromPaths } from '../build/source.ts'
-import { buildTable, changed, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
-import type { BuildOptions, Difference, Loaded, Reload, Route, Served, Table } from '../build/types.ts'
+import { buildTable, changesOf, differenceOf, EMPTY_TABLE } from '../build/table.ts'
+import type { BuildOptions, Difference, Loaded, Reload, Route, Table } from '../build/types.ts'
 import { secretsOf } from '../cluster/index.ts'
-import { type Env, qualifiedName } from '../config/index.ts'
+import { type Env, qualifiedName, type ReadConfigurationsResult } from '../config/index.ts'
 import type { Hub } from '../mcp/index.ts'
 import { HttpClient } from '../net/index.ts'
 import { inOneGo } from '../telemetry/loop-delay.ts'
@@ -124,10 +125,10 @@ export class LiveTable {
    * Reads the configurations and swaps the table, for the first time. Servers are not started yet.
    * @returns also what is wrong with configurations of which others are served
    */
-  async load(): Promise<Reload> {
-    const { result, commit } = await this.make(undefined, !this.options.skipInvalid)
+  async load(): Promise<Loaded & Reload> {
+    const { result, reading, commit } = await this.make(undefined, !this.options.skipInvalid)
     commit()
-    return result
+    return { ...result, sources: reading.sources }
   }
 
   /** Reads the configurations again and swaps the table; `names` may change, or everything. */
@@ -157,7 +158,7 @@ export class LiveTable {
     this.options.onTable?.(this.table)
     this.start(before)
     const successors = successorsOf(before, this.table)
-    for (const { proxy } of without(before.proxies, this.table.proxies)) {
+    for (const [, { proxy }] of changed(before.proxies, this.table.proxies)) {
       const retired = proxy.retire(successors.get(proxy)).finally(() => this.retiring.delete(proxy))
       this.retiring.set(proxy, retired)
     }
@@ -176,13 +177,13 @@ export class LiveTable {
     const { prepared, findings, refused } = await assemble(reading, before, context)
     const changes = changesOf(before, prepared)
     const configurations = differenceOf(before, prepared, changes)
-    return { ...changes, generation, refused, findings, sources: reading.sources, configurations }
+    return { ...changes, generation, refused, findings, configurations }
   }
 
   /** Starts servers of the table as their policies say, beside what is served: one may take long, or say nothing. */
   start(before: Table = EMPTY_TABLE): void {
     if (this.options.handOn) return
-    for (const { proxy } of without(this.table.proxies, before.proxies))
+    for (const [, { proxy }] of changed(this.table.proxies, before.proxies))
       proxy.start().catch(unexpected('the start of an MCP server'))
   }
 
@@ -197,7 +198,10 @@ export class LiveTable {
     return this.source()
   }
 
-  private async make(only: ReadonlySet<string> | undefined, strict: boolean): Promise<Made> {
+  private async make(
+    only: ReadonlySet<string> | undefined,
+    strict: boolean,
+  ): Promise<Made & { reading: ReadConfigurationsResult }> {
     const reading = await this.read()
     const before = this.table
     const context: AssembleContext = {
@@ -233,9 +237,8 @@ export class LiveTable {
       this.refused = new Set([...refused, ...others])
     }
     const found = strict ? everything(reading, made.findings) : made.findings
-    const { sources } = reading
-    const result = { ...changes, generation: table.generation, refused, findings: found, sources }
-    return { result, ...(!isSame && { next: table }), commit }
+    const result = { ...changes, generation: table.generation, refused, findings: found }
+    return { result, reading, ...(!isSame && { next: table }), commit }
   }
 }
 
@@ -261,11 +264,6 @@ function contextOf({ settings, log, version }: BuildOptions, env: Env) {
   const { limits, redact, tenants, publicUrl, synonyms } = settings
   const known = { ...(tenants && { tenants }), ...(publicUrl !== undefined && { publicUrl }) }
   return { env, limits, redact, log, version, synonyms, ...known }
-}
-
-/** Those of `after` that `before` does not have. */
-function without(after: ReadonlyMap<string, Served>, before: ReadonlyMap<string, Served>): Served[] {
-  return [...after.values()].filter(({ key }) => !before.has(key))
 }
 
 /** What answers in place of each proxy that a reload has replaced. */

@@ -90,7 +90,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     const { path } = c.req
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
-      const { sources: _, findings, ...changes } = await diff()
+      const { findings, ...changes } = await diff()
       return HttpResponse.json({ ...changes, findings: findings.map(shownFinding) })
     }
     if (path === '/metrics')
@@ -165,9 +165,9 @@ async function reload(c: Arriving, { reloads, served }: OwnPagesParts): Promise<
   if (result instanceof TableRefused)
     return fault(503, `The current configurations stay in service: ${result.message}`)
   const { added, changed, removed, refused, generation, findings } = result
+  const live = name === undefined ? [] : served()
   // An earlier reload may have removed it already.
   const gone = [...reloads.history().flatMap((past) => past.removed), ...refused]
-  const live = served()
   if (name !== undefined && named(name, [...live, ...gone.map((id) => identityOf(id))]).length === 0) {
     const close = nearest(
       name,

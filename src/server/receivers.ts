@@ -1,4 +1,6 @@
-import type { Table } from '../build/types.ts'
+import { changed } from '../build/revision.ts'
+import { EMPTY_TABLE } from '../build/table.ts'
+import type { Prepared, Table } from '../build/types.ts'
 import type { Notifier, RedisSettings } from '../config/index.ts'
 import type { Guard } from '../net/index.ts'
 import type { ReloadMessage } from '../notify/message.ts'
@@ -31,6 +33,9 @@ export function createReceivers(
   log: Logger,
 ): Receivers {
   const open = new Map<string, Receiver>()
+  let followed = EMPTY_TABLE.prepared
+  /** Those of it whose changes are announced. */
+  const announced = new Map<string, Prepared>()
   const listen = ({ redis, guard }: Broker) => {
     const then = (message?: ReloadMessage) => {
       if (message) log.debug({ ...message, topic: redis.topic }, 'reload message received')
@@ -40,13 +45,12 @@ export function createReceivers(
     return receiveReloads(redis, log, then, guard)
   }
   return {
-    follow(table) {
+    follow({ prepared }) {
+      for (const [id] of changed(followed, prepared)) announced.delete(id)
+      for (const [id, one] of changed(prepared, followed)) if (one.notifier) announced.set(id, one)
+      followed = prepared
       const wanted = new Map<string, Broker>()
-      const ofConfigurations = [...table.prepared.values()].map(({ notifier, guard }) => ({
-        notifier,
-        guard,
-      }))
-      for (const { notifier, guard } of [{ notifier: own, guard: undefined }, ...ofConfigurations])
+      for (const { notifier, guard } of [{ notifier: own, guard: undefined }, ...announced.values()])
         if (notifier?.type === 'redis' && notifier.redis)
           wanted.set(`${notifierKey(notifier)} ${guard?.key ?? ''}`, { redis: notifier.redis, guard })
       for (const [key, receiver] of open) {

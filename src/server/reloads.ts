@@ -3,8 +3,8 @@ import { type Finding, hasErrors } from '../findings/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { ReloadOutcome } from '../telemetry/metrics.ts'
 
-/** A reload that is over; findings without the texts they are about. */
-export interface PastReload extends Omit<Reload, 'sources'> {
+/** A reload that is over. */
+export interface PastReload extends Reload {
   /** What asked for it, such as `SIGHUP`; several when requests were folded into one reload. */
   triggers: string[]
   /** ISO 8601, UTC. */
@@ -74,9 +74,8 @@ export function createReloads(
     const triggers = [...own.triggers]
     try {
       const result = await reload(own.names)
-      const { sources: _, ...rest } = result
       const ms = Math.round(performance.now() - started)
-      const made: PastReload = { ...rest, triggers, at: at.toISOString(), ms }
+      const made: PastReload = { ...result, triggers, at: at.toISOString(), ms }
       past.unshift(made)
       past.length = Math.min(past.length, REMEMBERED)
       report(made, log)

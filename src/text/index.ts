@@ -1,5 +1,6 @@
 /** Small helpers that know nothing of the gateway: of text, and for long work in short turns. */
 
+export { alignment } from './alignment.ts'
 export { fold } from './fold.ts'
 export { hiddenIn, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'

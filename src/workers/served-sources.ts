@@ -1,3 +1,4 @@
+import { changed, revised } from '../build/revision.ts'
 import type { ConfigurationSource } from '../build/source.ts'
 import { readConfiguration } from '../checks/index.ts'
 import type { Env, ReadConfiguration, Source } from '../config/index.ts'
@@ -10,9 +11,11 @@ export class WorkerSources {
   /** What was read of those that are served, and of the next. */
   private read: ReadonlyMap<string, ReadConfiguration> = new Map()
   private nextRead = this.read
+  private served: ServedSources
 
-  constructor(private served: ServedSources) {
-    this.next = served
+  constructor(first: ServedSources) {
+    this.served = { ...first, sources: new Map() }
+    this.next = first
   }
 
   /** As configurations are to be read from now on. */
@@ -21,34 +24,38 @@ export class WorkerSources {
   /** What is to be served; what is the same as before is the same object. */
   readonly source: ConfigurationSource = async (env, rules) => {
     const { sources, generation } = this.next
-    const read = new Map<string, ReadConfiguration>()
     const isSameEnv = env === this.served.env
-    for (const [id, source] of sources) {
-      const before = this.read.get(id)
-      const isSame = isSameEnv && before && isEqual(before, source)
-      if (!isSame) await giveWayToCalls()
-      read.set(id, isSame ? before : readConfiguration(source, env, rules))
+    const before = isSameEnv ? this.served.sources : new Map<string, Source>()
+    const read: [string, ReadConfiguration | undefined][] = []
+    for (const [id] of changed(before, sources)) read.push([id, undefined])
+    for (const [id, source] of changed(sources, before)) {
+      await giveWayToCalls()
+      read.push([id, readConfiguration(source, env, rules)])
     }
-    this.nextRead = read
-    const configurations = [...read.values()]
-    const texts = new Map(configurations.map(({ file, text }) => [file, text]))
+    this.nextRead = revised(isSameEnv ? this.read : new Map<string, ReadConfiguration>(), read)
+    const configurations = [...this.nextRead.values()]
     return {
       configurations,
       // They were checked where they were read; a warning says nothing new here.
-      findings: configurations.flatMap(({ findings }) =>
-        findings.filter(({ severity }) => severity === 'error'),
-      ),
-      sources: texts,
+      findings: configurations
+        .flatMap(({ findings }) => findings)
+        .filter(({ severity }) => severity === 'error'),
+      get sources() {
+        return new Map(configurations.map(({ file, text }) => [file, text]))
+      },
       generation,
     }
   }
 
   /** Takes what a reload changes; it is served once it is committed. */
   change({ generation, env = this.served.env, changed, removed }: Change): void {
-    const sources = new Map(this.served.sources)
-    for (const id of removed) sources.delete(id)
-    for (const [id, source] of changed) sources.set(id, source)
-    this.next = { generation, env, sources }
+    const { sources } = this.served
+    const isOther = ([id, { file, text }]: [string, Source]) => {
+      const before = sources.get(id)
+      return before?.file !== file || before.text !== text
+    }
+    const gone = removed.map((id) => [id, undefined] as const)
+    this.next = { generation, env, sources: revised(sources, [...gone, ...[...changed].filter(isOther)]) }
   }
 
   commit(): void {
@@ -61,8 +68,4 @@ export class WorkerSources {
     this.next = this.served
     this.nextRead = this.read
   }
-}
-
-function isEqual(one: Source, other: Source): boolean {
-  return one.text === other.text && one.file === other.file
 }

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Hono } from 'hono'
 import type { Logins } from '../access/failed-logins.ts'
-import { changed } from '../build/table.ts'
-import type { Table } from '../build/types.ts'
+import { changed } from '../build/revision.ts'
+import { EMPTY_TABLE } from '../build/table.ts'
+import type { Prepared, Table } from '../build/types.ts'
 import { MAX_REPLICAS, secretsOf } from '../cluster/index.ts'
 import type { Env, Settings } from '../config/index.ts'
 import { pauseOf } from '../net/index.ts'
@@ -81,6 +82,12 @@ interface Member {
   fail(error: Error): void
 }
 
+/** What workers serve, and what it was read with. */
+interface Served {
+  table: Table
+  env: Env
+}
+
 /** The workers of a gateway. It holds processes: close it. */
 export class Pool implements Workers {
   private readonly members = new Map<ChildProcess, Member>()
@@ -91,8 +98,7 @@ export class Pool implements Workers {
   private readonly lessees = new WeakMap<Member, Parameters<Ledger['forget']>[0]>()
   private readonly counts = new SharedCounts()
   private readonly begins: Omit<Beginning, 'worker' | 'served'>
-  private served: ServedSources = { generation: 0, env: {}, sources: new Map() }
-  private table: Table | undefined
+  private served: Served = { table: EMPTY_TABLE, env: {} }
   private ended: Counted | undefined
   private readonly timers = new Set<NodeJS.Timeout>()
   private beat: NodeJS.Timeout | undefined
@@ -127,8 +133,7 @@ export class Pool implements Workers {
   /** Starts them. @throws Error when one of them does not */
   async start(answering: Answering, table: Table, env: Env): Promise<void> {
     this.answering = answering
-    this.table = table
-    this.served = { generation: table.generation, env, sources: sourcesOf(table) }
+    this.served = { table, env }
     const { count } = this.options
     await Promise.all(Array.from({ length: count }, (_, i) => this.spawn(i + 1)))
     this.started = true
@@ -167,7 +172,7 @@ export class Pool implements Workers {
   }
 
   handOn = async (next: Table, env: Env): Promise<() => Promise<void>> => {
-    const change = this.changeTo(next, env)
+    const change = changeOf(this.served, { table: next, env })
     const asked = [...this.members.values()]
     const prepared = await Promise.allSettled(
       asked.map((one) => this.within(one, one.channel.ask('prepare', change))),
@@ -183,8 +188,7 @@ export class Pool implements Workers {
     }
     return async () => {
       const before = this.served
-      this.table = next
-      this.served = { generation: next.generation, env, sources: sourcesOf(next) }
+      this.served = { table: next, env }
       const { generation } = next
       const all = [...this.members.values()].map((one) => {
         const { channel } = one
@@ -245,26 +249,12 @@ export class Pool implements Workers {
     })
   }
 
-  private changeTo(next: Table, env: Env): Change {
-    const before = this.table?.prepared ?? new Map()
-    const fresh = changed(next.prepared, before)
-    return {
-      generation: next.generation,
-      ...(env !== this.served.env && { env }),
-      changed: new Map(fresh.map(([id, { file, text }]) => [id, { file, text }])),
-      removed: [...before.keys()].filter((id) => !next.prepared.has(id)),
-    }
-  }
-
   /** Has a worker serve what the others serve, which was another when it began. */
-  private async catchUp(channel: Channel<WorkerHandlers>, before: ServedSources): Promise<void> {
+  private async catchUp(channel: Channel<WorkerHandlers>, before: Served): Promise<void> {
     for (let known = before; known !== this.served; ) {
       const next = this.served
-      const { generation, env, sources } = next
-      const removed = [...known.sources.keys()].filter((id) => !sources.has(id))
-      const changed = { ...(env !== known.env && { env }), changed: sources, removed }
-      await channel.ask('prepare', { generation, ...changed })
-      await channel.ask('commit', generation)
+      await channel.ask('prepare', changeOf(known, next))
+      await channel.ask('commit', next.table.generation)
       known = next
     }
   }
@@ -336,7 +326,10 @@ export class Pool implements Workers {
     fail: Member['fail'],
   ): Promise<void> {
     const { served } = this
-    const origin = await channel.ask('begin', { ...this.begins, worker: number, served })
+    const { table, env } = served
+    const sources = sourcesOf(table.prepared)
+    const beginning = { ...this.begins, served: { generation: table.generation, env, sources } }
+    const origin = await channel.ask('begin', { ...beginning, worker: number })
     const since = performance.now()
     const member: Member = {
       number,
@@ -511,8 +504,19 @@ function placesOf(members: readonly Member[]): WorkerPlace[] {
   return members.map(({ number: worker, origin }) => ({ worker, origin }))
 }
 
-function sourcesOf({ prepared }: Table): ServedSources['sources'] {
+/** @param prepared entries of a table, by `id` */
+function sourcesOf(prepared: Iterable<[id: string, Prepared]>): ServedSources['sources'] {
   return new Map([...prepared].map(([id, { file, text }]) => [id, { file, text }]))
+}
+
+function changeOf(before: Served, next: Served): Change {
+  const [old, fresh] = [before.table.prepared, next.table.prepared]
+  return {
+    generation: next.table.generation,
+    ...(next.env !== before.env && { env: next.env }),
+    changed: sourcesOf(changed(fresh, old)),
+    removed: changed(old, fresh).flatMap(([id]) => (fresh.has(id) ? [] : [id])),
+  }
 }
 
 const LATE = new Error('no answer in time')
