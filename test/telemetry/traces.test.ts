@@ -181,6 +181,37 @@ test('spans of many calls arrive by protobuf, with texts of any length and alpha
   }
 })
 
+test('a method that is called like the span of a tool is not taken for it', TIMEOUT, async (t) => {
+  const [sink, { base }] = [await collector(t), await api(t)]
+  const gateway = await served(t, [shop(base)], { settings: telemetry(sink), env: FAST })
+  const method = 'tools/call get_item'
+  for (const [i, ask] of [
+    () => call(gateway, '/shop', 'get_item', { id: '1' }),
+    () =>
+      gateway.post(
+        '/shop/mcp',
+        { jsonrpc: '2.0', id: 1, method, params: { _meta: MODERN } },
+        modernHeaders(method),
+      ),
+  ].entries()) {
+    await ask()
+    const spans = () => sink.spans.filter(({ kind }) => kind === 2)
+    await sink.until('the span', () => spans().length > i)
+  }
+  const spans = sink.spans.filter(({ kind }) => kind === 2)
+  assert.deepEqual(
+    spans.map(({ name, attributes }) => [
+      name,
+      attributes['mcp.method.name'],
+      attributes['gen_ai.tool.name'],
+    ]),
+    [
+      [method, 'tools/call', 'get_item'],
+      [method, method, undefined],
+    ],
+  )
+})
+
 test('failed calls have an error.type, and a failed request has its own', TIMEOUT, async (t) => {
   const [sink, { base }] = [await collector(t), await api(t)]
   const gateway = await served(t, [shop(base)], { settings: telemetry(sink), env: FAST })
