@@ -7,6 +7,11 @@ import { build } from 'esbuild'
 const INLINED = ['yaml', 'commander', 'chalk', 'diff']
 const FOLDER = 'dist/bin'
 
+/** Where `config/thread.ts` looks for them. */
+function threads(...modules) {
+  return Object.fromEntries(modules.map((module) => [module, `dist/${module}.js`]))
+}
+
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
 
@@ -24,7 +29,7 @@ const lazyHttp = {
   },
 }
 await build({
-  entryPoints: ['dist/cli/main.js'],
+  entryPoints: { main: 'dist/cli/main.js', ...threads('build/examiner-thread', 'config/loader-thread') },
   outdir: FOLDER,
   bundle: true,
   splitting: true,

@@ -9,10 +9,12 @@ export interface Thread<Request, Reply> {
 }
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts')
+/** What is merged into dist/bin has the folders of threads beside it, src/config and dist/config are beside them. */
+const ROOT = new URL(/\/dist\/bin\/[^/]+$/.test(import.meta.url) ? '.' : '..', import.meta.url)
 
 /**
  * Starts a thread, which keeps no process alive but for what it is asked.
- * @param module without its extension, from a folder beside this one: src/config, dist/config and dist/bin alike
+ * @param module without its extension, from `src`
  */
 export function startThread<Request, Reply>(
   module: string,
@@ -20,7 +22,7 @@ export function startThread<Request, Reply>(
   workerData: unknown,
   onEnd: () => void = () => {},
 ): Thread<Request, Reply> {
-  const url = new URL(`../${module}.${FROM_SOURCE ? 'ts' : 'js'}`, import.meta.url)
+  const url = new URL(`${module}.${FROM_SOURCE ? 'ts' : 'js'}`, ROOT)
   const options = { workerData, name }
   // Node 20 starts no thread from TypeScript, not even below tsx.
   const viaTsx = `import('tsx/esm/api').then(({ register }) => (register(), import('${url.href}')))`
