@@ -3,6 +3,7 @@ import { qualifiedName, type Router } from '../config/index.ts'
 import { type Json, stringify } from '../json/index.ts'
 import { visible } from '../mcp/visible.ts'
 import type { Skills } from '../skills/index.ts'
+import { lazy } from '../tools/argument-text.ts'
 import { createToolsBackend, type ToolsBackend } from '../tools/backend.ts'
 import type { Prompts, Tools } from '../tools/index.ts'
 import { listedSkills, promptOf } from '../tools/skill-methods.ts'
@@ -100,8 +101,13 @@ function answeringTools(
   { createProxy }: LinkContext,
 ): Omit<Answering, 'backend'> & { backend?: ToolsBackend } {
   const isSlow = tools.slow.length > 0
+  const whole = isSlow ? lazy(() => listed([...tools.list(), RESULT_TOOL])) : () => listedTools(tools)
+  // Before anyone waits for it, unless it is quickly made.
+  if (createProxy && !tools.isLate) whole()
   const lists = {
-    tools: isSlow ? listed([...tools.list(), RESULT_TOOL]) : listedTools(tools),
+    get tools() {
+      return whole()
+    },
     prompts: listed([...prompts.list, ...skills.map(promptOf)]),
     ...(skills.length > 0 && { skills: listedSkills(skills) }),
   }

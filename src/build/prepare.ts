@@ -20,7 +20,7 @@ import {
 import { withToolsOf } from '../config/late-tools.ts'
 import { environmentStamp } from '../config/secret-files.ts'
 import { envOfTenant } from '../config/tenant-env.ts'
-import { type CredentialsOf, credentialsFor } from '../credentials/credential.ts'
+import { credentialsFor } from '../credentials/credential.ts'
 import { type Finding, type Range, toFinding } from '../findings/index.ts'
 import type { Accounting, Witness } from '../mcp/index.ts'
 import type { HttpClient } from '../net/index.ts'
@@ -43,7 +43,7 @@ import { compilePrompts, compileTools, knownTools, type Problem, type Tools } fr
 import type { RedactedKind } from '../tools/mask.ts'
 import { compileDefinition } from '../upstream/definition.ts'
 import type { CreateResilience, PinRecord, SharedServers } from '../upstream/index.ts'
-import { answeringMany, answeringOne, listedTools, type Place } from './answering.ts'
+import { answeringMany, answeringOne, listedTools, type Place, type PlaceContext } from './answering.ts'
 import type { Chosen } from './combined.ts'
 import { overridesKeep, toolsKeep } from './keeps-results.ts'
 import type { Outbound } from './outbound.ts'
@@ -123,7 +123,7 @@ function prepare(
   given: PrepareContext,
 ): { prepared: Prepared; found: Found[] } {
   const { file, text } = read
-  const context = contextFor(read.configuration, given)
+  const { context, lasting } = contextFor(read.configuration, given)
   const configuration = redacting(read.configuration, context.redact)
   const found = new Map<string, Found>()
   const report = (problems: readonly Problem[]) => {
@@ -134,20 +134,16 @@ function prepare(
       found.set(key, { finding: made, ofTemplate: problem.ofTemplate ?? false })
     }
   }
-  const { issuers = new KnownIssuers(context) } = context
-  const credentialsOf = credentialsFor({ ...issuers.parts, guards: context.guards })
   const resiliences = new Map<string, Kept>()
-  const own = { ...context, credentialsOf }
-  const { createProxy: _, proxies: __, kept: ___, memo: ____, ...lasting } = own
   const servers = new Map<string, PreparedServer>([
-    ...httpServers({ configuration, examined: read.examined }, skills, own, resiliences, report),
-    ...mcpServers({ configuration, file }, own, report),
+    ...httpServers({ configuration, examined: read.examined }, skills, context, lasting, resiliences, report),
+    ...mcpServers({ configuration, file }, context, report),
   ])
   const { name, tenant, notifier } = configuration
   const routes: Route[] = []
   const listings: Listing[] = []
   for (const router of configuration.routers) {
-    const { authenticate, ...auth } = routeAuth(configuration, router, { ...context, issuers })
+    const { authenticate, ...auth } = routeAuth(configuration, router, context)
     const presented = presentedAs(router, auth, context)
     const place: Place = {
       router,
@@ -221,9 +217,11 @@ export function isOfText({ servers, mcpServers, skills }: Configuration): boolea
 }
 
 /** The configuration whose servers all say which secrets are taken out of their answers. */
-function redacting(configuration: Configuration, redact: Redact | undefined): Configuration {
+function redacting(configuration: Configuration, redact: Redact = 'own'): Configuration {
+  // What a server that does not say it does.
+  if (redact === 'own') return configuration
   const filled = <Of extends { redact?: Redact }>(servers: readonly Of[]) =>
-    servers.map((server) => ({ ...(redact && { redact }), ...server }))
+    servers.map((server) => ({ redact, ...server }))
   const { servers, mcpServers } = configuration
   return withToolsOf(configuration, { servers: filled(servers), mcpServers: filled(mcpServers) })
 }
@@ -239,18 +237,42 @@ function listenersOf(context: Omit<AssembleContext, keyof LinkContext>) {
   return { log, onCall, onSession, onUnanswered, witness, tracer }
 }
 
-/** What a configuration of its tenant may read, connect to and take. */
-function contextFor({ tenant }: Configuration, given: PrepareContext) {
+/** What all configurations of a tenant may read, connect to and take, and what of it lasts longer than one assembly. */
+interface Contexts {
+  context: OwnContext
+  lasting: PlaceContext
+}
+
+/** By tenant: thousands of configurations share one. */
+const contexts = new WeakMap<PrepareContext, Map<string, Contexts>>()
+
+function contextFor({ tenant }: Configuration, given: PrepareContext): Contexts {
+  const ofTenants = contexts.get(given) ?? new Map<string, Contexts>()
+  contexts.set(given, ofTenants)
+  const known = ofTenants.get(tenant)
+  if (known) return known
+  const context = contextOf(tenant, given)
+  const { createProxy: _, proxies: __, kept: ___, memo: ____, ...lasting } = context
+  const made = { context, lasting }
+  ofTenants.set(tenant, made)
+  return made
+}
+
+function contextOf(tenant: string, given: PrepareContext) {
   const own = tenant === DEFAULT_TENANT ? undefined : given.tenants?.find(({ name }) => name === tenant)
+  const guards = given.outbound?.guardsOf(tenant)
+  const { issuers = new KnownIssuers(given), onRedacted } = given
   return {
     ...given,
+    issuers,
+    credentialsOf: credentialsFor({ ...issuers.parts, guards }),
     env: envOfTenant(given.env, tenant, given.tenants),
     limits: { ...given.limits, ...own?.limits },
     redact: own?.redact ?? given.redact,
     /** Who hears of the secrets in answers of a server. */
     redactionsOf: (server: string) => (kind: RedactedKind, count: number) =>
-      given.onRedacted?.({ tenant, server, kind, count }),
-    guards: given.outbound?.guardsOf(tenant),
+      onRedacted?.({ tenant, server, kind, count }),
+    guards,
     /** Whether each message to a router is judged before it is sent on. */
     isJudged: (router: Router) =>
       (router.authorize ?? own?.authorize) !== undefined || router.approval !== 'none',
@@ -260,7 +282,7 @@ function contextFor({ tenant }: Configuration, given: PrepareContext) {
   }
 }
 
-export type OwnContext = ReturnType<typeof contextFor> & { credentialsOf: CredentialsOf }
+export type OwnContext = ReturnType<typeof contextOf>
 
 /** That of a server which is served already is kept, with what it knows of its upstream. */
 function resilienceOf(
@@ -329,6 +351,7 @@ function httpServers(
   { configuration, examined }: Pick<ReadConfiguration, 'examined'> & { configuration: Configuration },
   skills: Skills,
   context: OwnContext,
+  lasting: PlaceContext,
   resiliences: Map<string, Kept>,
   report: ReportProblems,
 ): Compiled {
@@ -341,10 +364,10 @@ function httpServers(
     const { connection, problems: ofTls } = connectionOf(server, ['servers', i], context.readsFiles)
     report(ofTls)
     const onRedacted = context.redactionsOf(server.name)
-    const own = { ...context, connection, resilience: kept?.resilience, onRedacted }
+    const own = { ...lasting, connection, resilience: kept?.resilience, onRedacted }
     const { tools, problems } = known
       ? { tools: knownTools(configuration, server, known, own), problems: [] }
-      : compileTools(configuration, server, own)
+      : compileTools(configuration, server, { ...own, ...(context.memo && { memo: context.memo }) })
     report(problems)
     const { name, description } = server
     const http = { description, prompts, skills, tools }
@@ -361,15 +384,18 @@ function httpServers(
   })
 }
 
+/** Characters of a configuration whose tools take a while to be read again. */
+const LONG = 64 * 1024
+
 /** What need not be found out again of the servers of a configuration that is sound by itself. */
-export function factsOf({ servers, tools }: Configuration, { servers: made }: Prepared): ToolFacts[] {
+export function factsOf({ servers, tools }: Configuration, { servers: made, text }: Prepared): ToolFacts[] {
   return servers.map(({ name }) => {
     const { http, maxRequestSize, keepsResults, words } = made.get(name)!
     const { names, slow } = http!.tools
     return {
       names,
       slow,
-      listed: listedTools(http!.tools),
+      ...(text.length > LONG && { listed: listedTools(http!.tools) }),
       maxRequestSize,
       keepsResults,
       retries: tools.some((tool) => tool.retry),

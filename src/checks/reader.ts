@@ -269,7 +269,8 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     const known = alone.get(read)
     if (known) return known
     const checked = checkAlone(read, options)
-    alone.set(read, checked)
+    // Of what was examined elsewhere it takes next to no time, and would be kept for each.
+    if (!read.examined) alone.set(read, checked)
     return checked
   }
   const known = ({ file, text }: Source) => {

@@ -155,8 +155,8 @@ export interface ToolFacts {
   names: readonly string[]
   /** Of those that begin operations. */
   slow: readonly string[]
-  /** JSON of them as clients see them. */
-  listed: string
+  /** JSON of them as clients see them; absent: it is quickly made. */
+  listed?: string
   /** Bytes of the largest request. */
   maxRequestSize: number
   /** Whether one of them keeps what is cut off its results. */

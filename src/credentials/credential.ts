@@ -50,7 +50,7 @@ export type CredentialsOf = (server: Owner) => Credentials | undefined
 /** @param given guards: what judges connections to authorization servers. `steady`: default the clock of the process */
 export function credentialsFor(given: CredentialParts): CredentialsOf {
   const parts = { steady: () => performance.now(), ...given }
-  const made = new Map<Owner, Credentials>()
+  const made = new WeakMap<Owner, Credentials>()
   return (server) => {
     const { name, credentials } = server
     if (!credentials) return undefined

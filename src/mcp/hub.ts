@@ -181,6 +181,11 @@ export class Hub {
     this.listeners.delete(listener)
   }
 
+  /** The prefixes that have clients to be told of changes. */
+  heard(): ReadonlySet<string> {
+    return new Set([...this.sessions.values(), ...this.listeners].map(({ prefix }) => prefix))
+  }
+
   /** Tells every client of a prefix that a list changed. */
   listChanged(prefix: string, kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`

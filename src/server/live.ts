@@ -1,5 +1,6 @@
 import { assemble, everything, type Reading, type Settled } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
+import { collectGarbage } from '../build/collect-garbage.ts'
 import { createExaminer } from '../build/examiner.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
@@ -128,6 +129,7 @@ export class LiveTable {
   async load(): Promise<Loaded & Reload> {
     const { result, reading, commit } = await this.make(undefined, !this.options.skipInvalid)
     commit()
+    collectGarbage(this.table.prepared.size)
     return { ...result, sources: reading.sources }
   }
 
@@ -298,6 +300,7 @@ const LISTS = ['tools', 'prompts', 'resources'] as const
 /** Sessions outlive a reload: they are notified which of their lists changed, and end where nothing is served now. */
 function notifyClients(hub: Hub, before: Table, after: Table): void {
   const routes = changed(before.prepared, after.prepared).flatMap(([, old]) => old.routes)
+  const heard = hub.heard()
   for (const old of routes) {
     const { prefix } = old
     const route = after.routes.get(prefix)
@@ -306,7 +309,7 @@ function notifyClients(hub: Hub, before: Table, after: Table): void {
       for (const list of LISTS) hub.listChanged(prefix, list)
       // What was subscribed to is the old server's.
       hub.endListeners(prefix)
-    } else listsChanged(hub, old, route)
+    } else if (heard.has(prefix)) listsChanged(hub, old, route)
   }
 }
 

@@ -110,6 +110,10 @@ export type Answer =
 
 /** Makes the backend of one server's HTTP tools and prompts. */
 export function createToolsBackend(parts: BackendParts): ToolsBackend {
+  return new ToolsBackend(() => serviceOf(parts))
+}
+
+function serviceOf(parts: BackendParts): Service {
   const {
     server,
     tools,
@@ -146,7 +150,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
         tools.list().map(({ name, inputSchema }) => [name, declaredParamHeaders(inputSchema)] as const),
       ),
   )
-  return new ToolsBackend({
+  return {
     info: { name: server.name, version },
     ...(server.description && { instructions: withoutHidden(server.description) }),
     capabilities: {
@@ -166,7 +170,7 @@ export function createToolsBackend(parts: BackendParts): ToolsBackend {
     methods,
     paramHeaders: (tool) => paramHeaders().get(tool) ?? [],
     cacheScope: authenticated ? 'private' : 'public',
-  })
+  }
 }
 
 /** Milliseconds a client may keep a list, which only a reload changes; `list_changed` says sooner that it did. */
@@ -181,20 +185,39 @@ const CACHEABLE = new Set(
 /** Lists need nothing of their call. */
 const NO_CALL = undefined as unknown as Call
 
+/** What a backend needs once it is asked. */
+interface Opening {
+  service: Service
+  /** `_meta` of nearly every result of 2026-07-28. */
+  ownMeta: string
+  /** The items of lists, by their text. */
+  listed: Map<string, readonly JsonObject[]>
+  known: Map<string, ReadonlySet<unknown>>
+}
+
+function openingOf(service: Service): Opening {
+  const ownMeta = stringify({ [SERVER_INFO]: service.info as JsonObject })
+  return { service, ownMeta, listed: new Map(), known: new Map() }
+}
+
 /** HTTP tools have nothing to remember of a session, so that one object serves every session and every request. */
 export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   readonly backend = this
   readonly listsAlike = true
   readonly needsUniqueIds = false
   readonly timeout = undefined
-  /** `_meta` of nearly every result of 2026-07-28. */
-  private readonly ownMeta: string
-  /** The items of lists, by their text. */
-  private readonly listed = new Map<string, readonly JsonObject[]>()
-  private readonly known = new Map<string, ReadonlySet<unknown>>()
+  private made: Opening | undefined
 
-  constructor(private readonly service: Service) {
-    this.ownMeta = stringify({ [SERVER_INFO]: service.info as JsonObject })
+  /** @param make is called when the first request needs it: of many servers most are not asked for long */
+  constructor(private readonly make: () => Service) {}
+
+  private get opening(): Opening {
+    this.made ??= openingOf(this.make())
+    return this.made
+  }
+
+  private get service(): Service {
+    return this.opening.service
   }
 
   open(): this {
@@ -256,14 +279,16 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
   }
 
   private names(as: string, text: string, key: string, member: string): ReadonlySet<unknown> {
-    const names = this.known.get(as) ?? new Set(this.parsed(text, key).map((one) => one[member]))
-    this.known.set(as, names)
+    const { known } = this.opening
+    const names = known.get(as) ?? new Set(this.parsed(text, key).map((one) => one[member]))
+    known.set(as, names)
     return names
   }
 
   private parsed(text: string, key: string): readonly JsonObject[] {
-    const items = this.listed.get(text) ?? ((parseVerbatim(text) as JsonObject)[key] as JsonObject[])
-    this.listed.set(text, items)
+    const { listed } = this.opening
+    const items = listed.get(text) ?? ((parseVerbatim(text) as JsonObject)[key] as JsonObject[])
+    listed.set(text, items)
     return items
   }
 
@@ -373,7 +398,9 @@ export class ToolsBackend implements Backend, BackendSession, StatelessServer {
     const rest = result === '{}' ? '}' : `,${result.slice(1)}`
     if (inSession) return `{"_meta":${stringify(meta)}${rest}`
     const cache = CACHEABLE.has(method) ? `,"ttlMs":${TTL},"cacheScope":"${cacheScope}"` : ''
-    const _meta = meta ? stringify({ ...meta, [SERVER_INFO]: this.service.info as JsonObject }) : this.ownMeta
+    const _meta = meta
+      ? stringify({ ...meta, [SERVER_INFO]: this.service.info as JsonObject })
+      : this.opening.ownMeta
     return `{"resultType":"${resultType ?? 'complete'}","_meta":${_meta}${cache}${rest}`
   }
 }

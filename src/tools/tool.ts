@@ -97,15 +97,14 @@ export function knownTools(
   configuration: Configuration,
   server: Server,
   facts: Pick<ToolFacts, 'names' | 'slow' | 'listed'>,
-  context: CompileContext,
+  own: Omit<CompileContext, 'memo'>,
 ): Tools {
   const serverPath = ['servers', configuration.servers.indexOf(server)]
-  const { memo: _, ...own } = context
   const shared = lazy(() => {
     const config = renderConfig(server, serverPath, templateCompiler(own.env, []), [])
     return lastingOf({ ...own, server, config, compileSchema: schemaCompiler(), problems: [] })
   })
-  return toolsOf(configuration, server, facts, own, shared)
+  return { ...toolsOf(configuration, server, facts, own, shared), isLate: facts.listed === undefined }
 }
 
 /**
@@ -115,16 +114,12 @@ export function knownTools(
 function toolsOf(
   configuration: Configuration,
   server: Server,
-  {
-    names,
-    slow,
-    list,
-    listed,
-  }: Pick<ToolFacts, 'names' | 'slow'> & { list?: ToolDefinition[]; listed?: string },
+  { names, slow, list, listed }: Pick<ToolFacts, 'names' | 'slow' | 'listed'> & { list?: ToolDefinition[] },
   { limits }: CompileContext,
   shared: () => Omit<ToolContext, 'problems'>,
 ): Tools {
-  const compiled = new Map<string, CompiledTool>()
+  // Most servers of many are not called: they have none.
+  let compiled: Map<string, CompiledTool> | undefined
   const byName = () => new Map(offered(configuration, server).map((entry) => [entry[0].name, entry] as const))
   const definitions = () => {
     const all = byName()
@@ -136,7 +131,7 @@ function toolsOf(
     listed,
     list: remade(definitions, list),
     get(name) {
-      const known = compiled.get(name)
+      const known = compiled?.get(name)
       const found = known || !names.includes(name) ? undefined : byName().get(name)
       if (!found) return known
       const [tool, index] = found
@@ -144,6 +139,7 @@ function toolsOf(
       const again = compileTool(tool, ['tools', index], { ...context, problems: [] })
       if (!again) return undefined
       const made = new HttpTool(tool, again.definition, again.parts, context)
+      compiled ??= new Map()
       compiled.set(name, made)
       return made
     },

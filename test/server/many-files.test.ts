@@ -106,6 +106,10 @@ test('many files are listed, called and reloaded as few are', async (t) => {
   const [many, few] = [await serve(whole), await serve(parts[0]!)]
   const ask = async ({ app }: typeof many, i: number, method: string, params = {}) =>
     body(post(app, `/service-${i}/mcp`, rpc(method, params), await open(app, `/service-${i}`)))
+  const listed = (i: number) =>
+    many.table().prepared.get(`service-${i}`)?.servers.get(`service-${i}`)?.http?.tools.listed
+  // Lists of what was examined are made for those who ask: thousands that nobody asks for would be kept.
+  for (const i of [0, 1, 2]) assert.equal(listed(i), undefined)
   for (const i of kinds.keys()) {
     assert.deepEqual(await ask(many, i, 'tools/list'), await ask(few, i, 'tools/list'))
     const [one, other] = [many, few].map(({ table }) => table().routes.get(`/service-${i}`))

@@ -52,7 +52,7 @@ export async function wire(options: WireOptions = {}): Promise<Wire> {
   const cancelled: string[] = []
   const hub = new Hub(options.hub)
   const log = await createLog({ level: 'silent', format: 'json' })
-  const backend = new ToolsBackend(testService(waiting, cancelled, options.listed ?? []))
+  const backend = new ToolsBackend(() => testService(waiting, cancelled, options.listed ?? []))
   const { rates = new Rates() } = options
   const ratesOf = (prefix: string) => {
     const rate = rates.of({ prefix, tenant: 'default', ...(prefix === '/one' && { rate: options.rate }) })

@@ -85,7 +85,8 @@ export function eachSchema(schema: Json, path: Path, look: (schema: JsonObject, 
   if (Array.isArray(schema)) for (const [i, one] of schema.entries()) eachSchema(one, [...path, i], look)
   if (!isObject(schema)) return
   look(schema, path)
-  for (const [keyword, value] of Object.entries(schema)) {
+  for (const keyword of Object.keys(schema)) {
+    const value = schema[keyword] as Json
     if (typeof value !== 'object' || VALUES.has(keyword)) continue
     if (!BY_NAME.has(keyword)) eachSchema(value, [...path, keyword], look)
     else if (isObject(value))
