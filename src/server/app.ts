@@ -114,13 +114,21 @@ export function createFace(parts: AppParts): Face {
     app.onError((error, c) => failed(error, c).toWeb())
     return app
   }
-  let app: Hono | undefined
-  return {
-    get app() {
-      app ??= createHono()
-      return app
-    },
-    direct: directly((c) => (plants?.owns(c.req.path) ? undefined : answer(c)), failed),
+  const direct = directly((c) => (plants?.owns(c.req.path) ? undefined : answer(c)), failed)
+  return new LazyFace(direct, createHono)
+}
+
+class LazyFace implements Face {
+  private made: Hono | undefined
+
+  constructor(
+    readonly direct: Direct,
+    private readonly make: () => Hono,
+  ) {}
+
+  get app(): Hono {
+    this.made ??= this.make()
+    return this.made
   }
 }
 

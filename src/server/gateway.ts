@@ -230,11 +230,7 @@ async function serve(
     ...(shared && { elsewhere: probesHere(shared, readiness) }),
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
-  return {
-    get app() {
-      return face.app
-    },
-    direct: face.direct,
+  return Object.assign(face, {
     ...(ownFace && { ownFace }),
     hub,
     table: () => live.table,
@@ -246,10 +242,10 @@ async function serve(
       hub.endStreams()
     },
     reloads,
-    reload: (name) => reloads.request('call', name),
+    reload: (name?: string) => reloads.request('call', name),
     diff: () => live.diff(),
     ...asWorker(live, hub, { metrics, ...logins }),
-    connect: (route, send) => connectStdio(common, route, send),
+    connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
     async close() {
       await reloads.close()
@@ -258,7 +254,7 @@ async function serve(
       await cluster?.close()
       await plants?.close()
     },
-  }
+  })
 }
 
 /** Why nothing is served; undefined: something is. */
