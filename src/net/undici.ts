@@ -6,7 +6,7 @@ const load = createRequire(import.meta.url)
 
 /**
  * Pools of connections, loaded for the first request: commands that only look at configurations make none. The rest of
- * undici, such as `fetch`, takes 14 MiB. Its version is pinned, as these paths are its own.
+ * undici, such as `fetch`, takes 14 MiB on Node 24, 8 on Node 20. Its version is pinned, as these paths are its own.
  */
 export const pools = () => ({
   Pool: load('undici/lib/dispatcher/pool.js') as Undici['Pool'],
