@@ -27,9 +27,6 @@ const SOON = 20
 /** Methods that may be sent again without harm. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Of exchanges that are to be over at a time. */
-const deadlines = new Deadlines()
-
 /** Sends HTTP requests, and keeps connections alive between them: one pool for each origin and route. */
 export class HttpClient {
   /** The longest unused first. */
@@ -37,6 +34,8 @@ export class HttpClient {
   /** Of the last request, which is nearly always as the one before. */
   private last: { origin: string; route: Route; pool: Dispatcher } | undefined
   private readonly draining = new Set<Promise<void>>()
+  /** Of exchanges that are to be over at a time. */
+  private readonly deadlines = new Deadlines()
   private readonly options: Required<Omit<HttpClientOptions, 'hold' | 'socketPath'>> & HttpClientOptions
 
   constructor(options: HttpClientOptions = {}) {
@@ -73,9 +72,11 @@ export class HttpClient {
     resolve: (answer: HttpAnswer) => void,
     reject: (fault: NetFault) => void,
   ): void {
+    const { deadlines } = this
     const exchange = new Exchange(request, options, {
       resolve: (head, body) => resolve(Object.assign(head, { body: body as Buffer })),
       reject,
+      over: () => deadlines.remove(exchange),
     })
     exchange.due = begin + options.timeout
     deadlines.add(exchange)
@@ -315,7 +316,6 @@ interface Outcome {
  * every body.
  */
 class Exchange implements Dispatcher.DispatchHandler, Due {
-  /** When it has to be over; absent from `deadlines`: at any time. */
   due = Number.POSITIVE_INFINITY
   earlier: Due | undefined = undefined
   later: Due | undefined = undefined
@@ -376,7 +376,6 @@ class Exchange implements Dispatcher.DispatchHandler, Due {
     if (this.state === 'over') return false
     this.state = 'over'
     this.options.signal?.removeEventListener('abort', this.cancel)
-    deadlines.remove(this)
     clearTimeout(this.timer)
     this.decoder?.input.destroy()
     this.decoder?.output.destroy()
