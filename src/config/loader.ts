@@ -55,10 +55,39 @@ export function createFileReader(): FileReader {
 /** Reads files once. */
 export const readFiles: FileReader = (files, findings) => fileReader(undefined)(files, findings)
 
+/** What the thread has sent of each file that it remembers, decoded when it is wanted. */
+class SentFiles {
+  private readonly sent = new Map<string, Outcome | Reply[1]>()
+
+  constructor(private readonly reader: number | undefined) {}
+
+  set(file: string, bytes: Reply[1]): void {
+    this.sent.set(file, bytes)
+  }
+
+  readonly outcomeOf = (file: string): Outcome | Promise<Outcome> => {
+    const known = this.sent.get(file)
+    // Another run of the reader has forgotten it meanwhile.
+    if (!known) return readOutcome(file)
+    if ('source' in known) return known
+    const outcome = decoded(file, known)
+    this.sent.set(file, outcome)
+    return outcome
+  }
+
+  forgetOthers(files: readonly string[]): void {
+    const { sent, reader } = this
+    if (sent.size <= files.length) return
+    const here = new Set(files)
+    const gone = [...sent.keys()].filter((file) => !here.has(file))
+    for (const file of gone) sent.delete(file)
+    if (reader !== undefined) askThread({ files: gone, reader, forget: true }).catch(() => {})
+  }
+}
+
 /** @param reader for whom the thread remembers what it sent; absent: for nobody */
 function fileReader(reader: number | undefined): FileReader {
-  /** What the thread has sent of each file that it remembers, decoded when it is wanted. */
-  const sent = new Map<string, Outcome | Reply[1]>()
+  const sent = new SentFiles(reader)
   /** Which files the thread knows to be in each batch: their names are not sent again. */
   let told: { to: unknown; batches: Batch[] } = { to: undefined, batches: [] }
   /** Of the last run that came to its end. */
@@ -91,15 +120,6 @@ function fileReader(reader: number | undefined): FileReader {
     }
     return batch
   }
-  const outcomeOf = (file: string): Outcome | Promise<Outcome> => {
-    const known = sent.get(file)
-    // Another run of the reader has forgotten it meanwhile.
-    if (!known) return readOutcome(file)
-    if ('source' in known) return known
-    const outcome = decoded(file, known)
-    sent.set(file, outcome)
-    return outcome
-  }
   return async function* (files, findings) {
     if (files.length < MANY) return yield* readFew(files, findings)
     const changed = await stale(files).catch(() => undefined)
@@ -126,21 +146,13 @@ function fileReader(reader: number | undefined): FileReader {
       // Read while the files of this batch are parsed.
       asked = askFor(from + BATCH)
       const { changes } = batch
-      const contents = batch.contents ?? (await contentsOf(batch.files, outcomeOf))
+      const contents = batch.contents ?? (await contentsOf(batch.files, sent.outcomeOf))
       if (batch.changes === changes) batch.contents = contents
       findings.push(...contents.findings)
       yield contents.sources
     }
     last = { files, batches }
-    forgetOthers(files)
-  }
-
-  function forgetOthers(files: readonly string[]): void {
-    if (sent.size <= files.length) return
-    const here = new Set(files)
-    const gone = [...sent.keys()].filter((file) => !here.has(file))
-    for (const file of gone) sent.delete(file)
-    if (reader !== undefined) askThread({ files: gone, reader, forget: true }).catch(() => {})
+    sent.forgetOthers(files)
   }
 }
 
