@@ -157,6 +157,8 @@ class SentSecrets {
   private readonly secrets: readonly string[]
   private readonly spelled: ReadonlySet<string>
   private readonly all: () => Mask
+  /** Of the last call whose client said some of them itself. */
+  private part: { secrets: readonly string[]; mask: Mask } | undefined
 
   constructor(
     readonly pairs: readonly string[],
@@ -175,7 +177,10 @@ class SentSecrets {
     const said = textsOf(args, spelled)
     if (!said) return this.all()
     const unsaid = secrets.filter((secret) => !spellings(secret).some((spelling) => said.has(spelling)))
-    return unsaid.length ? manyMasked(unsaid) : undefined
+    if (!unsaid.length) return undefined
+    if (!this.part || !areSame(this.part.secrets, unsaid))
+      this.part = { secrets: unsaid, mask: manyMasked(unsaid) }
+    return this.part.mask
   }
 }
 
