@@ -48,6 +48,15 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
+// Regular expressions and comments are as they were written. V8 keeps a text with one such character in twice the memory.
+for (const name of readdirSync(FOLDER).filter((name) => name.endsWith('.js'))) {
+  const text = readFileSync(`${FOLDER}/${name}`, 'utf8')
+  const escaped = text.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  writeFileSync(`${FOLDER}/${name}`, escaped)
+}
 // What precompile.ts writes is kept as text by whoever loads it.
 const VALIDATORS = 'dist/config'
 await build({

@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
 import { withEnvFiles } from './env-files.ts'
 import { EXAMPLES } from './examples.ts'
+import { holdYoungHeap } from './serve/heap.ts'
 import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
@@ -58,8 +59,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`)
     return 0
   }
-  // To load what serves takes longer than whoever started it may wait with a signal.
-  if (argv[0] === 'serve') catchHangUps()
+  if (argv[0] === 'serve') {
+    // To load what serves takes longer than whoever started it may wait with a signal.
+    catchHangUps()
+    // The modules alone would make it grow.
+    holdYoungHeap()
+  }
   try {
     const program = await programOf(argv, (status) => {
       code = status

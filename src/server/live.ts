@@ -1,6 +1,5 @@
 import { assemble, everything, type Reading, type Settled } from '../build/assemble.ts'
 import { rulesOf } from '../build/check-configurations.ts'
-import { collectGarbage } from '../build/collect-garbage.ts'
 import { createExaminer } from '../build/examiner.ts'
 import { Outbound, type OutboundRefusal } from '../build/outbound.ts'
 import type { AssembleContext } from '../build/prepare.ts'
@@ -129,7 +128,6 @@ export class LiveTable {
   async load(): Promise<Loaded & Reload> {
     const { result, reading, commit } = await this.make(undefined, !this.options.skipInvalid)
     commit()
-    collectGarbage(this.table.prepared.size)
     return { ...result, sources: reading.sources }
   }
 

@@ -25,6 +25,7 @@ import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
+import { collectGarbage, letYoungHeapGrow } from './heap.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
@@ -236,6 +237,8 @@ async function start({
   if (others.length) printFindings(others, sources)
   if (open.length) process.stderr.write(refusal(open))
   if (!gateway) return { code: open.length ? 2 : 1 }
+  await collectGarbage(gateway.table().prepared.size)
+  letYoungHeapGrow()
   // From now on somebody waits.
   held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio
