@@ -6,6 +6,9 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
  */
 const YOUNG = 8 * 2 ** 20
 
+/** Of so many configurations that were read at once more is left behind than is kept. */
+const MANY = 3_000
+
 let isHeld = false
 
 /**
@@ -19,8 +22,14 @@ export function holdYoungHeap(): void {
   growBy(1)
 }
 
+/** The start is over, and from now on somebody waits for answers. */
+export async function settleHeap(configurations: number): Promise<void> {
+  if (configurations >= MANY) await collectGarbage()
+  letYoungHeapGrow()
+}
+
 /** Lets it grow to `YOUNG`, as calls need, where it is held. */
-export function letYoungHeapGrow(): void {
+function letYoungHeapGrow(): void {
   if (!isHeld) return
   let last = 1
   const choose = () => {
@@ -39,17 +48,14 @@ function youngSize(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.space_size
 }
 
-/** Of so many configurations that were read at once more is left behind than is kept. */
-const MANY = 3_000
-
 /**
  * Gives back what the first table of many configurations leaves behind, while nobody waits for an answer: V8 would keep much
  * of it, as it does not know that a gateway that was started needs little. The inspector has a thorough collection; after
- * it calls take about 6 % more CPU, so that fewer configurations are not worth it. `gc` of `--expose-gc` would have to be
+ * it calls take about 6 % more CPU, so that it does not pay for fewer. `gc` of `--expose-gc` would have to be
  * looked for in a new context, which costs 12 %.
  */
-export async function collectGarbage(configurations: number): Promise<void> {
-  if (configurations < MANY || !process.features.inspector) return
+async function collectGarbage(): Promise<void> {
+  if (!process.features.inspector) return
   const { Session } = await import('node:inspector')
   const session = new Session()
   session.connect()

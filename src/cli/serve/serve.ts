@@ -25,7 +25,7 @@ import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
-import { collectGarbage, letYoungHeapGrow } from './heap.ts'
+import { settleHeap } from './heap.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
@@ -182,6 +182,15 @@ interface Started extends Pick<Reached, 'over'> {
   end(signal: string | undefined): Promise<void>
 }
 
+/** Prints what is wrong. @returns the exit code where that keeps it from serving */
+function reportFindings({ gateway, findings, sources }: Awaited<ReturnType<typeof createGateway>>): number {
+  const open = gateway ? [] : findings.filter(({ code }) => code === 'open-router')
+  const others = open.length ? findings.filter(({ code }) => code !== 'open-router') : findings
+  if (others.length) printFindings(others, sources)
+  if (open.length) process.stderr.write(refusal(open))
+  return open.length ? 2 : 1
+}
+
 /** @returns what ends it, once it serves; an exit code if it does not */
 async function start({
   paths,
@@ -230,15 +239,12 @@ async function start({
   if (flags.printRoutes) return { code: await printRoutes(options) }
   const watch = watched ?? (settings.watch ? await watchFiles(files, { env, log }) : undefined)
   if (watch) held.push(() => watch.close())
-  const { gateway, findings, sources } = await createGateway(options)
+  const made = await createGateway(options)
+  const { gateway } = made
   if (gateway) held.push(() => gateway.close())
-  const open = gateway ? [] : findings.filter(({ code }) => code === 'open-router')
-  const others = open.length ? findings.filter(({ code }) => code !== 'open-router') : findings
-  if (others.length) printFindings(others, sources)
-  if (open.length) process.stderr.write(refusal(open))
-  if (!gateway) return { code: open.length ? 2 : 1 }
-  await collectGarbage(gateway.table().prepared.size)
-  letYoungHeapGrow()
+  const code = reportFindings(made)
+  if (!gateway) return { code }
+  await settleHeap(gateway.table().prepared.size)
   // From now on somebody waits.
   held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio

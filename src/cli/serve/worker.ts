@@ -15,7 +15,7 @@ import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
 import { drain } from './drain.ts'
-import { collectGarbage } from './heap.ts'
+import { settleHeap } from './heap.ts'
 import { answerBy, serveFace } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { type ListenerTls, openTls } from './tls.ts'
@@ -150,7 +150,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
   sources.commit()
   inner.serve(gateway, parts)
-  await collectGarbage(gateway.table().prepared.size)
+  await settleHeap(gateway.table().prepared.size)
   const surplus = new WeakSet<Socket>()
   const guarded = serveFace(gateway, settings.limits, tls, surplus)
   const { server, connections } = guarded
