@@ -55,6 +55,7 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
+  if (argv[0] !== 'serve') outliveReaders()
   if (VERSION_FLAGS.includes(argv[0] ?? '')) {
     process.stdout.write(`${VERSION}\n`)
     return 0
@@ -77,6 +78,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`plantgw: ${printableLines((error as Error).message)}\n`)
     return 2
   }
+}
+
+/** Whoever reads the output may have read enough (`plantgw validate | head`): the exit code is the command's all the same. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
 }
 
 /** The program, with the commands that these arguments want. */

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { plantgw, temporaryFolder } from '../support/process.ts'
+
+test('a command whose output nobody reads to its end has its own exit code, and no stack trace', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'wrong.yaml'), 'name: a\nroutrs: []\n')
+  for (const [args, code] of [
+    [['schema'], 0],
+    [['--help'], 0],
+    [['--version'], 0],
+    [['validate', folder], 1],
+  ] as const) {
+    const { child, ended, stderr } = plantgw(t, args)
+    child.stdout!.destroy()
+    assert.equal(await ended, code, args.join(' '))
+    assert.doesNotMatch(stderr(), /EPIPE/, args.join(' '))
+  }
+})
