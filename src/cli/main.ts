@@ -55,16 +55,15 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
-  if (argv[0] !== 'serve') outliveReaders()
-  if (VERSION_FLAGS.includes(argv[0] ?? '')) {
-    process.stdout.write(`${VERSION}\n`)
-    return 0
-  }
   if (argv[0] === 'serve') {
     // To load what serves takes longer than whoever started it may wait with a signal.
     catchHangUps()
     // The modules alone would make it grow.
     holdYoungHeap()
+  } else outliveReaders()
+  if (VERSION_FLAGS.includes(argv[0] ?? '')) {
+    process.stdout.write(`${VERSION}\n`)
+    return 0
   }
   try {
     const program = await programOf(argv, (status) => {

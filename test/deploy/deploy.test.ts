@@ -149,7 +149,7 @@ test('load balancers ask whether a gateway is ready, supervisors whether it is w
     assert.match(services[name].healthcheck.test.join(' '), /\/_ready/)
     assert.equal(services[name].init, true)
   }
-  assert.match(text('Dockerfile'), /^ENTRYPOINT \["tini", .*"plantgw"\]$/m)
+  assert.match(text('Dockerfile'), /^ENTRYPOINT \["tini", "-s", "--", "plantgw"\]$/m)
 })
 
 test('what the Dockerfile copies is enough to run', async (t) => {
