@@ -2,7 +2,8 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
 import { withEnvFiles } from './env-files.ts'
 import { EXAMPLES } from './examples.ts'
-import { holdYoungHeap } from './serve/heap.ts'
+import { noteCompilersOff } from './serve/compilers.ts'
+import { holdYoungHeap, keepTicks } from './serve/heap.ts'
 import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
@@ -52,9 +53,12 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
 /**
  * The command line. Exit codes: 0 sound, 1 findings, 2 wrong use or the command itself failed.
  * Every command is a thin shell around a call below and returns its exit code.
+ * @param compilersAreOff whether `bin/plantgw.js` has turned V8's compilers off
  */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(argv: readonly string[], compilersAreOff = false): Promise<number> {
   let code = 0
+  if (compilersAreOff) noteCompilersOff()
+  keepTicks()
   if (argv[0] === 'serve') {
     // To load what serves takes longer than whoever started it may wait with a signal.
     catchHangUps()
@@ -81,10 +85,13 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 /** Whoever reads the output may have read enough (`plantgw validate | head`): the exit code is the command's all the same. */
 function outliveReaders(): void {
+  // One process may run several commands.
   for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
+    if (!stream.listeners('error').includes(unlessBroken)) stream.on('error', unlessBroken)
+}
+
+function unlessBroken(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 /** The program, with the commands that these arguments want. */

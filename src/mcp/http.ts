@@ -9,6 +9,7 @@ import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Identity } from '../access/steps.ts'
 import type { Discovery } from '../discovery/index.ts'
+import { together } from '../text/index.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Results } from './read-result.ts'
@@ -111,26 +112,47 @@ function bodyOf(bytes: Buffer, hold: Hold): Body {
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
+/** At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. */
 function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
   return new Promise((resolve) => {
     if (Number(incoming.headers['content-length']) > limit) return resolve({ failure: 'too-large' })
-    const chunks: Buffer[] = []
-    let size = 0
-    let refused = false
-    incoming.on('data', (chunk: Buffer) => {
-      if (refused) return
-      size += chunk.length
-      refused = size > limit || !hold.add(chunk.length)
-      if (!refused) chunks.push(chunk)
-      else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
+    together(() => {
+      if (!incoming.complete) return readPieces(incoming, limit, hold, resolve)
+      const bytes: Buffer = incoming.read() ?? NOTHING
+      if (bytes.length > limit) resolve({ failure: 'too-large' })
+      else resolve(hold.add(bytes.length) ? bodyOf(bytes, hold) : { failure: 'no-room' })
     })
-    incoming.on('end', () => {
-      if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
-    })
-    // Node tells of errors to who listens to them, and always of the end after one.
-    incoming.on('close', () => {
-      if (!incoming.complete) resolve({ failure: 'aborted' })
-    })
+  })
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function readPieces(
+  incoming: IncomingMessage,
+  limit: number,
+  hold: Hold,
+  resolve: (body: Body) => void,
+): void {
+  if (incoming.destroyed) {
+    resolve({ failure: 'aborted' })
+    return
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  let refused = false
+  incoming.on('data', (chunk: Buffer) => {
+    if (refused) return
+    size += chunk.length
+    refused = size > limit || !hold.add(chunk.length)
+    if (!refused) chunks.push(chunk)
+    else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
+  })
+  incoming.on('end', () => {
+    if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
+  })
+  // Node tells of errors to who listens to them, and always of the end after one.
+  incoming.on('close', () => {
+    if (!incoming.complete) resolve({ failure: 'aborted' })
   })
 }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { timeText } from '../text/index.ts'
+import { timeText, together } from '../text/index.ts'
 import { Deadlines, type Due } from './deadlines.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
@@ -546,11 +546,11 @@ class Exchange implements Dispatcher.DispatchHandler, Due {
     this.settle()
     // What follows the end of the encoded data is not read.
     if (state === 'open') this.controller?.abort(this.fault('cancelled'))
-    const { chunks, stream } = this
+    const { head, chunks, stream } = this
     const held = this.options.filter?.end()
     if (held?.length) (stream ?? chunks).push(held)
     if (stream) stream.push(null)
-    else this.outcome.resolve(this.head, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    else together(() => this.outcome.resolve(head, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
   }
 
   onResponseError(_controller: unknown, error: Error): void {

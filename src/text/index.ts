@@ -26,6 +26,7 @@ export {
   mapped,
   nextTurn,
   type Steps,
+  together,
   turnIsOver,
 } from './turns.ts'
 export { wildcards } from './wildcards.ts'

@@ -36,8 +36,6 @@ const MAX_SILENT = 6
 /** Milliseconds beside what a worker may drain for, and those to end for one that nobody needs any more. */
 const DRAIN_SPARE = 3_000
 const END = 2_000
-/** Megabytes of a half of the heap's young part: a gateway has few objects that live long, and memory counts for each worker. */
-const HEAP = '--max-semi-space-size=4'
 /** Milliseconds for the metrics and the status of a worker. */
 const ANSWER = 5_000
 
@@ -48,6 +46,8 @@ export interface PoolOptions {
   log: Logger
   /** The module and the arguments that make a process a worker. */
   command: readonly [module: string, ...args: string[]]
+  /** Of a worker, besides those of this process. */
+  nodeOptions: readonly string[]
   /** Takes whole lines of what workers write to standard error. */
   onLines(lines: string): void
 }
@@ -261,11 +261,11 @@ export class Pool implements Workers {
 
   /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
-    const { command, onLines } = this.options
+    const { command, nodeOptions, onLines } = this.options
     const [module, ...args] = command
     const child = fork(module, args, {
       // A debugger's address is taken by this process.
-      execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), HEAP],
+      execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), ...nodeOptions],
       serialization: 'advanced',
       // The audit log keeps lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { plantgw, temporaryFolder } from '../support/process.ts'
+import { plantgw, ROOT, temporaryFolder } from '../support/process.ts'
 
 test('a command whose output nobody reads to its end has its own exit code, and no stack trace', async (t) => {
   const folder = temporaryFolder(t)
@@ -18,4 +19,15 @@ test('a command whose output nobody reads to its end has its own exit code, and 
     assert.equal(await ended, code, args.join(' '))
     assert.doesNotMatch(stderr(), /EPIPE/, args.join(' '))
   }
+})
+
+test('a process that runs many commands listens to its outputs once', () => {
+  const script = `import { main } from './dist/bin/main.js'
+for (let i = 0; i < 20; i++) await main(['--version'])`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  assert.equal(stdout.trim().split('\n').length, 20)
+  assert.equal(stderr, '')
 })

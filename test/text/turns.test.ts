@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveWay, giveWayToCalls, nextTurn } from '../../src/text/index.ts'
+import { giveWay, giveWayToCalls, nextTurn, together } from '../../src/text/index.ts'
 
 test('a long loop lets others have their turn, a short one does not wait', async (t) => {
   let now = performance.now()
@@ -44,4 +44,45 @@ test('those who wait have as much of a turn as all others had, and at least 15 m
   assert.ok(quiet >= 50 && quiet <= 55, String(quiet))
   const busy = await turnsOf(100, 250)
   assert.ok(busy >= 4 && busy <= 8, String(busy))
+})
+
+test('what a turn brings goes on together, each step one after another', async () => {
+  const heard: string[] = []
+  const call = async (name: string) => {
+    await new Promise<void>((resolve) => together(resolve))
+    heard.push(`${name} 1`)
+    await undefined
+    heard.push(`${name} 2`)
+    await new Promise<void>((resolve) => together(resolve))
+    heard.push(`${name} 3`)
+  }
+  const calls = [call('a'), call('b')]
+  // Node runs all promises between two events.
+  await new Promise(process.nextTick)
+  assert.deepEqual(heard, [])
+  await Promise.all(calls)
+  assert.deepEqual(heard, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3'])
+})
+
+test('a turn that brings many lets 32 of them go on before it brings the rest', async () => {
+  let count = 0
+  for (let i = 0; i < 31; i++) together(() => count++)
+  assert.equal(count, 0)
+  together(() => count++)
+  assert.equal(count, 32)
+  together(() => count++)
+  assert.equal(count, 32)
+  await new Promise(setImmediate)
+  assert.equal(count, 33)
+})
+
+test('one of a group that throws does not keep the others from going on', async () => {
+  let count = 0
+  together(() => {
+    throw new Error('of the first')
+  })
+  for (let i = 0; i < 30; i++) together(() => count++)
+  assert.throws(() => together(() => count++), /of the first/)
+  await new Promise(setImmediate)
+  assert.equal(count, 31)
 })

@@ -1,4 +1,6 @@
+import { executionAsyncResource } from 'node:async_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { compileForCalls } from './compilers.ts'
 
 /**
  * Bytes of the heap's young part, both halves. Of what a call makes nearly nothing is kept, so that a larger part saves at most
@@ -6,26 +8,47 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
  */
 const YOUNG = 16 * 2 ** 20
 
-/** Of so many configurations that were read at once more is left behind than is kept. */
-const MANY = 3_000
+/** Megabytes of a half of the young part of a worker: memory counts for each of them. */
+const HALF_OF_WORKER = 4
 
 let isHeld = false
+
+/** One of the objects that Node makes for each `process.nextTick`. */
+const keptTicks: object[] = []
+
+/**
+ * Keeps V8 from forgetting the shape of the objects that Node makes for each `process.nextTick`, by keeping one of them. A
+ * thorough collection that finds none drops the shape. The next object gets a new one, which is one too many for the inline
+ * cache of the code that makes them: from then on that code takes two to three times as long. A call makes eight.
+ */
+export function keepTicks(): void {
+  process.nextTick(() => keptTicks.push(executionAsyncResource()))
+}
 
 /**
  * Keeps the young part of the heap from growing, where the user has not said how large it may be: a start is no faster by it.
  * V8 takes a limit from the command line alone; how fast that part grows it asks each time.
  */
 export function holdYoungHeap(): void {
-  const given = [...process.execArgv, process.env.NODE_OPTIONS]
-  if (given.some((flags) => flags?.includes('semi-space'))) return
+  if (isSizeGiven()) return
   isHeld = true
   growBy(1)
 }
 
+/** The options of Node that bound the young part of a worker, where the user has not said how large it may be. */
+export function workerHeap(): string[] {
+  return isSizeGiven() ? [] : [`--max-semi-space-size=${HALF_OF_WORKER}`]
+}
+
+function isSizeGiven(): boolean {
+  return [...process.execArgv, process.env.NODE_OPTIONS].some((flags) => flags?.includes('semi-space'))
+}
+
 /** The start is over, and from now on somebody waits for answers. */
-export async function settleHeap(configurations: number): Promise<void> {
-  if (configurations >= MANY) await collectGarbage()
+export async function settleHeap(): Promise<void> {
+  await collectGarbage()
   letYoungHeapGrow()
+  compileForCalls()
 }
 
 /** Lets it grow to `YOUNG`, as calls need, where it is held. */
@@ -49,16 +72,20 @@ function youngSize(): number {
 }
 
 /**
- * Gives back what the first table of many configurations leaves behind, while nobody waits for an answer: V8 would keep much
- * of it, as it does not know that a gateway that was started needs little. The inspector has a thorough collection; after
- * it calls take about 6 % more CPU, so that it does not pay for fewer. `gc` of `--expose-gc` would have to be
- * looked for in a new context, which costs 12 %.
+ * Gives back what the start leaves behind, while nobody waits for an answer: V8 would keep much of it, as it does not know
+ * that a gateway that was started needs little. The inspector has a thorough collection, of 50 ms for a few
+ * configurations; `gc` of `--expose-gc` would have to be looked for in a new context, which makes calls 12 % slower.
  */
 async function collectGarbage(): Promise<void> {
   if (!process.features.inspector) return
   const { Session } = await import('node:inspector')
   const session = new Session()
-  session.connect()
+  try {
+    session.connect()
+  } catch {
+    // Node's permission model denies it.
+    return
+  }
   // What a first one has found to be scattered, a second one moves together.
   for (let i = 0; i < 2; i++) await new Promise((done) => session.post('HeapProfiler.collectGarbage', done))
   session.disconnect()

@@ -9,6 +9,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import { Pool } from '../../workers/worker-pool.ts'
 import { OWN_BIN } from '../own-command.ts'
 import { type DrainLimits, shutServer } from './drain.ts'
+import { workerHeap } from './heap.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { WORKER_COMMAND } from './worker-command.ts'
@@ -35,6 +36,7 @@ export function openPool({ settings, version, log, stream }: PoolParts): Pool {
     version,
     log,
     command: [OWN_BIN, WORKER_COMMAND],
+    nodeOptions: workerHeap(),
     onLines: logLines(stream),
   })
 }

@@ -24,6 +24,7 @@ import { ownCommand } from '../own-command.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
+import { compileWhenLong } from './compilers.ts'
 import { drain } from './drain.ts'
 import { settleHeap } from './heap.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
@@ -201,6 +202,7 @@ async function start({
   pool,
   stdio,
 }: Start): Promise<{ code: number } | Started> {
+  compileWhenLong()
   const readEnv = currentEnvironment(settings, log)
   const env = readEnv()
   const { storage } = settings
@@ -244,7 +246,7 @@ async function start({
   if (gateway) held.push(() => gateway.close())
   const code = reportFindings(made)
   if (!gateway) return { code }
-  await settleHeap(gateway.table().prepared.size)
+  await settleHeap()
   // From now on somebody waits.
   held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio

@@ -14,7 +14,8 @@ import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/ch
 import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
-import { drain } from './drain.ts'
+import { compileWhenLong } from './compilers.ts'
+import { type DrainLimits, drain } from './drain.ts'
 import { settleHeap } from './heap.ts'
 import { answerBy, serveFace } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
@@ -148,9 +149,11 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   })
   const [fault] = findings.filter(({ severity }) => severity === 'error')
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
+  compileWhenLong()
   sources.commit()
   inner.serve(gateway, parts)
-  await settleHeap(gateway.table().prepared.size)
+  await settleHeap()
+  const unwatch = watchEventLoop(log, gateway.onLoopDelay)
   const surplus = new WeakSet<Socket>()
   const guarded = serveFace(gateway, settings.limits, tls, surplus)
   const { server, connections } = guarded

@@ -1,0 +1,38 @@
+import { setFlagsFromString } from 'node:v8'
+
+/** Milliseconds of reading after which there is so much to read that compiled code pays. */
+const LONG = 300
+
+/** Whether Node was built with Maglev, which is on by default then: from 24 on. */
+const { v8_enable_maglev: hasMaglev } = process.config.variables as { v8_enable_maglev?: number }
+
+let areOff = false
+let timer: NodeJS.Timeout | undefined
+
+/**
+ * `bin/plantgw.js` has turned V8's compilers off, as it does for a start unless the user has set them: to compile code that runs
+ * once gains nothing and leaves 10 MiB behind, most of it pages of the compilers' own code.
+ */
+export function noteCompilersOff(): void {
+  areOff = true
+}
+
+/** Reading begins: with many configurations V8 may compile before the start is over. */
+export function compileWhenLong(): void {
+  if (!areOff) return
+  timer = setTimeout(set, LONG, '--sparkplug', '--opt', ...(hasMaglev ? ['--maglev'] : [])).unref()
+}
+
+/**
+ * The start is over: V8 may compile what calls run. Maglev stays off, as it leaves 25 MiB behind under load, and warm calls
+ * take as much CPU without it.
+ */
+export function compileForCalls(): void {
+  if (!areOff) return
+  clearTimeout(timer)
+  set('--sparkplug', '--opt', '--no-maglev')
+}
+
+function set(...flags: string[]): void {
+  for (const flag of flags) setFlagsFromString(flag)
+}
