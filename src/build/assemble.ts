@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Identity, named, qualifiedName, type ReadConfiguration } from '../config/index.ts'
+import { finder, type Identity, qualifiedName, type ReadConfiguration } from '../config/index.ts'
 import { type Finding, finding, hasErrors, sortFindings } from '../findings/index.ts'
 import { templateMemo } from '../template/index.ts'
 import { alignment, giveWayToCalls } from '../text/index.ts'
@@ -150,7 +150,8 @@ function scopeOf(
   const { configurations } = reading
   if (!only) return { served, reads: configurations, oldOf, passed: new Set(), kept: lost, lost, settled }
   const known = [...configurations.flatMap(({ configuration }) => configuration ?? []), ...served.values()]
-  const asked = new Set([...only].flatMap((name) => named(name, known).map((one) => qualifiedName(one))))
+  const find = finder(known)
+  const asked = new Set([...only].flatMap((name) => find(name).map((one) => qualifiedName(one))))
   const isAsked = (one: Identity | undefined) => one !== undefined && asked.has(qualifiedName(one))
   const passed = new Set(
     configurations

@@ -25,6 +25,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: [
     'plantgw serve                       # with plantgw.yaml in this folder',
     'plantgw serve configs/ --port 8080 --watch',
+    'plantgw serve --workers auto        # a worker for each core',
     'plantgw serve --stdio configs/      # one client, on standard input and output',
     'plantgw serve --settings /etc/plantgw/plantgw.yaml --pid /run/plantgw.pid',
   ],

@@ -1,6 +1,6 @@
 /** Several gateways that serve as one: what clients carry between them, and requests passed on to the right one. */
 
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createForwarder, type Forwarder, type ForwarderOptions } from './forward.ts'
 import { createHops } from './hop.ts'
 import { createMembers, type Members, type MembersOptions } from './members.ts'
@@ -34,6 +34,24 @@ export function workerAddress(gateway: string, origin: string): string {
 /** Whose a session is: the gateway, without its worker. */
 export function gatewayOf(owner: string): string {
   return owner.split(OF)[0] as string
+}
+
+/** Characters by which one address is known among the few of a gateway's replicas and workers. */
+const MARK = 4
+
+/** Names a replica, and a worker of it, in what many messages carry: 8 characters. */
+export function markOf(owner: string): string {
+  return shortOf(gatewayOf(owner)) + shortOf(owner)
+}
+
+/** Whether a mark is of this address, or of a worker behind it. */
+export function isMarkOf(mark: string, address: string): boolean {
+  const short = shortOf(address)
+  return mark.slice(MARK) === short || mark.slice(0, MARK) === short
+}
+
+function shortOf(address: string): string {
+  return createHash('sha256').update(address).digest('base64url').slice(0, MARK)
 }
 
 /** Who has passed a request on: a worker of this gateway, or another gateway. */

@@ -614,7 +614,7 @@ export interface Settings {
   publicUrl?: string
   /** Path of the file that contains the process id while the gateway runs, relative to the settings file. */
   pid?: string
-  /** How many processes serve, at most 99: more than 1 use as many CPU cores, as one gateway at one address. Default `1`. */
+  /** Number of processes that serve as one gateway at one address, 1 to 99, to use as many CPU cores. Default `1`. */
   workers: string
   /** Time between two automatic reloads: `600s`, `10m`, `1h30m`; a plain number is seconds. Milliseconds. Default `600s`. */
   reload_interval: number
@@ -654,7 +654,7 @@ export interface Settings {
   redis?: Redis
   /** The audit log: one line of JSON for each call, refusal, failed login, session, reload and change. */
   audit?: Audit
-  /** Traces and metrics by OpenTelemetry. */
+  /** Traces and histograms by OpenTelemetry. */
   telemetry?: Telemetry
   /** Which secrets are replaced by `***` in answers of servers that have no `redact`: `own` are those with which the gateway itself asks the server, `patterns` also what has the form of a token, a JSON Web Token, a private key or a password in a URL, `off` none. Default `own`. */
   redact: 'off' | 'own' | 'patterns'
@@ -714,7 +714,7 @@ export interface ProcessLimits {
   maxEventLoopDelay: number
   /** Maximum size of the messages that wait in one queue: for a client that reads slowly or has no stream open, or for a server that reads slowly. Bytes. Default `16MiB`. */
   maxQueued: number
-  /** Maximum size of all waiting data in the process: requests, responses and queues. Bytes. */
+  /** Maximum size of all waiting data: requests, responses and queues. Bytes. */
   maxBuffered?: number
   /** Time for the headers of a request to arrive: `10s`, `500ms`; a plain number is seconds. Milliseconds. Default `10s`. */
   headersTimeout: number
@@ -898,7 +898,7 @@ export interface Audit {
   fail: 'open' | 'closed'
 }
 
-/** Traces and metrics by OpenTelemetry. */
+/** Traces and histograms by OpenTelemetry. */
 export interface Telemetry {
   /** Where spans and metrics are sent by the OpenTelemetry protocol (OTLP over HTTP). */
   otlp: Otlp

@@ -34,7 +34,15 @@ export {
   oauthOf,
   RESULT_TOOL_NAME,
 } from './model.ts'
-export { ambiguous, type Identity, identityOf, named, qualifiedName, uniqueName } from './qualified-name.ts'
+export {
+  ambiguous,
+  finder,
+  type Identity,
+  identityOf,
+  named,
+  qualifiedName,
+  uniqueName,
+} from './qualified-name.ts'
 export type { SchemaNode } from './schemas.ts'
 export { type SchemaName, schemaFile } from './schemas.ts'
 export type { ReadSettings, SettingsFlags } from './settings.ts'

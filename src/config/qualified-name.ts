@@ -36,11 +36,25 @@ export function uniqueName(identity: Identity, tenants: readonly unknown[] | und
  * comes first, so that no tenant takes a name from it.
  */
 export function named<T extends Identity>(text: string, known: Iterable<T>): T[] {
-  const all = [...known]
-  const exact =
-    all.find(({ tenant, name }) => tenant === DEFAULT_TENANT && name === text) ??
-    all.find((one) => qualifiedName(one) === text)
-  return exact ? [exact] : all.filter(({ name }) => name === text)
+  return finder(known)(text)
+}
+
+/** As `named`, for many names. */
+export function finder<T extends Identity>(known: Iterable<T>): (text: string) => T[] {
+  const byName = new Map<string, T[]>()
+  const exact = new Map<string, T>()
+  for (const one of known) {
+    const same = byName.get(one.name)
+    if (same) same.push(one)
+    else byName.set(one.name, [one])
+    const name = qualifiedName(one)
+    if (!exact.has(name)) exact.set(name, one)
+  }
+  return (text) => {
+    const all = byName.get(text) ?? []
+    const found = all.find(({ tenant }) => tenant === DEFAULT_TENANT) ?? exact.get(text)
+    return found ? [found] : all
+  }
 }
 
 /** That several configurations have a name, and how to name one of them. */

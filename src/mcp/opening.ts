@@ -24,7 +24,8 @@ export function beginSession(
   const { sharer } = exchange.stay
   const { hub, prefix, caller, account } = endpoint
   const begun = (session: Session | LimitName) => begin(session, exchange, endpoint)
-  const session = hub.openSession({ prefix, caller, sharer, ...facts }, account)
+  const mark = exchange.replicas?.mark()
+  const session = hub.openSession({ prefix, caller, sharer, mark, ...facts }, account)
   return session instanceof Promise ? session.then(begun) : begun(session)
 }
 

@@ -25,6 +25,10 @@ export interface Replicas {
   seal(state: string): string
   unseal(state: string): WaitingState | undefined
   isOwn(owner: string): boolean
+  /** Names this replica in the ids of events: 8 characters of Base64url. */
+  mark(): string
+  /** The address of the other replica that a mark names; undefined: it is not known, or may not be asked. */
+  marked(mark: string): string | undefined
   /** Whether another replica has passed the request on. */
   readonly isPassed: boolean
   /** Makes this replica known to the one that opened a session; what the request should wait for. */
@@ -121,7 +125,9 @@ function resume(
   if (local?.served.backend === backend) return local
   const { kind, id, revision, owner } = ticket
   if (kind === 'held' || !isSessionRevision(revision)) return undefined
-  const facts = { id, prefix, caller, sharer: exchange.stay.sharer, revision, owner, onStream: false }
+  const { sharer } = exchange.stay
+  const mark = exchange.replicas?.mark()
+  const facts = { id, prefix, caller, sharer, revision, owner, onStream: false, mark }
   const session = local ?? hub.takeUp(facts, account)
   if (session && !local) session.listing = listingOf(exchange)
   const served = session && backend.resume(session, exchange, ticket)
@@ -179,8 +185,9 @@ async function passCancellation(
   body: string,
 ): Promise<void> {
   const { replicas } = exchange
-  // The server of bytes that pass knows of the call, whichever replica it came through.
-  if (!replicas || replicas.isPassed || served.passThrough || calls.has(requestIdOf(cancelled))) return
+  // The server of bytes that pass knows of the call, whichever replica it came through; without a ticket, no other one has it.
+  if (!replicas || replicas.isPassed || served.passThrough || !served.ticket()) return
+  if (calls.has(requestIdOf(cancelled))) return
   await Promise.all([owner !== undefined && replicas.forward(owner, body), replicas.tell(body, owner)])
 }
 

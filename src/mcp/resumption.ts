@@ -19,18 +19,22 @@ interface KeptEvent {
 
 /**
  * The last events of a session's streams, for a client that lost its connection and comes back with `Last-Event-ID`
- * (2025-11-25, Resumability and Redelivery). An event's id names the log, its stream and its number there: another
- * replica that serves the session has a log of its own.
+ * (2025-11-25, Resumability and Redelivery). An event's id names the log, its stream and its number there; the name of the
+ * log begins with the mark of the replica that has it: another one that serves the session has a log of its own.
  */
 export class EventLog {
-  readonly #name = randomBytes(6).toString('base64url')
+  readonly #name: string
   readonly #hold: Hold
   #events: KeptEvent[] = []
   readonly #streams = new Map<number, ResumableStream>()
   #count = 0
 
-  /** @param sharer whose share of the memory it takes, as long as nothing else needs it */
-  constructor(sharer: string) {
+  /**
+   * @param sharer whose share of the memory it takes, as long as nothing else needs it
+   * @param mark of this replica; absent: the gateway is alone
+   */
+  constructor(sharer: string, mark = '') {
+    this.#name = mark + randomBytes(6).toString('base64url')
     this.#hold = memory.spare(sharer, () => this.#drop())
   }
 
@@ -45,7 +49,7 @@ export class EventLog {
 
   /** The stream to which a client comes back; undefined when it is not known any more. */
   find(lastEventId: string): { stream: ResumableStream; after: number } | undefined {
-    const [, name, number, after] = /^([\w-]{8})\.(\d{1,15})\.(\d{1,15})$/.exec(lastEventId) ?? []
+    const [, name, number, after] = /^([\w-]{8,16})\.(\d{1,15})\.(\d{1,15})$/.exec(lastEventId) ?? []
     const stream = name === this.#name ? this.#streams.get(Number(number)) : undefined
     return stream && { stream, after: Number(after) }
   }
@@ -98,6 +102,11 @@ export class EventLog {
       return
     }
   }
+}
+
+/** The mark of the replica that has sent an event; undefined: its id has none. */
+export function markIn(lastEventId: string): string | undefined {
+  return /^([\w-]{8})[\w-]{8}\./.exec(lastEventId)?.[1]
 }
 
 /** A stream of events to one client that outlives its connections. */

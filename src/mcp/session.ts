@@ -55,6 +55,8 @@ export interface SessionFacts {
   readonly owner?: string
   /** Whether its stream carries all of its answers: over SSE (2024-11-05) and over standard input and output. */
   readonly onStream: boolean
+  /** Names this replica in the ids of events; absent: the gateway is alone. */
+  readonly mark?: string | undefined
 }
 
 /** A progress token that no message carries. */
@@ -105,10 +107,11 @@ export class Session implements Resumable {
   private since: number | undefined
   private waiting: Waiting | undefined
   private kept: EventLog | undefined
+  private readonly mark: string | undefined
 
   /** @param end ends the session for everyone */
   constructor(
-    { id, prefix, caller, sharer, owner, onStream, revision }: SessionFacts,
+    { id, prefix, caller, sharer, owner, onStream, revision, mark }: SessionFacts,
     private readonly account: Accounting,
     readonly end: () => void,
     /** Milliseconds that a person has to answer. */
@@ -121,11 +124,12 @@ export class Session implements Resumable {
     this.owner = owner
     this.onStream = onStream
     this.revision = revision
+    this.mark = mark
   }
 
   /** The last events of its streams. */
   get log(): EventLog {
-    this.kept ??= new EventLog(this.sharer)
+    this.kept ??= new EventLog(this.sharer, this.mark)
     return this.kept
   }
 

@@ -18,6 +18,7 @@ import {
   takesEvents,
   tooMuch,
 } from './http.ts'
+import type { Hub } from './hub.ts'
 import { adopt, beginSession, FIRST_REVISION, handshake } from './opening.ts'
 import {
   allowsBatches,
@@ -32,6 +33,7 @@ import {
 import { type Messages, receive } from './receive.ts'
 import { refusedBatch } from './refused.ts'
 import { endElsewhere, idOf, localSession, locate, passOn, unknownSession } from './replicas.ts'
+import { markIn } from './resumption.ts'
 import type { Session } from './session.ts'
 import { answerAlone, claimsRevision, unsupported } from './stateless.ts'
 import { EventStream, PostReply } from './stream.ts'
@@ -118,13 +120,32 @@ async function open(
   return reply(exchange, opened.text, form, headers)
 }
 
-/** Opens a session's GET stream, to which goes what answers no request. */
+/** Opens a session's GET stream, to which goes what answers no request, or goes on with another one. */
 function get(exchange: Exchange, { hub }: Endpoint, session: Session): HttpResponse | Promise<HttpResponse> {
   const { passThrough } = session.served
   if (passThrough) return passThrough.get(exchange)
   if (!takesEvents(exchange.headers.accept)) return notAcceptable(exchange, 'text/event-stream')
   const lastEventId = exchange.headers['last-event-id']
   const found = lastEventId === undefined ? undefined : session.log.find(lastEventId)
+  if (found || lastEventId === undefined) return openStream(exchange, hub, session, found)
+  return goOnElsewhere(exchange, lastEventId).then((answer) => answer ?? openStream(exchange, hub, session))
+}
+
+/** The stream of the replica that has sent an event; undefined: it is not there any more. */
+async function goOnElsewhere({ replicas }: Exchange, lastEventId: string): Promise<HttpResponse | undefined> {
+  const mark = markIn(lastEventId)
+  const owner = mark === undefined ? undefined : replicas?.marked(mark)
+  const answer = owner === undefined ? undefined : await replicas?.forward(owner)
+  return answer?.ok ? answer : undefined
+}
+
+/** @param found the stream that the client lost, and the number of the last event that it has */
+function openStream(
+  exchange: Exchange,
+  hub: Hub,
+  session: Session,
+  found?: ReturnType<Session['log']['find']>,
+): HttpResponse {
   const connection = new EventStream(exchange, () => {
     stream.disconnected(connection)
     if (!stream.isConnected) session.streams = session.streams.filter((other) => other !== stream)
@@ -270,7 +291,8 @@ export async function serveMessage(exchange: Exchange, endpoint: Endpoint): Prom
     const refused = refusedBatch(exchange, received)
     return refused ?? (await located.elsewhere(received.text)) ?? refuse(404, ENDED)
   }
-  if (!session || !stream) return refuse(404, ENDED)
+  // It may have ended while the body was on its way.
+  if (!session || !stream || session.isEnded) return refuse(404, ENDED)
   const { messages, batch, text } = received
   const [only] = messages
   if (!batch && only?.kind === 'invalid') return refuse(400, only.reason)

@@ -67,8 +67,8 @@ export interface Gateway extends Face {
   reload(name?: string): Promise<Reload>
   /** Reads the configurations and reports what a reload would change; nothing is changed or started. */
   diff(): Promise<Difference>
-  /** Reads the configurations again, to serve them once it is told to. */
-  prepare(): Promise<Made>
+  /** Reads the configurations again, to serve them once it is told to; absent: all may change, not only those of these names. */
+  prepare(names?: ReadonlySet<string>): Promise<Made>
   counted(): Promise<Counted>
   serving(): ServingStatus
   /** Bounds wrong credentials. */
@@ -195,7 +195,8 @@ async function serve(
   limitMemory(settings.limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
   let draining = false
-  readiness.unready = () => (draining ? 'the gateway is shutting down' : unserved(live, plants?.available()))
+  const unready = () => unserved(live, plants?.available(), workers)
+  readiness.unready = () => (draining ? 'the gateway is shutting down' : unready())
   const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
   const guard = guardOf(settings.host)
   const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
@@ -258,7 +259,8 @@ async function serve(
 }
 
 /** Why nothing is served; undefined: something is. */
-function unserved(live: LiveTable, hasPlants = false): string | undefined {
+function unserved(live: LiveTable, hasPlants = false, workers?: Workers): string | undefined {
+  if (workers?.isServing() === false) return 'no worker serves'
   if (!live.isRead) return 'the store of the configurations could not be read yet'
   return live.table.routes.size || hasPlants ? undefined : 'no prefix is served'
 }
@@ -283,7 +285,7 @@ function asWorker(
   { metrics, logins }: { metrics: Metrics; logins: Logins },
 ): Pick<Gateway, 'prepare' | 'counted' | 'logins' | 'serving'> {
   return {
-    prepare: () => live.prepare(),
+    prepare: (names) => live.prepare(names),
     counted: metrics.counted,
     logins,
     serving: () => servingStatus(live, hub),

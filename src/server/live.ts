@@ -44,8 +44,10 @@ export interface Made {
   result: Reload
   /** The table; absent: that which is served stays. */
   next?: Table
-  /** Serves it; it must follow before another one is made. */
+  /** Serves it; it must come before another one is made. */
   commit(): void
+  /** Has clients hear what is another than it was, once every worker serves it. */
+  follow(): void
 }
 
 /** A connection to a store of configurations or to a broker of reload messages. */
@@ -133,10 +135,11 @@ export class LiveTable {
 
   /** Reads the configurations again and swaps the table; `names` may change, or everything. */
   async reload(names?: ReadonlySet<string>): Promise<Reload> {
-    const { result, next, commit } = await this.prepare(names)
+    const { result, next, commit, follow } = await this.prepare(names)
     const handed = next && (await this.options.handOn?.(next, this.env))
     commit()
-    await handed?.()
+    if (handed) await handed()
+    follow()
     return result
   }
 
@@ -145,11 +148,10 @@ export class LiveTable {
     this.options.onReload?.()
     const before = this.table
     const made = await this.make(names, false)
-    const commit = () => {
-      made.commit()
+    const follow = () => {
       if (this.table !== before) this.follow(before)
     }
-    return { ...made, commit }
+    return { ...made, follow }
   }
 
   /** Tells clients what is another than it was, and starts and ends servers. */
@@ -201,7 +203,7 @@ export class LiveTable {
   private async make(
     only: ReadonlySet<string> | undefined,
     strict: boolean,
-  ): Promise<Made & { reading: ReadConfigurationsResult }> {
+  ): Promise<Omit<Made, 'follow'> & { reading: ReadConfigurationsResult }> {
     const reading = await this.read()
     const before = this.table
     const context: AssembleContext = {

@@ -5,7 +5,9 @@ import {
   type Cluster,
   FROM_HEADER,
   HOP_HEADER,
+  isMarkOf,
   MEMBERS_HEADER,
+  markOf,
   OUTER_HEADER,
   PROOF_HEADER,
   type Reach,
@@ -138,6 +140,8 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
     seal: (state) => cluster.seal(state, bound),
     unseal: (state) => cluster.unseal(state, bound),
     isOwn,
+    mark: () => markOf(address),
+    marked: (mark) => (reach.nobody ? undefined : reach.others().find((other) => isMarkOf(mark, other))),
     forward,
     hasPlaces: cluster.placeOf !== undefined && !exchange.forwarded,
     inPlace(key, body, id) {

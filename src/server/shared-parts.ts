@@ -30,6 +30,8 @@ export class TableRefused extends Error {}
 /** The workers of a gateway, as the process sees them that started them. */
 export interface Workers {
   handOn: HandOn
+  /** Whether one of them takes connections. */
+  isServing(): boolean
   /** What each of them has counted, and those that have ended. */
   counted(): Promise<readonly Counted[]>
   /** What each of them serves at the moment. */

@@ -47,6 +47,8 @@ export interface PageRequest {
   url: string
   headers: Readonly<Record<string, string | undefined>>
   rawHeaders: readonly string[]
+  /** Such as `1.1`: proxies are recognised by it. */
+  httpVersion: string | undefined
   remoteAddress: string | undefined
   body: Uint8Array | undefined
 }
@@ -119,6 +121,8 @@ export interface WorkerHandlers {
   beat(nothing: undefined): void
   prepare(change: Change): Promise<void>
   commit(generation: number): void
+  /** All workers have committed: clients may hear of it. */
+  follow(nothing: undefined): void
   /** What was prepared is not served, as another worker cannot serve it. */
   discard(nothing: undefined): void
   connection(connection: { id: number; surplus: boolean }, handle?: SendHandle): void
@@ -127,6 +131,8 @@ export interface WorkerHandlers {
   /** Gives back what is not in use of the counts of a prefix and caller. */
   recall(question: LeaseQuestion): Units
   renewTls(nothing: undefined): void
-  /** Resolves when what was under way has ended. */
+  /** Resolves when what its clients had under way has ended. */
   drain(limits: { grace: number; timeout: number }): Promise<void>
+  /** No worker has clients any more, for which it may have a child or a session. */
+  end(nothing: undefined): Promise<void>
 }

@@ -16,6 +16,7 @@ export async function pageRequest(c: Arriving): Promise<PageRequest> {
     url,
     headers: (incoming?.headers ?? {}) as PageRequest['headers'],
     rawHeaders: incoming?.rawHeaders ?? [],
+    httpVersion: incoming?.httpVersion,
     remoteAddress: incoming?.socket?.remoteAddress,
     body:
       method === 'GET' || method === 'HEAD'
@@ -41,7 +42,7 @@ export function pageResponse({ status, headers, body }: Page): HttpResponse {
 
 /** Has an app answer it as if its client were connected here. */
 export async function answerPage(app: Hono, asked: PageRequest): Promise<Page> {
-  const { method, url, headers, rawHeaders, remoteAddress, body } = asked
+  const { method, url, headers, rawHeaders, httpVersion, remoteAddress, body } = asked
   const sent = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
@@ -49,6 +50,7 @@ export async function answerPage(app: Hono, asked: PageRequest): Promise<Page> {
   const incoming = Object.assign(Readable.from(body ? [Buffer.from(body)] : []), {
     headers,
     rawHeaders,
+    httpVersion,
     complete: true,
     socket: { remoteAddress },
   })

@@ -171,6 +171,8 @@ export class Pool implements Workers {
     channel.note('connection', connection, socket)
   }
 
+  isServing = (): boolean => this.members.size > 0
+
   handOn = async (next: Table, env: Env): Promise<() => Promise<void>> => {
     const change = changeOf(this.served, { table: next, env })
     const asked = [...this.members.values()]
@@ -196,6 +198,7 @@ export class Pool implements Workers {
         return this.within(one, served).catch(one.fail)
       })
       await Promise.all(all)
+      for (const { channel } of this.members.values()) channel.note('follow', undefined)
     }
   }
 
@@ -220,8 +223,9 @@ export class Pool implements Workers {
   async drain(limits: { grace: number; timeout: number }): Promise<void> {
     this.stop()
     const patience = limits.grace + limits.timeout + DRAIN_SPARE
-    const all = [...this.members.values()].map(({ channel }) => late(patience, channel.ask('drain', limits)))
-    await Promise.allSettled(all)
+    const members = [...this.members.values()]
+    await Promise.allSettled(members.map(({ channel }) => late(patience, channel.ask('drain', limits))))
+    await Promise.allSettled(members.map(({ channel }) => late(DRAIN_SPARE, channel.ask('end', undefined))))
   }
 
   /** Ends all of them. */
@@ -255,6 +259,7 @@ export class Pool implements Workers {
       const next = this.served
       await channel.ask('prepare', changeOf(known, next))
       await channel.ask('commit', next.table.generation)
+      channel.note('follow', undefined)
       known = next
     }
   }
@@ -361,7 +366,11 @@ export class Pool implements Workers {
   }
 
   private leave(child: ChildProcess): Member | undefined {
-    if (this.reachable.delete(child)) {
+    const joined = this.reachable.get(child)
+    if (joined) {
+      this.reachable.delete(child)
+      const lessee = this.lessees.get(joined)
+      if (lessee) this.ledger.forget(lessee)
       const others = [...this.reachable.values()]
       const places = placesOf(others)
       for (const { channel } of others) channel.note('peers', places)
@@ -371,8 +380,6 @@ export class Pool implements Workers {
     this.members.delete(child)
     for (const [id, end] of member.connections) if (!member.given.has(id)) end()
     for (const { again } of member.given.values()) again()
-    const lessee = this.lessees.get(member)
-    if (lessee) this.ledger.forget(lessee)
     if (member.counted) this.ended = folded(this.ended, withoutGauges(member.counted))
     return member
   }
@@ -413,8 +420,9 @@ export class Pool implements Workers {
 
   /** @param groups takes the process groups that it has started */
   private handlersFor(child: ChildProcess, groups: Set<number>, hello: () => void): ParentHandlers {
+    // Others pass requests on to it before it has connections of its own.
     const mine = () => {
-      const member = this.members.get(child)
+      const member = this.reachable.get(child)
       if (!member) throw new Error('the worker does not serve yet')
       return member
     }

@@ -14,6 +14,7 @@ const STATELESS = '2026-07-28'
 const CAPABILITIES = { elicitation: { form: {} } }
 /** Milliseconds until a client that lost a connection opens it again. */
 const AGAIN = 500
+const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' }
 /** Everything of a script, and of a resource, names the client that wrote it. */
 const MARKS = /(?:"|state of |sim:\/\/)(c\d+)(?=[."])/g
 
@@ -269,6 +270,11 @@ export abstract class Client {
   }
 }
 
+/** Whether a notification may not have arrived. Without `initialized` a server sends nothing by itself, so it is sent again. */
+function isLost(whole: boolean, status: number): boolean {
+  return !whole || status > 500
+}
+
 function readEvent(text: string): { id: string | undefined; name: string; data: string } {
   let id: string | undefined
   let [name, data] = ['message', '']
@@ -347,6 +353,8 @@ export class SessionClient extends Client {
     }
     const over = (whole: boolean, status: number, eventId: string | undefined) => {
       if (status === 404 && this.session === session) this.lose('the session had ended')
+      if (message === INITIALIZED && isLost(whole, status))
+        clock.after(AGAIN, () => this.session === session && this.send(message))
       if (!isRequest || this.owed.get(id)!.answers || this.owed.get(id)!.excuse !== undefined) return
       if (eventId !== undefined) this.resume(session, id, eventId)
       else if (!whole) this.excuse('its connection broke', id)
@@ -399,7 +407,7 @@ export class SessionClient extends Client {
     this.excuse(whole ? 'it was refused' : 'its connection broke', id)
     if (!isOpen || session === undefined) return false
     this.session = session
-    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    this.send(INITIALIZED)
     this.listen()
     return true
   }
@@ -612,6 +620,8 @@ export class SseClient extends Client {
       return
     }
     const over = (whole: boolean, status: number) => {
+      if (message === INITIALIZED && isLost(whole, status))
+        clock.after(AGAIN, () => this.path === path && this.send(message))
       if (method === undefined || id === undefined || status === 202) return
       this.excuse(whole ? `it was refused with ${status}` : 'its connection broke', id)
     }
@@ -627,7 +637,7 @@ export class SseClient extends Client {
     const outcome = await this.request('initialize', params, 'initialize')
     if (outcome === 'unanswered' || 'error' in outcome) return false
     this.ready = true
-    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    this.send(INITIALIZED)
     return true
   }
 

@@ -200,6 +200,23 @@ const CASES: Record<string, History> = {
       { after: 0, what: { do: 'replace', to: 0 } },
     ],
   },
+  'a message whose session ends while its body is on its way': {
+    setting: {
+      seed: 2_134_100_343,
+      shape: 'several',
+      replicas: 2,
+      authenticated: false,
+      clients: [
+        { kind: 'sse', listens: false, answers: true },
+        { kind: 'session', listens: false, answers: true },
+      ],
+    },
+    steps: [
+      { after: 0, what: { ...CALL, to: 0 } },
+      { after: 7, what: { ...CALL, to: 1 } },
+      { after: 30, what: { do: 'connect', to: 0 } },
+    ],
+  },
 }
 
 for (const [name, one] of Object.entries(CASES))

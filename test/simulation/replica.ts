@@ -123,8 +123,11 @@ async function answer(exchange: Exchange, outgoing: Outgoing, response: Response
   const { status, body } = response
   const isStream = headers['content-type'] === 'text/event-stream'
   if (!body || !isStream) {
-    const text = body && exchange.message.method !== 'HEAD' ? await response.text() : ''
+    const isRead = body && exchange.message.method !== 'HEAD'
+    const text = isRead ? await response.text().catch((error: Error) => error) : ''
+    // Nobody waits for a body any more that broke off as its client left.
     if (outgoing.destroyed) return
+    if (text instanceof Error) throw text
     exchange.answer(status, headers, text)
     outgoing.close(true)
     return

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { stringify } from 'yaml'
 import { toolsFile } from '../cluster/harness.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { eventually, renamed, servedNames, serveWorkers } from './harness.ts'
+import { MODERN_META, modernHeaders } from '../support/served.ts'
+import { ACCEPT, ask, eventually, openSession, post, renamed, servedNames, serveWorkers } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 const FAILING = new URL('failing.js', import.meta.url).pathname
@@ -102,4 +107,105 @@ test('a reload that ends every worker is not served: they begin again with what 
   assert.equal(await reload('second'), FAILED)
   await replaced()
   assert.deepEqual(await servedNames(gateway), ['echo'])
+})
+
+/** A configuration with a folder of skills, of which one has this text. */
+function withSkill(folder: string, text: string): string {
+  const skill = join(folder, 'watering')
+  mkdirSync(skill, { recursive: true })
+  writeFileSync(join(skill, 'SKILL.md'), text)
+  return stringify({
+    name: 'garden',
+    routers: [{ server: 'garden', prefix: '/garden' }],
+    servers: [{ name: 'garden', description: 'Plants' }],
+    skills: folder,
+  })
+}
+
+const skillOf = (description: string) => `---\nname: watering\ndescription: ${description}\n---\nWater.`
+
+test('what another configuration lacks keeps nothing from being reloaded', TIMEOUT, async (t) => {
+  const skills = temporaryFolder(t)
+  const [tools, garden] = [await toolsFile(t), withSkill(skills, skillOf('Waters plants'))]
+  const gateway = await serveWorkers(t, { files: { tools, garden } })
+  const skill = async () => {
+    const headers = { ...ACCEPT, ...modernHeaders('resources/list') }
+    const body = `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{${MODERN_META}}}`
+    const all = Array.from({ length: 6 }, () => ask(gateway.url('garden'), 'POST', headers, body))
+    return new Set((await Promise.all(all)).map(({ text }) => /Waters \w+/.exec(text)?.[0] ?? text))
+  }
+  const reload = async (name: string, body?: string) => {
+    writeFileSync(join(gateway.folder, 'tools.yaml'), renamed(tools, name))
+    return ask(`${gateway.origin}/_reload`, 'POST', { 'content-type': 'application/json' }, body)
+  }
+  assert.deepEqual(await skill(), new Set(['Waters plants']))
+
+  withSkill(skills, skillOf('Waters trees'))
+  assert.equal((await reload('second', '{"name":"tools"}')).status, 200)
+  assert.deepEqual(await servedNames(gateway), ['second'])
+  assert.deepEqual(await skill(), new Set(['Waters plants']))
+
+  withSkill(skills, 'no skill')
+  assert.equal((await reload('third')).status, 422)
+  assert.deepEqual(await servedNames(gateway), ['third'])
+  assert.deepEqual(await skill(), new Set(['Waters plants']))
+
+  withSkill(skills, skillOf('Waters trees'))
+  assert.equal((await reload('fourth')).status, 200)
+  assert.deepEqual(await servedNames(gateway), ['fourth'])
+  assert.deepEqual(await skill(), new Set(['Waters trees']))
+})
+
+test('clients hear of a change once all workers serve it', TIMEOUT, async (t) => {
+  const { gateway, write, failed } = await failing(t, 'commit', 'stop', '2')
+  const { headers } = await openSession(gateway.url('tools'))
+  for (let i = 0; i < 6; i++) {
+    await post(gateway.url('tools'), { method: 'notifications/initialized' }, headers)
+    await post(gateway.url('tools'), { id: i, method: 'tools/list' }, headers)
+  }
+  const heard: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const sent = request(gateway.url('tools'), { headers: { ...headers, accept: 'text/event-stream' } }).end()
+    const [response] = await once(sent, 'response')
+    response
+      .setEncoding('utf8')
+      .on('data', (text: string) => heard.push(...(text.match(/list_changed/g) ?? [])))
+    t.after(() => sent.destroy())
+  }
+  // Each connection stays with its worker.
+  const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  t.after(() => {
+    for (const agent of agents) agent.destroy()
+  })
+  const nameOver = async (agent: Agent) => {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${MODERN_META}}}`
+    const sent = request(gateway.url('tools'), {
+      method: 'POST',
+      agent,
+      headers: { ...ACCEPT, ...modernHeaders('tools/list') },
+    })
+    sent.on('error', () => {}).end(body)
+    const [response] = await once(sent, 'response')
+    return /"tools":\[\{"name":"(\w+)"/.exec(await readText(response))?.[1]
+  }
+  await Promise.all(agents.map(nameOver))
+
+  write('second')
+  gateway.child.kill('SIGHUP')
+  const pid = await eventually(async () => failed('2'))
+  await eventually(async () => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+  // The others have committed.
+  const names: (string | undefined)[] = []
+  const look = async (agent: Agent) => {
+    for (;;) {
+      const name = await nameOver(agent)
+      if (name === 'second') return names.push(name)
+    }
+  }
+  const looks = Promise.all(agents.map(look))
+  await eventually(async () => names.length === 2)
+  assert.deepEqual(heard, [])
+  process.kill(pid as number, 'SIGCONT')
+  await looks
+  await eventually(async () => heard.length === 3)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { toolsFile } from '../cluster/harness.ts'
 import { collector } from '../support/collector.ts'
 import { freePort } from '../support/process.ts'
-import { openSession, post, serveWorkers, type Worker } from './harness.ts'
+import { eventually, openSession, post, serveWorkers, type Worker } from './harness.ts'
 
 const TIMEOUT = { timeout: 120_000 }
 
@@ -59,4 +59,24 @@ test('what a worker has counted that ends during a question is counted once', TI
   process.kill(stopped.pid, 'SIGCONT')
   assert.equal(await asked, 9)
   assert.equal(await called(), 9)
+})
+
+test('metrics show how late the event loop of a worker was', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { files: { tools: await toolsFile(t) } })
+  const [{ pid }] = (await gateway.workers()) as [Worker]
+  process.kill(pid, 'SIGSTOP')
+  const stopped = performance.now()
+  await eventually(async () => performance.now() - stopped > 600)
+  process.kill(pid, 'SIGCONT')
+  const late = await eventually(async () => {
+    const text = await gateway.metrics()
+    const [within, all] = ['bucket{le="0.5"}', 'count'].map((part) => {
+      const line = text
+        .split('\n')
+        .find((each) => each.startsWith(`plantgw_event_loop_delay_seconds_${part} `))
+      return Number(line?.split(' ')[1])
+    })
+    return Number(all) - Number(within)
+  })
+  assert.ok(late >= 1, String(late))
 })

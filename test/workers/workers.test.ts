@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -88,6 +88,20 @@ test('one worker is one process, and --stdio takes no more', TIMEOUT, async (t) 
   const wrong = await run(t, ['serve', gateway.folder, '--workers', '0'])
   assert.match(wrong.stderr, /`workers` must be a number from 1 to 99 or `auto`; got "0"/)
 })
+
+test(
+  'a worker has a small young part of its heap, unless the user says how large it may be',
+  SLOW,
+  async (t) => {
+    const files = { tools: await toolsFile(t) }
+    const optionsOf = async (env: Record<string, string>) => {
+      const [worker] = await (await serveWorkers(t, { files, env })).workers()
+      return readFileSync(`/proc/${worker?.pid}/cmdline`, 'latin1')
+    }
+    assert.match(await optionsOf({}), /--max-semi-space-size=4\0/)
+    assert.doesNotMatch(await optionsOf({ NODE_OPTIONS: '--max-semi-space-size=16' }), /semi-space/)
+  },
+)
 
 test('a session that one worker holds is reached from each of them', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { upstreams: stdio() })

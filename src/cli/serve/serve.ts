@@ -289,7 +289,7 @@ async function reachHttp(
 ): Promise<Reached> {
   warnOfOpen(gateway.table(), settings, log)
   const { admin, host } = settings
-  const pages = await listenForPages(gateway, settings, held)
+  const pages = await listenForPages(gateway, settings, held, pool)
   if (pool) {
     held.push(() => pool.close())
     await pool.start(gateway, gateway.table(), env)
@@ -341,11 +341,16 @@ async function listenForPages(
   { ownFace, ownAddresses }: Gateway,
   { admin, limits }: Settings,
   held: Held,
+  pool: Pool | undefined,
 ): Promise<Guarded | undefined> {
   if (!ownFace || !admin?.listen) return undefined
   const pages = await listen(ownFace, admin.listen, limits, 'admin.listen')
   held.push(() => endListener(pages))
-  if (admin.listen.path === undefined) ownAddresses.add(pages.server.address() as AddressInfo)
+  if (admin.listen.path === undefined) {
+    const address = pages.server.address() as AddressInfo
+    ownAddresses.add(address)
+    pool?.ownAddress(address)
+  }
   return pages
 }
 

@@ -8,6 +8,7 @@ import { hasErrors } from '../../findings/index.ts'
 import { createGateway, type Gateway } from '../../server/gateway.ts'
 import type { Made } from '../../server/live.ts'
 import { createLog } from '../../telemetry/log.ts'
+import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
 import { followGroups } from '../../upstream/index.ts'
 import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/channel-messages.ts'
@@ -79,7 +80,8 @@ class Worker {
       prepare: async (change) => {
         const { sources, gateway } = this.serving
         sources.change(change)
-        const made = await gateway.prepare()
+        // What the others depend on beside their texts may have changed, too: that is for a reload of theirs.
+        const made = await gateway.prepare(new Set([...change.changed.keys(), ...change.removed]))
         refuse(made)
         this.serving.made = { ...made, generation: change.generation }
       },
@@ -88,7 +90,12 @@ class Worker {
         if (made?.generation !== generation) throw new Error('the table was not made')
         made.commit()
         sources.commit()
+        this.serving.committed = made
         this.serving.made = undefined
+      },
+      follow: () => {
+        this.running?.committed?.follow()
+        if (this.running) this.running.committed = undefined
       },
       discard: () => {
         this.serving.sources.discard()
@@ -105,8 +112,9 @@ class Worker {
       renewTls: () => this.serving.tls?.refresh(),
       drain: async ({ grace, timeout }) => {
         this.isEnding = true
-        await this.serving.end({ grace, timeout })
+        await this.serving.drain({ grace, timeout })
       },
+      end: () => this.serving.end(),
     }
   }
 }
@@ -123,8 +131,11 @@ interface Running {
   tls: ListenerTls | undefined
   /** The next table, until it is committed. */
   made?: (Made & { generation: number }) | undefined
+  /** The table that is served, until clients may hear of it. */
+  committed?: Made | undefined
   take(id: number, surplus: boolean, socket: Socket | undefined): void
-  end(limits: { grace: number; timeout: number }): Promise<void>
+  drain(limits: DrainLimits): Promise<void>
+  end(): Promise<void>
 }
 
 async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Promise<Running> {
@@ -138,6 +149,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   const parts = workerParts(channel, beginning, inner.origin)
   const sources = new WorkerSources(served)
   const { shared } = parts
+  compileWhenLong()
   const { gateway, findings } = await createGateway({
     paths: sources.source,
     settings,
@@ -149,7 +161,6 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   })
   const [fault] = findings.filter(({ severity }) => severity === 'error')
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
-  compileWhenLong()
   sources.commit()
   inner.serve(gateway, parts)
   await settleHeap()
@@ -171,10 +182,11 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
     sources,
     tls,
     take: taker(channel, server, surplus),
-    async end(limits) {
-      await drain(guarded, gateway, limits, () => shutBy(channel, guarded))
+    drain: (limits) => drain(guarded, gateway, limits, () => shutBy(channel, guarded)),
+    async end() {
       await gateway.close()
       report.stop()
+      unwatch()
       channel.note('counted', await gateway.counted())
       inner.close()
       log.flush?.()
