@@ -10,7 +10,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 3)
 /** Seconds before the first round: the compiler of V8 works for about ten on a gateway, and for three on a bare server. */
 const WARM_UP = Number(process.env.WARM_UP ?? 10)
-const PORT = 42_000
+const PORT = 22_000
 
 interface Target {
   name: string

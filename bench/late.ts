@@ -15,7 +15,7 @@ const CONNECTIONS = 16
 const RATE = Number(process.env.RATE ?? 0)
 /** With RELOADS only so many reloads a second are made: one after another, cheaper ones are also more. */
 const RELOADS = Number(process.env.RELOADS ?? 0)
-const PORT = 42_100
+const PORT = 22_100
 const GATEWAY = `http://127.0.0.1:${PORT + 1}`
 
 const CALL = {

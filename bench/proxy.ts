@@ -15,7 +15,7 @@ const SECONDS = Number(process.env.SECONDS ?? 3)
 /** Seconds before the first round: the compiler of V8 works for about ten on a gateway, and for three on a bare server. */
 const WARM_UP = Number(process.env.WARM_UP ?? 10)
 const SESSIONS = Number(process.env.SESSIONS ?? 10_000)
-const PORT = 42_100
+const PORT = 22_100
 const PEERS = { supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
 
 const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }

@@ -13,7 +13,7 @@ import { cpuSeconds, type Running, spread, start } from './process.ts'
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const SECONDS = Number(process.env.SECONDS ?? 3)
-const PORT = 42_200
+const PORT = 22_200
 
 const bearer = {
   auth: { mode: 'bearer', tokens: [{ token: 'b'.repeat(32), caller: 'bench', scopes: ['read'] }] },

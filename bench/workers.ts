@@ -20,7 +20,7 @@ const RATE = Number(process.env.RATE ?? 300)
 const WORKERS = 3
 /** For each worker. */
 const CONNECTIONS = 16
-const PORT = Number(process.env.PORT ?? 42_100)
+const PORT = Number(process.env.PORT ?? 22_100)
 /** Nothing is left out of what a gateway has started. */
 const NONE = '\n'
 /** Seconds until the code of calls is compiled in every worker. */
