@@ -34,6 +34,8 @@ export async function chatty(t: TestContext, kind: Kind) {
     seen: [] as string[],
     /** Whether event streams have ids. */
     ids: true,
+    /** Resolves when the GET stream may begin. */
+    opening: undefined as Promise<void> | undefined,
     /** The status of requests, in place of answers. */
     status: undefined as number | undefined,
     /** The revision that handshakes agree on. */
@@ -122,7 +124,11 @@ export async function chatty(t: TestContext, kind: Kind) {
     if (kind === 'modern' && request.method !== 'POST') return response.writeHead(405).end()
     if (kind === 'modern' && !params?._meta) return response.writeHead(400).end()
     if (!uris) return response.writeHead(404).end()
-    if (request.method === 'GET') return hold(response, uris)
+    if (request.method === 'GET') {
+      await state.opening
+      state.seen.push('open')
+      return hold(response, uris)
+    }
     if (id === undefined) return response.writeHead(202).end()
     const answer = { jsonrpc: '2.0', id, result: result(message, uris) }
     if (kind === 'sse') {

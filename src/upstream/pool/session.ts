@@ -172,6 +172,8 @@ export class PooledSession {
     }
     upstream.starts.worked(resolved.key)
     client.notify('notifications/initialized')
+    // Subscriptions are acknowledged from then on.
+    await client.listening
     return result
   }
 

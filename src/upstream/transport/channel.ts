@@ -31,7 +31,10 @@ export interface Channel {
   close(): void
   /** Resolves when nothing of it is left. */
   readonly ended: Promise<void>
-  /** Resolves when what the server says on its own arrives, or it has no stream for it; absent: from the beginning. */
+  /**
+   * Resolves when what the server says on its own arrives, or it has no stream for it, or has not opened one in time; absent:
+   * from the beginning.
+   */
   readonly listening?: Promise<void>
   /** Of the child, where there is one. */
   readonly pid?: number | undefined

@@ -35,6 +35,8 @@ import {
 } from './http.ts'
 import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
 
+/** Milliseconds within which a server shows whether it has an event stream; few send the headers with the first event. */
+const OPENING = 1_000
 /** Statuses of servers that do not know a session, although only 404 is right. */
 const FORGOTTEN = new Set([400, 404, 405, 410])
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
@@ -101,7 +103,10 @@ export class StreamableChannel extends HttpChannel {
   /** Requests without an answer. */
   readonly #awaited = new Set<RequestId>()
   readonly #work = new InFlight<Promise<void>, true>()
-  /** Requests wait for the notifications and responses before them, as those must have arrived. */
+  /**
+   * Requests wait for the notifications and responses before them, as those must have arrived, and for the event stream:
+   * what a server says on its own before it is open is lost.
+   */
   #noted: Promise<void> = Promise.resolve()
   #sessionId: string | undefined
   #revision: string | undefined
@@ -138,7 +143,8 @@ export class StreamableChannel extends HttpChannel {
     this.#track(this.#noted)
     if (isObject(value) && value.method === 'notifications/initialized' && !this.#isListening) {
       this.#isListening = true
-      this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
+      this.#track(this.#noted.then(() => (this.closing ? this.#onListening() : this.#listen())))
+      this.#noted = this.#noted.then(() => this.listening)
     }
     return undefined
   }
@@ -197,8 +203,10 @@ export class StreamableChannel extends HttpChannel {
 
   /** Keeps the stream for messages that answer no request open; servers may have none. */
   async #listen(): Promise<void> {
-    const stream = new LastingStream(this.options.streams, this.abort)
+    const { http, streams } = this.options
+    const stream = new LastingStream(streams, this.abort)
     const position: StreamPosition = {}
+    let answered: (() => void) | undefined = this.#waitForStream()
     let reason: string
     let wasOpen = false
     do {
@@ -210,8 +218,9 @@ export class StreamableChannel extends HttpChannel {
         ...(id !== undefined && { 'last-event-id': id }),
       }
       const request = { method: 'GET', headers, signal: this.abort } as const
-      const answer = await this.options.http.send(this.resolved, request)
-      if (!(answer instanceof Fault)) this.#onListening()
+      const answer = await http.send(this.resolved, request)
+      answered?.()
+      answered = undefined
       if (this.closing) reason = ''
       else if (answer instanceof Fault) reason = answer.message
       else if (answer.status === 200 && mediaType(answer) === 'text/event-stream') {
@@ -229,6 +238,22 @@ export class StreamableChannel extends HttpChannel {
       if (wasOpen && !isOpen && !this.closing) this.events.silent?.()
       wasOpen = isOpen
     } while (await stream.lost(reason, position.retry))
+  }
+
+  /** Bounds how long requests wait for the event stream. @returns hears that the server has shown whether it has one */
+  #waitForStream(): () => void {
+    const { streams } = this.options
+    const since = performance.now()
+    const late = () => {
+      streams.opensLate = true
+      this.#onListening()
+    }
+    const timer = setTimeout(late, streams.opensLate ? 0 : OPENING)
+    return () => {
+      clearTimeout(timer)
+      streams.opensLate = performance.now() - since > OPENING
+      this.#onListening()
+    }
   }
 
   #headers(): Record<string, string> {

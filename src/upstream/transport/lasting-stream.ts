@@ -27,6 +27,8 @@ export interface StreamChange {
 
 /** Counts the event streams of one server that are lost at the moment, so that an outage is logged once. */
 export class StreamWatch {
+  /** Whether the server sends the headers of a stream with its first event: nothing waits for them. */
+  opensLate = false
   #lost = 0
 
   constructor(private readonly onChange: (change: StreamChange) => void) {}
