@@ -48,12 +48,13 @@ export async function redisServer(
         stdio: 'ignore',
       })
       await server.command('ping')
+      if (child.exitCode !== null) throw new Error(`redis-server did not start on port ${port}`)
     },
     async command(first, ...rest) {
       // It tries again until the server listens.
       const redis = new Redis({
         port,
-        retryStrategy: () => 20,
+        retryStrategy: () => (child?.exitCode === null ? 20 : null),
         maxRetriesPerRequest: null,
         enableReadyCheck: false,
         disableClientInfo: true,
