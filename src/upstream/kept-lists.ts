@@ -35,7 +35,11 @@ export class KeptLists implements Stateless {
   /** How often something made lists stale: an answer from before may be an old one. */
   #changes = 0
 
-  constructor(private readonly server: Stateless) {}
+  /** @param onChanged hears of a list that changed, with the key of the templates' values */
+  constructor(
+    private readonly server: Stateless,
+    private readonly onChanged: ((key: string, method: string) => void) | undefined,
+  ) {}
 
   versions: Stateless['versions'] = (resolved) => this.server.versions(resolved)
   paramHeaders: Stateless['paramHeaders'] = (tool, call) => this.server.paramHeaders(tool, call)
@@ -103,9 +107,16 @@ export class KeptLists implements Stateless {
     this.#kept.delete(key)
   }
 
+  /** A list changed, as this or another worker has heard. @returns whether the method says so */
+  changed(method: string): boolean {
+    const list = /^notifications\/(\w+)\/list_changed$/.exec(method)?.[1]
+    if (list) this.#forget(`${list}/`)
+    return list !== undefined
+  }
+
   #hear(raw: JsonObject, call: StatelessCall): void {
-    const changed = /^notifications\/(\w+)\/list_changed$/.exec(String(raw.method))?.[1]
-    if (changed) this.#forget(`${changed}/`)
+    const method = String(raw.method)
+    if (this.changed(method)) this.onChanged?.(call.resolved.key, method)
     call.onMessage(raw)
   }
 

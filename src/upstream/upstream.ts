@@ -41,7 +41,7 @@ export interface UpstreamContext {
   createResilience?: (server: string, breaker: BreakerSettings | undefined) => Resilience | undefined
   /** Is called once for each thing that a server declares otherwise than it was pinned. */
   onPinChange?: (server: string, change: PinChange, blocked: boolean) => void
-  /** Hears that a list of the server changed for all clients of which nothing is known. @param key of the templates' values */
+  /** Hears that a list of the server changed, for other workers. @param key of the templates' values */
   onListChanged?: (key: string, method: string) => void
   /** Hears of secrets that were taken out of answers. */
   onRedacted?: (server: string, ...what: Parameters<OnRedacted>) => void

@@ -34,7 +34,7 @@ export async function chatty(t: TestContext, kind: Kind) {
     seen: [] as string[],
     /** Whether event streams have ids. */
     ids: true,
-    /** Resolves when the GET stream may begin. */
+    /** Resolves when the GET stream may begin, which is then among the methods. */
     opening: undefined as Promise<void> | undefined,
     /** The status of requests, in place of answers. */
     status: undefined as number | undefined,
@@ -125,8 +125,10 @@ export async function chatty(t: TestContext, kind: Kind) {
     if (kind === 'modern' && !params?._meta) return response.writeHead(400).end()
     if (!uris) return response.writeHead(404).end()
     if (request.method === 'GET') {
-      await state.opening
-      state.seen.push('open')
+      if (state.opening) {
+        await state.opening
+        state.seen.push('open')
+      }
       return hold(response, uris)
     }
     if (id === undefined) return response.writeHead(202).end()

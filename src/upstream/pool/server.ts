@@ -52,7 +52,7 @@ export class UpstreamServer {
       return makeRoom(ownOnly ? all.filter((one) => one.sharer === sharer) : all, sharer)
     })
     this.#stateless = new StatelessUpstream(this.upstream, context.version, context.log)
-    this.#kept = new KeptLists(this.#stateless)
+    this.#kept = new KeptLists(this.#stateless, context.onListChanged)
     this.#toSession = new ToSession(this.upstream, context.log)
     this.probe = new Probe(this.upstream, this.#stateless)
   }
@@ -229,8 +229,9 @@ export class UpstreamServer {
       : handshakeRefused(this.upstream.name, answer.response.raw)
   }
 
-  /** A list changed in a session of another worker. @param key of the templates' values */
+  /** A list changed, as another worker has heard. @param key of the templates' values */
   listChanged(key: string, method: string): void {
+    this.#kept.changed(method)
     this.#toSession.pool.listChanged(key, method)
   }
 

@@ -24,7 +24,7 @@ interface Shared {
   leaving: Set<ServerUser>
 }
 
-/** A list that changed in a session of a client of which nothing is known. */
+/** A list that changed, as one worker has heard. */
 export interface ListChange {
   /** Of the definition of the server. */
   id: string
