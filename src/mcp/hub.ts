@@ -319,6 +319,7 @@ export class Hub {
   private makeRoom(share: string): void {
     for (const session of this.shares.get(share)?.values() ?? []) {
       if (session.lastUsed > performance.now() - this.givesWay) return
+      if (!this.isCounted(session)) continue
       if (session.isUsed()) this.touch(session)
       else {
         this.endSession(session)

@@ -71,6 +71,12 @@ export interface LeaseQuestion {
   count: number
 }
 
+/** Asks for what a worker does not use of the counts of a prefix and caller. */
+export interface RecallQuestion extends LeaseQuestion {
+  /** Whether the worker frees something that is not in use. */
+  makesRoom: boolean
+}
+
 /** Of each of the three counts, by its key. */
 export type Units = ReadonlyMap<string, number>
 
@@ -129,7 +135,7 @@ export interface WorkerHandlers {
   counted(nothing: undefined): Promise<Counted>
   status(nothing: undefined): WorkerStatus
   /** Gives back what is not in use of the counts of a prefix and caller. */
-  recall(question: LeaseQuestion): Units
+  recall(question: RecallQuestion): Units
   renewTls(nothing: undefined): void
   /** Resolves when what its clients had under way has ended. */
   drain(limits: { grace: number; timeout: number }): Promise<void>

@@ -1,6 +1,6 @@
 import { bump, Quota, type QuotaLimits, type Reached } from '../access/quota.ts'
 import { countRefusal } from '../access/refusals.ts'
-import type { LeaseQuestion, QuotaName, Units } from './channel-messages.ts'
+import type { LeaseQuestion, QuotaName, RecallQuestion, Units } from './channel-messages.ts'
 import { countsOf } from './ledger.ts'
 
 /** Counts that are leased and not in use, beyond which they are given back. */
@@ -46,9 +46,9 @@ export class LeasedQuota extends Quota {
   }
 
   /** What is not in use, which others want. */
-  recall({ prefix, caller, count }: LeaseQuestion): Units {
+  recall({ prefix, caller, makesRoom }: RecallQuestion): Units {
     const counts = countsOf(this.limits, prefix, caller)
-    if (counts.some(({ key }) => this.spare(key) < count)) this.makeRoom(prefix, caller)
+    if (makesRoom) this.makeRoom(prefix, caller)
     return new Map(counts.map(({ key }) => [key, this.release(key)]))
   }
 

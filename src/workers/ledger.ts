@@ -1,10 +1,10 @@
 import type { QuotaLimits, Reached } from '../access/quota.ts'
-import type { LeaseQuestion, QuotaName, Units } from './channel-messages.ts'
+import type { LeaseQuestion, QuotaName, RecallQuestion, Units } from './channel-messages.ts'
 
 /** A worker, as the ledger knows it. */
 export interface Lessee {
   /** Has it give back what it does not use. It may have ended. */
-  recall(question: LeaseQuestion): Promise<Units>
+  recall(question: RecallQuestion): Promise<Units>
 }
 
 /** The three counts that something is part of, and how much of each there may be. */
@@ -59,12 +59,18 @@ export class Ledger {
       ?.limit[0]
   }
 
+  /** Asks all for what they do not use; where that is not enough, one after the other also for what they can do without. */
   private async recall(question: LeaseQuestion): Promise<void> {
-    const all = this.lessees().map(async (lessee) => {
-      const units = await lessee.recall(question)
+    const ask = async (lessee: Lessee, makesRoom: boolean) => {
+      const units = await lessee.recall({ ...question, makesRoom })
       this.giveBack(lessee, question.quota, units)
-    })
-    await Promise.allSettled(all)
+    }
+    const all = this.lessees()
+    await Promise.allSettled(all.map((lessee) => ask(lessee, false)))
+    for (const lessee of all) {
+      if (!this.exceeded(question)) return
+      await Promise.allSettled([ask(lessee, true)])
+    }
   }
 
   private sum(quota: QuotaName, key: string): number {
