@@ -18,6 +18,21 @@ export interface Logins {
   failed(address: string | undefined): Denial | undefined | Promise<Denial | undefined>
 }
 
+/** The same, with each answer counted as a refusal. */
+export function countedLogins(logins: Logins): Logins {
+  const count = (denial: Denial | undefined) => {
+    if (denial) countRefusal('maxFailedLogins')
+    return denial
+  }
+  const counted = (denial: ReturnType<Logins['failed']>) =>
+    denial instanceof Promise ? denial.then(count) : count(denial)
+  return {
+    refuse: (address) => count(logins.refuse(address)),
+    succeeded: (address, caller) => counted(logins.succeeded(address, caller)),
+    failed: (address) => counted(logins.failed(address)),
+  }
+}
+
 /**
  * Bounds how many wrong credentials an address may send, so that nobody guesses them at speed. An address that has sent
  * too many is refused before its credentials are looked at, or, where others behind it have logged in before, unless they
@@ -67,7 +82,6 @@ export class FailedLogins implements Logins {
   private denial(network: string): Denial | undefined {
     const wait = this.failures.wait(network)
     if (wait <= 0) return undefined
-    countRefusal('maxFailedLogins')
     const seconds = secondsOf(wait)
     return {
       status: 429,

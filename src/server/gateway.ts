@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { createAdminAccess, type Overseer } from '../access/admin.ts'
-import { FailedLogins, type Logins } from '../access/failed-logins.ts'
+import { countedLogins, FailedLogins, type Logins } from '../access/failed-logins.ts'
 import { createHostGuard, type HostGuard } from '../access/host.ts'
 import { defaultMaxBuffered, memory } from '../access/memory.ts'
 import { outerPrefixReader } from '../access/outer-prefix.ts'
@@ -187,21 +187,21 @@ async function serve(
   const { metrics } = told
   const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
-  const logins = loginsOf(settings, log, told, shared)
+  const { logins, credentials } = loginsOf(settings, log, told, shared)
   const proxies = proxiesOf(settings)
   // Of workers, the process that starts them has the store.
-  const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(logins.logins, proxies))
+  const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
   limitMemory(settings.limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
   let draining = false
-  const unready = () => unserved(live, plants?.available(), workers)
-  readiness.unready = () => (draining ? 'the gateway is shutting down' : unready())
+  readiness.unready = () =>
+    draining ? 'the gateway is shutting down' : unserved(live, plants?.available(), workers)
   const guardOf = (bind: string) => createHostGuard({ bind, ...settings })
   const guard = guardOf(settings.host)
   const cluster = clusterOf(settings, foreignSecrets(log, metrics), shared)
   const pages = {
-    ...logins,
+    ...credentials,
     ...proxies,
     access: createAdminAccess(admin, tenants),
     reloads,
@@ -224,7 +224,7 @@ async function serve(
     log,
     ownPages: ownFace ? probesOnly(ownPages) : ownPages,
     ...proxies,
-    ...logins,
+    ...credentials,
     clientCertificates: settings.tls?.clientCa !== undefined,
     onForward: metrics.forwarded,
     ...(cluster && { cluster }),
@@ -245,7 +245,7 @@ async function serve(
     reloads,
     reload: (name?: string) => reloads.request('call', name),
     diff: () => live.diff(),
-    ...asWorker(live, hub, { metrics, ...logins }),
+    ...asWorker(live, hub, { metrics, logins }),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
     async close() {
@@ -329,10 +329,12 @@ function loginsOf(
   { metrics, audit }: Told,
   shared: Shared | undefined,
 ) {
-  return {
-    logins: shared?.logins ?? new FailedLogins(limits.maxFailedLogins),
+  const logins = shared?.logins ?? new FailedLogins(limits.maxFailedLogins)
+  const credentials = {
+    logins: countedLogins(logins),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
   }
+  return { logins, credentials }
 }
 
 /** Wrong tokens of the plant store count as those of routes do. */

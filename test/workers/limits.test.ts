@@ -34,6 +34,7 @@ test('limits of sessions, rates and wrong credentials hold over all workers, exa
   assert.deepEqual(tally(await times(20, guess)), { 401: 4, 429: 16 })
   const text = await gateway.metrics()
   assert.match(text, /plantgw_refused_total\{limit="maxSessionsPerPrefix"\} 13\n/)
+  assert.match(text, /plantgw_refused_total\{limit="maxFailedLogins"\} 16\n/)
 })
 
 test(
