@@ -73,7 +73,7 @@ function addPairs(words: string[], run: string): void {
   for (let at = 1; at < letters.length; at++) words.push(letters[at - 1]! + letters[at]!)
 }
 
-/** English words that  nothing of what a tool is for; in a query of nothing else they count. */
+/** English words that say nothing of what a tool is for; in a query of nothing else they count. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any anybody anyone are as at be because been before being both but by can could did do
   does doing done dont down each everybody everyone everything everywhere for from gets getting  go going got had has have

@@ -119,6 +119,18 @@ test('a session that one worker holds is reached from each of them', TIMEOUT, as
   for (let i = 0; i < 3; i++) assert.equal((await post(url, LIST, headers)).status, 404)
 })
 
+test('a cancellation that comes too late goes to no other worker', TIMEOUT, async (t) => {
+  const gateway = await serveWorkers(t, { upstreams: stdio() })
+  const url = gateway.url('s')
+  const { headers } = await openSession(url)
+  assert.equal((await post(url, LIST, headers)).status, 200)
+  const cancelled = { method: 'notifications/cancelled', params: { requestId: LIST.id } }
+  for (let i = 0; i < 3; i++) assert.equal((await post(url, cancelled, headers)).status, 202)
+  const metrics = await gateway.metrics()
+  assert.doesNotMatch(metrics, /plantgw_forwarded_requests_total\{prefix="\/s",outcome="(?!ok)/)
+  assert.doesNotMatch(gateway.stderr(), /"level":"warn"/)
+})
+
 test('sessions and streams that several workers know of are counted once', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { upstreams: stdio(), files: { tools: await toolsFile(t) } })
   const status = async () => {
