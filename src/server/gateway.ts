@@ -187,7 +187,7 @@ async function serve(
   const { metrics } = told
   const startedAt = new Date().toISOString()
   const { admin, tenants } = settings
-  const { logins, credentials } = loginsOf(settings, log, told, shared)
+  const { uncounted, credentials } = loginsOf(settings, log, told, shared)
   const proxies = proxiesOf(settings)
   // Of workers, the process that starts them has the store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
@@ -245,7 +245,7 @@ async function serve(
     reloads,
     reload: (name?: string) => reloads.request('call', name),
     diff: () => live.diff(),
-    ...asWorker(live, hub, { metrics, logins }),
+    ...asWorker(live, hub, { metrics, logins: uncounted }),
     connect: (route: Route, send: (line: string) => void) => connectStdio(common, route, send),
     onLoopDelay: metrics.loopDelay,
     async close() {
@@ -329,12 +329,12 @@ function loginsOf(
   { metrics, audit }: Told,
   shared: Shared | undefined,
 ) {
-  const logins = shared?.logins ?? new FailedLogins(limits.maxFailedLogins)
+  const uncounted = shared?.logins ?? new FailedLogins(limits.maxFailedLogins)
   const credentials = {
-    logins: countedLogins(logins),
+    logins: countedLogins(uncounted),
     onRefusedCredentials: both(reportRefusedCredentials(log, metrics), audit?.onRefusedCredentials),
   }
-  return { logins, credentials }
+  return { uncounted, credentials }
 }
 
 /** Wrong tokens of the plant store count as those of routes do. */

@@ -4,6 +4,7 @@ import {
   CLIENT_CAPABILITIES,
   Fault,
   isObject,
+  LIST_KINDS,
   metaOf,
   omit,
   PROTOCOL_VERSION,
@@ -76,7 +77,11 @@ export class KeptLists implements Stateless {
     }
     const answer = await this.server.request({ ...call, onMessage })
     // What changes until the next subscription is not announced.
-    if (isOpen && !call.signal.aborted) this.#forget('')
+    if (isOpen && !call.signal.aborted) {
+      this.#forget('')
+      for (const list of Object.values(LIST_KINDS))
+        this.onChanged?.(call.resolved.key, `notifications/${list}/list_changed`)
+    }
     return answer
   }
 

@@ -67,6 +67,8 @@ export class Ledger {
     }
     const all = this.lessees()
     await Promise.allSettled(all.map((lessee) => ask(lessee, false)))
+    // No call ends because another one wants its place.
+    if (question.quota === 'calls') return
     for (const lessee of all) {
       if (!this.exceeded(question)) return
       await Promise.allSettled([ask(lessee, true)])

@@ -5,7 +5,14 @@ import { isPlantsPath } from '../plants/index.ts'
 import { isOwnPage } from '../server/own-pages.ts'
 import type { Shared } from '../server/shared-parts.ts'
 import type { ListChange } from '../upstream/index.ts'
-import type { Beginning, ParentHandlers, QuotaName, RecallQuestion, Units } from './channel-messages.ts'
+import type {
+  Beginning,
+  LeaseQuestion,
+  ParentHandlers,
+  QuotaName,
+  RecallQuestion,
+  Units,
+} from './channel-messages.ts'
 import { LeasedQuota } from './leased-quota.ts'
 import { pageRequest, pageResponse } from './passed-pages.ts'
 import { createPeers, type Peers } from './peers.ts'
@@ -32,7 +39,7 @@ export function workerParts(
   const quotas = new Map<QuotaName, LeasedQuota>()
   const quotaOf = (name: QuotaName, ...[limits, makeRoom]: Parameters<Shared['sessions']>) => {
     const lender = {
-      lease: (question: RecallQuestion) => channel.ask('lease', question),
+      lease: (question: LeaseQuestion) => channel.ask('lease', question),
       giveBack: (units: Units) => channel.note('giveBack', { quota: name, units }),
     }
     const quota = new LeasedQuota(name, limits, lender, makeRoom)

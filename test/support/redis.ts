@@ -48,13 +48,13 @@ export async function redisServer(
         stdio: 'ignore',
       })
       await server.command('ping')
-      if (child.exitCode !== null) throw new Error(`redis-server did not start on port ${port}`)
+      if (hasEnded(child)) throw new Error(`redis-server did not start on port ${port}`)
     },
     async command(first, ...rest) {
       // It tries again until the server listens.
       const redis = new Redis({
         port,
-        retryStrategy: () => (child?.exitCode === null ? 20 : null),
+        retryStrategy: () => (child && !hasEnded(child) ? 20 : null),
         maxRetriesPerRequest: null,
         enableReadyCheck: false,
         disableClientInfo: true,
@@ -74,6 +74,10 @@ export async function redisServer(
   return server
 }
 
+function hasEnded({ exitCode, signalCode }: ReturnType<typeof spawn>): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
 /** A Redis Cluster of the test's own: masters that share the slots evenly. */
 export async function redisCluster(t: Pick<TestContext, 'after'>, size: number): Promise<RedisServer[]> {
   const nodes: RedisServer[] = []
@@ -86,7 +90,9 @@ export async function redisCluster(t: Pick<TestContext, 'after'>, size: number):
   }
   for (const node of nodes)
     for (;;) {
-      const info = String(await node.command('cluster', 'info'))
+      const answer = await node.command('cluster', 'info')
+      if (answer instanceof Error) throw answer
+      const info = String(answer)
       if (info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`)) break
     }
   return nodes

@@ -34,8 +34,8 @@ export async function chatty(t: TestContext, kind: Kind) {
     seen: [] as string[],
     /** Whether event streams have ids. */
     ids: true,
-    /** Resolves when the GET stream may begin, which is then among the methods. */
-    opening: undefined as Promise<void> | undefined,
+    /** Resolves when a GET stream may begin, which is then among the methods. */
+    opening: undefined as (() => Promise<unknown>) | undefined,
     /** The status of requests, in place of answers. */
     status: undefined as number | undefined,
     /** The revision that handshakes agree on. */
@@ -126,7 +126,7 @@ export async function chatty(t: TestContext, kind: Kind) {
     if (!uris) return response.writeHead(404).end()
     if (request.method === 'GET') {
       if (state.opening) {
-        await state.opening
+        await state.opening()
         state.seen.push('open')
       }
       return hold(response, uris)

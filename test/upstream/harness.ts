@@ -189,7 +189,10 @@ export async function open(
 }
 
 /** Opens a session over SSE, the transport of 2024-11-05. @param url of `{prefix}/mcp` */
-export async function openSse(t: TestContext, url: string): Promise<Client> {
+export async function openSse(
+  t: TestContext,
+  url: string,
+): Promise<Client & { close: () => Promise<unknown> }> {
   const response = await fetch(url.replace(/mcp(?=\?|$)/, 'sse'))
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   t.after(() => reader.cancel().catch(() => {}))
@@ -215,7 +218,7 @@ export async function openSse(t: TestContext, url: string): Promise<Client> {
   const clientInfo = { name: 'test', version: '1' }
   await all('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo })
   await (await send(address, { method: 'notifications/initialized' })).text()
-  return client(all, {})
+  return { ...client(all, {}), close: () => reader.cancel() }
 }
 
 /** Clients of each kind. */

@@ -76,7 +76,11 @@ export class ToSession implements Stateless {
     if (method === 'server/discover') return this.#discover(call)
     if (method === 'subscriptions/listen') {
       const session = this.pool.session(ownerOf(call), true)
-      return session.use((ready) => listenInSession(call, session, ready))
+      return session.use(async (ready) => {
+        // No change after the acknowledgement is missed.
+        await session.listening
+        return listenInSession(call, session, ready)
+      })
     }
     const { requestState } = params
     if (ASKING.has(method) && requestState !== undefined) return this.#resume(call, String(requestState))

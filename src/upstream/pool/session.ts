@@ -122,6 +122,11 @@ export class PooledSession {
     return { answer: Promise.resolve(fault), cancel() {} }
   }
 
+  /** Resolves when what the server says on its own arrives. */
+  get listening(): Promise<void> | undefined {
+    return this.#client?.listening
+  }
+
   /** Answers a request of the server. */
   respond(request: ServerRequest, answer: { result: Json } | { error: Json }): void {
     this.#client?.respond(request, answer)
@@ -172,8 +177,6 @@ export class PooledSession {
     }
     upstream.starts.worked(resolved.key)
     client.notify('notifications/initialized')
-    // Subscriptions are acknowledged from then on.
-    await client.listening
     return result
   }
 

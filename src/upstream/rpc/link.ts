@@ -230,7 +230,7 @@ export class SessionLink implements Link {
       .restore()
       .map(({ method, params }) => client?.request(method, params).answer)
     if (this.#stream?.opened())
-      // From then on nothing is missed any more.
+      // What is missed after that is announced by the channel.
       Promise.all([client?.listening, ...restored])
         .then(() => announce(announcedLists(result.capabilities), this.#events.message))
         .catch(unexpected('initialize'))

@@ -116,7 +116,7 @@ export class RpcClient {
     })
   }
 
-  /** Resolves when what the server says on its own arrives, or it has no stream for it. */
+  /** Resolves when what the server says on its own arrives, it has no stream for it, or has not opened one in time. */
   get listening(): Promise<void> | undefined {
     return this.#channel.listening
   }

@@ -32,8 +32,8 @@ export interface Channel {
   /** Resolves when nothing of it is left. */
   readonly ended: Promise<void>
   /**
-   * Resolves when what the server says on its own arrives, or it has no stream for it, or has not opened one in time; absent:
-   * from the beginning.
+   * Resolves when what the server says on its own arrives, it has no stream for it, or has not opened one in time; absent: it
+   * arrives from the beginning.
    */
   readonly listening?: Promise<void>
   /** Of the child, where there is one. */

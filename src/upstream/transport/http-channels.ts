@@ -35,8 +35,8 @@ import {
 } from './http.ts'
 import { announce, announcedLists, LastingStream, type StreamWatch } from './lasting-stream.ts'
 
-/** Milliseconds within which a server shows whether it has an event stream; few send the headers with the first event. */
-const OPENING = 1_000
+/** Milliseconds to wait for a server to open its event stream or refuse it; a few servers send the headers with the first event. */
+const OPENING = 500
 /** Statuses of servers that do not know a session, although only 404 is right. */
 const FORGOTTEN = new Set([400, 404, 405, 410])
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
@@ -112,6 +112,8 @@ export class StreamableChannel extends HttpChannel {
   #revision: string | undefined
   readonly listening: Promise<void>
   #isListening = false
+  /** Whether requests did not wait for the event stream to open: what the server said meanwhile was lost. */
+  #wentAhead = false
   #onListening: () => void = () => {}
   /** Kinds of lists whose changes the server announces. */
   #lists: ListKind[] = []
@@ -136,20 +138,25 @@ export class StreamableChannel extends HttpChannel {
       return undefined
     }
     const fault = this.outgoing.add(text)
-    if (fault) return fault
+    if (fault) {
+      this.#onListening()
+      return fault
+    }
     this.#noted = this.#noted
       .then(() => (this.closing ? undefined : this.#note('POST', text)))
       .finally(() => this.outgoing.sent(text))
     this.#track(this.#noted)
     if (isObject(value) && value.method === 'notifications/initialized' && !this.#isListening) {
       this.#isListening = true
-      this.#track(this.#noted.then(() => (this.closing ? this.#onListening() : this.#listen())))
+      this.#track(this.#noted.then(() => (this.closing ? undefined : this.#listen())))
       this.#noted = this.#noted.then(() => this.listening)
+      this.#track(this.#noted)
     }
     return undefined
   }
 
   protected leave(): void {
+    this.#onListening()
     if (this.#sessionId !== undefined) this.#track(this.#note('DELETE'))
     Promise.all(this.#work.keys()).then(this.#finish, this.#finish)
   }
@@ -206,7 +213,7 @@ export class StreamableChannel extends HttpChannel {
     const { http, streams } = this.options
     const stream = new LastingStream(streams, this.abort)
     const position: StreamPosition = {}
-    let answered: (() => void) | undefined = this.#waitForStream()
+    let answered: ((isAnswer: boolean) => void) | undefined = this.#waitForStream()
     let reason: string
     let wasOpen = false
     do {
@@ -219,13 +226,14 @@ export class StreamableChannel extends HttpChannel {
       }
       const request = { method: 'GET', headers, signal: this.abort } as const
       const answer = await http.send(this.resolved, request)
-      answered?.()
+      answered?.(!(answer instanceof Fault))
       answered = undefined
       if (this.closing) reason = ''
       else if (answer instanceof Fault) reason = answer.message
       else if (answer.status === 200 && mediaType(answer) === 'text/event-stream') {
         isOpen = true
-        if (stream.opened()) announce(this.#lists, this.events.message)
+        if (stream.opened() || this.#wentAhead) announce(this.#lists, this.events.message)
+        this.#wentAhead = false
         await this.#read(answer, undefined, position)
         reason = `The server ${this.name} closed its event stream`
       } else {
@@ -240,18 +248,20 @@ export class StreamableChannel extends HttpChannel {
     } while (await stream.lost(reason, position.retry))
   }
 
-  /** Bounds how long requests wait for the event stream. @returns hears that the server has shown whether it has one */
-  #waitForStream(): () => void {
+  /** Bounds how long requests wait for the event stream. @returns hears of the first attempt, and whether the server answered */
+  #waitForStream(): (isAnswer: boolean) => void {
     const { streams } = this.options
     const since = performance.now()
-    const late = () => {
+    const goAhead = () => {
       streams.opensLate = true
+      this.#wentAhead = true
       this.#onListening()
     }
-    const timer = setTimeout(late, streams.opensLate ? 0 : OPENING)
-    return () => {
+    const timer = streams.opensLate ? undefined : setTimeout(goAhead, OPENING)
+    if (!timer) goAhead()
+    return (isAnswer) => {
       clearTimeout(timer)
-      streams.opensLate = performance.now() - since > OPENING
+      if (isAnswer) streams.opensLate = performance.now() - since > OPENING
       this.#onListening()
     }
   }
