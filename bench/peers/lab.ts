@@ -41,6 +41,17 @@ export interface Round {
   resident: number
 }
 
+/** A process that was started. */
+interface Started {
+  pid: number
+  stop(): void
+  /** What it wrote to standard error, the end of it. */
+  last: { lines: string }
+}
+
+/** Characters of it. */
+const MAX_LINES = 2_000
+
 /** The servers behind the gateways, the load in front of them, and the gateways themselves. */
 export class Lab {
   readonly #folder = mkdtempSync(join(tmpdir(), 'plantgw-bench-'))
@@ -77,7 +88,8 @@ export class Lab {
     const site: Site = { port, folder, api, mcp, stdio: this.stdio, services }
     const launch = peer.launch[kind]!(site)
     const began = performance.now()
-    const { pid, stop } = this.#spawn(CORES.gateway, launch.command, launch.env)
+    const started = this.#spawn(CORES.gateway, launch.command, launch.env)
+    const { pid, stop } = started
     const transport = kind === 'sse' ? 'sse' : 'post'
     const params = { name: 'get_item', arguments: launch.arguments ?? { id: 42, tag: 'wet' } }
     const job: Target['job'] = {
@@ -91,8 +103,8 @@ export class Lab {
     try {
       const url = `http://127.0.0.1:${port}${launch.path}`
       // Some gateways do not survive an event stream that ends before it began: of SSE any answer will do.
-      if (transport === 'sse') await answers(new URL('/', url).href, pid, true)
-      else await answers(url, pid, launch.isPlain)
+      if (transport === 'sse') await answers(new URL('/', url).href, started, true)
+      else await answers(url, started, launch.isPlain)
       const startup = performance.now() - began
       if (transport === 'post' && !launch.isPlain) {
         job.headers = await session(url)
@@ -155,18 +167,22 @@ export class Lab {
     const port = ++this.#ports
     const { node, servers } = this.installed
     const command = [node.path, `${servers}/${name}.mjs`] as const
-    const { pid } = this.#spawn(CORES.others, command, { ...env, PORT: String(port) })
-    await answers(`http://127.0.0.1:${port}/`, pid)
+    const started = this.#spawn(CORES.others, command, { ...env, PORT: String(port) })
+    await answers(`http://127.0.0.1:${port}/`, started)
     return `http://127.0.0.1:${port}`
   }
 
-  #spawn(core: string, command: readonly string[], env: Record<string, string> = {}) {
+  #spawn(core: string, command: readonly string[], env: Record<string, string> = {}): Started {
     const child = spawn('taskset', ['-c', core, ...command], {
       env: { ...process.env, ...env },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
       detached: true,
     })
     child.on('error', () => {})
+    const last = { lines: '' }
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      last.lines = (last.lines + text).slice(-MAX_LINES)
+    })
     const pid = child.pid
     if (pid === undefined) throw new Error('taskset of util-linux is not here')
     this.#groups.add(pid)
@@ -174,7 +190,7 @@ export class Lab {
       this.#groups.delete(pid)
       kill(pid)
     }
-    return { pid, stop }
+    return { pid, stop, last }
   }
 }
 
@@ -192,7 +208,7 @@ function pin(pid: number, core: string): void {
 }
 
 /** Waits for any answer but 404 and 5xx. @param isPlain any answer will do */
-async function answers(url: string, pid: number, isPlain = false): Promise<void> {
+async function answers(url: string, { pid, last }: Started, isPlain = false): Promise<void> {
   const until = performance.now() + PATIENCE
   for (;;) {
     const cut = AbortSignal.timeout(5_000)
@@ -203,7 +219,7 @@ async function answers(url: string, pid: number, isPlain = false): Promise<void>
     try {
       process.kill(pid, 0)
     } catch {
-      throw new Error('it ended at once')
+      throw new Error(`it ended at once: ${last.lines.trim()}`)
     }
     await pause(20)
   }

@@ -115,6 +115,8 @@ export async function balance(
     pass(incoming, outgoing, Buffer.concat(chunks), replicas.length)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  // A client may send its next request just as an idle connection is closed.
+  server.keepAliveTimeout = 0
   t.after(() => {
     server.closeAllConnections()
     server.close()
