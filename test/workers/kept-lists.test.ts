@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
 import { hinting } from '../upstream/hinting.ts'
-import { ACCEPT, eventually, post, serveWorkers } from './harness.ts'
+import { ACCEPT, eventually, serveWorkers } from './harness.ts'
 
 test('a list that changed is kept by no worker, whichever has heard of it', {
   timeout: 120_000,
@@ -18,24 +19,35 @@ test('a list that changed is kept by no worker, whichever has heard of it', {
     mcpServers,
   })
   const { url } = await serveWorkers(t, { files: { all } })
-  const bodyOf = (method: string, params = '') =>
-    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}${MODERN_META}}}`
-  /** How often the server had been asked for the list that a worker answers with. */
-  const counted = async () => {
-    const { text } = await post(url('all'), JSON.parse(bodyOf('tools/list')), modernHeaders('tools/list'))
-    return Number(/"name":"one\w*?one_(\d+)/.exec(text)?.[1])
+  const ask = async (agent: Agent, method: string, params = '') => {
+    const headers = { ...ACCEPT, ...modernHeaders(method) }
+    const sent = request(url('all'), { method: 'POST', agent, headers })
+    t.after(() => sent.destroy())
+    sent.end(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}${MODERN_META}}}`)
+    const [response] = await once(sent, 'response')
+    return response
   }
-  const countedBySix = () => Promise.all(Array.from({ length: 6 }, counted))
-  await countedBySix()
-  assert.equal(new Set(await countedBySix()).size, 3, 'each worker keeps its own')
+  // Each connection stays with its worker.
+  const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  t.after(() => {
+    for (const agent of agents) agent.destroy()
+  })
+  /** How often the server had been asked for the list that each worker answers with. */
+  const counted = () =>
+    Promise.all(
+      agents.map(async (agent) => {
+        const text = await readText(await ask(agent, 'tools/list'))
+        return Number(/"name":"one\w*?one_(\d+)/.exec(text)?.[1])
+      }),
+    )
+  const kept = await counted()
+  assert.equal(new Set(kept).size, 3, 'each worker keeps its own')
+  assert.deepEqual(await counted(), kept)
 
-  const method = 'subscriptions/listen'
-  const listen = request(url('all'), { method: 'POST', headers: { ...ACCEPT, ...modernHeaders(method) } })
-  listen.end(bodyOf(method, '"notifications":{"toolsListChanged":true},'))
-  const [stream] = await once(listen, 'response')
-  t.after(() => listen.destroy())
+  const other = new Agent()
+  const stream = await ask(other, 'subscriptions/listen', '"notifications":{"toolsListChanged":true},')
   await once(stream, 'data')
   const before = servers[0]!.lists
   servers[0]!.changed()
-  await eventually(async () => (await countedBySix()).every((count) => count > before))
+  await eventually(async () => (await counted()).every((count) => count > before))
 })
