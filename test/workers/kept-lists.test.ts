@@ -5,6 +5,7 @@ import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
 import { MODERN_META, modernHeaders } from '../support/served.ts'
+import { until } from '../upstream/harness.ts'
 import { hinting } from '../upstream/hinting.ts'
 import { ACCEPT, eventually, serveWorkers } from './harness.ts'
 
@@ -47,6 +48,7 @@ test('a list that changed is kept by no worker, whichever has heard of it', {
   const other = new Agent()
   const stream = await ask(other, 'subscriptions/listen', '"notifications":{"toolsListChanged":true},')
   await once(stream, 'data')
+  await until(() => servers[0]!.streams.length > 0)
   const before = servers[0]!.lists
   servers[0]!.changed()
   await eventually(async () => (await counted()).every((count) => count > before))
