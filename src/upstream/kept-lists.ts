@@ -10,6 +10,7 @@ import {
   PROTOCOL_VERSION,
 } from '../mcp/index.ts'
 import { type Stateless, type StatelessCall, whoseCall } from './backend/stateless.ts'
+import { announce } from './transport/lasting-stream.ts'
 
 /** What may be kept for as long as its `ttlMs` says (2026-07-28, Caching). */
 const METHODS = new Set(
@@ -79,8 +80,7 @@ export class KeptLists implements Stateless {
     // What changes until the next subscription is not announced.
     if (isOpen && !call.signal.aborted) {
       this.#forget('')
-      for (const list of Object.values(LIST_KINDS))
-        this.onChanged?.(call.resolved.key, `notifications/${list}/list_changed`)
+      announce(Object.values(LIST_KINDS), ({ method }) => this.onChanged?.(call.resolved.key, method))
     }
     return answer
   }

@@ -71,7 +71,8 @@ export class Ledger {
     if (question.quota === 'calls') return
     for (const lessee of all) {
       if (!this.exceeded(question)) return
-      await Promise.allSettled([ask(lessee, true)])
+      // It may have ended.
+      await ask(lessee, true).catch(() => {})
     }
   }
 
