@@ -1,5 +1,6 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { printableJson } from '../text/index.ts'
+import { LineWriter } from './line-writer.ts'
 import { prettyStream } from './pretty.ts'
 
 export type { Logger } from 'pino'
@@ -35,8 +36,18 @@ export function logStream({
   format = process.stderr.isTTY ? 'pretty' : 'json',
   to,
 }: Omit<LogOptions, 'level'>): DestinationStream {
-  if (format === 'json') return to ?? destination({ dest: 2, sync: false })
+  const lines = to ?? standardError()
+  if (format === 'json') return lines
   const { NO_COLOR, FORCE_COLOR } = process.env
   const color = !NO_COLOR && (FORCE_COLOR === undefined ? process.stderr.isTTY === true : FORCE_COLOR !== '0')
-  return prettyStream(to ?? destination({ dest: 2, sync: true }), color)
+  return prettyStream(lines, color)
+}
+
+let writer: LineWriter | undefined
+
+/** One for all logs of the process. */
+function standardError(): LineWriter {
+  // Once Node is asked for the stream, a pipe does not block.
+  writer ??= new LineWriter(process.stderr.fd)
+  return writer
 }

@@ -10,7 +10,7 @@ import type { Made } from '../../server/live.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { watchEventLoop } from '../../telemetry/loop-delay.ts'
 import { catchUnexpected, unexpected } from '../../telemetry/unexpected.ts'
-import { followGroups, killGroups } from '../../upstream/index.ts'
+import { followGroups } from '../../upstream/index.ts'
 import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/channel-messages.ts'
 import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
@@ -55,9 +55,9 @@ class Worker {
   /** Nobody takes a gateway that is gone for one that lives: its connections end first. */
   private endAtOnce(): void {
     for (const socket of this.running?.guarded.connections.keys() ?? []) socket.destroy()
-    killGroups()
-    // The reader of the log is gone, too: on exit the log would try to write for ever.
-    process.kill(process.pid, 'SIGKILL')
+    // Children end by the listeners before; what Node clears up after them takes longer than a call.
+    process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
+    process.exit(1)
   }
 
   private get serving(): Running {

@@ -263,12 +263,9 @@ function watch(pid: number): void {
   groups.add(pid)
   if (watching) return
   watching = true
-  process.once('exit', killGroups)
-}
-
-/** Ends all groups at once, where this process has no time left. */
-export function killGroups(): void {
-  for (const group of groups) killGroup(group, 'SIGKILL')
+  process.once('exit', () => {
+    for (const group of groups) killGroup(group, 'SIGKILL')
+  })
 }
 
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { ROOT } from '../support/process.ts'
+
+const LOG = `import { createLog } from './src/telemetry/log.ts'
+const log = await createLog({ level: 'info', format: 'json' })
+const told = () => new Promise((resolve) => process.stdin.once('data', resolve))
+`
+
+/** A process with a log of JSON lines on standard error. */
+function logging(t: TestContext, script: string): ChildProcessWithoutNullStreams {
+  const args = ['--import', 'tsx', '--input-type=module', '-e', LOG + script]
+  const child = spawn(process.execPath, args, { cwd: ROOT })
+  t.after(() => child.kill('SIGKILL'))
+  return child
+}
+
+interface Line {
+  level: string
+  msg: string
+  lines?: number
+}
+
+const linesOf = (text: string): Line[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+test('what is logged just before the process exits is written, in order', async (t) => {
+  const child = logging(t, `for (let i = 0; i < 20_000; i++) log.info(String(i)); process.exit(3)`)
+  const [read, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(code, 3)
+  assert.deepEqual(
+    linesOf(read).map(({ msg }) => msg),
+    Array.from({ length: 20_000 }, (_, i) => String(i)),
+  )
+})
+
+test('a process whose log nobody can read exits', { timeout: 60_000 }, async (t) => {
+  const child = logging(
+    t,
+    `process.stdout.write('ready'); await told(); log.info('x'); log.info('y'); process.exit(3)`,
+  )
+  await once(child.stdout, 'data')
+  child.stderr.destroy()
+  await once(child.stderr, 'close')
+  child.stdin.write('go')
+  assert.deepEqual(await once(child, 'exit'), [3, null])
+})
+
+test('a process whose log nobody reads exits', { timeout: 60_000 }, async (t) => {
+  const child = logging(t, `for (let i = 0; i < 50_000; i++) log.info(String(i)); process.exit(3)`)
+  assert.deepEqual(await once(child, 'exit'), [3, null])
+})
+
+test('lines for which there is no room are dropped and counted', { timeout: 60_000 }, async (t) => {
+  const child = logging(
+    t,
+    `for (let i = 0; i < 20; i++) log.info('x'.repeat(1_000_000))
+process.stdout.write('full')
+await told()
+log.info('after')
+process.exit()`,
+  )
+  await once(child.stdout, 'data')
+  let read = ''
+  for await (const chunk of child.stderr.setEncoding('latin1')) {
+    read += chunk
+    if (read.endsWith('}\n') && linesOf(read).at(-1)?.lines) child.stdin.end('go')
+  }
+  const lines = linesOf(read)
+  const long = lines.filter(({ msg }) => msg.startsWith('x')).length
+  assert.ok(long >= 8 && long < 12, `${long} lines`)
+  assert.deepEqual(
+    lines.slice(long).map(({ level, lines, msg }) => [level, lines ?? msg]),
+    [
+      ['warn', 20 - long],
+      ['info', 'after'],
+    ],
+  )
+})
