@@ -1,6 +1,6 @@
 import { isOneEdit } from '../text/index.ts'
 import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
-import { type Synonyms, withoutFillers } from './synonyms.ts'
+import { type Phrase, type Synonyms, withoutFillers } from './synonyms.ts'
 
 /** What an index knows of its words. */
 export interface Vocabulary {
@@ -65,10 +65,10 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   const rest = words.flatMap((_, i) => (!covered.has(i) && said(i) ? [i] : []))
   const only = terms.length === 0 && words.every((word) => STOP_WORDS.has(word))
   let corrected = 0
+  const joined = joinedWords(words, vocabulary)
   for (const i of only ? words.keys() : rest) {
     const stem = stems[i]!
-    const joined = [joinedWith(words, i, vocabulary)].flat()
-    const meanings = [...joined, ...synonyms.of(stem)]
+    const meanings = [joined[i - 1], joined[i], ...synonyms.of(stem)].filter((one) => one !== undefined)
     const own = only || !STOP_WORDS.has(words[i]!) ? [stem] : []
     const term = termOf(words[i]!, own, meanings, vocabulary)
     if (term) terms.push(term)
@@ -112,16 +112,11 @@ function placesFrom(at: number, length: number): number[] {
   return places
 }
 
-/** A word and its neighbour as one word, where tools have it: `config map` for `configmap`. */
-function joinedWith(words: readonly string[], i: number, { termOf }: Vocabulary): string[][] {
-  const pairs = [
-    [words[i - 1], words[i]],
-    [words[i], words[i + 1]],
-  ]
-  return pairs.flatMap(([a, b]) => {
-    if (a === undefined || b === undefined) return []
-    const stem = stemOf(a + b)
-    return termOf(stem) === undefined ? [] : [[stem]]
+/** Of each word: it and the next one as one word, where tools have it: `config map` for `configmap`. */
+function joinedWords(words: readonly string[], { termOf }: Vocabulary): (Phrase | undefined)[] {
+  return words.slice(1).map((next, i) => {
+    const stem = stemOf(words[i]! + next)
+    return termOf(stem) === undefined ? undefined : [stem]
   })
 }
 

@@ -10,6 +10,8 @@ const MAX_STEMS = 20_000
 const MAX_JOINED = 3
 
 const RUNS = /[\p{L}\p{M}\p{N}]+/gu
+/** Most runs: a word, which is one piece. */
+const PLAIN_WORD = /^(?:[A-Z]?[a-z]|\d)[a-z\d]*$/
 const PIECES = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[^\p{Lu}]+|\p{Lu}/gu
 const ASCII = /^[\x00-\x7f]*$/
 /** Scripts that are written without spaces: two letters at a time stand for words. */
@@ -33,8 +35,9 @@ export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[
   const words: string[] = []
   for (const run of plain(text).match(RUNS) ?? []) {
     if (words.length >= limit) break
-    if (UNSPACED.test(run)) addPairs(words, run)
-    else for (const piece of run.match(PIECES) ?? []) words.push(piece.slice(0, MAX_LETTERS).toLowerCase())
+    const pieces = piecesOf(run)
+    if (pieces) for (const piece of pieces) words.push(piece.slice(0, MAX_LETTERS).toLowerCase())
+    else addPairs(words, run)
   }
   return words.length > limit ? words.slice(0, limit) : words
 }
@@ -43,11 +46,11 @@ export function wordsOf(text: string, limit = Number.POSITIVE_INFINITY): string[
 export function stemsOf(text: string): string[] {
   const found: string[] = []
   for (const run of plain(text).match(RUNS) ?? []) {
-    if (UNSPACED.test(run)) {
+    const pieces = piecesOf(run)
+    if (!pieces) {
       addPairs(found, run)
       continue
     }
-    const pieces = run.match(PIECES) ?? []
     for (const piece of pieces) found.push(stemOf(piece.slice(0, MAX_LETTERS).toLowerCase()))
     if (pieces.length > 1 && pieces.length <= MAX_JOINED)
       found.push(stemOf(run.slice(0, MAX_LETTERS).toLowerCase()))
@@ -65,6 +68,12 @@ function plain(text: string): string {
         .replace(/\p{Mn}+/gu, '')
         .normalize('NFC')
   return bare.replace(/['’](?:s\b)?/g, '')
+}
+
+/** Undefined: it is written in a script without spaces. */
+function piecesOf(run: string): readonly string[] | undefined {
+  if (PLAIN_WORD.test(run)) return [run]
+  return UNSPACED.test(run) ? undefined : (run.match(PIECES) ?? [])
 }
 
 function addPairs(words: string[], run: string): void {

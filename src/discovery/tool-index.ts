@@ -212,33 +212,27 @@ function* invert(
 ): Steps<Postings> {
   const fields = FIELD_NAMES.map((name) => FIELDS[name])
   const averages = lengths.map(averageOf)
-  /** How often one field has each term, and how much each counts in all fields: for one tool at a time. */
-  const counts = new Uint32Array(vocabulary.size)
+  /** How much each term counts in all fields: for one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
   /** Of each tool: its terms, and how much each of them counts. */
-  const weighed: { terms: readonly number[]; weights: Float64Array }[] = []
+  const weighed: { terms: readonly number[]; weights: readonly number[] }[] = []
   const starts = new Uint32Array(vocabulary.size + 1)
   for (const [at, texts] of said.entries()) {
     const terms: number[] = []
     for (const [field, lists] of texts.entries()) {
       const { weight, b } = fields[field]!
-      const share = 1 - b + b * (lengths[field]![at]! / averages[field]!)
-      for (const list of lists) for (const term of list) counts[term]!++
+      const once = weight / (1 - b + b * (lengths[field]![at]! / averages[field]!))
       for (const list of lists)
         for (const term of list) {
-          if (counts[term] === 0) continue
           if (weights[term] === 0) terms.push(term)
-          weights[term]! += (weight * counts[term]!) / share
-          counts[term] = 0
+          weights[term]! += once
         }
     }
-    const own = new Float64Array(terms.length)
-    for (const [i, term] of terms.entries()) {
-      own[i] = weights[term]!
+    weighed.push({ terms, weights: terms.map((term) => weights[term]!) })
+    for (const term of terms) {
       weights[term] = 0
       starts[term + 1]!++
     }
-    weighed.push({ terms, weights: own })
     yield
   }
   for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!

@@ -101,7 +101,8 @@ function saidBySchema(root: JsonObject | undefined): { names: string[]; texts: s
         next.push(inner)
       }
       for (const inner of [items, anyOf, oneOf, allOf])
-        next.push(...(Array.isArray(inner) ? inner.slice(0, MAX_VALUES) : [inner ?? null]))
+        if (Array.isArray(inner)) next.push(...inner.slice(0, MAX_VALUES))
+        else if (inner !== undefined) next.push(inner)
     }
     level = next.slice(0, budget)
   }
