@@ -159,6 +159,26 @@ test(
   },
 )
 
+test(
+  'a change of which the sessions of many unknown callers hear is announced at once, and once more',
+  TIMEOUT,
+  async (t) => {
+    const { url } = await proxied(t, [stateful('session')])
+    const { heard, close } = await listen(url, { toolsListChanged: true })
+    await until(() => heard.length > 0)
+    // Calls at the same time have connections of their own, and so have children of their own.
+    const atOnce = (tool: string) =>
+      Promise.all(Array.from({ length: 8 }, () => call(url, tool, { capabilities: ALL })))
+    assert.equal(new Set((await atOnce('count')).map(pidOf)).size, 8)
+    assert.deepEqual(await atOnce('enable'), Array(8).fill('enabled'))
+    await until(() => heard.length > 2)
+    await modernSend(url, 'tools/list').then(messages)
+    assert.equal(new Set(heard.slice(1)).size, 1)
+    assert.ok(heard.length <= 4, heard.join())
+    await close()
+  },
+)
+
 test('a question that nobody answers leaves the others in the same process', TIMEOUT, async (t) => {
   const { url, proxy } = await proxied(t, [stateful('session')], { authenticate })
   const capabilities = ALL

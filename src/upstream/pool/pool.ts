@@ -34,6 +34,8 @@ interface Entry {
 const LISTS = 1
 const STRANGERS =
   'a client without auth and without the header Plantgw-Session has a session of this server for each of its connections'
+/** Milliseconds in which further changes of a list are announced together: each of many sessions hears of every change. */
+const TOGETHER = 1_000
 /** Idle sessions that one share may keep: a caller who uses another name each time has one for each. */
 const MAX_KEPT = 32
 /** The same of those that are kept for whoever comes. */
@@ -47,6 +49,8 @@ export class SessionPool {
   /** Whether the log says that there are strangers. */
   #told = false
   #closed = false
+  /** What was announced a moment ago, by values and method, and whether it happened again. */
+  readonly #announced = new Map<string, { again: boolean }>()
 
   constructor(upstream: Upstream, log: Logger) {
     this.#upstream = upstream
@@ -159,8 +163,21 @@ export class SessionPool {
   /** Unknown callers subscribe in another session than they call in; that a list changed reveals nothing else. */
   #announce({ strangers, session }: Entry, method: string): void {
     if (strangers === undefined) return
-    this.listChanged(strangers, method, session)
+    const key = stringify([strangers, method])
+    const last = this.#announced.get(key)
+    if (last) last.again = true
+    else this.#say(key, strangers, method, session)
+  }
+
+  #say(key: string, strangers: string, method: string, but?: PooledSession): void {
+    this.listChanged(strangers, method, but)
     this.#upstream.onListChanged?.(strangers, method)
+    const said = { again: false }
+    this.#announced.set(key, said)
+    setTimeout(() => {
+      this.#announced.delete(key)
+      if (said.again && !this.#closed) this.#say(key, strangers, method)
+    }, TOGETHER).unref()
   }
 
   /** A list changed for all unknown callers with the same values. @param but the session that has heard of it */
