@@ -10,13 +10,13 @@ export interface OuterConnection {
   isGateway: boolean
 }
 
-/** As the value of a header. */
-export function outerText(socket: Socket | undefined, isGateway: boolean): string {
-  const outer: OuterConnection = {
-    address: socket?.remoteAddress,
-    certificate: socket && certificateNames(socket),
-    isGateway,
-  }
+/** As the value of a header. @param connection itself, or what another worker has said of it */
+export function outerText(connection: Socket | OuterConnection | undefined, isGateway: boolean): string {
+  const known =
+    connection && 'remoteAddress' in connection
+      ? { address: connection.remoteAddress, certificate: certificateNames(connection) }
+      : connection
+  const outer: OuterConnection = { ...known, isGateway }
   return Buffer.from(JSON.stringify(outer)).toString('base64url')
 }
 

@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 import { failing } from './hand.ts'
 import type { Exchange } from './http.ts'
 import type { KeptResult, KeptResults } from './kept-results.ts'
-import { INVALID_PARAMS, isSessionRevision } from './protocol.ts'
+import { INVALID_PARAMS, isSessionRevision, omit } from './protocol.ts'
 
 /** Of a result as a resource; its id follows. */
 const URI = 'plantgw-result:///'
@@ -68,7 +68,7 @@ export function resultsOf(kept: KeptResults, prefix: string, exchange: ResultsOf
     answers(call) {
       const asked = askedBy(call)
       if (!asked) return false
-      answer(call, asked, locate(kept, owner(), exchange, asked.id)).catch(failing(call))
+      answer(call, asked, locate(kept, owner(), call, asked.id)).catch(failing(call))
       return true
     },
     shown(call, text) {
@@ -114,37 +114,38 @@ type Place = KeptResult | { replica: string } | undefined
 function locate(
   kept: KeptResults,
   owner: Parameters<KeptResults['find']>[1],
-  { replicas }: ResultsOf,
+  { exchange: { replicas }, revision }: Call,
   id: string,
 ): Place {
   if (!replicas) return kept.find(id, owner)
   const found = replicas.unseal(id)
   if (!found) return undefined
   if (replicas.isOwn(found.owner)) return kept.find(found.state, owner)
-  return replicas.isPassed ? undefined : { replica: found.owner }
+  // What another replica asks is no part of a session.
+  return replicas.isPassed && !isSessionRevision(revision) ? undefined : { replica: found.owner }
 }
 
 async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
   if (place && 'replica' in place) {
-    const response = await call.exchange.replicas?.forward(place.replica, call.text, call.request.id)
-    const text = response?.ok ? messageIn(await response.text()) : undefined
-    if (text !== undefined) call.answer(text)
+    const { method, params } = call.request
+    const result = await call.exchange.replicas?.ask(place.replica, method, omit(params, '_meta'))
+    if (result) passOn(call, asked, result)
     else unknown(call, asked)
   } else if (!place) unknown(call, asked)
   else if ('uri' in asked) {
-    const contents = [{ uri: asked.uri, mimeType: typeOf(place), text: place.text }]
-    const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
-    call.result(resultText(call, { contents, ...cache }))
+    contentsAnswered(call, [{ uri: asked.uri, mimeType: typeOf(place), text: place.text }])
   } else await read(call, asked.args, place)
 }
 
-/** The last message of a response, which may be a stream of events. */
-function messageIn(text: string): string | undefined {
-  if (text.startsWith('{')) return text
-  return text
-    .split('\n')
-    .findLast((line) => line.startsWith('data: {'))
-    ?.slice('data: '.length)
+/** The result of another replica. */
+function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): void {
+  if ('uri' in asked) contentsAnswered(call, contents)
+  else contentAnswered(call, content, isError === true ? 'reported by another replica' : undefined)
+}
+
+function contentsAnswered(call: Call, contents: Json): void {
+  const cache = isSessionRevision(call.revision) ? {} : { ttlMs: 0, cacheScope: 'private' }
+  call.result(resultText(call, { contents, ...cache }))
 }
 
 async function read(call: Call, args: JsonObject, { text }: KeptResult): Promise<void> {
@@ -204,7 +205,14 @@ function unknown(call: Call, asked: Asked): void {
 
 /** @param failure that the tool reports; absent: there is none */
 function answerText(call: Call, texts: readonly string[], failure?: string): void {
-  const content = texts.map((text) => ({ type: 'text', text }))
+  contentAnswered(
+    call,
+    texts.map((text) => ({ type: 'text', text })),
+    failure,
+  )
+}
+
+function contentAnswered(call: Call, content: Json, failure: string | undefined): void {
   const isError = failure === undefined ? {} : { isError: true }
   const outcome = failure === undefined ? 'ok' : 'tool_error'
   const end = { outcome, tool: READ_RESULT, ...(failure !== undefined && { failure }) } as const

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Ticket, WaitingState } from '../cluster/index.ts'
-import { stringify } from '../json/index.ts'
+import { type JsonObject, stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
 import { type Exchange, rpcError } from './http.ts'
@@ -42,6 +42,11 @@ export interface Replicas {
    * @param id of its request, for errors
    */
   forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
+  /**
+   * The result of a request of 2026-07-28 for the caller of this one, outside of its session; undefined when the replica
+   * gives none.
+   */
+  ask(owner: string, method: string, params: JsonObject): Promise<JsonObject | undefined>
   /** Whether there are workers among which what is there once has a place, and none has passed the request on. */
   readonly hasPlaces: boolean
   /**

@@ -13,18 +13,23 @@ import {
   type Reach,
   within,
 } from '../cluster/index.ts'
+import { isObject, type JsonObject, parseVerbatim, stringify } from '../json/index.ts'
 import {
+  CLIENT_CAPABILITIES,
   errorText,
   event,
   type Hub,
   INTERNAL_ERROR,
+  PROTOCOL_VERSION,
   type Replicas,
   type RequestId,
   rpcError,
+  STATELESS_REVISIONS,
 } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
+import { mirrored } from '../upstream/index.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** Recognizes requests of other replicas, and gives their responses the proof that they ask for. */
@@ -47,6 +52,10 @@ export function replicaStep(cluster: Cluster): Step {
     },
   }
 }
+
+/** Headers of the client's own message, in place of which the one to another replica has others. */
+const OF_A_MESSAGE = ['content-encoding', 'mcp-session-id', 'mcp-name', 'last-event-id']
+const META = { [PROTOCOL_VERSION]: STATELESS_REVISIONS[0], [CLIENT_CAPABILITIES]: {} }
 
 /** Milliseconds until another secret is spoken of again. */
 const FOREIGN = 600_000
@@ -133,6 +142,7 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
 
   return {
     isPassed: reach.nobody,
+    ask: (owner, method, params) => ask(cluster, exchange, owner, method, params),
     meet: (ticket) => cluster.meet(ticket, () => ({ target: exchange.target(), headers: exchange.headers })),
     tell: (body, but) => tell(cluster, reach, exchange, body, but),
     issue: (ticket) => cluster.issue(ticket, bound),
@@ -149,6 +159,47 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
       return owner === undefined || isOwn(owner) ? undefined : forward(owner, body, id)
     },
   }
+}
+
+/** Asks another replica something for the caller of a request. */
+async function ask(
+  cluster: Cluster,
+  exchange: HttpExchange,
+  owner: string,
+  method: string,
+  params: JsonObject,
+): Promise<JsonObject | undefined> {
+  const gone = new AbortController()
+  const unwatch = exchange.onGone(() => gone.abort())
+  const outcome = await cluster.forward(owner, {
+    method: 'POST',
+    target: encodeURI(`${exchange.route.prefix}/mcp`),
+    headers: {
+      ...withoutMessage(exchange.headers),
+      ...mirrored(method, params, []),
+      'x-request-id': exchange.requestId,
+    },
+    // The call counts where the client has it.
+    outer: outerText(exchange.outer ?? exchange.socket, true),
+    body: stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
+    signal: gone.signal,
+    onEnd() {},
+    lastWords: '',
+  })
+  const text = 'body' in outcome ? await new Response(outcome.body).text() : ''
+  unwatch()
+  return resultIn(text)
+}
+
+function withoutMessage(headers: HttpExchange['headers']): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_MESSAGE.includes(name)))
+}
+
+/** The result of the last message of an answer, which may be a stream of events. */
+function resultIn(text: string): JsonObject | undefined {
+  const last = text.startsWith('{') ? text : text.split('\n').findLast((line) => line.startsWith('data: {'))
+  const raw = last === undefined ? undefined : parseVerbatim(last.replace(/^data: /, ''))
+  return isObject(raw) && isObject(raw.result) ? raw.result : undefined
 }
 
 /** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */

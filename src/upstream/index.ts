@@ -9,6 +9,7 @@ export {
   type ProxyStatus,
   type Together,
 } from './backend/proxy.ts'
+export { mirrored } from './bridge/stateless.ts'
 export { compileDefinition, type Definition, type Resolved } from './definition.ts'
 export { digestOf, type Pinned } from './pins.ts'
 export { UpstreamServer } from './pool/server.ts'

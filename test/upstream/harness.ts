@@ -183,9 +183,15 @@ export async function open(
   }
   const initialized = (await messages(response)).at(-1)
   if (session) await (await send(url, { method: 'notifications/initialized' }, headers)).text()
-  const all: Client['all'] = async (method, params = {}) =>
-    messages(await send(url, { id: ++ids, method, params }, headers))
-  return { ...client(all, headers), initialized, status: response.status }
+  return { ...inSession(url, headers), initialized, status: response.status }
+}
+
+/** A client that has a session already. @param headers of its requests, with the id of the session */
+export function inSession(url: string, headers: Record<string, string>): Client {
+  return client(
+    async (method, params = {}) => messages(await send(url, { id: ++ids, method, params }, headers)),
+    headers,
+  )
 }
 
 /** Opens a session over SSE, the transport of 2024-11-05. @param url of `{prefix}/mcp` */
