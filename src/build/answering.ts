@@ -1,7 +1,7 @@
 import { createSeal } from '../cluster/index.ts'
 import { qualifiedName, type Router } from '../config/index.ts'
-import { type Json, stringify } from '../json/index.ts'
-import { visible } from '../mcp/visible.ts'
+import type { Json } from '../json/index.ts'
+import { visibleText } from '../mcp/visible.ts'
 import type { Skills } from '../skills/index.ts'
 import { lazy } from '../tools/argument-text.ts'
 import { createToolsBackend, type ToolsBackend } from '../tools/backend.ts'
@@ -85,7 +85,7 @@ interface HttpTools {
 
 /** JSON of a list as clients see it. */
 function listed(list: readonly object[]): string {
-  return stringify(visible(list as unknown as Json))
+  return visibleText(list as unknown as Json)
 }
 
 /** Made once: the text of many tools is long. */

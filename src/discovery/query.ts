@@ -1,6 +1,6 @@
 import { isOneEdit } from '../text/index.ts'
 import { STOP_WORDS, stemOf, wordsOf } from './stemming.ts'
-import { type Phrase, type Synonyms, withoutFillers } from './synonyms.ts'
+import { type Synonyms, withoutFillers } from './synonyms.ts'
 
 /** What an index knows of its words. */
 export interface Vocabulary {
@@ -10,6 +10,8 @@ export interface Vocabulary {
   sizeOf(term: number): number
   /** How much a word says that so many tools have. */
   rarity(size: number): number
+  /** What its words may stand for, by phrases that were looked for: queries for the tools of one API have few words. */
+  readonly meanings: Map<string, readonly Alternative[]>
 }
 
 /** Words that may stand for a part of a query; all of them belong together. */
@@ -37,6 +39,8 @@ const MISSPELT = 0.8
 const LEAST_LETTERS = 4
 const MAX_MISSPELT = 4
 const MAX_CORRECTIONS = 4
+/** Phrases of which an index remembers what they may stand for. */
+const MAX_MEANINGS = 1_000
 
 /** What may stand apart from its verb, by at most so many words: `throw the old one away`. */
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
@@ -56,7 +60,7 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   for (const places of phrasesOf(words, stems, synonyms)) {
     const own = places.map((i) => stems[i]!)
     const word = places.map((i) => words[i]).join(' ')
-    const term = termOf(word, own, synonyms.of(own.join(' ')), vocabulary)
+    const term = termOf(word, own, meaningsOf(own.join(' '), synonyms, vocabulary), vocabulary)
     for (const i of places) covered.add(i)
     if (term) terms.push(term)
   }
@@ -65,12 +69,14 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   const rest = words.flatMap((_, i) => (!covered.has(i) && said(i) ? [i] : []))
   const only = terms.length === 0 && words.every((word) => STOP_WORDS.has(word))
   let corrected = 0
-  const joined = joinedWords(words, vocabulary)
+  const pairs = joinedWords(words, vocabulary)
   for (const i of only ? words.keys() : rest) {
     const stem = stems[i]!
-    const meanings = [joined[i - 1], joined[i], ...synonyms.of(stem)].filter((one) => one !== undefined)
+    const joined = [pairs[i - 1], pairs[i]].filter((one) => one !== undefined)
+    const meanings = meaningsOf(stem, synonyms, vocabulary)
     const own = only || !STOP_WORDS.has(words[i]!) ? [stem] : []
-    const term = termOf(words[i]!, own, meanings, vocabulary)
+    const others = joined.length > 0 ? [...joined, ...meanings] : meanings
+    const term = termOf(words[i]!, own, others, vocabulary)
     if (term) terms.push(term)
     else if (stem.length >= LEAST_LETTERS && corrected++ < MAX_MISSPELT) {
       const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
@@ -113,21 +119,27 @@ function placesFrom(at: number, length: number): number[] {
 }
 
 /** Of each word: it and the next one as one word, where tools have it: `config map` for `configmap`. */
-function joinedWords(words: readonly string[], { termOf }: Vocabulary): (Phrase | undefined)[] {
-  return words.slice(1).map((next, i) => {
-    const stem = stemOf(words[i]! + next)
-    return termOf(stem) === undefined ? undefined : [stem]
-  })
+function joinedWords(words: readonly string[], vocabulary: Vocabulary): (Alternative | undefined)[] {
+  return words.slice(1).map((next, i) => alternative([stemOf(words[i]! + next)], SYNONYM, vocabulary))
+}
+
+/** What tools have of all that may be said for the stems of a word or phrase. */
+function meaningsOf(phrase: string, synonyms: Synonyms, vocabulary: Vocabulary): readonly Alternative[] {
+  const known = vocabulary.meanings.get(phrase)
+  if (known) return known
+  const made = synonyms.of(phrase).flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
+  if (vocabulary.meanings.size >= MAX_MEANINGS) vocabulary.meanings.clear()
+  vocabulary.meanings.set(phrase, made)
+  return made
 }
 
 function termOf(
   word: string,
   own: readonly string[],
-  meanings: readonly (readonly string[])[],
+  others: readonly Alternative[],
   vocabulary: Vocabulary,
 ): Term | undefined {
   const itself = own.length > 0 ? alternative(own, 1, vocabulary) : undefined
-  const others = meanings.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
   if (others.length === 0) return itself && { word, share: shareOf([itself]), alternatives: [itself] }
   // What many words may stand for says as little as a word that many tools have.
   const size = others.reduce(

@@ -284,6 +284,7 @@ function vocabularyOf(
     },
     sizeOf,
     rarity,
+    meanings: new Map(),
   }
 }
 

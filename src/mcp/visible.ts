@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, setOwn } from '../json/index.ts'
+import { isObject, type Json, type JsonObject, setOwn, stringify } from '../json/index.ts'
 import { withoutHidden } from '../text/index.ts'
 
 /** Names and values that are sent back as they are: a changed one would not be the server's any more. */
@@ -18,6 +18,17 @@ const EXACT: ReadonlySet<string> = new Set([
 /** The value without hidden characters in its texts; the same value when it has none. */
 export function visible<T extends Json>(value: T): T {
   return seen(value) as T
+}
+
+/** The JSON text of the same. */
+export function visibleText(value: Json): string {
+  const text = stringify(value)
+  return isPlain(text) ? text : stringify(visible(value))
+}
+
+/** Whether a JSON text is printable ASCII without escapes that could stand for other characters: it shows what it holds. */
+export function isPlain(text: string): boolean {
+  return /^[\t\n\r\x20-\x7e]*$/.test(text) && !text.includes('\\u')
 }
 
 function seen(value: Json): Json {

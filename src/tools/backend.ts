@@ -32,7 +32,7 @@ import {
   SUBSCRIPTION_ID,
 } from '../mcp/protocol.ts'
 import type { Session } from '../mcp/session.ts'
-import { visible } from '../mcp/visible.ts'
+import { visibleText } from '../mcp/visible.ts'
 import { SKILLS_EXTENSION, type Skills } from '../skills/index.ts'
 import { giveWay, withoutHidden } from '../text/index.ts'
 import { lazy, unknownText } from './argument-text.ts'
@@ -417,7 +417,7 @@ function list(key: keyof Lists | 'resources' | 'resourceTemplates', text: string
 function listPrompts(prompts: Prompts, whole: string, skills: Skills): Method {
   const all = list('prompts', whole)
   if (skills.length === 0) return all
-  const own = list('prompts', stringify(visible(prompts.list as unknown as Json)))
+  const own = list('prompts', visibleText(prompts.list as unknown as Json))
   return async (params, call) => {
     const answer = await (usesSkills(params) ? own : all)(params, call)
     return 'error' in answer ? answer : { ...answer, cacheScope: 'private' }

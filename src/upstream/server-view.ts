@@ -1,6 +1,6 @@
 import type { McpServer } from '../config/model.ts'
 import { type Json, type JsonObject, stringify } from '../json/index.ts'
-import { isObject, type Request, visible } from '../mcp/index.ts'
+import { isObject, isPlain, type Request, visible } from '../mcp/index.ts'
 import type { Shaping } from '../shaping/index.ts'
 import { isRepeatable } from './backend/session-state.ts'
 import type { Pins } from './pins.ts'
@@ -89,9 +89,4 @@ export class ServerView {
     if (filter && kind === 'tools') shown = shown.flatMap((tool) => filter.show(tool))
     return shown === list ? result : { ...result, [kind]: shown }
   }
-}
-
-/** Whether a JSON text is printable ASCII without escapes that could stand for other characters. */
-function isPlain(text: string): boolean {
-  return /^[\t\n\r\x20-\x7e]*$/.test(text) && !text.includes('\\u')
 }

@@ -16,7 +16,13 @@ import { synonymsOf } from '../../src/discovery/synonyms.ts'
 import { textsByField } from '../../src/discovery/tool-texts.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 
-const nothing = { termOf: () => 1, ofLength: () => [], sizeOf: () => 1, rarity: () => 1 }
+const nothing = {
+  termOf: () => 1,
+  ofLength: () => [],
+  sizeOf: () => 1,
+  rarity: () => 1,
+  meanings: new Map(),
+}
 
 test('a query of a megabyte is read as far as its first words', () => {
   const words = readQuery(wordsOfQuery('delete remove list pods '.repeat(50_000)), nothing, synonymsOf())
@@ -44,6 +50,7 @@ test('a word that is nearly all others is corrected to a few of them', () => {
     ofLength: (length: number) => (length === 10 ? near : []),
     sizeOf: () => 1,
     rarity: () => 1,
+    meanings: new Map(),
   }
   const [term] = readQuery(['zzzzz0zzzz'], vocabulary, synonymsOf())
   assert.equal(term?.alternatives.length, 4)

@@ -34,15 +34,15 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const { source, place, phase, args, servers } = subject
   // All that the judgement depends on, the place in the file and what `.Config` holds apart.
   const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
-  const ownKey = `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
-  const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey)
+  const ownKey = () => `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
+  const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey())
   if (known) return known
   let sound = true
   const refs = checkUnknown(subject, context, (one) => {
     sound = false
     report(one)
   })
-  if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey : key, refs)
+  if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey() : key, refs)
   return refs
 }
 
