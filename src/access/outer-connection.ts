@@ -10,7 +10,7 @@ export interface OuterConnection {
   isGateway: boolean
 }
 
-/** As the value of a header. @param connection itself, or what another worker has said of it */
+/** As the value of a header. @param connection the socket, or its description from another worker */
 export function outerText(connection: Socket | OuterConnection | undefined, isGateway: boolean): string {
   const known =
     connection && 'remoteAddress' in connection

@@ -10,7 +10,7 @@ export interface Vocabulary {
   sizeOf(term: number): number
   /** How much a word says that so many tools have. */
   rarity(size: number): number
-  /** What its words may stand for, by phrases that were looked for: queries for the tools of one API have few words. */
+  /** Alternatives of the phrases that were looked up: queries about one API use few words. */
   readonly meanings: Map<string, readonly Alternative[]>
 }
 
@@ -39,7 +39,7 @@ const MISSPELT = 0.8
 const LEAST_LETTERS = 4
 const MAX_MISSPELT = 4
 const MAX_CORRECTIONS = 4
-/** Phrases of which an index remembers what they may stand for. */
+/** Phrases whose alternatives an index remembers. */
 const MAX_MEANINGS = 1_000
 
 /** What may stand apart from its verb, by at most so many words: `throw the old one away`. */
@@ -118,12 +118,12 @@ function placesFrom(at: number, length: number): number[] {
   return places
 }
 
-/** Of each word: it and the next one as one word, where tools have it: `config map` for `configmap`. */
+/** Each word joined with the next one, where tools have the joined word: `configmap` for `config map`. */
 function joinedWords(words: readonly string[], vocabulary: Vocabulary): (Alternative | undefined)[] {
   return words.slice(1).map((next, i) => alternative([stemOf(words[i]! + next)], SYNONYM, vocabulary))
 }
 
-/** What tools have of all that may be said for the stems of a word or phrase. */
+/** The synonyms of a word or phrase, by its stems, that tools have. */
 function meaningsOf(phrase: string, synonyms: Synonyms, vocabulary: Vocabulary): readonly Alternative[] {
   const known = vocabulary.meanings.get(phrase)
   if (known) return known

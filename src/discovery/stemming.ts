@@ -10,7 +10,7 @@ const MAX_STEMS = 20_000
 const MAX_JOINED = 3
 
 const RUNS = /[\p{L}\p{M}\p{N}]+/gu
-/** Most runs: a word, which is one piece. */
+/** Most runs are one piece. */
 const PLAIN_WORD = /^(?:[A-Z]?[a-z]|\d)[a-z\d]*$/
 const PIECES = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[^\p{Lu}]+|\p{Lu}/gu
 const ASCII = /^[\x00-\x7f]*$/
@@ -70,7 +70,7 @@ function plain(text: string): string {
   return bare.replace(/['’](?:s\b)?/g, '')
 }
 
-/** Undefined: it is written in a script without spaces. */
+/** Undefined for scripts that are written without spaces. */
 function piecesOf(run: string): readonly string[] | undefined {
   if (PLAIN_WORD.test(run)) return [run]
   return UNSPACED.test(run) ? undefined : (run.match(PIECES) ?? [])

@@ -212,7 +212,7 @@ function* invert(
 ): Steps<Postings> {
   const fields = FIELD_NAMES.map((name) => FIELDS[name])
   const averages = lengths.map(averageOf)
-  /** How much each term counts in all fields: for one tool at a time. */
+  /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
   /** Of each tool: its terms, and how much each of them counts. */
   const weighed: { terms: readonly number[]; weights: readonly number[] }[] = []

@@ -1,10 +1,11 @@
 import { isObject, type Json, type JsonObject, parseVerbatim, plain, stringify } from '../json/index.ts'
 import { type Keep, type PartAsked, partOf, READ_RESULT } from '../shaping/index.ts'
 import type { Call } from './call.ts'
+import { Fault } from './fault.ts'
 import { failing } from './hand.ts'
 import type { Exchange } from './http.ts'
 import type { KeptResult, KeptResults } from './kept-results.ts'
-import { INVALID_PARAMS, isSessionRevision, omit } from './protocol.ts'
+import { INVALID_PARAMS, isSessionRevision, omit, type Request } from './protocol.ts'
 
 /** Of a result as a resource; its id follows. */
 const URI = 'plantgw-result:///'
@@ -45,6 +46,8 @@ const DEFINITION = {
 export interface Results {
   /** What keeps the rest of the result of a call. */
   keeper(call: Call): Keep
+  /** Whether a request is for a result. */
+  isAsked(request: Request): boolean
   /** Answers a request for a result; whether it is one. */
   answers(call: Call): boolean
   /** A list of tools with the one that reads results. @param text of the response */
@@ -65,8 +68,9 @@ export function resultsOf(kept: KeptResults, prefix: string, exchange: ResultsOf
       if (isSessionRevision(call.revision) && call.revision < LINKS) return { how }
       return { how, link: linkTo(id, isJson, call) }
     },
+    isAsked: (request) => askedBy(request) !== undefined,
     answers(call) {
-      const asked = askedBy(call)
+      const asked = askedBy(call.request)
       if (!asked) return false
       answer(call, asked, locate(kept, owner(), call, asked.id)).catch(failing(call))
       return true
@@ -97,7 +101,7 @@ function typeOf({ isJson }: Pick<KeptResult, 'isJson'>): string {
 type Asked = { id: string } & ({ uri: string } | { args: JsonObject })
 
 /** Undefined: the request is for something else. */
-function askedBy({ request: { method, params } }: Call): Asked | undefined {
+function askedBy({ method, params }: Request): Asked | undefined {
   if (method === 'resources/read') {
     const { uri } = params
     return typeof uri === 'string' && uri.startsWith(URI) ? { uri, id: uri.slice(URI.length) } : undefined
@@ -121,15 +125,15 @@ function locate(
   const found = replicas.unseal(id)
   if (!found) return undefined
   if (replicas.isOwn(found.owner)) return kept.find(found.state, owner)
-  // What another replica asks is no part of a session.
-  return replicas.isPassed && !isSessionRevision(revision) ? undefined : { replica: found.owner }
+  // A session that another replica has passed on asks for itself; what a replica has asked must not go round.
+  return isSessionRevision(revision) || replicas.mayReach(found.owner) ? { replica: found.owner } : undefined
 }
 
 async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
   if (place && 'replica' in place) {
-    const { method, params } = call.request
-    const result = await call.exchange.replicas?.ask(place.replica, method, omit(params, '_meta'))
-    if (result) passOn(call, asked, result)
+    const result = await elsewhere(call, place.replica)
+    if (result instanceof Fault) call.fail(result)
+    else if (result) passOn(call, asked, result)
     else unknown(call, asked)
   } else if (!place) unknown(call, asked)
   else if ('uri' in asked) {
@@ -137,10 +141,26 @@ async function answer(call: Call, asked: Asked, place: Place): Promise<void> {
   } else await read(call, asked.args, place)
 }
 
-/** The result of another replica. */
+async function elsewhere(call: Call, replica: string): Promise<JsonObject | Fault | undefined> {
+  const { method, params } = call.request
+  const gone = new AbortController()
+  const abort = () => gone.abort()
+  call.addEventListener('abort', abort)
+  const request = { method, params: omit(params, '_meta') }
+  const result = await call.exchange.replicas?.ask(replica, request, gone.signal)
+  call.removeEventListener('abort', abort)
+  return result
+}
+
+/** Answers with what another replica has returned. */
 function passOn(call: Call, asked: Asked, { content = [], contents = [], isError }: JsonObject): void {
   if ('uri' in asked) contentsAnswered(call, contents)
-  else contentAnswered(call, content, isError === true ? 'reported by another replica' : undefined)
+  else
+    contentAnswered(
+      call,
+      content,
+      isError === true ? 'the replica that keeps the result reported an error' : undefined,
+    )
 }
 
 function contentsAnswered(call: Call, contents: Json): void {

@@ -3,12 +3,14 @@ import type { Ticket, WaitingState } from '../cluster/index.ts'
 import { type JsonObject, stringify } from '../json/index.ts'
 import type { BackendSession, Endpoint } from './backend.ts'
 import { listingOf } from './discover.ts'
+import type { Fault } from './fault.ts'
 import { type Exchange, rpcError } from './http.ts'
 import {
   INVALID_REQUEST,
   isSessionRevision,
   type Message,
   type Notification,
+  type Request,
   type RequestId,
   type Response as RpcResponse,
   requestIdOf,
@@ -42,11 +44,17 @@ export interface Replicas {
    * @param id of its request, for errors
    */
   forward(owner: string, body?: string, id?: RequestId | null): Promise<HttpResponse | undefined>
+  /** Whether this request, if it came from a replica, may lead to another one. */
+  mayReach(owner: string): boolean
   /**
-   * The result of a request of 2026-07-28 for the caller of this one, outside of its session; undefined when the replica
-   * gives none.
+   * Sends another replica a stateless request (2026-07-28) for the caller of this one, outside of any session.
+   * @returns its result; undefined: the replica is gone, or has answered with an error
    */
-  ask(owner: string, method: string, params: JsonObject): Promise<JsonObject | undefined>
+  ask(
+    owner: string,
+    request: Pick<Request, 'method' | 'params'>,
+    signal: AbortSignal,
+  ): Promise<JsonObject | Fault | undefined>
   /** Whether there are workers among which what is there once has a place, and none has passed the request on. */
   readonly hasPlaces: boolean
   /**

@@ -66,6 +66,12 @@ export async function answerAlone<Answer>(
   if (resumed instanceof HttpResponse) return resumed
   const { request, answer } = resumed ?? { request: given }
   const { id, method, params } = request
+  // What the gateway keeps needs no server.
+  if (exchange.results?.isAsked(request) && !checkStateless(exchange, request)) {
+    const reply = makeReply()
+    exchange.results.answers(new StatelessCall(exchange, request, text, endpoint, reply, generation))
+    return await reply.response
+  }
   const found = endpoint.backend.alone(exchange, request, text, endpoint)
   // A promise costs each call a turn, so what is known is not awaited.
   const server = found instanceof Promise ? await found : found

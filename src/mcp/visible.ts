@@ -20,15 +20,15 @@ export function visible<T extends Json>(value: T): T {
   return seen(value) as T
 }
 
-/** The JSON text of the same. */
+/** Like `visible`, as JSON text. */
 export function visibleText(value: Json): string {
   const text = stringify(value)
   return isPlain(text) ? text : stringify(visible(value))
 }
 
-/** Whether a JSON text is printable ASCII without escapes that could stand for other characters: it shows what it holds. */
+/** Whether a JSON text is printable ASCII without escapes that stand for hidden characters. */
 export function isPlain(text: string): boolean {
-  return /^[\t\n\r\x20-\x7e]*$/.test(text) && !text.includes('\\u')
+  return /^[\t\n\r\x20-\x7e]*$/.test(text) && !/\\[bfu]/.test(text)
 }
 
 function seen(value: Json): Json {

@@ -3,6 +3,8 @@ import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
   type Cluster,
+  type Forwarded,
+  type ForwardOutcome,
   FROM_HEADER,
   HOP_HEADER,
   isMarkOf,
@@ -18,10 +20,12 @@ import {
   CLIENT_CAPABILITIES,
   errorText,
   event,
+  Fault,
   type Hub,
   INTERNAL_ERROR,
   PROTOCOL_VERSION,
   type Replicas,
+  type Request,
   type RequestId,
   rpcError,
   STATELESS_REVISIONS,
@@ -53,8 +57,8 @@ export function replicaStep(cluster: Cluster): Step {
   }
 }
 
-/** Headers of the client's own message, in place of which the one to another replica has others. */
-const OF_A_MESSAGE = ['content-encoding', 'mcp-session-id', 'mcp-name', 'last-event-id']
+/** Headers that describe the client's own message: a request to another replica does not copy them. */
+const OF_A_MESSAGE = ['connection', 'content-encoding', 'mcp-session-id', 'mcp-name', 'last-event-id']
 const META = { [PROTOCOL_VERSION]: STATELESS_REVISIONS[0], [CLIENT_CAPABILITIES]: {} }
 
 /** Milliseconds until another secret is spoken of again. */
@@ -86,19 +90,24 @@ export interface ReplicaParts {
 export type OnForward = (prefix: string, outcome: 'ok' | 'gone' | 'failed') => void
 
 /** The other replicas for one request. */
-export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForward }: ReplicaParts): Replicas {
+export function replicasOf(exchange: HttpExchange, parts: ReplicaParts): Replicas {
+  const { cluster, hub, log } = parts
   const { address } = cluster
   const bound = { prefix: exchange.route.prefix, caller: exchange.caller }
   const isOwn = (owner: string) => owner === address
+  const lineOf = (owner: string) => lineFor(exchange, owner)
   const reach = cluster.reach(exchange.forwarded ? (exchange.outer ? 'worker' : 'replica') : undefined)
+
+  /** Whether a request that came from a replica may lead to another one. */
+  function mayReach(owner: string): boolean {
+    if (!reach.nobody && reach.isWithin(owner)) return true
+    log.warn(lineOf(owner), 'request forwarded to the wrong replica; check its `advertise` address')
+    return false
+  }
 
   async function forward(owner: string, body?: string, id: RequestId | null = null) {
     if (isOwn(owner)) return undefined
-    const line = { owner, prefix: bound.prefix, requestId: exchange.requestId }
-    if (reach.nobody || !reach.isWithin(owner)) {
-      log.warn(line, 'request forwarded to the wrong replica; check its `advertise` address')
-      return undefined
-    }
+    if (!mayReach(owner)) return undefined
     const gone = new AbortController()
     const abort = () => gone.abort()
     const unwatch = exchange.onGone(abort)
@@ -122,27 +131,17 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
       lastWords: id === null ? '' : `\n\n${event(errorText(id, failure(BROKEN)))}`,
     })
     if (!('body' in outcome && outcome.body instanceof ReadableStream)) ended()
-    if ('gone' in outcome) {
-      onForward(bound.prefix, 'gone')
-      log.warn({ ...line, reason: outcome.gone }, 'session lost: its replica has ended')
-      return undefined
-    }
-    if ('fault' in outcome) {
-      onForward(bound.prefix, 'failed')
-      if (!gone.signal.aborted) log.warn({ ...line, reason: outcome.fault }, 'no response from a replica')
-      const { lost, silent } = outcome
-      if (silent) return rpcError(exchange, 503, failure(SILENT), id)
-      return rpcError(exchange, lost ? 502 : 503, failure(lost ? BROKEN : AWAY), id)
-    }
-    onForward(bound.prefix, 'ok')
-    log.debug({ ...line, status: outcome.status }, 'forwarded')
-    const { status, headers } = outcome
-    return new HttpResponse(status, { ...headers, ...ownProof(exchange) }, outcome.body ?? '')
+    const noted = note(outcome, lineOf(owner), gone.signal, parts)
+    if (!noted) return undefined
+    if ('message' in noted) return rpcError(exchange, noted.status, failure(noted.message), id)
+    const { status, headers } = noted
+    return new HttpResponse(status, { ...headers, ...ownProof(exchange) }, noted.body ?? '')
   }
 
   return {
     isPassed: reach.nobody,
-    ask: (owner, method, params) => ask(cluster, exchange, owner, method, params),
+    mayReach,
+    ask: (owner, request, signal) => ask(exchange, parts, owner, request, signal),
     meet: (ticket) => cluster.meet(ticket, () => ({ target: exchange.target(), headers: exchange.headers })),
     tell: (body, but) => tell(cluster, reach, exchange, body, but),
     issue: (ticket) => cluster.issue(ticket, bound),
@@ -161,45 +160,91 @@ export function replicasOf(exchange: HttpExchange, { cluster, hub, log, onForwar
   }
 }
 
-/** Asks another replica something for the caller of a request. */
+function withoutMessage(headers: HttpExchange['headers']): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_MESSAGE.includes(name)))
+}
+
+/** The query of a path, without the session that it may name. */
+function queryOf(target: string): string {
+  const at = target.indexOf('?')
+  const pairs = at < 0 ? [] : target.slice(at + 1).split('&')
+  const kept = pairs.filter((pair) => !pair.startsWith('sessionId=')).join('&')
+  return kept && `?${kept}`
+}
+
+/** The result in the last message of an answer, which is JSON or a stream of events. */
+function resultIn(text: string): JsonObject | Fault | undefined {
+  const last = text.startsWith('{') ? text : text.split('\n').findLast((line) => line.startsWith('data: {'))
+  try {
+    const raw = last === undefined ? undefined : parseVerbatim(last.replace(/^data: /, ''))
+    return isObject(raw) && isObject(raw.result) ? raw.result : undefined
+  } catch {
+    // The stream broke off.
+    return new Fault('unreachable', UNREAD)
+  }
+}
+
+/** What lines of the log say of a request to another replica. */
+function lineFor({ route, requestId }: HttpExchange, owner: string) {
+  return { owner, prefix: route.prefix, requestId }
+}
+
+/** Logs and counts what came of a request to another replica. @returns undefined: it is gone */
+function note(
+  outcome: ForwardOutcome,
+  line: ReturnType<typeof lineFor>,
+  { aborted }: AbortSignal,
+  { log, onForward }: Pick<ReplicaParts, 'log' | 'onForward'>,
+): Forwarded | { status: number; message: string } | undefined {
+  const { prefix } = line
+  if ('gone' in outcome) {
+    onForward(prefix, 'gone')
+    log.warn({ ...line, reason: outcome.gone }, 'session lost: its replica has ended')
+    return undefined
+  }
+  if ('fault' in outcome) {
+    onForward(prefix, 'failed')
+    if (!aborted) log.warn({ ...line, reason: outcome.fault }, 'no response from a replica')
+    const { lost, silent } = outcome
+    if (silent) return { status: 503, message: SILENT }
+    return lost ? { status: 502, message: BROKEN } : { status: 503, message: AWAY }
+  }
+  onForward(prefix, 'ok')
+  log.debug({ ...line, status: outcome.status }, 'forwarded')
+  return outcome
+}
+
+/** Sends another replica a request of its own for the caller of this one. */
 async function ask(
-  cluster: Cluster,
   exchange: HttpExchange,
+  parts: ReplicaParts,
   owner: string,
-  method: string,
-  params: JsonObject,
-): Promise<JsonObject | undefined> {
-  const gone = new AbortController()
-  const unwatch = exchange.onGone(() => gone.abort())
-  const outcome = await cluster.forward(owner, {
+  { method, params }: Pick<Request, 'method' | 'params'>,
+  signal: AbortSignal,
+): Promise<JsonObject | Fault | undefined> {
+  const outcome = await parts.cluster.forward(owner, {
     method: 'POST',
-    target: encodeURI(`${exchange.route.prefix}/mcp`),
+    target: `${exchange.route.prefix}/mcp${queryOf(exchange.target())}`,
     headers: {
       ...withoutMessage(exchange.headers),
       ...mirrored(method, params, []),
       'x-request-id': exchange.requestId,
     },
-    // The call counts where the client has it.
+    // The call is already counted in the worker that serves the client.
     outer: outerText(exchange.outer ?? exchange.socket, true),
     body: stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
-    signal: gone.signal,
+    signal,
     onEnd() {},
     lastWords: '',
   })
-  const text = 'body' in outcome ? await new Response(outcome.body).text() : ''
-  unwatch()
-  return resultIn(text)
-}
-
-function withoutMessage(headers: HttpExchange['headers']): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_MESSAGE.includes(name)))
-}
-
-/** The result of the last message of an answer, which may be a stream of events. */
-function resultIn(text: string): JsonObject | undefined {
-  const last = text.startsWith('{') ? text : text.split('\n').findLast((line) => line.startsWith('data: {'))
-  const raw = last === undefined ? undefined : parseVerbatim(last.replace(/^data: /, ''))
-  return isObject(raw) && isObject(raw.result) ? raw.result : undefined
+  const noted = note(outcome, lineFor(exchange, owner), signal, parts)
+  if (!noted) return undefined
+  const unread = new Fault('unreachable', UNREAD)
+  if ('message' in noted) return unread
+  const text = await new Response(noted.body).text().catch(() => undefined)
+  // A replica that has no such route has no result of it.
+  if (noted.status === 404) return undefined
+  return text === undefined || noted.status !== 200 ? unread : resultIn(text)
 }
 
 /** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */
@@ -244,4 +289,5 @@ const TELLING = 5_000
 const BROKEN = 'The replica that holds this session closed the connection; the call was not repeated'
 const SILENT =
   'The replica that holds this session does not respond; what it was sent is not repeated, and may still be carried out'
+const UNREAD = 'The replica that keeps this result did not return it; try again'
 const AWAY = 'The replica that holds this session is unreachable; try again'

@@ -1,16 +1,20 @@
 import { write, writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
-/** UTF-16 code units that wait while nothing can be written. */
+/** Bytes that wait while nothing can be written. */
 const MOST = 8 * 1024 * 1024
-/** Milliseconds between two attempts to write into a full pipe. */
-const RETRY = 100
+/** Bytes that a pipe takes whole or not at all (pipe(7), PIPE_BUF): no line is cut off as the process exits. */
+const WHOLE = 4096
+/** Milliseconds until the next attempt to write: at first, and when the reader has read nothing for a while. */
+const SOON = 5
+const LATER = 100
 /** Milliseconds for what is left as the process exits. */
 const PATIENCE = 2_000
+const NEWLINE = 0x0a
 
 /**
- * Lines for a file descriptor, written beside the calls and without blocking them. Where nobody reads fast enough, lines
- * are dropped, and the next one that is written says how many. What waits is written as the process exits.
+ * Writes lines to a file descriptor without blocking. If the reader is too slow, lines are dropped, and the next line that
+ * is written says how many. On exit, the lines that wait are written.
  */
 export class LineWriter implements DestinationStream {
   private waiting: string[] = []
@@ -18,9 +22,11 @@ export class LineWriter implements DestinationStream {
   private dropped = 0
   /** What is being written, or could not be written yet. */
   private batch = Buffer.alloc(0)
-  private isWriting = false
+  /** Bytes that the system may be writing now. */
+  private inFlight = 0
   private timer: NodeJS.Timeout | undefined
-  /** Nobody can read any more. */
+  private pause = SOON
+  /** The reader is gone. */
   private isOver = false
 
   constructor(private readonly fd: number) {
@@ -30,38 +36,58 @@ export class LineWriter implements DestinationStream {
   /** @param line ends with a line feed */
   write(line: string): void {
     if (this.isOver) return
-    if (this.size + line.length > MOST) {
+    const size = Buffer.byteLength(line)
+    if (this.batch.length + this.size + size > MOST) {
       this.dropped++
       return
     }
     this.waiting.push(line)
-    this.size += line.length
-    if (!this.isWriting && !this.timer) this.next()
+    this.size += size
+    if (this.inFlight === 0 && !this.timer) this.next()
   }
 
   private next(): void {
     this.timer = undefined
-    this.gather()
-    if (this.batch.length === 0) return
-    this.isWriting = true
-    write(this.fd, this.batch, (error, count) => {
-      this.isWriting = false
+    const piece = this.piece()
+    if (piece.length === 0) return
+    this.inFlight = piece.length
+    write(this.fd, piece, (error, count) => {
+      this.inFlight = 0
       if (!error) {
-        this.batch = this.batch.subarray(count)
+        this.took(count)
         this.next()
-      } else if (isFull(error)) this.timer = setTimeout(() => this.next(), RETRY).unref()
-      else this.giveUp()
+      } else if (error.code === 'EPIPE') this.giveUp()
+      // A full pipe is read before long, and a full disk may have room again.
+      else this.timer = setTimeout(() => this.next(), this.longer()).unref()
     })
   }
 
-  /** Unless there is a batch: takes all lines that wait. */
+  /** The next lines to write, at most `WHOLE` bytes or one line. */
+  private piece(): Buffer {
+    if (this.batch.length === 0) this.gather()
+    const { batch } = this
+    if (batch.length <= WHOLE) return batch
+    const end = batch.lastIndexOf(NEWLINE, WHOLE - 1)
+    return batch.subarray(0, (end < 0 ? batch.indexOf(NEWLINE) : end) + 1)
+  }
+
   private gather(): void {
-    if (this.batch.length > 0) return
     if (this.dropped) this.waiting.push(droppedLine(this.dropped))
     this.batch = Buffer.from(this.waiting.join(''))
     this.waiting = []
     this.size = 0
     this.dropped = 0
+  }
+
+  private took(count: number): void {
+    this.batch = this.batch.subarray(count)
+    this.pause = SOON
+  }
+
+  private longer(): number {
+    const { pause } = this
+    this.pause = Math.min(pause * 2, LATER)
+    return pause
   }
 
   private giveUp(): void {
@@ -70,31 +96,29 @@ export class LineWriter implements DestinationStream {
     this.waiting = []
   }
 
-  /** There is no event loop any more. */
+  /** On exit there are only synchronous calls; a full pipe is tried again, after any other error the rest is lost. */
   private finish(): void {
-    // Node waits for what is being written.
-    if (this.isWriting) this.batch = Buffer.alloc(0)
+    // A thread is writing it, as a rule for less time than this.
+    if (this.inFlight > 0) sleep(SOON)
+    this.batch = this.batch.subarray(this.inFlight)
     const deadline = performance.now() + PATIENCE
-    for (this.gather(); !this.isOver && this.batch.length > 0; this.gather())
+    for (let piece = this.piece(); !this.isOver && piece.length > 0; piece = this.piece())
       try {
-        this.batch = this.batch.subarray(writeSync(this.fd, this.batch))
+        this.took(writeSync(this.fd, piece))
       } catch (error) {
-        if (isFull(error as NodeJS.ErrnoException) && performance.now() < deadline) sleep(RETRY)
+        const { code } = error as NodeJS.ErrnoException
+        if ((code === 'EAGAIN' || code === 'EBUSY') && performance.now() < deadline) sleep(this.longer())
         else this.giveUp()
       }
   }
-}
-
-function isFull({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'EAGAIN' || code === 'EBUSY'
 }
 
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-/** As the log writes its own. */
+/** In the same form as the log's own lines. */
 function droppedLine(lines: number): string {
-  const msg = 'lines of the log were dropped: they were not read fast enough'
+  const msg = 'log lines were dropped because the reader was too slow'
   return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, msg })}\n`
 }

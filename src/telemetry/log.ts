@@ -47,7 +47,7 @@ let writer: LineWriter | undefined
 
 /** One for all logs of the process. */
 function standardError(): LineWriter {
-  // Once Node is asked for the stream, a pipe does not block.
+  // Node makes a pipe non-blocking as soon as `process.stderr` is used.
   writer ??= new LineWriter(process.stderr.fd)
   return writer
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { open } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { ROOT } from '../support/process.ts'
@@ -11,11 +12,11 @@ const told = () => new Promise((resolve) => process.stdin.once('data', resolve))
 `
 
 /** A process with a log of JSON lines on standard error. */
-function logging(t: TestContext, script: string): ChildProcessWithoutNullStreams {
+function logging(t: TestContext, script: string, stderr: 'pipe' | number = 'pipe') {
   const args = ['--import', 'tsx', '--input-type=module', '-e', LOG + script]
-  const child = spawn(process.execPath, args, { cwd: ROOT })
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['pipe', 'pipe', stderr] })
   t.after(() => child.kill('SIGKILL'))
-  return child
+  return child as ChildProcessWithoutNullStreams
 }
 
 interface Line {
@@ -31,16 +32,16 @@ const linesOf = (text: string): Line[] =>
     .map((line) => JSON.parse(line))
 
 test('what is logged just before the process exits is written, in order', async (t) => {
-  const child = logging(t, `for (let i = 0; i < 20_000; i++) log.info(String(i)); process.exit(3)`)
+  const child = logging(t, `for (let i = 0; i < 60_000; i++) log.info(String(i)); process.exit(3)`)
   const [read, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   assert.equal(code, 3)
   assert.deepEqual(
     linesOf(read).map(({ msg }) => msg),
-    Array.from({ length: 20_000 }, (_, i) => String(i)),
+    Array.from({ length: 60_000 }, (_, i) => String(i)),
   )
 })
 
-test('a process whose log nobody can read exits', { timeout: 60_000 }, async (t) => {
+test('a process exits although the reader of its log is gone', { timeout: 60_000 }, async (t) => {
   const child = logging(
     t,
     `process.stdout.write('ready'); await told(); log.info('x'); log.info('y'); process.exit(3)`,
@@ -52,8 +53,22 @@ test('a process whose log nobody can read exits', { timeout: 60_000 }, async (t)
   assert.deepEqual(await once(child, 'exit'), [3, null])
 })
 
-test('a process whose log nobody reads exits', { timeout: 60_000 }, async (t) => {
+test('a process exits although its log is not read', { timeout: 60_000 }, async (t) => {
   const child = logging(t, `for (let i = 0; i < 50_000; i++) log.info(String(i)); process.exit(3)`)
+  assert.deepEqual(await once(child, 'exit'), [3, null])
+})
+
+test('a full disk under the log ends no process', { timeout: 60_000 }, async (t) => {
+  const full = await open('/dev/full', 'w')
+  t.after(() => full.close())
+  const script = `log.info('x')
+process.stdout.write('ready')
+await told()
+log.info('y')
+process.exit(3)`
+  const child = logging(t, script, full.fd)
+  await once(child.stdout, 'data')
+  child.stdin.write('go')
   assert.deepEqual(await once(child, 'exit'), [3, null])
 })
 

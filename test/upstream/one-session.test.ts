@@ -160,7 +160,7 @@ test(
 )
 
 test(
-  'a change of which the sessions of many unknown callers hear is announced at once, and once more',
+  'a change that many sessions of unknown callers report is announced at once, and once more later',
   TIMEOUT,
   async (t) => {
     const { url } = await proxied(t, [stateful('session')])

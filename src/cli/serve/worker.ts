@@ -55,7 +55,7 @@ class Worker {
   /** Nobody takes a gateway that is gone for one that lives: its connections end first. */
   private endAtOnce(): void {
     for (const socket of this.running?.guarded.connections.keys() ?? []) socket.destroy()
-    // Children end by the listeners before; what Node clears up after them takes longer than a call.
+    // Earlier listeners have killed the children. SIGKILL skips what Node clears up, which takes longer than a call.
     process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
     process.exit(1)
   }

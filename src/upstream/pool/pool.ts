@@ -34,7 +34,7 @@ interface Entry {
 const LISTS = 1
 const STRANGERS =
   'a client without auth and without the header Plantgw-Session has a session of this server for each of its connections'
-/** Milliseconds in which further changes of a list are announced together: each of many sessions hears of every change. */
+/** Changes of a list within so many milliseconds are announced together, as every session reports each change. */
 const TOGETHER = 1_000
 /** Idle sessions that one share may keep: a caller who uses another name each time has one for each. */
 const MAX_KEPT = 32
@@ -49,7 +49,7 @@ export class SessionPool {
   /** Whether the log says that there are strangers. */
   #told = false
   #closed = false
-  /** What was announced a moment ago, by values and method, and whether it happened again. */
+  /** What was announced in the last `TOGETHER` ms, by values and method; `again`: it has changed since. */
   readonly #announced = new Map<string, { again: boolean }>()
 
   constructor(upstream: Upstream, log: Logger) {
