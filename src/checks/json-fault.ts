@@ -15,6 +15,20 @@ const LITERAL = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)
 
 /** The first fault of a text by RFC 8259; undefined for sound JSON. Works without recursion, in linear time. */
 export function jsonFault(text: string): JsonFault | undefined {
+  return isSound(text) ? undefined : firstFault(text)
+}
+
+/** V8 knows ten times as fast whether there is one. */
+function isSound(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function firstFault(text: string): JsonFault | undefined {
   let at = 0
   const match = (pattern: RegExp): boolean => {
     pattern.lastIndex = at

@@ -186,20 +186,18 @@ const MAX_VALUES = 20
 /**
  * Calls that the declared arguments allow, each with one thing changed: an optional argument alone or left out,
  * a boolean the other way, a value of an enum, and what counts as empty.
- * @param names the arguments that the template reads
+ * @param args those that the template reads
  * @param full a call with all arguments
  * @param least a call with only those that every call has
  */
 export function* variations(
   { schemas, always }: Args,
-  names: ReadonlySet<string>,
   full: JsonObject,
   least: JsonObject,
   flavour: Flavour = FLAVOURS[0],
 ): Generator<Variation> {
   let left = MAX_VARIATIONS
-  const read = [...schemas].filter(([name]) => names.has(name))
-  const optional = read.filter(([name]) => !always.has(name))
+  const optional = [...schemas].filter(([name]) => !always.has(name))
   const several = optional.length > 1
   for (const [name] of several ? optional : []) {
     if (left-- <= 0) return
@@ -210,7 +208,7 @@ export function* variations(
     if (left-- <= 0) return
     yield { args: changed(full, name, undefined), what: `without \`${name}\``, severity: 'error' }
   }
-  for (const [name, schema] of read) {
+  for (const [name, schema] of schemas) {
     for (const value of otherValues(schema, full[name], flavour)) {
       if (left-- <= 0) return
       const what = `with ${shown(value)} as \`${name}\``
