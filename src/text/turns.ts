@@ -6,26 +6,23 @@
 /** Milliseconds of work after which others get their turn. */
 const TURN = 15
 
-/** When the work of this turn was first asked about. */
-let began: number | undefined
+/** The turn that was asked about last, and when its work was first asked about. */
+let turn = -1
+let began = 0
 
-/** Milliseconds that this turn took, without the work of those who waited for it. */
-let took = 0
-
-function forget(): void {
-  if (began !== undefined) took = performance.now() - began
-  began = undefined
+/** Node counts the turns; an immediate that says when one is over would have it look at all sockets once more. */
+function currentTurn(): number {
+  return performance.nodeTiming.uvMetricsInfo.loopCount
 }
 
 /** Whether the work of this turn, whoever did it, has taken so long that more of it belongs into another one. */
 export function turnIsOver(): boolean {
   const now = performance.now()
-  if (began === undefined) {
-    began = now
-    setImmediate(forget)
-    return false
-  }
-  return now - began > TURN
+  const current = currentTurn()
+  if (current === turn) return now - began > TURN
+  turn = current
+  began = now
+  return false
 }
 
 const waiting: (() => void)[] = []
@@ -35,21 +32,24 @@ let share = TURN
 /** Resolves in a later turn, in which those who wait here go on one after another until their share of it is over. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(goOn)
+    if (waiting.push(resolve) > 1) return
+    turnIsOver()
+    setImmediate(goOn)
   })
 }
 
 /** As much as all others had: with less of it, calls would hardly go on while many new requests come. */
 function goOn(): void {
-  forget()
-  share = Math.max(TURN, took)
-  took = 0
-  began = performance.now()
+  const now = performance.now()
+  share = Math.max(TURN, now - began)
+  turn = currentTurn()
+  began = now
   next()
 }
 
 function next(): void {
-  const isOver = performance.now() - began! >= share
+  const now = performance.now()
+  const isOver = now - began >= share
   const resolve = isOver ? undefined : waiting.shift()
   if (resolve) {
     resolve()
@@ -57,7 +57,8 @@ function next(): void {
     queueMicrotask(() => process.nextTick(next))
     return
   }
-  began = undefined
+  // What follows in this turn is the work of others.
+  began = now
   if (waiting.length > 0) setImmediate(goOn)
 }
 
