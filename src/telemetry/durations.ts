@@ -20,6 +20,8 @@ interface Node extends Map<string | undefined, Node | Cell> {}
 export class Durations {
   private readonly root: Node = new Map()
   readonly cells: Cell[] = []
+  /** Of the last observation, which is nearly always as the one before. */
+  private last: { values: readonly (string | undefined)[]; cell: Cell } | undefined
 
   /** @param name of OpenTelemetry, with dots, as are the names of the attributes */
   constructor(
@@ -45,6 +47,14 @@ export class Durations {
   }
 
   private find(values: readonly (string | undefined)[]): Cell {
+    const { last } = this
+    if (last?.values.every((value, i) => value === values[i])) return last.cell
+    const cell = this.lookUp(values)
+    this.last = { values, cell }
+    return cell
+  }
+
+  private lookUp(values: readonly (string | undefined)[]): Cell {
     const last = values.length - 1
     let node = this.root
     for (let i = 0; i < last; i++) {
