@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type Socket, Server as TcpServer } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
-import type { Guarded } from '../../access/connection-limits.ts'
+import { type Guarded, isOut } from '../../access/connection-limits.ts'
 import { Fault } from '../../mcp/index.ts'
 import type { Gateway } from '../../server/gateway.ts'
 
@@ -108,9 +108,9 @@ function watchSilence({ connections }: Guarded): { end(): void; stop(): void } {
   let ending = false
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const [socket, requests] of connections) {
+    for (const [socket, responses] of connections) {
       const known = heard.get(socket)
-      if (known?.bytes !== socket.bytesRead || isOwed(requests))
+      if (known?.bytes !== socket.bytesRead || responses.some(isOwed))
         heard.set(socket, { bytes: socket.bytesRead, at: now })
       else if (ending && now - known.at >= SILENCE) socket.destroy()
     }
@@ -124,8 +124,7 @@ function watchSilence({ connections }: Guarded): { end(): void; stop(): void } {
   }
 }
 
-/** Whether a request has come whole, so that its answer is all that is waited for. */
-function isOwed(requests: ReadonlySet<IncomingMessage>): boolean {
-  for (const { complete } of requests) if (complete) return true
-  return false
+/** Whether its request has come whole, so that nothing but the response is waited for. */
+function isOwed(response: ServerResponse): boolean {
+  return response.req.complete && !isOut(response)
 }
