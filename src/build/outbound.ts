@@ -54,7 +54,8 @@ export class Outbound {
     const guard = make(deny.filter((one) => one !== 'own'))
     const isPlants = plants ? isPlantsPath(plants.basePath) : () => false
     const has = (target: string) => {
-      const path = target.replace(/\?.*$/s, '')
+      const query = target.indexOf('?')
+      const path = query < 0 ? target : target.slice(0, query)
       return PROBES.has(path) || isPlants(path)
     }
     return { named, decided, ownPaths: { has, guard } }

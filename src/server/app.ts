@@ -10,7 +10,7 @@ import { type Arriving, type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { type Direct, directly } from './direct.ts'
-import { findEndpoint } from './endpoints.ts'
+import { endpointFinder } from './endpoints.ts'
 import { clientAddress, HttpArrival, HttpExchange, otherEndOf, type Proxies } from './exchange.ts'
 import { nothingHere } from './nothing-here.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
@@ -56,6 +56,7 @@ export function createFace(parts: AppParts): Face {
   const { onForward = () => {}, onRefusedCredentials = () => {}, elsewhere } = parts
   const [host, origin] = [hostStep(guard), originStep(guard)]
   const steps = routeSteps(parts)
+  const findEndpoint = endpointFinder()
   const replicas =
     cluster && ((exchange: HttpExchange) => replicasOf(exchange, { cluster, hub, log, onForward }))
 

@@ -70,8 +70,22 @@ function document({ text, type, etag, cacheControl }: PublicDocument): Endpoint 
 
 const WELL_KNOWN = '/.well-known/'
 
-/** What a path is an endpoint of; a slash at its end changes nothing. */
-export function findEndpoint(table: Table, given: string): { route: Route; endpoint: Endpoint } | undefined {
+interface Found {
+  route: Route
+  endpoint: Endpoint
+}
+
+/** Finds what a path is an endpoint of, and remembers the last one: nearly all requests of a moment have the same. */
+export function endpointFinder(): (table: Table, path: string) => Found | undefined {
+  let last: { table: Table; path: string; found: Found | undefined } | undefined
+  return (table, path) => {
+    if (last?.table !== table || last.path !== path) last = { table, path, found: findEndpoint(table, path) }
+    return last.found
+  }
+}
+
+/** A slash at the end of a path changes nothing. */
+function findEndpoint(table: Table, given: string): Found | undefined {
   const path = given.endsWith('/') ? given.slice(0, -1) : given
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)
@@ -87,10 +101,7 @@ export function findEndpoint(table: Table, given: string): { route: Route; endpo
   return documentOf(routes.get(end < 0 ? '' : prefix.slice(end)), path)
 }
 
-function documentOf(
-  route: Route | undefined,
-  path: string,
-): { route: Route; endpoint: Endpoint } | undefined {
+function documentOf(route: Route | undefined, path: string): Found | undefined {
   const found = route?.documents?.get(path)
   return route && found && { route, endpoint: document(found) }
 }
