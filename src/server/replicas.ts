@@ -1,4 +1,5 @@
 import { HttpResponse } from '../access/http-response.ts'
+import { type Hold, parsedSize } from '../access/memory.ts'
 import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
@@ -241,10 +242,25 @@ async function ask(
   if (!noted) return undefined
   const unread = new Fault('unreachable', UNREAD)
   if ('message' in noted) return unread
-  const text = await new Response(noted.body).text().catch(() => undefined)
+  const text = await textOf(noted.body, exchange.stay.hold)
   // A replica that has no such route has no result of it.
   if (noted.status === 404) return undefined
+  if (text instanceof Fault) return text
   return text === undefined || noted.status !== 200 ? unread : resultIn(text)
+}
+
+/** The text of an answer, for which the request holds memory; a fault where there is no room, undefined where it broke off. */
+async function textOf(body: Forwarded['body'], hold: Hold): Promise<string | Fault | undefined> {
+  const chunks: Uint8Array[] = []
+  try {
+    for await (const chunk of Buffer.isBuffer(body) ? [body] : (body ?? [])) {
+      if (!hold.add(parsedSize(chunk))) return new Fault('busy', FULL)
+      chunks.push(chunk)
+    }
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 /** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */
@@ -290,4 +306,5 @@ const BROKEN = 'The replica that holds this session closed the connection; the c
 const SILENT =
   'The replica that holds this session does not respond; what it was sent is not repeated, and may still be carried out'
 const UNREAD = 'The replica that keeps this result did not return it; try again'
+const FULL = 'The gateway has reached a limit (maxBuffered): try again later'
 const AWAY = 'The replica that holds this session is unreachable; try again'

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { connect, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { stringify } from 'yaml'
-import { ROWS, resultId, rowsServer, WHOLE } from '../fixtures/rows.ts'
+import { ROWS, resultId, rowsServer, serverOf, WHOLE } from '../fixtures/rows.ts'
+import { listening } from '../support/listening.ts'
+import { freePort } from '../support/process.ts'
 import type { Loose } from '../support/wire.ts'
 import { json, upstream } from '../tools/harness.ts'
-import { type Client, inSession, modern, open } from '../upstream/harness.ts'
-import { serveReplicas } from './harness.ts'
+import { type Client, inSession, modern, open, until } from '../upstream/harness.ts'
+import { serveReplicas, startReplica } from './harness.ts'
 
 /** Results of which a client got a part: the replica that made them keeps the rest. */
 
@@ -84,3 +87,46 @@ test('a result can be read from another session of the same caller, held by anot
     assert.match(await read(client, `${id}x`), /^No result with this `id` exists/)
   }
 })
+
+test('what another replica sends of a result counts as memory while it is read', async (t) => {
+  // One argument of a process has at most 128 KiB.
+  const large = 'x'.repeat(100_000)
+  const port = await freePort()
+  const { origin, release } = await halting(t, port, 50_000)
+  const { a: other, folder } = await serveReplicas(t, { upstreams: { held: serverOf(large) }, count: 1 })
+  const keeper = await startReplica(t, folder, { port, advertise: origin })
+  const { result } = await modern(keeper.url('held')).request('tools/call', { name: 'rows', arguments: {} })
+  const session = await open(other.url('held'))
+  const reading = session.request('resources/read', { uri: `plantgw-result:///${resultId(result)}` })
+  await until(async () => {
+    const text = await (await fetch(`${other.origin}/metrics`)).text()
+    return Number(/^plantgw_buffered_bytes (\d+)$/m.exec(text)?.[1]) >= 50_000
+  })
+  release()
+  assert.equal((await reading).result.contents[0].text, large)
+})
+
+/** Passes bytes on to a port; once so many of an answer have come, the rest waits until `release`. */
+async function halting(t: TestContext, port: number, most: number) {
+  const halted: Socket[] = []
+  const server = createServer((client) => {
+    const replica = connect(port, '127.0.0.1')
+    let passed = 0
+    client.on('error', () => {}).pipe(replica)
+    replica.on('error', () => {}).on('close', () => client.destroy())
+    replica.on('data', (chunk: Buffer) => {
+      client.write(chunk)
+      const before = passed
+      passed += chunk.length
+      if (before > most || passed <= most) return
+      replica.pause()
+      halted.push(replica)
+    })
+  })
+  return {
+    origin: `http://127.0.0.1:${await listening(t, server)}`,
+    release() {
+      for (const replica of halted) replica.resume()
+    },
+  }
+}
