@@ -1,5 +1,5 @@
 import { HttpResponse } from '../access/http-response.ts'
-import { type Hold, parsedSize } from '../access/memory.ts'
+import type { Hold } from '../access/memory.ts'
 import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
@@ -254,7 +254,7 @@ async function textOf(body: Forwarded['body'], hold: Hold): Promise<string | Fau
   const chunks: Uint8Array[] = []
   try {
     for await (const chunk of Buffer.isBuffer(body) ? [body] : (body ?? [])) {
-      if (!hold.add(parsedSize(chunk))) return new Fault('busy', FULL)
+      if (!hold.add(chunk.length)) return new Fault('busy', FULL)
       chunks.push(chunk)
     }
   } catch {

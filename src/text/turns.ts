@@ -10,9 +10,22 @@ const TURN = 15
 let turn = -1
 let began = 0
 
-/** Node counts the turns; an immediate that says when one is over would have it look at all sockets once more. */
+/** Turns that are over, where Node does not count them: on 22 before 22.8. */
+let over = 0
+let isCounting = false
+
+/** The number of this turn. An immediate at the end of each would have Node look at all sockets once more. */
 function currentTurn(): number {
-  return performance.nodeTiming.uvMetricsInfo.loopCount
+  const counted = performance.nodeTiming.uvMetricsInfo?.loopCount
+  if (counted !== undefined) return counted
+  if (!isCounting) setImmediate(countTurn)
+  isCounting = true
+  return over
+}
+
+function countTurn(): void {
+  isCounting = false
+  over++
 }
 
 /** Whether the work of this turn, whoever did it, has taken so long that more of it belongs into another one. */
@@ -26,6 +39,8 @@ export function turnIsOver(): boolean {
 }
 
 const waiting: (() => void)[] = []
+/** Since when others have had their turn. */
+let since = 0
 /** Milliseconds in which those who wait go on. */
 let share = TURN
 
@@ -34,6 +49,7 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) > 1) return
     turnIsOver()
+    since = began
     setImmediate(goOn)
   })
 }
@@ -41,7 +57,7 @@ export function nextTurn(): Promise<void> {
 /** As much as all others had: with less of it, calls would hardly go on while many new requests come. */
 function goOn(): void {
   const now = performance.now()
-  share = Math.max(TURN, now - began)
+  share = Math.max(TURN, now - since)
   turn = currentTurn()
   began = now
   next()
@@ -59,6 +75,7 @@ function next(): void {
   }
   // What follows in this turn is the work of others.
   began = now
+  since = now
   if (waiting.length > 0) setImmediate(goOn)
 }
 

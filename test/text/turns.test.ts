@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
 import { giveWay, giveWayToCalls, nextTurn, together } from '../../src/text/index.ts'
 
 test('a long loop lets others have their turn, a short one does not wait', async (t) => {
@@ -20,12 +21,21 @@ test('a long loop lets others have their turn, a short one does not wait', async
 test('those who wait have as much of a turn as all others had, and at least 15 ms', async (t) => {
   let now = performance.now()
   t.mock.method(performance, 'now', () => now)
+  // Others also ask while sockets are read, before those who wait go on in the same turn.
+  const { port1: sender, port2: receiver } = new MessageChannel()
+  let isAsked = false
+  receiver.on('message', () => {
+    isAsked = true
+    giveWay()
+  })
+  t.after(() => sender.close())
   /** Turns until so many stages of 10 ms each are done, if everything else takes so long in each turn. */
   const turnsOf = async (stages: number, others: number) => {
     let turns = 0
     let isDone = false
     const turn = () => {
       turns++
+      sender.postMessage(undefined)
       giveWay()
       now += others
       if (!isDone) setImmediate(turn)
@@ -44,6 +54,24 @@ test('those who wait have as much of a turn as all others had, and at least 15 m
   assert.ok(quiet >= 50 && quiet <= 55, String(quiet))
   const busy = await turnsOf(100, 250)
   assert.ok(busy >= 4 && busy <= 8, String(busy))
+  assert.ok(isAsked)
+})
+
+test('where Node does not count the turns of its loop, work gives way all the same', async (t) => {
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const { nodeTiming } = performance
+  const give = (value: object) =>
+    Object.defineProperty(performance, 'nodeTiming', { value, configurable: true })
+  give({})
+  t.after(() => give(nodeTiming))
+  assert.equal(giveWay(), undefined)
+  now += 100
+  const waiting = giveWay()
+  assert.ok(waiting instanceof Promise)
+  await waiting
+  await new Promise(setImmediate)
+  assert.equal(giveWay(), undefined)
 })
 
 test('what a turn brings goes on together, each step one after another', async () => {
