@@ -100,7 +100,7 @@ export function headersOf(c: Arriving): RequestHeaders {
 export function readBody(c: Arriving, limit: number, hold: Hold): Promise<Body> {
   const { incoming } = nodePair(c)
   if (incoming) return readIncoming(incoming, limit, hold)
-  return readStream(c.req.raw.body, limit).then(
+  return readWhole(c.req.raw.body ?? [], (_bytes, size) => size <= limit).then(
     (bytes) => (bytes ? bodyOf(bytes, hold) : { failure: 'too-large' }),
     () => ({ failure: 'aborted' }),
   )
@@ -156,15 +156,20 @@ function readPieces(
   })
 }
 
-async function readStream(
-  body: ReadableStream<Uint8Array> | null,
-  limit: number,
+/**
+ * Reads bytes to their end; undefined as soon as some do not fit.
+ * @param fits whether so many bytes more fit, with which there are `size`
+ * @throws where they break off
+ */
+export async function readWhole(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  fits: (bytes: number, size: number) => boolean,
 ): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body) {
     size += chunk.length
-    if (size > limit) return undefined
+    if (!fits(chunk.length, size)) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -39,6 +39,7 @@ export {
   nodePair,
   type RequestHeaders,
   readBody,
+  readWhole,
   reply,
   rpcError,
   tooMuch,

@@ -1,5 +1,4 @@
 import { HttpResponse } from '../access/http-response.ts'
-import type { Hold } from '../access/memory.ts'
 import { outerOf, outerText } from '../access/outer-connection.ts'
 import type { Step } from '../access/steps.ts'
 import {
@@ -28,6 +27,7 @@ import {
   type Replicas,
   type Request,
   type RequestId,
+  readWhole,
   rpcError,
   STATELESS_REVISIONS,
 } from '../mcp/index.ts'
@@ -242,25 +242,13 @@ async function ask(
   if (!noted) return undefined
   const unread = new Fault('unreachable', UNREAD)
   if ('message' in noted) return unread
-  const text = await textOf(noted.body, exchange.stay.hold)
+  const body = Buffer.isBuffer(noted.body) ? [noted.body] : (noted.body ?? [])
+  const { hold } = exchange.stay
+  const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
   // A replica that has no such route has no result of it.
   if (noted.status === 404) return undefined
-  if (text instanceof Fault) return text
-  return text === undefined || noted.status !== 200 ? unread : resultIn(text)
-}
-
-/** The text of an answer, for which the request holds memory; a fault where there is no room, undefined where it broke off. */
-async function textOf(body: Forwarded['body'], hold: Hold): Promise<string | Fault | undefined> {
-  const chunks: Uint8Array[] = []
-  try {
-    for await (const chunk of Buffer.isBuffer(body) ? [body] : (body ?? [])) {
-      if (!hold.add(chunk.length)) return new Fault('busy', FULL)
-      chunks.push(chunk)
-    }
-  } catch {
-    return undefined
-  }
-  return Buffer.concat(chunks).toString()
+  if (!bytes) return new Fault('busy', FULL)
+  return bytes instanceof Fault || noted.status !== 200 ? unread : resultIn(bytes.toString())
 }
 
 /** What the replica that has passed a request on to this one asks of the answer, which comes from another one. */
