@@ -51,16 +51,33 @@ export async function settleHeap(): Promise<void> {
   compileForCalls()
 }
 
+/** Milliseconds between two looks whether V8 has made a young part smaller that had grown. */
+const LOOK = 1_000
+
 /** Lets it grow to `YOUNG`, as calls need, where it is held. */
 function letYoungHeapGrow(): void {
   if (!isHeld) return
-  let last = 1
-  const choose = () => {
-    const factor = 2 * youngSize() <= YOUNG ? 2 : 1
-    if (factor !== last) growBy(factor)
-    last = factor
+  // To hear of each collection costs calls 1 % of their CPU, so nobody listens once it has grown.
+  const growing = new PerformanceObserver(() => {
+    if (mayGrow()) return
+    growBy(1)
+    growing.disconnect()
+    setTimeout(look, LOOK).unref()
+  })
+  const look = () => {
+    if (!mayGrow()) {
+      setTimeout(look, LOOK).unref()
+      return
+    }
+    growing.observe({ entryTypes: ['gc'] })
+    growBy(2)
   }
-  new PerformanceObserver(choose).observe({ entryTypes: ['gc'] })
+  look()
+}
+
+/** Whether twice its size is within `YOUNG`. */
+function mayGrow(): boolean {
+  return 2 * youngSize() <= YOUNG
 }
 
 function growBy(factor: number): void {
