@@ -9,7 +9,7 @@ import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Identity } from '../access/steps.ts'
 import type { Discovery } from '../discovery/index.ts'
-import { together } from '../text/index.ts'
+import { isLikelyAlone, together } from '../text/index.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Results } from './read-result.ts'
@@ -112,15 +112,27 @@ function bodyOf(bytes: Buffer, hold: Hold): Body {
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
-/** At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. */
+/**
+ * At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. A
+ * call that comes alone reads it as soon as it is there: what undici sends from a later part of the turn waits for another.
+ */
 function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
   return new Promise((resolve) => {
-    if (Number(incoming.headers['content-length']) > limit) return resolve({ failure: 'too-large' })
-    together(() => {
-      if (!incoming.complete) return readPieces(incoming, limit, hold, resolve)
+    const size = Number(incoming.headers['content-length'])
+    if (size > limit) return resolve({ failure: 'too-large' })
+    let isRead = false
+    const read = () => {
+      isRead = true
       const bytes: Buffer = incoming.read() ?? NOTHING
       if (bytes.length > limit) resolve({ failure: 'too-large' })
       else resolve(hold.add(bytes.length) ? bodyOf(bytes, hold) : { failure: 'no-room' })
+    }
+    if (isLikelyAlone()) process.nextTick(() => incoming.readableLength === size && read())
+    together(() => {
+      // The stream ends once it is asked for more.
+      if (isRead) incoming.read()
+      else if (incoming.complete) read()
+      else readPieces(incoming, limit, hold, resolve)
     })
   })
 }

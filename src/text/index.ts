@@ -23,6 +23,7 @@ export {
   giveWay,
   giveWayToCalls,
   inTurns,
+  isLikelyAlone,
   mapped,
   nextTurn,
   type Steps,

@@ -6,9 +6,13 @@
 /** Milliseconds of work after which others get their turn. */
 const TURN = 15
 
-/** The turn that was asked about last, and when its work was first asked about. */
+/** The turn that was seen last, and when its work was first asked about. */
 let turn = -1
 let began = 0
+/** When it was seen. */
+let seen = 0
+/** Milliseconds in which the turn is not asked for again: that takes longer than to ask for the time. */
+const GLANCE = 1
 
 /** Turns that are over, where Node does not count them: on 22 before 22.8. */
 let over = 0
@@ -31,10 +35,12 @@ function countTurn(): void {
 /** Whether the work of this turn, whoever did it, has taken so long that more of it belongs into another one. */
 export function turnIsOver(): boolean {
   const now = performance.now()
+  if (now - seen < GLANCE) return false
   const current = currentTurn()
-  if (current === turn) return now - began > TURN
+  if (current === turn && now - began > TURN) return true
+  if (current !== turn) began = now
   turn = current
-  began = now
+  seen = now
   return false
 }
 
@@ -105,6 +111,10 @@ export function giveWayToCalls(): Promise<void> | undefined {
 const TOGETHER = 32
 
 let arrived: (() => void)[] = []
+/** How many have come in this turn. */
+let count = 0
+/** Whether there was no other in the turn before. */
+let wasAlone = false
 
 /**
  * Runs `run` at the end of this turn of the event loop, or as soon as 32 wait for it. Calls in one group take each step
@@ -112,9 +122,19 @@ let arrived: (() => void)[] = []
  * connections.
  */
 export function together(run: () => void): void {
-  const count = arrived.push(run)
-  if (count === 1) setImmediate(goOnTogether)
-  else if (count === TOGETHER) goOnTogether()
+  if (++count === 1) setImmediate(endTurn)
+  if (arrived.push(run) === TOGETHER) goOnTogether()
+}
+
+/** Whether a group of one is likely, which need not wait for others. */
+export function isLikelyAlone(): boolean {
+  return wasAlone && count === 0
+}
+
+function endTurn(): void {
+  wasAlone = count === 1
+  count = 0
+  goOnTogether()
 }
 
 function goOnTogether(): void {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import { giveWay, giveWayToCalls, nextTurn, together } from '../../src/text/index.ts'
+import { giveWay, giveWayToCalls, isLikelyAlone, nextTurn, together } from '../../src/text/index.ts'
+
+/** Milliseconds on the clock of all tests that set it: it never goes back, as the real one. */
+let now = performance.now()
 
 test('a long loop lets others have their turn, a short one does not wait', async (t) => {
-  let now = performance.now()
   t.mock.method(performance, 'now', () => now)
   await giveWayToCalls()
   assert.equal(giveWayToCalls(), undefined)
@@ -19,7 +21,6 @@ test('a long loop lets others have their turn, a short one does not wait', async
 })
 
 test('those who wait have as much of a turn as all others had, and at least 15 ms', async (t) => {
-  let now = performance.now()
   t.mock.method(performance, 'now', () => now)
   // Others also ask while sockets are read, before those who wait go on in the same turn.
   const { port1: sender, port2: receiver } = new MessageChannel()
@@ -58,13 +59,13 @@ test('those who wait have as much of a turn as all others had, and at least 15 m
 })
 
 test('where Node does not count the turns of its loop, work gives way all the same', async (t) => {
-  let now = performance.now()
   t.mock.method(performance, 'now', () => now)
   const { nodeTiming } = performance
   const give = (value: object) =>
     Object.defineProperty(performance, 'nodeTiming', { value, configurable: true })
   give({})
   t.after(() => give(nodeTiming))
+  now += 100
   assert.equal(giveWay(), undefined)
   now += 100
   const waiting = giveWay()
@@ -90,6 +91,24 @@ test('what a turn brings goes on together, each step one after another', async (
   assert.deepEqual(heard, [])
   await Promise.all(calls)
   assert.deepEqual(heard, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3'])
+})
+
+test('after a turn that brought one, the first is likely alone', async () => {
+  const turn = async (pieces: number) => {
+    const first = isLikelyAlone()
+    const others: boolean[] = []
+    for (let i = 0; i < pieces; i++) {
+      together(() => {})
+      others.push(isLikelyAlone())
+    }
+    await new Promise(setImmediate)
+    assert.ok(!others.includes(true))
+    return first
+  }
+  await turn(1)
+  assert.equal(await turn(2), true)
+  assert.equal(await turn(1), false)
+  assert.equal(await turn(1), true)
 })
 
 test('a turn that brings many lets 32 of them go on before it brings the rest', async () => {
