@@ -1,13 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** Milliseconds of reading after which there is so much to read that compiled code pays. */
-const LONG = 300
-
 /** Whether Node was built with Maglev, which is on by default then: from 24 on. */
 const { v8_enable_maglev: hasMaglev } = process.config.variables as { v8_enable_maglev?: number }
 
 let areOff = false
-let timer: NodeJS.Timeout | undefined
 
 /**
  * `bin/plantgw.js` has turned V8's compilers off, as it does for a start unless the user has set them: to compile code that runs
@@ -17,10 +13,9 @@ export function noteCompilersOff(): void {
   areOff = true
 }
 
-/** Reading begins: with many configurations V8 may compile before the start is over. */
-export function compileWhenLong(): void {
-  if (!areOff) return
-  timer = setTimeout(set, LONG, '--sparkplug', '--opt', ...(hasMaglev ? ['--maglev'] : [])).unref()
+/** There is so much to read that compiled code pays. */
+export function compileForReading(): void {
+  if (areOff) set('--sparkplug', '--opt', ...(hasMaglev ? ['--maglev'] : []))
 }
 
 /**
@@ -28,9 +23,7 @@ export function compileWhenLong(): void {
  * take as much CPU without it.
  */
 export function compileForCalls(): void {
-  if (!areOff) return
-  clearTimeout(timer)
-  set('--sparkplug', '--opt', '--no-maglev')
+  if (areOff) set('--sparkplug', '--opt', '--no-maglev')
 }
 
 function set(...flags: string[]): void {

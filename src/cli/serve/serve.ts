@@ -24,9 +24,8 @@ import { ownCommand } from '../own-command.ts'
 import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
-import { compileWhenLong } from './compilers.ts'
 import { drain } from './drain.ts'
-import { settleHeap } from './heap.ts'
+import { beginReading, settleHeap } from './heap.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
@@ -202,7 +201,7 @@ async function start({
   pool,
   stdio,
 }: Start): Promise<{ code: number } | Started> {
-  compileWhenLong()
+  beginReading()
   const readEnv = currentEnvironment(settings, log)
   const env = readEnv()
   const { storage } = settings

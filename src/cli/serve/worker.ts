@@ -15,9 +15,8 @@ import type { Beginning, ParentHandlers, WorkerHandlers } from '../../workers/ch
 import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
-import { compileWhenLong } from './compilers.ts'
 import { type DrainLimits, drain } from './drain.ts'
-import { settleHeap } from './heap.ts'
+import { beginReading, settleHeap } from './heap.ts'
 import { answerBy, serveFace } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { type ListenerTls, openTls } from './tls.ts'
@@ -149,7 +148,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   const parts = workerParts(channel, beginning, inner.origin)
   const sources = new WorkerSources(served)
   const { shared } = parts
-  compileWhenLong()
+  beginReading()
   const { gateway, findings } = await createGateway({
     paths: sources.source,
     settings,
