@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { countRefusal, RETRY_AFTER } from './refusals.ts'
+import { countRefusal, limitReached, RETRY_AFTER } from './refusals.ts'
 import type { Step } from './steps.ts'
 
 /** Milliseconds of turns without a break that are too long: one alone is a reload or a collection of garbage. */
@@ -57,8 +57,11 @@ export function overloadStep(overload: Overload): Step {
     run() {
       if (!overload.refuses()) return undefined
       countRefusal('maxEventLoopDelay')
-      const message = 'The gateway has reached a limit (maxEventLoopDelay): try again later'
-      return { status: 503, message, headers: { 'retry-after': RETRY_AFTER } }
+      return {
+        status: 503,
+        message: limitReached('maxEventLoopDelay'),
+        headers: { 'retry-after': RETRY_AFTER },
+      }
     },
   }
 }

@@ -13,6 +13,11 @@ export type LimitName =
   | 'maxBuffered'
   | 'writeTimeout'
 
+/** What a client is told that is refused beyond a limit. */
+export function limitReached(limit: LimitName): string {
+  return `The gateway has reached a limit (${limit}): try again later`
+}
+
 const counts = new Map<LimitName, number>()
 
 /** Counts a refusal, for metrics. */

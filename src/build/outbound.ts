@@ -9,6 +9,7 @@ import {
   OwnAddresses,
 } from '../net/index.ts'
 import { isPlantsPath } from '../plants/paths.ts'
+import { pathOf } from '../text/index.ts'
 
 /** A connection that was not made. */
 export interface OutboundRefusal {
@@ -54,8 +55,7 @@ export class Outbound {
     const guard = make(deny.filter((one) => one !== 'own'))
     const isPlants = plants ? isPlantsPath(plants.basePath) : () => false
     const has = (target: string) => {
-      const query = target.indexOf('?')
-      const path = query < 0 ? target : target.slice(0, query)
+      const path = pathOf(target)
       return PROBES.has(path) || isPlants(path)
     }
     return { named, decided, ownPaths: { has, guard } }

@@ -5,7 +5,7 @@ import { type Flow, HttpResponse, type ResponseHeaders } from '../access/http-re
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
-import { type LimitName, RETRY_AFTER } from '../access/refusals.ts'
+import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts'
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Identity } from '../access/steps.ts'
 import type { Discovery } from '../discovery/index.ts'
@@ -225,8 +225,7 @@ export function carries({ stay }: Exchange, bytes: number): boolean {
 
 /** The answer to a request beyond a limit. */
 export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | null = null): HttpResponse {
-  const message = `The gateway has reached a limit (${limit}): try again later`
-  return rpcError(exchange, 503, { code: INTERNAL_ERROR, message }, id)
+  return rpcError(exchange, 503, { code: INTERNAL_ERROR, message: limitReached(limit) }, id)
 }
 
 export function eventStream(

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Flow, HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
+import { limitReached } from '../access/refusals.ts'
 import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
 import { errorText, INTERNAL_ERROR } from './protocol.ts'
 import type { EventLog, ResumableStream } from './resumption.ts'
@@ -344,7 +345,7 @@ export class LineReply implements LoneReply<undefined> {
 
 const NO_ROOM = errorText(null, {
   code: INTERNAL_ERROR,
-  message: 'The gateway has reached a limit (maxBuffered): try again later',
+  message: limitReached('maxBuffered'),
 })
 
 /** The reply to a batch (2025-03-26 and before): its answers as one JSON array, or each as an event. */

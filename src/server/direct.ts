@@ -3,6 +3,7 @@ import { getQueryParam } from 'hono/utils/url'
 import type { HttpResponse } from '../access/http-response.ts'
 import type { Arriving } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
+import { pathOf } from '../text/index.ts'
 
 /**
  * Answers a request of Node's own without a framework between; false: it is for the app.
@@ -90,8 +91,7 @@ class PlainRequest {
     private readonly target: string,
     private readonly host: string,
   ) {
-    const end = target.indexOf('?')
-    this.path = end < 0 ? target : target.slice(0, end)
+    this.path = pathOf(target)
   }
 
   get url(): string {

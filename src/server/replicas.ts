@@ -1,5 +1,6 @@
 import { HttpResponse } from '../access/http-response.ts'
 import { outerOf, outerText } from '../access/outer-connection.ts'
+import { limitReached } from '../access/refusals.ts'
 import type { Step } from '../access/steps.ts'
 import {
   type Cluster,
@@ -247,7 +248,7 @@ async function ask(
   const bytes = await readWhole(body, (more) => hold.add(more)).catch(() => unread)
   // A replica that has no such route has no result of it.
   if (noted.status === 404) return undefined
-  if (!bytes) return new Fault('busy', FULL)
+  if (!bytes) return new Fault('busy', limitReached('maxBuffered'))
   return bytes instanceof Fault || noted.status !== 200 ? unread : resultIn(bytes.toString())
 }
 
@@ -294,5 +295,4 @@ const BROKEN = 'The replica that holds this session closed the connection; the c
 const SILENT =
   'The replica that holds this session does not respond; what it was sent is not repeated, and may still be carried out'
 const UNREAD = 'The replica that keeps this result did not return it; try again'
-const FULL = 'The gateway has reached a limit (maxBuffered): try again later'
 const AWAY = 'The replica that holds this session is unreachable; try again'

@@ -2,7 +2,7 @@ import type { Arg, Limits } from '../config/model.ts'
 import { isObject, JSON_LIMITS, type Json, parseVerbatim, stringify } from '../json/index.ts'
 import { type HttpAnswer, linkTargets } from '../net/index.ts'
 import type { Next, Pages } from '../shaping/index.ts'
-import { giveWay, shorten, wellFormed } from '../text/index.ts'
+import { giveWay, pathOf, shorten, wellFormed } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { readPath } from './endpoint.ts'
 import { asCallError, CallError } from './failure.ts'
@@ -191,17 +191,15 @@ function targetOf(
 }
 
 function queryOf(path: string): URLSearchParams {
-  const start = path.indexOf('?')
-  return new URLSearchParams(start < 0 ? '' : path.slice(start))
+  return new URLSearchParams(path.slice(pathOf(path).length))
 }
 
 /** The path with one query parameter, in place of others of its name; the rest stays as it is written. */
 function withQuery(path: string, name: string, value: string): string {
-  const start = path.indexOf('?')
-  const pairs = start < 0 ? [] : path.slice(start + 1).split('&')
+  const pairs = path.slice(pathOf(path).length + 1).split('&')
   const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name))
   const pair = [name, value].map((text) => encodeURIComponent(wellFormed(text))).join('=')
-  return `${start < 0 ? path : path.slice(0, start)}?${[...others, pair].join('&')}`
+  return `${pathOf(path)}?${[...others, pair].join('&')}`
 }
 
 /** What the client is told of the pages. */

@@ -22,7 +22,7 @@ import {
 } from '../net/index.ts'
 import { compileShaping, type Shaping } from '../shaping/index.ts'
 import type { Template } from '../template/index.ts'
-import { giveWay, quote, remade } from '../text/index.ts'
+import { giveWay, pathOf, quote, remade } from '../text/index.ts'
 import { readAnswer } from './answer.ts'
 import { argsReader, type ReadArgs } from './args.ts'
 import { checkSize, lazy, querySeparator } from './argument-text.ts'
@@ -287,12 +287,6 @@ function shownCredentials({ credentials }: Server, hidden: boolean): string[] {
   if (!credentials) return []
   const { type, header, value = '' } = credentials
   return type === 'static' ? [header, hidden ? SHOWN : value] : ['Authorization', 'Bearer <token>']
-}
-
-/** Without the query, which may hold what is not to be shown. */
-function pathOf(path: string): string {
-  const query = path.indexOf('?')
-  return query < 0 ? path : path.slice(0, query)
 }
 
 class HttpTool implements CompiledTool {
