@@ -29,13 +29,18 @@ export class LineWriter implements DestinationStream {
   /** The reader is gone. */
   private isOver = false
 
-  constructor(private readonly fd: number) {
+  /** @param form makes what is written of a record: a line of JSON, in which the writer itself also reports. Default: that line */
+  constructor(
+    private readonly fd: number,
+    private readonly form: (record: string) => string = (record) => record,
+  ) {
     process.once('exit', () => this.finish())
   }
 
-  /** @param line ends with a line feed */
-  write(line: string): void {
+  /** @param record ends with a line feed */
+  write(record: string): void {
     if (this.isOver) return
+    const line = this.form(record)
     const size = Buffer.byteLength(line)
     if (this.batch.length + this.size + size > MOST) {
       this.dropped++
@@ -72,7 +77,7 @@ export class LineWriter implements DestinationStream {
   }
 
   private gather(): void {
-    if (this.dropped) this.waiting.push(droppedLine(this.dropped))
+    if (this.dropped) this.waiting.push(this.form(droppedRecord(this.dropped)))
     this.batch = Buffer.from(this.waiting.join(''))
     this.waiting = []
     this.size = 0
@@ -117,8 +122,8 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-/** In the same form as the log's own lines. */
-function droppedLine(lines: number): string {
+/** As the log makes its own. */
+function droppedRecord(lines: number): string {
   const msg = 'log lines were dropped because the reader was too slow'
   return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, msg })}\n`
 }

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { printableJson } from '../text/index.ts'
 import { LineWriter } from './line-writer.ts'
-import { prettyStream } from './pretty.ts'
+import { prettyForm } from './pretty.ts'
 
 export type { Logger } from 'pino'
 
@@ -36,18 +36,21 @@ export function logStream({
   format = process.stderr.isTTY ? 'pretty' : 'json',
   to,
 }: Omit<LogOptions, 'level'>): DestinationStream {
-  const lines = to ?? standardError()
-  if (format === 'json') return lines
+  const form = format === 'json' ? undefined : prettyForm(hasColor())
+  if (!to) return standardError(form)
+  return form ? { write: (record) => to.write(form(record)) } : to
+}
+
+function hasColor(): boolean {
   const { NO_COLOR, FORCE_COLOR } = process.env
-  const color = !NO_COLOR && (FORCE_COLOR === undefined ? process.stderr.isTTY === true : FORCE_COLOR !== '0')
-  return prettyStream(lines, color)
+  return !NO_COLOR && (FORCE_COLOR === undefined ? process.stderr.isTTY === true : FORCE_COLOR !== '0')
 }
 
 let writer: LineWriter | undefined
 
 /** One for all logs of the process. */
-function standardError(): LineWriter {
+function standardError(form: ConstructorParameters<typeof LineWriter>[1]): LineWriter {
   // Node makes a pipe non-blocking as soon as `process.stderr` is used.
-  writer ??= new LineWriter(process.stderr.fd)
+  writer ??= new LineWriter(process.stderr.fd, form)
   return writer
 }

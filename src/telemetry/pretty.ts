@@ -1,4 +1,3 @@
-import type { DestinationStream } from 'pino'
 import { printableJson } from '../text/index.ts'
 
 /** ANSI colours of the levels: foreground, except for `fatal`. */
@@ -9,26 +8,24 @@ const MAGENTA = 35
 const GRAY = 90
 
 /**
- * Writes JSON records for people: time of day, level, message and plain fields on one line, other fields below it.
+ * Makes text for people of JSON records: time of day, level, message and plain fields on one line, other fields below it.
  * Ours rather than `pino-pretty`, whose 13 packages do the same here.
  */
-export function prettyStream(to: DestinationStream, color: boolean): DestinationStream {
+export function prettyForm(color: boolean): (record: string) => string {
   const paint = (code: number, text: string) =>
     color ? `\x1b[${code}m${text}\x1b[${code < 40 || code >= 90 ? 39 : 49}m` : text
-  return {
-    write(record) {
-      const { time, level, msg, ...fields } = JSON.parse(record) as Record<string, unknown>
-      const label = paint(LEVELS[String(level)] ?? 39, String(level).toUpperCase())
-      const line = [`[${timeOfDay(String(time))}] ${label}:`]
-      const below: string[] = []
-      if (msg !== undefined) line.push(paint(CYAN, String(msg)))
-      for (const [name, value] of Object.entries(fields)) {
-        const plain = plainText(value)
-        if (plain !== undefined) line.push(`${paint(GRAY, `${name}=`)}${plain}`)
-        else below.push(`    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`)
-      }
-      to.write(printableJson(`${[line.join(' '), ...below].join('\n')}\n`))
-    },
+  return (record) => {
+    const { time, level, msg, ...fields } = JSON.parse(record) as Record<string, unknown>
+    const label = paint(LEVELS[String(level)] ?? 39, String(level).toUpperCase())
+    const line = [`[${timeOfDay(String(time))}] ${label}:`]
+    const below: string[] = []
+    if (msg !== undefined) line.push(paint(CYAN, String(msg)))
+    for (const [name, value] of Object.entries(fields)) {
+      const plain = plainText(value)
+      if (plain !== undefined) line.push(`${paint(GRAY, `${name}=`)}${plain}`)
+      else below.push(`    ${paint(MAGENTA, name)}: ${valueText(value).replaceAll('\n', '\n    ')}`)
+    }
+    return printableJson(`${[line.join(' '), ...below].join('\n')}\n`)
   }
 }
 

@@ -6,15 +6,20 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { ROOT } from '../support/process.ts'
 
-const LOG = `import { createLog } from './src/telemetry/log.ts'
-const log = await createLog({ level: 'info', format: 'json' })
+const logOf = (format: string) => `import { createLog } from './src/telemetry/log.ts'
+const log = await createLog({ level: 'info', format: '${format}' })
 const told = () => new Promise((resolve) => process.stdin.once('data', resolve))
 `
 
-/** A process with a log of JSON lines on standard error. */
-function logging(t: TestContext, script: string, stderr: 'pipe' | number = 'pipe') {
-  const args = ['--import', 'tsx', '--input-type=module', '-e', LOG + script]
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['pipe', 'pipe', stderr] })
+/** A process with a log on standard error. */
+function logging(
+  t: TestContext,
+  script: string,
+  { stderr = 'pipe' as 'pipe' | number, format = 'json' } = {},
+) {
+  const args = ['--import', 'tsx', '--input-type=module', '-e', logOf(format) + script]
+  const env = { ...process.env, NO_COLOR: '1' }
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['pipe', 'pipe', stderr] })
   t.after(() => child.kill('SIGKILL'))
   return child as ChildProcessWithoutNullStreams
 }
@@ -66,13 +71,14 @@ process.stdout.write('ready')
 await told()
 log.info('y')
 process.exit(3)`
-  const child = logging(t, script, full.fd)
+  const child = logging(t, script, { stderr: full.fd })
   await once(child.stdout, 'data')
   child.stdin.write('go')
   assert.deepEqual(await once(child, 'exit'), [3, null])
 })
 
-test('lines for which there is no room are dropped and counted', { timeout: 60_000 }, async (t) => {
+/** What is read of a log into which much more was written at once than there is room for, and one line later on. */
+async function overfilled(t: TestContext, format?: string): Promise<string[]> {
   const child = logging(
     t,
     `for (let i = 0; i < 20; i++) log.info('x'.repeat(1_000_000))
@@ -80,14 +86,19 @@ process.stdout.write('full')
 await told()
 log.info('after')
 process.exit()`,
+    { format },
   )
   await once(child.stdout, 'data')
   let read = ''
   for await (const chunk of child.stderr.setEncoding('latin1')) {
     read += chunk
-    if (read.endsWith('}\n') && linesOf(read).at(-1)?.lines) child.stdin.end('go')
+    if (/too slow.*\n$/.test(read)) child.stdin.end('go')
   }
-  const lines = linesOf(read)
+  return read.split('\n').filter(Boolean)
+}
+
+test('lines for which there is no room are dropped and counted', { timeout: 60_000 }, async (t) => {
+  const lines = linesOf((await overfilled(t)).join('\n'))
   const long = lines.filter(({ msg }) => msg.startsWith('x')).length
   assert.ok(long >= 8 && long < 12, `${long} lines`)
   assert.deepEqual(
@@ -97,4 +108,12 @@ process.exit()`,
       ['info', 'after'],
     ],
   )
+})
+
+test('a log for people says in its own form that lines were dropped', { timeout: 60_000 }, async (t) => {
+  const lines = await overfilled(t, 'pretty')
+  const long = lines.filter((line) => line.includes(' INFO: xxx')).length
+  const [dropped, after] = lines.slice(long).map((line) => line.replace(/^\[[\d:.]+\] /, ''))
+  assert.equal(dropped, `WARN: log lines were dropped because the reader was too slow lines=${20 - long}`)
+  assert.equal(after, 'INFO: after')
 })

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prettyStream } from '../../src/telemetry/pretty.ts'
+import { prettyForm } from '../../src/telemetry/pretty.ts'
 
 const printed = (record: object, color = false) => {
-  let text = ''
-  const write = (piece: string) => {
-    text += piece
-  }
-  const stream = prettyStream({ write }, color)
-  stream.write(`${JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.006Z', ...record })}\n`)
+  const line = `${JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.006Z', ...record })}\n`
+  const text = prettyForm(color)(line)
   return text.replace(/^\[\d\d:\d\d:05\.006\] /, '')
 }
 
