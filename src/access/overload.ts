@@ -15,8 +15,8 @@ export interface Turns {
 const NODE: Turns = { now: () => performance.now(), afterTurn: setImmediate }
 
 /**
- * Knows when more requests come than can be served. Node reads all requests that have come in one turn of the event loop,
- * and answers none before; so the last of them have waited for as long as the turn lasts.
+ * Knows when more requests come than can be served. Node reads all requests that have come in one turn of the event loop.
+ * Where there are several, none is answered before; so the last of them have waited for as long as the turn lasts.
  */
 export class Overload {
   #began: number | undefined

@@ -112,25 +112,34 @@ function bodyOf(bytes: Buffer, hold: Hold): Body {
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
+const ALL_READ = Symbol('the whole body was read')
+
+type Reading = IncomingMessage & { [ALL_READ]?: true }
+
+/** Whether the whole body of a request was read; Node may call the request complete a moment later. */
+export function isAllRead(incoming: IncomingMessage): boolean {
+  return (incoming as Reading)[ALL_READ] === true
+}
+
 /**
- * At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. A
- * call that comes alone reads it as soon as it is there: what undici sends from a later part of the turn waits for another.
+ * At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. The
+ * body of a lone request is read as soon as Node has it, before the request is complete: undici sends a request that it gets
+ * at the end of a turn only in the next one.
  */
-function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
+function readIncoming(incoming: Reading, limit: number, hold: Hold): Promise<Body> {
   return new Promise((resolve) => {
     const size = Number(incoming.headers['content-length'])
     if (size > limit) return resolve({ failure: 'too-large' })
-    let isRead = false
     const read = () => {
-      isRead = true
+      incoming[ALL_READ] = true
       const bytes: Buffer = incoming.read() ?? NOTHING
       if (bytes.length > limit) resolve({ failure: 'too-large' })
       else resolve(hold.add(bytes.length) ? bodyOf(bytes, hold) : { failure: 'no-room' })
     }
     if (isLikelyAlone()) process.nextTick(() => incoming.readableLength === size && read())
     together(() => {
-      // The stream ends once it is asked for more.
-      if (isRead) incoming.read()
+      // The stream of what was read too early for its end ends once it is asked for more.
+      if (isAllRead(incoming)) incoming.read()
       else if (incoming.complete) read()
       else readPieces(incoming, limit, hold, resolve)
     })

@@ -34,6 +34,7 @@ export {
   eventStream,
   faultResponse,
   headersOf,
+  isAllRead,
   json,
   methodNotAllowed,
   nodePair,

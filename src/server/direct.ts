@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getQueryParam } from 'hono/utils/url'
 import type { HttpResponse } from '../access/http-response.ts'
-import type { Arriving } from '../mcp/index.ts'
+import { type Arriving, isAllRead } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { pathOf } from '../text/index.ts'
 
@@ -77,8 +77,11 @@ export function directly(
 }
 
 /** Node says that a request is complete only after it was handed on, also of one without a body. */
-function isAllHere({ complete, headers }: IncomingMessage): boolean {
-  return complete || !(headers['transfer-encoding'] || Number(headers['content-length']))
+function isAllHere(incoming: IncomingMessage): boolean {
+  const { complete, headers } = incoming
+  return (
+    complete || isAllRead(incoming) || !(headers['transfer-encoding'] || Number(headers['content-length']))
+  )
 }
 
 /** A request to a plain target. */

@@ -12,6 +12,9 @@ const LATER = 100
 const PATIENCE = 2_000
 const NEWLINE = 0x0a
 
+/** Makes what is written of a record. */
+type Form = (record: string) => string
+
 /**
  * Writes lines to a file descriptor without blocking. If the reader is too slow, lines are dropped, and the next line that
  * is written says how many. On exit, the lines that wait are written.
@@ -29,18 +32,18 @@ export class LineWriter implements DestinationStream {
   /** The reader is gone. */
   private isOver = false
 
-  /** @param form makes what is written of a record: a line of JSON, in which the writer itself also reports. Default: that line */
-  constructor(
-    private readonly fd: number,
-    private readonly form: (record: string) => string = (record) => record,
-  ) {
+  /** Of the last record: the writer's own are written in it too. */
+  private form: Form = asItIs
+
+  constructor(private readonly fd: number) {
     process.once('exit', () => this.finish())
   }
 
-  /** @param record ends with a line feed */
-  write(record: string): void {
+  /** @param record a line of JSON with its line feed */
+  write(record: string, form = asItIs): void {
     if (this.isOver) return
-    const line = this.form(record)
+    this.form = form
+    const line = form(record)
     const size = Buffer.byteLength(line)
     if (this.batch.length + this.size + size > MOST) {
       this.dropped++
@@ -117,6 +120,8 @@ export class LineWriter implements DestinationStream {
       }
   }
 }
+
+const asItIs: Form = (record) => record
 
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

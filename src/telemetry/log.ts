@@ -36,9 +36,12 @@ export function logStream({
   format = process.stderr.isTTY ? 'pretty' : 'json',
   to,
 }: Omit<LogOptions, 'level'>): DestinationStream {
-  const form = format === 'json' ? undefined : prettyForm(hasColor())
-  if (!to) return standardError(form)
-  return form ? { write: (record) => to.write(form(record)) } : to
+  const lines = to ?? standardError()
+  if (format === 'json') return lines
+  const form = prettyForm(hasColor())
+  return to
+    ? { write: (record) => to.write(form(record)) }
+    : { write: (record) => standardError().write(record, form) }
 }
 
 function hasColor(): boolean {
@@ -49,8 +52,8 @@ function hasColor(): boolean {
 let writer: LineWriter | undefined
 
 /** One for all logs of the process. */
-function standardError(form: ConstructorParameters<typeof LineWriter>[1]): LineWriter {
+function standardError(): LineWriter {
   // Node makes a pipe non-blocking as soon as `process.stderr` is used.
-  writer ??= new LineWriter(process.stderr.fd, form)
+  writer ??= new LineWriter(process.stderr.fd)
   return writer
 }

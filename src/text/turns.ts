@@ -11,7 +11,7 @@ let turn = -1
 let began = 0
 /** When it was seen. */
 let seen = 0
-/** Milliseconds in which the turn is not asked for again: that takes longer than to ask for the time. */
+/** Milliseconds in which the turn is not asked for again, as that takes longer than to ask for the time; a turn may last so much longer. */
 const GLANCE = 1
 
 /** Turns that are over, where Node does not count them: on 22 before 22.8. */
@@ -113,7 +113,7 @@ const TOGETHER = 32
 let arrived: (() => void)[] = []
 /** How many have come in this turn. */
 let count = 0
-/** Whether there was no other in the turn before. */
+/** Whether only one came in the last turn in which any did. */
 let wasAlone = false
 
 /**

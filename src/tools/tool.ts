@@ -498,6 +498,7 @@ class HttpTool implements CompiledTool {
         ? { credential }
         : { connection: { ...this.connection, tls: this.connection.tls?.elsewhere } }),
     })
+    // The query may hold what is not to be shown.
     const url = async () => request.origin + pathOf(mask()?.(request.path) ?? request.path)
     const keep = shaping.keepsRest ? call.keep : undefined
     const sent = { method, url, root, keep }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { HttpResponse } from '../../src/access/http-response.ts'
+import { memory } from '../../src/access/memory.ts'
+import { readBody } from '../../src/mcp/http.ts'
+import { directly } from '../../src/server/direct.ts'
 import { INITIALIZE, post, rpc, serveHttp, serveSmall, until, WHOLE } from '../limits/harness.ts'
 import { ACCEPT } from '../support/wire.ts'
 
@@ -151,4 +157,30 @@ test('a client that reads its event stream late gets all of it, and its session 
   )
   await reader.cancel()
   await until(async () => (await post(messages, rpc('ping'))).status === 404)
+})
+
+test('lone requests that need no upstream are answered without the framework', async (t) => {
+  const failed = () => HttpResponse.json({ error: 'failed' }, 500)
+  const direct = directly(async (arriving) => {
+    const hold = memory.hold('a')
+    const body = await readBody(arriving, 100, hold)
+    hold.close()
+    return HttpResponse.json(body, 200)
+  }, failed)
+  const passed: Response[] = []
+  const server = createServer((incoming, outgoing) => {
+    const pass = (response: Response) => {
+      passed.push(response)
+      outgoing.destroy()
+    }
+    assert.ok(direct(incoming, outgoing, pass))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  for (const body of ['one', 'two', 'three']) {
+    const answer = (await ask(port, '/a', { body })) as { text: string }
+    assert.deepEqual(JSON.parse(answer.text), { text: body })
+  }
+  assert.deepEqual(passed, [])
 })

@@ -39,6 +39,8 @@ export function holdYoungHeap(): void {
   if (isSizeGiven()) return
   isHeld = true
   growBy(1)
+  // V8 of Node 20 sets the factor back with each thread.
+  process.on('worker', (thread) => thread.once('online', () => growBy(factor)))
 }
 
 /** The options of Node that bound the young part of a worker, where the user has not said how large it may be. */
@@ -66,17 +68,23 @@ export async function settleHeap(): Promise<void> {
   compileForCalls()
 }
 
-/** Milliseconds between two looks whether V8 has made a young part smaller that had grown. */
-const LOOK = 1_000
+/** Milliseconds until the next look whether it may grow further. */
+const LOOK = 5_000
+/** Collections after which a part that has not grown is large enough for what is done, or as large as V8 lets it be. */
+const ENOUGH = 100
 
 /** What the young part may grow to, in bytes. */
 let most = 0
+/** Its size, and collections since it has that. */
+let size = 0
+let collections = 0
 let nextLook: NodeJS.Timeout | undefined
-/** To hear of each collection costs calls 1 % of their CPU, so nobody listens once it has grown. */
+/** To hear of each collection costs calls 1 % of their CPU, so nobody listens once it grows no more. */
 const growing = new PerformanceObserver(() => {
-  if (mayGrow()) return
-  growing.disconnect()
-  look()
+  const last = size
+  size = youngSize()
+  if (size !== last) collections = 0
+  if (2 * size > most || ++collections > ENOUGH) rest()
 })
 
 /** Lets it grow, as what is done needs it, where it is held. */
@@ -88,17 +96,26 @@ function growTo(bytes: number): void {
 
 function look(): void {
   clearTimeout(nextLook)
-  growBy(mayGrow() ? 2 : 1)
-  if (mayGrow()) growing.observe({ entryTypes: ['gc'] })
-  else nextLook = setTimeout(look, LOOK).unref()
+  size = youngSize()
+  collections = 0
+  if (2 * size > most) {
+    rest()
+    return
+  }
+  growBy(2)
+  growing.observe({ entryTypes: ['gc'] })
 }
 
-/** Whether twice its size is within the limit. */
-function mayGrow(): boolean {
-  return 2 * youngSize() <= most
+function rest(): void {
+  growBy(1)
+  growing.disconnect()
+  nextLook = setTimeout(look, LOOK).unref()
 }
 
-function growBy(factor: number): void {
+let factor = 1
+
+function growBy(given: number): void {
+  factor = given
   setFlagsFromString(`--semi-space-growth-factor=${factor}`)
 }
 
