@@ -112,13 +112,13 @@ function bodyOf(bytes: Buffer, hold: Hold): Body {
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
-const ALL_READ = Symbol('the whole body was read')
+const READ_EARLY = Symbol('the whole body was read before the request was complete')
 
-type Reading = IncomingMessage & { [ALL_READ]?: true }
+type Reading = IncomingMessage & { [READ_EARLY]?: true }
 
-/** Whether the whole body of a request was read; Node may call the request complete a moment later. */
-export function isAllRead(incoming: IncomingMessage): boolean {
-  return (incoming as Reading)[ALL_READ] === true
+/** Whether the whole body of a request was read before Node called the request complete, which it does a moment later. */
+export function isReadEarly(incoming: IncomingMessage): boolean {
+  return (incoming as Reading)[READ_EARLY] === true
 }
 
 /**
@@ -131,15 +131,19 @@ function readIncoming(incoming: Reading, limit: number, hold: Hold): Promise<Bod
     const size = Number(incoming.headers['content-length'])
     if (size > limit) return resolve({ failure: 'too-large' })
     const read = () => {
-      incoming[ALL_READ] = true
       const bytes: Buffer = incoming.read() ?? NOTHING
       if (bytes.length > limit) resolve({ failure: 'too-large' })
       else resolve(hold.add(bytes.length) ? bodyOf(bytes, hold) : { failure: 'no-room' })
     }
-    if (isLikelyAlone()) process.nextTick(() => incoming.readableLength === size && read())
+    const readEarly = () => {
+      if (incoming.readableLength !== size) return
+      incoming[READ_EARLY] = true
+      read()
+    }
+    if (isLikelyAlone()) process.nextTick(readEarly)
     together(() => {
-      // The stream of what was read too early for its end ends once it is asked for more.
-      if (isAllRead(incoming)) incoming.read()
+      // Its stream ends once it is asked for more.
+      if (isReadEarly(incoming)) incoming.read()
       else if (incoming.complete) read()
       else readPieces(incoming, limit, hold, resolve)
     })

@@ -34,7 +34,7 @@ export {
   eventStream,
   faultResponse,
   headersOf,
-  isAllRead,
+  isReadEarly,
   json,
   methodNotAllowed,
   nodePair,

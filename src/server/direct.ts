@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getQueryParam } from 'hono/utils/url'
 import type { HttpResponse } from '../access/http-response.ts'
-import { type Arriving, isAllRead } from '../mcp/index.ts'
+import { type Arriving, isReadEarly } from '../mcp/index.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import { pathOf } from '../text/index.ts'
 
@@ -80,7 +80,7 @@ export function directly(
 function isAllHere(incoming: IncomingMessage): boolean {
   const { complete, headers } = incoming
   return (
-    complete || isAllRead(incoming) || !(headers['transfer-encoding'] || Number(headers['content-length']))
+    complete || isReadEarly(incoming) || !(headers['transfer-encoding'] || Number(headers['content-length']))
   )
 }
 

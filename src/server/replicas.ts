@@ -35,6 +35,7 @@ import {
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { seldom } from '../telemetry/seldom.ts'
+import { pathOf } from '../text/index.ts'
 import { mirrored } from '../upstream/index.ts'
 import type { HttpExchange } from './exchange.ts'
 
@@ -168,8 +169,7 @@ function withoutMessage(headers: HttpExchange['headers']): Record<string, string
 
 /** The query of a path, without the session that it may name. */
 function queryOf(target: string): string {
-  const at = target.indexOf('?')
-  const pairs = at < 0 ? [] : target.slice(at + 1).split('&')
+  const pairs = target.slice(pathOf(target).length + 1).split('&')
   const kept = pairs.filter((pair) => !pair.startsWith('sessionId=')).join('&')
   return kept && `?${kept}`
 }

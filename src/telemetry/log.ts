@@ -36,12 +36,11 @@ export function logStream({
   format = process.stderr.isTTY ? 'pretty' : 'json',
   to,
 }: Omit<LogOptions, 'level'>): DestinationStream {
-  const lines = to ?? standardError()
-  if (format === 'json') return lines
+  if (format === 'json') return to ?? standardError()
   const form = prettyForm(hasColor())
-  return to
-    ? { write: (record) => to.write(form(record)) }
-    : { write: (record) => standardError().write(record, form) }
+  if (to) return { write: (record) => to.write(form(record)) }
+  const lines = standardError()
+  return { write: (record) => lines.write(record, form) }
 }
 
 function hasColor(): boolean {

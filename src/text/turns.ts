@@ -11,7 +11,10 @@ let turn = -1
 let began = 0
 /** When it was seen. */
 let seen = 0
-/** Milliseconds in which the turn is not asked for again, as that takes longer than to ask for the time; a turn may last so much longer. */
+/**
+ * Milliseconds in which the turn is not asked for again, as that takes longer than to ask for the time. A turn may last so much
+ * longer.
+ */
 const GLANCE = 1
 
 /** Turns that are over, where Node does not count them: on 22 before 22.8. */

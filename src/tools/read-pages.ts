@@ -196,10 +196,11 @@ function queryOf(path: string): URLSearchParams {
 
 /** The path with one query parameter, in place of others of its name; the rest stays as it is written. */
 function withQuery(path: string, name: string, value: string): string {
-  const pairs = path.slice(pathOf(path).length + 1).split('&')
+  const bare = pathOf(path)
+  const pairs = path.slice(bare.length + 1).split('&')
   const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name))
   const pair = [name, value].map((text) => encodeURIComponent(wellFormed(text))).join('=')
-  return `${pathOf(path)}?${[...others, pair].join('&')}`
+  return `${bare}?${[...others, pair].join('&')}`
 }
 
 /** What the client is told of the pages. */

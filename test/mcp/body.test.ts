@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { memory } from '../../src/access/memory.ts'
-import { type Body, isAllRead, readBody } from '../../src/mcp/http.ts'
+import { type Body, isReadEarly, readBody } from '../../src/mcp/http.ts'
 
 const LIMIT = 10
 const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\n'
@@ -57,7 +57,7 @@ test('the body of a lone request is read at once, and the request ends all the s
     const { incoming: own, body } = await reading
     incoming = own
     await body
-    assert.ok(isAllRead(own))
+    assert.ok(isReadEarly(own))
     await once(own, 'end')
   })
   assert.deepEqual(await body, { text: '0123456789' })
