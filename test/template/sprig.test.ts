@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { compile } from '../../src/template/index.ts'
 
 test('a list or map that is written as nil is an empty one', () => {
@@ -35,4 +36,27 @@ test('fromJSON reads a text, and leaves what is read already', () => {
   })
   assert.equal(template?.render({ rows: '[{"id": 1}, {"id": 2}]' }), '1 2 0')
   assert.equal(template?.render({ rows: [{ id: 1 }, { id: 2 }] }), '1 2 0')
+})
+
+test('a long text is replaced as a short one is', () => {
+  const line = fc.constantFrom('', 'a', '\n', '😀', 'x'.repeat(1000), 'y'.repeat(4095), 'z'.repeat(4096))
+  const { template } = compile('{{indent 2 .v}}|{{replace "a" "" .v}}|{{replace "\\n\\n" "|" .v}}', {
+    place: 'text',
+  })
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 12 }), fc.boolean(), (lines, ends) => {
+      const v = lines.join('\n') + (ends ? '\n' : '')
+      const indented = `  ${v.split('\n').join('\n  ')}`
+      const expected = [indented, v.split('a').join(''), v.split('\n\n').join('|')].join('|')
+      assert.equal(template?.render({ v }), expected)
+    }),
+  )
+})
+
+test('a long text that a replacement makes too long is an error', () => {
+  const { template } = compile('{{len (replace "a" .by .v)}}', { place: 'text' })
+  assert.throws(
+    () => template?.render({ v: 'a'.repeat(10_000), by: 'b'.repeat(1000) }),
+    /a value is too long/,
+  )
 })

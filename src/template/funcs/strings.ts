@@ -170,10 +170,28 @@ function lastChar(value: string, end: number): string {
 }
 
 function replaceAll(old: string, by: string, value: string, host: Host): string {
+  if (old.length === 1 && value.length > STRETCH) return replaceInStretches(old, by, value, host)
   if (old === '') host.charge(value.length >> 1)
   const pieces = old === '' ? ['', ...Array.from(value), ''] : value.split(old)
   checkLength(value.length + (pieces.length - 1) * by.length, host)
   return pieces.join(by)
+}
+
+/** Code units of a text that are split at once: with more, the pieces outlive a collection, which copies each. */
+const STRETCH = 4096
+
+/** Occurrences of one code unit cannot overlap, so the text may be cut behind any of them. */
+function replaceInStretches(unit: string, by: string, value: string, host: Host): string {
+  const done: string[] = []
+  let length = 0
+  for (let from = 0, to = 0; from < value.length; from = to) {
+    to = value.indexOf(unit, from + STRETCH) + 1 || value.length
+    const pieces = value.slice(from, to).split(unit)
+    length += to - from + (pieces.length - 1) * by.length
+    checkLength(length, host)
+    done.push(pieces.join(by))
+  }
+  return done.join('')
 }
 
 function indent(spaces: number, value: string, host: Host): string {
