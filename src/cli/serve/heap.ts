@@ -4,11 +4,10 @@ import { compileForCalls, compileForReading } from './compilers.ts'
 
 /**
  * Bytes of the heap's young part, both halves. Of what a call makes nearly nothing is kept, so that a larger part saves at most
- * 5 % of its CPU, and V8 lets it grow to 32 MiB on Node 20 and to 128 on Node 24. With half as much calls take up to 9 % more.
+ * 5 % of its CPU, and V8 lets it grow to 32 MiB on Node 20 and to 128 on Node 24. With half as much calls take up to 9 % more,
+ * and a long start up to 13 %.
  */
 const YOUNG = 16 * 2 ** 20
-/** The same in a long start, which takes up to 17 % longer with less. With 16 MiB it is no faster, and leaves 50 MiB more. */
-const YOUNG_AT_START = 4 * 2 ** 20
 
 /** Megabytes of a half of the young part of a worker: memory counts for each of them. */
 const HALF_OF_WORKER = 4
@@ -49,14 +48,29 @@ export function workerHeap(): string[] {
 }
 
 function isSizeGiven(): boolean {
-  return [...process.execArgv, process.env.NODE_OPTIONS].some((flags) => flags?.includes('semi-space'))
+  return isGiven('semi-space')
+}
+
+/** Whether the user has set an option of V8 with these words in its name. */
+function isGiven(words: string): boolean {
+  return [...process.execArgv, process.env.NODE_OPTIONS].some((flags) =>
+    flags?.replaceAll('_', '-').includes(words),
+  )
+}
+
+/**
+ * Lets V8 collect the young part on one thread. It is small, and there is little in it to keep: to wake threads that help takes
+ * longer than they save, 10 % of a long start.
+ */
+export function collectAlone(): void {
+  if (!isGiven('parallel-scavenge')) setFlagsFromString('--no-parallel-scavenge')
 }
 
 /** Reading begins. Where there is much to read, compiled code and a larger young part pay. */
 export function beginReading(): void {
   beginning = setTimeout(() => {
     compileForReading()
-    growTo(YOUNG_AT_START)
+    letGrow()
   }, LONG).unref()
 }
 
@@ -64,7 +78,7 @@ export function beginReading(): void {
 export async function settleHeap(): Promise<void> {
   clearTimeout(beginning)
   await collectGarbage()
-  growTo(YOUNG)
+  letGrow()
   compileForCalls()
 }
 
@@ -73,9 +87,7 @@ const LOOK = 5_000
 /** Collections after which a part that has not grown is large enough for what is done, or as large as V8 lets it be. */
 const ENOUGH = 100
 
-/** What the young part may grow to, in bytes. */
-let most = 0
-/** Its size, and collections since it has that. */
+/** The size of the young part in bytes, and collections since it has that. */
 let size = 0
 let collections = 0
 let nextLook: NodeJS.Timeout | undefined
@@ -84,21 +96,19 @@ const growing = new PerformanceObserver(() => {
   const last = size
   size = youngSize()
   if (size !== last) collections = 0
-  if (2 * size > most || ++collections > ENOUGH) rest()
+  if (2 * size > YOUNG || ++collections > ENOUGH) rest()
 })
 
 /** Lets it grow, as what is done needs it, where it is held. */
-function growTo(bytes: number): void {
-  if (!isHeld) return
-  most = bytes
-  look()
+function letGrow(): void {
+  if (isHeld) look()
 }
 
 function look(): void {
   clearTimeout(nextLook)
   size = youngSize()
   collections = 0
-  if (2 * size > most) {
+  if (2 * size > YOUNG) {
     rest()
     return
   }
