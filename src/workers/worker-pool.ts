@@ -48,6 +48,8 @@ export interface PoolOptions {
   command: readonly [module: string, ...args: string[]]
   /** Of a worker, besides those of this process. */
   nodeOptions: readonly string[]
+  /** Variables of a worker besides those of this process. */
+  env: Readonly<Record<string, string>>
   /** Takes whole lines of what workers write to standard error. */
   onLines(lines: string): void
 }
@@ -266,11 +268,12 @@ export class Pool implements Workers {
 
   /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
-    const { command, nodeOptions, onLines } = this.options
+    const { command, nodeOptions, env, onLines } = this.options
     const [module, ...args] = command
     const child = fork(module, args, {
       // A debugger's address is taken by this process.
       execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), ...nodeOptions],
+      env: { ...process.env, ...env },
       serialization: 'advanced',
       // The audit log keeps lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

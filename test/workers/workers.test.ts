@@ -89,19 +89,19 @@ test('one worker is one process, and --stdio takes no more', TIMEOUT, async (t) 
   assert.match(wrong.stderr, /`workers` must be a number from 1 to 99 or `auto`; got "0"/)
 })
 
-test(
-  'a worker has a small young part of its heap, unless the user says how large it may be',
-  SLOW,
-  async (t) => {
-    const files = { tools: await toolsFile(t) }
-    const optionsOf = async (env: Record<string, string>) => {
-      const [worker] = await (await serveWorkers(t, { files, env })).workers()
-      return readFileSync(`/proc/${worker?.pid}/cmdline`, 'latin1')
-    }
-    assert.match(await optionsOf({}), /--max-semi-space-size=4\0/)
-    assert.doesNotMatch(await optionsOf({ NODE_OPTIONS: '--max-semi-space-size=16' }), /semi-space/)
-  },
-)
+test('the memory of a worker is bounded, unless the user says how', SLOW, async (t) => {
+  const files = { tools: await toolsFile(t) }
+  const processOf = async (env: Record<string, string>) => {
+    const [worker] = await (await serveWorkers(t, { files, env })).workers()
+    return ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${worker?.pid}/${name}`, 'latin1'))
+  }
+  const [options = '', variables = ''] = await processOf({})
+  assert.match(options, /--max-semi-space-size=4\0/)
+  assert.match(variables, /\bMALLOC_ARENA_MAX=1\0/)
+  const given = await processOf({ NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '2' })
+  assert.doesNotMatch(given[0]!, /semi-space/)
+  assert.match(given[1]!, /\bMALLOC_ARENA_MAX=2\0/)
+})
 
 test('a session that one worker holds is reached from each of them', TIMEOUT, async (t) => {
   const gateway = await serveWorkers(t, { upstreams: stdio() })

@@ -9,7 +9,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import { Pool } from '../../workers/worker-pool.ts'
 import { OWN_BIN } from '../own-command.ts'
 import { type DrainLimits, shutServer } from './drain.ts'
-import { workerHeap } from './heap.ts'
+import { workerMemory } from './heap.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { WORKER_COMMAND } from './worker-command.ts'
@@ -36,7 +36,7 @@ export function openPool({ settings, version, log, stream }: PoolParts): Pool {
     version,
     log,
     command: [OWN_BIN, WORKER_COMMAND],
-    nodeOptions: workerHeap(),
+    ...workerMemory(),
     onLines: logLines(stream),
   })
 }
