@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { HttpResponse } from '../access/http-response.ts'
+import { limitReached } from '../access/refusals.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
 import type { Endpoint } from './backend.ts'
 import { InFlight } from './call.ts'
@@ -234,7 +235,7 @@ export class StdioConnection {
     if (!this.#handshake) return undefined
     const { request, text, revision } = this.#handshake
     const session = this.#begin(exchange, endpoint)
-    if (typeof session === 'string') return new Fault('busy', `The gateway has reached a limit (${session})`)
+    if (typeof session === 'string') return new Fault('busy', limitReached(session))
     if (session instanceof Fault) return session
     const opened = await handshake(session, request, text, exchange, endpoint)
     if (!opened.ok || session.revision !== revision) {
