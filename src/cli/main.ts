@@ -59,7 +59,7 @@ export async function main(argv: readonly string[], compilersAreOff = false): Pr
   let code = 0
   if (compilersAreOff) noteCompilersOff()
   keepTicks()
-  collectAlone()
+  if (argv[0] === 'serve' || argv[0] === 'worker') collectAlone()
   if (argv[0] === 'serve') {
     // To load what serves takes longer than whoever started it may wait with a signal.
     catchHangUps()

@@ -48,7 +48,7 @@ export interface PoolOptions {
   command: readonly [module: string, ...args: string[]]
   /** Of a worker, besides those of this process. */
   nodeOptions: readonly string[]
-  /** Variables of a worker besides those of this process. */
+  /** Variables that a worker has unless this process has them. */
   env: Readonly<Record<string, string>>
   /** Takes whole lines of what workers write to standard error. */
   onLines(lines: string): void
@@ -273,7 +273,7 @@ export class Pool implements Workers {
     const child = fork(module, args, {
       // A debugger's address is taken by this process.
       execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), ...nodeOptions],
-      env: { ...process.env, ...env },
+      env: { ...env, ...process.env },
       serialization: 'advanced',
       // The audit log keeps lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

@@ -54,9 +54,7 @@ test('a long text is replaced as a short one is', () => {
 })
 
 test('a long text that a replacement makes too long is an error', () => {
-  const { template } = compile('{{len (replace "a" .by .v)}}', { place: 'text' })
-  assert.throws(
-    () => template?.render({ v: 'a'.repeat(10_000), by: 'b'.repeat(1000) }),
-    /a value is too long/,
-  )
+  const { template } = compile('{{replace "a" .by .v}}', { place: 'text' })
+  const render = () => template?.render({ v: 'a'.repeat(600_000), by: 'b'.repeat(1000) })
+  assert.throws(render, /a string is longer than/)
 })

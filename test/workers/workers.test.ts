@@ -98,7 +98,7 @@ test('the memory of a worker is bounded, unless the user says how', SLOW, async 
   const [options = '', variables = ''] = await processOf({})
   assert.match(options, /--max-semi-space-size=4\0/)
   assert.match(variables, /\bMALLOC_ARENA_MAX=1\0/)
-  const given = await processOf({ NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '2' })
+  const given = await processOf({ NODE_OPTIONS: '--max_semi_space_size=16', MALLOC_ARENA_MAX: '2' })
   assert.doesNotMatch(given[0]!, /semi-space/)
   assert.match(given[1]!, /\bMALLOC_ARENA_MAX=2\0/)
 })

@@ -180,14 +180,13 @@ function replaceAll(old: string, by: string, value: string, host: Host): string 
 /** Code units of a text that are split at once: with more, the pieces outlive a collection, which copies each. */
 const STRETCH = 4096
 
-/** Occurrences of one code unit cannot overlap, so the text may be cut behind any of them. */
+/** No cut goes through a single code unit, so the text may be cut anywhere. */
 function replaceInStretches(unit: string, by: string, value: string, host: Host): string {
   const done: string[] = []
-  let length = 0
-  for (let from = 0, to = 0; from < value.length; from = to) {
-    to = value.indexOf(unit, from + STRETCH) + 1 || value.length
-    const pieces = value.slice(from, to).split(unit)
-    length += to - from + (pieces.length - 1) * by.length
+  let length = value.length
+  for (let from = 0; from < value.length; from += STRETCH) {
+    const pieces = value.slice(from, from + STRETCH).split(unit)
+    length += (pieces.length - 1) * by.length
     checkLength(length, host)
     done.push(pieces.join(by))
   }
