@@ -3,7 +3,7 @@ import { printableLines } from '../findings/frame.ts'
 import { withEnvFiles } from './env-files.ts'
 import { EXAMPLES } from './examples.ts'
 import { noteCompilersOff } from './serve/compilers.ts'
-import { collectAlone, holdYoungHeap, keepTicks } from './serve/heap.ts'
+import { holdYoungHeap, keepTicks } from './serve/heap.ts'
 import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
@@ -59,7 +59,6 @@ export async function main(argv: readonly string[], compilersAreOff = false): Pr
   let code = 0
   if (compilersAreOff) noteCompilersOff()
   keepTicks()
-  if (argv[0] === 'serve' || argv[0] === 'worker') collectAlone()
   if (argv[0] === 'serve') {
     // To load what serves takes longer than whoever started it may wait with a signal.
     catchHangUps()

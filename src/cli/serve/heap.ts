@@ -64,12 +64,13 @@ function isGiven(option: RegExp): boolean {
  * Has one thread collect the young part, unless the user has said how. Helpers find little to keep there; to wake them costs
  * more than they save: 7 % of the CPU of a long start on two cores.
  */
-export function collectAlone(): void {
+function collectAlone(): void {
   if (!isGiven(/--(?:no-?)?parallel-scavenge\b/)) setFlagsFromString('--no-parallel-scavenge')
 }
 
 /** Reading begins. Where there is much to read, compiled code and a larger young part pay. */
 export function beginReading(): void {
+  collectAlone()
   beginning = setTimeout(() => {
     compileForReading()
     letGrow()
