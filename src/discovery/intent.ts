@@ -3,12 +3,11 @@ export type Intent = 'read' | 'write' | undefined
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
-/** How people begin before they say what they want. */
-const OPENINGS =
+/** How people begin before they say what they want, by the first word. */
+const OPENINGS = openings(
   `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
-i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`
-    .split(/,\s*/)
-    .map((opening) => `${opening} `)
+i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`,
+)
 
 /** First words of a question. */
 const ASKING = setOf(
@@ -36,13 +35,21 @@ const TELLING = setOf(
 
 /** @param given the words of a query */
 export function intentOf(given: readonly string[]): Intent {
-  let text = `${given.join(' ')} `
-  for (let opening: string | undefined = ''; opening !== undefined; ) {
-    text = text.slice(opening.length)
-    opening = OPENINGS.find((one) => text.startsWith(one))
+  let words = given
+  for (let opening: readonly string[] | undefined = []; opening; ) {
+    words = words.slice(opening.length)
+    opening = OPENINGS.get(words[0] ?? '')?.find((one) => one.every((word, i) => word === words[i]))
   }
-  const words = text.split(' ')
   const [first = '', second = ''] = words
   if (ASKING.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
   return CHANGING.has(first) || words.some((word) => TELLING.has(word)) ? 'write' : undefined
+}
+
+function openings(list: string): ReadonlyMap<string, readonly (readonly string[])[]> {
+  const byFirst = new Map<string, (readonly string[])[]>()
+  for (const opening of list.split(/,\s*/)) {
+    const words = opening.split(' ')
+    byFirst.set(words[0]!, [...(byFirst.get(words[0]!) ?? []), words])
+  }
+  return byFirst
 }

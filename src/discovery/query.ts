@@ -56,31 +56,29 @@ export function readQuery(given: readonly string[], vocabulary: Vocabulary, syno
   const words = withoutFillers(given)
   const stems = words.map(stemOf)
   const terms: Term[] = []
-  const covered = new Set<number>()
-  for (const places of phrasesOf(words, stems, synonyms)) {
+  const phrases = phrasesOf(words, stems, synonyms)
+  for (const places of phrases) {
     const own = places.map((i) => stems[i]!)
     const word = places.map((i) => words[i]).join(' ')
     const term = termOf(word, own, meaningsOf(own.join(' '), synonyms, vocabulary), vocabulary)
-    for (const i of places) covered.add(i)
     if (term) terms.push(term)
   }
-  // A stop word says something only where it stands for another word.
-  const said = (i: number) => !STOP_WORDS.has(words[i]!) || synonyms.of(stems[i]!).length > 0
-  const rest = words.flatMap((_, i) => (!covered.has(i) && said(i) ? [i] : []))
+  const covered = new Set(phrases.flat())
   const only = terms.length === 0 && words.every((word) => STOP_WORDS.has(word))
   let corrected = 0
-  const pairs = joinedWords(words, vocabulary)
-  for (const i of only ? words.keys() : rest) {
+  const joined = joinedWords(words, vocabulary)
+  for (const [i, word] of words.entries()) {
     const stem = stems[i]!
-    const joined = [pairs[i - 1], pairs[i]].filter((one) => one !== undefined)
+    const own = only || !STOP_WORDS.has(word) ? [stem] : []
+    // A stop word says something only where it stands for another word.
+    if (!only && (covered.has(i) || (own.length === 0 && synonyms.of(stem).length === 0))) continue
     const meanings = meaningsOf(stem, synonyms, vocabulary)
-    const own = only || !STOP_WORDS.has(words[i]!) ? [stem] : []
-    const others = joined.length > 0 ? [...joined, ...meanings] : meanings
-    const term = termOf(words[i]!, own, others, vocabulary)
+    const others = joined[i]!.length > 0 ? [...joined[i]!, ...meanings] : meanings
+    const term = termOf(word, own, others, vocabulary)
     if (term) terms.push(term)
     else if (stem.length >= LEAST_LETTERS && corrected++ < MAX_MISSPELT) {
       const near = nearStems(stem, vocabulary).map((one) => alternative([one], MISSPELT, vocabulary)!)
-      if (near.length > 0) terms.push({ word: words[i]!, share: shareOf(near), alternatives: near })
+      if (near.length > 0) terms.push({ word, share: shareOf(near), alternatives: near })
     }
   }
   return terms
@@ -93,7 +91,7 @@ function phrasesOf(
   { of, longestFrom }: Synonyms,
 ): number[][] {
   const lengths = stems.map((stem, at) => Math.min(longestFrom(stem), words.length - at))
-  const longest = Math.max(0, ...lengths)
+  const longest = lengths.reduce((most, length) => Math.max(most, length), 0)
   if (longest < 2) return []
   const found: number[][] = []
   const free = new Set(words.keys())
@@ -118,16 +116,25 @@ function placesFrom(at: number, length: number): number[] {
   return places
 }
 
-/** Each word joined with the next one, where tools have the joined word: `configmap` for `config map`. */
-function joinedWords(words: readonly string[], vocabulary: Vocabulary): (Alternative | undefined)[] {
-  return words.slice(1).map((next, i) => alternative([stemOf(words[i]! + next)], SYNONYM, vocabulary))
+const NONE: readonly never[] = []
+
+/** For each word those joined with its neighbours that tools have: `configmap` for `config map`. */
+function joinedWords(words: readonly string[], vocabulary: Vocabulary): (readonly Alternative[])[] {
+  const joined: (readonly Alternative[])[] = words.map(() => NONE)
+  for (let i = 1; i < words.length; i++) {
+    const pair = alternative([stemOf(words[i - 1]! + words[i]!)], SYNONYM, vocabulary)
+    if (pair) for (const at of [i - 1, i]) joined[at] = [...joined[at]!, pair]
+  }
+  return joined
 }
 
 /** The synonyms of a word or phrase, by its stems, that tools have. */
 function meaningsOf(phrase: string, synonyms: Synonyms, vocabulary: Vocabulary): readonly Alternative[] {
+  const others = synonyms.of(phrase)
+  if (others.length === 0) return NONE
   const known = vocabulary.meanings.get(phrase)
   if (known) return known
-  const made = synonyms.of(phrase).flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? [])
+  const made = others.flatMap((stems) => alternative(stems, SYNONYM, vocabulary) ?? NONE)
   if (vocabulary.meanings.size >= MAX_MEANINGS) vocabulary.meanings.clear()
   vocabulary.meanings.set(phrase, made)
   return made
@@ -161,18 +168,16 @@ function alternative(
   weight: number,
   { termOf, rarity, sizeOf }: Vocabulary,
 ): Alternative | undefined {
-  const terms: { term: number; rarity: number }[] = []
-  for (const stem of stems) {
-    const term = termOf(stem)
-    if (term === undefined) return undefined
-    terms.push({ term, rarity: rarity(sizeOf(term)) })
-  }
+  if (stems.some((stem) => termOf(stem) === undefined)) return undefined
+  const terms = stems.map((stem) => {
+    const term = termOf(stem)!
+    return { term, rarity: rarity(sizeOf(term)) }
+  })
   return { terms, stems, weight }
 }
 
 function shareOf(alternatives: readonly Alternative[]): number {
-  const [first] = alternatives
-  return Math.max(...first!.terms.map(({ rarity }) => rarity))
+  return alternatives[0]!.terms.reduce((most, { rarity }) => Math.max(most, rarity), 0)
 }
 
 function nearStems(stem: string, { ofLength }: Vocabulary): string[] {

@@ -71,6 +71,8 @@ const MAX_PATH = 1_000
 /** Results of each query that are merged with those of the others. */
 const MERGED = 20
 
+const FIELD_LIST = FIELD_NAMES.map((name) => FIELDS[name])
+
 /** For each word the tools that have it, and how much it counts for each. */
 interface Postings {
   vocabulary: ReadonlyMap<string, number>
@@ -172,30 +174,36 @@ function intentOfTool({ method }: SearchableTool): Intent {
   return /^(?:get|head)$/i.test(method) ? 'read' : 'write'
 }
 
+/** The words of all tools, by the number of their stem. */
+interface Said {
+  /** Field by field, tool by tool. */
+  terms: readonly number[]
+  /** Where in it each field of each tool ends. */
+  ends: Uint32Array
+}
+
 function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const vocabulary = new Map<string, number>()
-  /** Of each tool and field: the terms of its texts. */
-  const said: (readonly number[])[][][] = []
-  const lengths = FIELD_NAMES.map(() => new Float32Array(tools.length))
-  let words = 0
+  const terms: number[] = []
+  const ends = new Uint32Array(tools.length * FIELD_NAMES.length)
   // Tools of one API say the same of their arguments.
   const known = new Map<string, readonly number[]>()
-  const termsOf = (text: string) => {
-    const terms = known.get(text) ?? stemsOf(text).map((stem) => numberOf(stem, vocabulary))
-    known.set(text, terms)
-    return terms
+  const addTerms = (text: string) => {
+    const before = known.get(text)
+    const said = before ?? stemsOf(text).map((stem) => numberOf(stem, vocabulary))
+    if (!before) known.set(text, said)
+    for (let i = 0; i < said.length; i++) terms.push(said[i]!)
   }
-  for (const [at, tool] of tools.entries()) {
-    const texts = textsByField(words < MAX_WORDS ? tool : { name: tool.name })
-    said.push(FIELD_NAMES.map((name) => texts[name].map(termsOf)))
-    for (const [field, lists] of said[at]!.entries())
-      for (const { length } of lists) {
-        lengths[field]![at]! += length
-        words += length
-      }
+  let field = 0
+  for (const tool of tools) {
+    const texts = textsByField(terms.length < MAX_WORDS ? tool : { name: tool.name })
+    for (const name of FIELD_NAMES) {
+      for (const text of texts[name]) if (text !== '') addTerms(text)
+      ends[field++] = terms.length
+    }
     yield
   }
-  return yield* invert(said, lengths, vocabulary)
+  return yield* invert({ terms, ends }, vocabulary, tools.length)
 }
 
 function numberOf(stem: string, vocabulary: Map<string, number>): number {
@@ -206,59 +214,76 @@ function numberOf(stem: string, vocabulary: Map<string, number>): number {
 }
 
 function* invert(
-  said: readonly (readonly (readonly number[])[])[][],
-  lengths: readonly Float32Array[],
+  { terms, ends }: Said,
   vocabulary: ReadonlyMap<string, number>,
+  size: number,
 ): Steps<Postings> {
-  const fields = FIELD_NAMES.map((name) => FIELDS[name])
-  const averages = lengths.map(averageOf)
+  const averages = averagesOf(ends)
   /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
-  /** Of each tool: its terms, and how much each of them counts. */
-  const weighed: { terms: readonly number[]; weights: readonly number[] }[] = []
+  /** Of each tool, one after the other: its terms, and how much each of them counts. */
+  const own: number[] = []
+  const worth: number[] = []
+  const until = new Uint32Array(size)
   const starts = new Uint32Array(vocabulary.size + 1)
-  for (const [at, texts] of said.entries()) {
-    const terms: number[] = []
-    for (const [field, lists] of texts.entries()) {
-      const { weight, b } = fields[field]!
-      const once = weight / (1 - b + b * (lengths[field]![at]! / averages[field]!))
-      for (const list of lists)
-        for (const term of list) {
-          if (weights[term] === 0) terms.push(term)
-          weights[term]! += once
-        }
+
+  function weigh(at: number): void {
+    const first = own.length
+    for (let f = 0; f < FIELD_LIST.length; f++) {
+      const field = at * FIELD_LIST.length + f
+      const start = startOf(field, ends)
+      const end = ends[field]!
+      const { weight, b } = FIELD_LIST[f]!
+      const once = weight / (1 - b + b * ((end - start) / averages[f]!))
+      for (let place = start; place < end; place++) {
+        const term = terms[place]!
+        if (weights[term] === 0) own.push(term)
+        weights[term]! += once
+      }
     }
-    weighed.push({ terms, weights: terms.map((term) => weights[term]!) })
-    for (const term of terms) {
+    for (let i = first; i < own.length; i++) {
+      const term = own[i]!
+      worth.push(weights[term]!)
       weights[term] = 0
       starts[term + 1]!++
     }
+    until[at] = own.length
+  }
+
+  for (let at = 0; at < size; at++) {
+    weigh(at)
     yield
   }
   for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!
-  const docs = new Uint32Array(starts.at(-1)!)
-  const impacts = new Float32Array(docs.length)
+  const docs = new Uint32Array(own.length)
+  const impacts = new Float32Array(own.length)
   const next = starts.slice()
-  for (const [at, { terms, weights }] of weighed.entries()) {
-    for (const [i, term] of terms.entries()) {
-      const place = next[term]!++
+  for (let at = 0; at < size; at++) {
+    for (let i = startOf(at, until); i < until[at]!; i++) {
+      const place = next[own[i]!]!++
       docs[place] = at
-      impacts[place] = weights[i]! / (K1 + weights[i]!)
+      impacts[place] = worth[i]! / (K1 + worth[i]!)
     }
     yield
   }
   return { vocabulary, starts, docs, impacts }
 }
 
-/** Of those that are not zero. */
-function averageOf(all: Float32Array): number {
-  let sum = 0
-  let count = 0
-  for (const one of all) {
-    sum += one
-    if (one > 0) count++
+/** Where a part begins in a list of which each part's end is known. */
+function startOf(part: number, ends: Uint32Array): number {
+  return part === 0 ? 0 : ends[part - 1]!
+}
+
+/** Words of each field, on average of the tools that have any. @param ends of each field of each tool */
+function averagesOf(ends: Uint32Array): number[] {
+  const sums = FIELD_LIST.map(() => 0)
+  const counts = FIELD_LIST.map(() => 0)
+  for (let field = 0; field < ends.length; field++) {
+    const length = ends[field]! - startOf(field, ends)
+    sums[field % FIELD_LIST.length]! += length
+    if (length > 0) counts[field % FIELD_LIST.length]!++
   }
-  return sum / (count || 1)
+  return sums.map((sum, f) => sum / (counts[f] || 1))
 }
 
 function vocabularyOf(

@@ -45,13 +45,13 @@ function checkFound(
 
 /** Reports each set of tools with the same words once. @returns the tools of all sets */
 function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }: Context): Set<number> {
-  const sets = new Map<string, number[]>()
-  for (const [i, tool] of tools.entries()) {
-    if (tool.description === undefined || doubtful(['tools', i])) continue
-    const words = wordsOfTool(tool)
-    sets.set(words, [...(sets.get(words) ?? []), i])
-  }
-  const alike = [...sets.values()].filter(({ length }) => length > 1)
+  const described = [...tools.keys()].filter(
+    (i) => tools[i]!.description !== undefined && !doubtful(['tools', i]),
+  )
+  // Most tools have a name of their own, so few are looked at as a whole.
+  const alike = withSame((i) => wordsOfName(tools[i]!), described).flatMap((set) =>
+    withSame((i) => otherWords(tools[i]!), set),
+  )
   for (const [first, second, ...more] of alike as [number, number, ...number[]][]) {
     const [one, other] = [quote(tools[first]!.name), quote(tools[second]!.name)]
     const rest = more.length > 0 ? ` (and from ${more.length} more)` : ''
@@ -66,15 +66,29 @@ function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }:
   return new Set(alike.flat())
 }
 
-/** What a query can find a tool by; numbers and versions in its name are words that nobody looks for. */
-function wordsOfTool({ name, title = '', description = '', keywords = [], args, inputSchema }: Tool): string {
+/** The sets of two and more that have the same words. */
+function withSame(words: (tool: number) => string, tools: readonly number[]): number[][] {
+  const sets = new Map<string, number[]>()
+  for (const tool of tools) {
+    const key = words(tool)
+    const set = sets.get(key)
+    if (set) set.push(tool)
+    else sets.set(key, [tool])
+  }
+  return [...sets.values()].filter(({ length }) => length > 1)
+}
+
+/** Numbers and versions are words that nobody looks for. */
+function wordsOfName({ name }: Tool): string {
+  const stems = wordsOf(name).map(stemOf)
+  return JSON.stringify(stems.filter((stem) => !/^v?\d+$/.test(stem)).sort())
+}
+
+/** What a query can find a tool by beside its name. */
+function otherWords({ title = '', description = '', keywords = [], args, inputSchema }: Tool): string {
   const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
-  const named = wordsOf(name)
-    .map(stemOf)
-    .filter((stem) => !/^v?\d+$/.test(stem))
-    .sort()
   const taken = [...args.map((arg) => arg.name), ...properties].sort()
-  return JSON.stringify([named, stems(title), stems(description), stems(keywords.join(' ')), taken])
+  return JSON.stringify([stems(title), stems(description), stems(keywords.join(' ')), taken])
 }
 
 /** Without the words that a query passes over. */
