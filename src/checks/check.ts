@@ -74,9 +74,9 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
   const { configuration, doubtful } = read
   const findings: Finding[] = []
   const byKind = grouped(checks)
-  for (const [kind, node, path] of nodesOf(configuration)) {
+  eachNode(configuration, (kind, node, path) => {
     const own = byKind.get(kind)
-    if (!own) continue
+    if (!own) return
     const report: Reporter = (one) => {
       const at = [...path, ...one.path]
       if (doubtful(at)) return
@@ -85,7 +85,7 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
     }
     const context = { read, configuration, path, options, doubtful }
     for (const { check } of own) check(node as never, report, context)
-  }
+  })
   return findings
 }
 
@@ -103,15 +103,18 @@ function grouped(checks: readonly Check[]): ByKind {
   return made
 }
 
-function* nodesOf(configuration: Configuration): Generator<[keyof Nodes, Nodes[keyof Nodes], Path]> {
+function eachNode(
+  configuration: Configuration,
+  visit: (kind: keyof Nodes, node: Nodes[keyof Nodes], path: Path) => void,
+): void {
   const { routers, servers, mcpServers, tools, prompts } = configuration
-  yield ['configuration', configuration, []]
-  for (const [i, router] of routers.entries()) yield ['router', router, ['routers', i]]
-  for (const [i, server] of servers.entries()) yield ['server', server, ['servers', i]]
-  for (const [i, server] of mcpServers.entries()) yield ['mcpServer', server, ['mcpServers', i]]
+  visit('configuration', configuration, [])
+  for (const [i, router] of routers.entries()) visit('router', router, ['routers', i])
+  for (const [i, server] of servers.entries()) visit('server', server, ['servers', i])
+  for (const [i, server] of mcpServers.entries()) visit('mcpServer', server, ['mcpServers', i])
   for (const [i, tool] of tools.entries()) {
-    yield ['tool', tool, ['tools', i]]
-    for (const [j, arg] of tool.args.entries()) yield ['arg', arg, ['tools', i, 'args', j]]
+    visit('tool', tool, ['tools', i])
+    for (const [j, arg] of tool.args.entries()) visit('arg', arg, ['tools', i, 'args', j])
   }
-  for (const [i, prompt] of prompts.entries()) yield ['prompt', prompt, ['prompts', i]]
+  for (const [i, prompt] of prompts.entries()) visit('prompt', prompt, ['prompts', i])
 }
