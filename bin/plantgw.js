@@ -6,8 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 const isServer = process.argv[2] === 'serve' || process.argv[2] === 'worker'
 const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ')
 const compilersAreOff =
-  isServer &&
-  !/--(?:no[-_]?)?(?:jitless|maglev|opt|sparkplug|turbofan|invocation[-_]count\S*)(?=[\s=]|$)/.test(given)
+  isServer && !/(?:^|[\s"])--?(?:no[-_]?)?(?:jitless|maglev|opt|sparkplug|turbofan)(?=[\s="]|$)/.test(given)
 if (compilersAreOff)
   for (const flag of ['--no-sparkplug', '--no-opt', '--no-maglev']) setFlagsFromString(flag)
 

@@ -3,7 +3,7 @@ export type Intent = 'read' | 'write' | undefined
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
-/** How people begin before they say what they want, by the first word. */
+/** What people begin with before they say what they want, by its first word. */
 const OPENINGS = openings(
   `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
 i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`,

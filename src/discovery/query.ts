@@ -46,6 +46,8 @@ const MAX_MEANINGS = 1_000
 const PARTICLES: ReadonlySet<string> = new Set('away back down in off on out over up'.split(' '))
 const MAX_APART = 5
 
+const NONE: readonly never[] = []
+
 /** The words of a query: work is bounded however long the text is. */
 export function wordsOfQuery(query: string): readonly string[] {
   return wordsOf(query.slice(0, MAX_QUERY), MAX_WORDS)
@@ -116,9 +118,7 @@ function placesFrom(at: number, length: number): number[] {
   return places
 }
 
-const NONE: readonly never[] = []
-
-/** For each word those joined with its neighbours that tools have: `configmap` for `config map`. */
+/** For each word what it makes with the word before and the word after, where tools have that: `configmap` for `config map`. */
 function joinedWords(words: readonly string[], vocabulary: Vocabulary): (readonly Alternative[])[] {
   const joined: (readonly Alternative[])[] = words.map(() => NONE)
   for (let i = 1; i < words.length; i++) {

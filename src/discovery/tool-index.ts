@@ -54,6 +54,8 @@ const K1 = 4.5
 const MAX_QUERIES = 5
 /** Words of all tools together; tools beyond are found by their name alone. */
 const MAX_WORDS = 4_000_000
+/** Words that there is room for at first. */
+const FEW_WORDS = 1_024
 /** What is taken off the score of a tool for the part of the query that it does not match. */
 const COVERAGE = 0.35
 /** What is left of a phrase of which a tool has only a part. */
@@ -174,17 +176,18 @@ function intentOfTool({ method }: SearchableTool): Intent {
   return /^(?:get|head)$/i.test(method) ? 'read' : 'write'
 }
 
-/** The words of all tools, by the number of their stem. */
+/** The words of all tools, as the numbers of their stems. Typed arrays: to let a long list of numbers grow holds the event loop. */
 interface Said {
-  /** Field by field, tool by tool. */
-  terms: readonly number[]
-  /** Where in it each field of each tool ends. */
+  /** One tool after the other, and of each tool one field after the other. */
+  terms: Uint32Array
+  /** Where in `terms` each field of each tool ends. */
   ends: Uint32Array
 }
 
 function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
   const vocabulary = new Map<string, number>()
-  const terms: number[] = []
+  let terms = new Uint32Array(FEW_WORDS)
+  let count = 0
   const ends = new Uint32Array(tools.length * FIELD_NAMES.length)
   // Tools of one API say the same of their arguments.
   const known = new Map<string, readonly number[]>()
@@ -192,18 +195,24 @@ function* postingsOf(tools: readonly SearchableTool[]): Steps<Postings> {
     const before = known.get(text)
     const said = before ?? stemsOf(text).map((stem) => numberOf(stem, vocabulary))
     if (!before) known.set(text, said)
-    for (let i = 0; i < said.length; i++) terms.push(said[i]!)
+    if (count + said.length > terms.length) {
+      const larger = new Uint32Array(2 * (count + said.length))
+      larger.set(terms)
+      terms = larger
+    }
+    terms.set(said, count)
+    count += said.length
   }
   let field = 0
   for (const tool of tools) {
-    const texts = textsByField(terms.length < MAX_WORDS ? tool : { name: tool.name })
+    const texts = textsByField(count < MAX_WORDS ? tool : { name: tool.name })
     for (const name of FIELD_NAMES) {
       for (const text of texts[name]) if (text !== '') addTerms(text)
-      ends[field++] = terms.length
+      ends[field++] = count
     }
     yield
   }
-  return yield* invert({ terms, ends }, vocabulary, tools.length)
+  return yield* invert({ terms: terms.subarray(0, count), ends }, vocabulary, tools.length)
 }
 
 function numberOf(stem: string, vocabulary: Map<string, number>): number {
@@ -221,14 +230,16 @@ function* invert(
   const averages = averagesOf(ends)
   /** How much each term counts in all fields, of one tool at a time. */
   const weights = new Float64Array(vocabulary.size)
-  /** Of each tool, one after the other: its terms, and how much each of them counts. */
-  const own: number[] = []
-  const worth: number[] = []
+  /** Of each tool, one after the other: its terms without repeats, and how much each of them counts. */
+  const own = new Uint32Array(terms.length)
+  const worth = new Float64Array(terms.length)
+  let count = 0
+  /** Where in `own` the terms of each tool end. */
   const until = new Uint32Array(size)
   const starts = new Uint32Array(vocabulary.size + 1)
 
   function weigh(at: number): void {
-    const first = own.length
+    const first = count
     for (let f = 0; f < FIELD_LIST.length; f++) {
       const field = at * FIELD_LIST.length + f
       const start = startOf(field, ends)
@@ -237,17 +248,17 @@ function* invert(
       const once = weight / (1 - b + b * ((end - start) / averages[f]!))
       for (let place = start; place < end; place++) {
         const term = terms[place]!
-        if (weights[term] === 0) own.push(term)
+        if (weights[term] === 0) own[count++] = term
         weights[term]! += once
       }
     }
-    for (let i = first; i < own.length; i++) {
+    for (let i = first; i < count; i++) {
       const term = own[i]!
-      worth.push(weights[term]!)
+      worth[i] = weights[term]!
       weights[term] = 0
       starts[term + 1]!++
     }
-    until[at] = own.length
+    until[at] = count
   }
 
   for (let at = 0; at < size; at++) {
@@ -255,8 +266,8 @@ function* invert(
     yield
   }
   for (let term = 0; term < vocabulary.size; term++) starts[term + 1]! += starts[term]!
-  const docs = new Uint32Array(own.length)
-  const impacts = new Float32Array(own.length)
+  const docs = new Uint32Array(count)
+  const impacts = new Float32Array(count)
   const next = starts.slice()
   for (let at = 0; at < size; at++) {
     for (let i = startOf(at, until); i < until[at]!; i++) {

@@ -78,13 +78,13 @@ function withSame(words: (tool: number) => string, tools: readonly number[]): nu
   return [...sets.values()].filter(({ length }) => length > 1)
 }
 
-/** Numbers and versions are words that nobody looks for. */
+/** The stems of a tool's name as one key, without numbers and versions, which nobody looks for. */
 function wordsOfName({ name }: Tool): string {
   const stems = wordsOf(name).map(stemOf)
   return JSON.stringify(stems.filter((stem) => !/^v?\d+$/.test(stem)).sort())
 }
 
-/** What a query can find a tool by beside its name. */
+/** What a query can find a tool by, besides its name, as one key. */
 function otherWords({ title = '', description = '', keywords = [], args, inputSchema }: Tool): string {
   const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
   const taken = [...args.map((arg) => arg.name), ...properties].sort()

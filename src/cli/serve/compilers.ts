@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
+import { isGiven } from './node-options.ts'
 
 /** Whether Node was built with Maglev, which is on by default then: from 24 on. */
 const { v8_enable_maglev: hasMaglev } = process.config.variables as { v8_enable_maglev?: number }
 
 /**
- * Calls of a function before TurboFan compiles it. V8 from Node 22 on waits for 3,000, as Maglev has compiled it after 400 by then;
- * without Maglev, the first 10,000 tool calls take three times as long as the later ones.
+ * Calls of a function before TurboFan compiles it. The default of V8 from Node 22 on is 3,000, which is meant for a V8 whose Maglev
+ * compiles the function first, after 400. Without Maglev, the first 10,000 tool calls would take three to five times as long as
+ * later ones.
  */
-const CALLS = 400
-const [major] = process.versions.node.split('.')
-const threshold = Number(major) < 22 ? [] : [`--invocation-count-for-turbofan=${CALLS}`]
+const CALLS_BEFORE_TURBOFAN = 400
 
 let areOff = false
 
@@ -28,10 +28,15 @@ export function compileForReading(): void {
 
 /**
  * The start is over: V8 may compile what calls run. Maglev stays off, as it leaves 25 MiB behind under load, and warm calls
- * take as much CPU without it.
+ * take as much CPU without it. TurboFan begins early in its place, unless the user has said when.
  */
 export function compileForCalls(): void {
-  if (areOff) set('--sparkplug', '--opt', '--no-maglev', ...threshold)
+  if (!areOff) return
+  set('--sparkplug', '--opt', '--no-maglev')
+  const [major] = process.versions.node.split('.')
+  // V8 of Node 20 does not know the flag.
+  if (Number(major) >= 22 && !isGiven(/-invocation-count-for-turbofan=/))
+    set(`--invocation-count-for-turbofan=${CALLS_BEFORE_TURBOFAN}`)
 }
 
 function set(...flags: string[]): void {

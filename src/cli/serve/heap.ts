@@ -1,6 +1,7 @@
 import { executionAsyncResource } from 'node:async_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { compileForCalls, compileForReading } from './compilers.ts'
+import { isGiven } from './node-options.ts'
 
 /**
  * Bytes of the heap's young part, both halves. Of what a call makes nearly nothing is kept, so that a larger part saves at most
@@ -53,11 +54,6 @@ export function workerMemory(): { nodeOptions: string[]; env: Record<string, str
 
 function isSizeGiven(): boolean {
   return isGiven(/semi-space/)
-}
-
-/** Whether the user has set an option of Node or V8. */
-function isGiven(option: RegExp): boolean {
-  return option.test([...process.execArgv, process.env.NODE_OPTIONS].join(' ').replaceAll('_', '-'))
 }
 
 /**
