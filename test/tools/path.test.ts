@@ -61,6 +61,13 @@ test('a value with a dot segment is refused in every encoding, by the name of it
     '.. /admin',
     '\u200b../admin',
     '..\u00a0/admin',
+    '..\u2003/admin',
+    '\ufffd../admin',
+    // Bytes that are not UTF-8, which lax decoders leave out.
+    '%80%2e%2e/admin',
+    '.%ff./admin',
+    '..%e2%80/admin',
+    '%25c3..%2fadmin',
     '．．／admin',
     '．．/admin',
     '‥/admin',

@@ -23,9 +23,11 @@ const FOLDABLE =
   /\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]|\xe2\x80[\xa4\xa5]|\xe2\x81\x84|\xe2\x88[\x95\x96]|\xe2\xa7\xb5|\xe2\x82\xa9|\xef\xb8\xb0|\xef\xb9[\x92\x94\xa8\xaa]|\xc2\xa5/g
 /** ASCII in more bytes than it needs, which UTF-8 forbids and lax decoders read: `%c0%ae`, `%e0%80%ae`. */
 const OVERLONG = /(?:[\xc0\xc1]|(?:\xe0|\xf0\x80|\xf8\x80\x80|\xfc\x80\x80\x80)[\x80\x81])[\x80-\xbf]/g
-/** What URL parsers and file systems drop: white space, control characters and what has no width. */
-const DROPPED =
-  /[\x01-\x20\x7f]|\xc2[\x80-\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xe3\x80\x80|\xef\xbb\xbf/g
+/**
+ * What URL parsers, decoders and file systems drop: white space, control characters, what has no width, and bytes of broken UTF-8,
+ * which are U+FFFD here.
+ */
+const DROPPED = /[\x01-\x20\x7f-\xa0\xad\s\u200b-\u200f\u2028-\u202f\u2060\ufffd]/g
 
 /**
  * Whether a part of a URL's path holds a segment `.` or `..` for a server that decodes it up to three times before it
@@ -37,11 +39,11 @@ export function hasDotSegment(path: string): boolean {
   // One character for each byte, as broken UTF-8 must stay what it is from one decoding to the next.
   let bytes = folded(Buffer.from(path).toString('latin1'))
   for (let i = 0; i < DECODINGS && bytes.includes('%'); i++) bytes = folded(percentDecoded(bytes))
-  return (
-    bytes.includes('.') &&
-    bytes.split(/[/\\]/).some((segment) => {
-      return segment.includes('.') && /^\.\.?$/.test(segment.replace(DROPPED, '').replace(/[;?#\0].*/s, ''))
-    })
+  if (!bytes.includes('.')) return false
+  const segments = Buffer.from(bytes, 'latin1').toString().split(/[/\\]/)
+  return segments.some(
+    (segment) =>
+      segment.includes('.') && /^\.\.?$/.test(segment.replace(DROPPED, '').replace(/[;?#\0].*/s, '')),
   )
 }
 
