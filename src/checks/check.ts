@@ -12,6 +12,7 @@ import type {
   Tool,
 } from '../config/index.ts'
 import { type Finding, type FindingCode, type Reporter, toFinding } from '../findings/index.ts'
+import { groupBy } from '../text/index.ts'
 
 /** A configuration that has its shape. */
 export type Read = ReadConfiguration & { configuration: Configuration }
@@ -97,8 +98,7 @@ const groups = new WeakMap<readonly Check[], ByKind>()
 function grouped(checks: readonly Check[]): ByKind {
   const known = groups.get(checks)
   if (known) return known
-  const made = new Map<keyof Nodes, Check[]>()
-  for (const check of checks) made.set(check.on, [...(made.get(check.on) ?? []), check])
+  const made = groupBy(checks, ({ on }) => on)
   groups.set(checks, made)
   return made
 }

@@ -1,12 +1,17 @@
+import { groupBy } from '../text/index.ts'
+
 /** What somebody wants of a tool: to know something, or to change something; undefined where the words do not tell. */
 export type Intent = 'read' | 'write' | undefined
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
 /** What people begin with before they say what they want, by its first word. */
-const OPENINGS = openings(
+const OPENINGS = groupBy(
   `please,hi,hello,hey,ok,so,can you,could you,would you,will you,how do i,how do we,how can i,how can we,how to,is there a way to,
-i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`,
+i want to,we want to,i need to,we need to,i have to,we have to,i would like to,we would like to,id like to,i am trying to,help me`
+    .split(/,\s*/)
+    .map((opening) => opening.split(' ')),
+  ([first]) => first!,
 )
 
 /** First words of a question. */
@@ -43,13 +48,4 @@ export function intentOf(given: readonly string[]): Intent {
   const [first = '', second = ''] = words
   if (ASKING.has(first) || (ASKING_WITH.has(first) && ASKED.has(second))) return 'read'
   return CHANGING.has(first) || words.some((word) => TELLING.has(word)) ? 'write' : undefined
-}
-
-function openings(list: string): ReadonlyMap<string, readonly (readonly string[])[]> {
-  const byFirst = new Map<string, (readonly string[])[]>()
-  for (const opening of list.split(/,\s*/)) {
-    const words = opening.split(' ')
-    byFirst.set(words[0]!, [...(byFirst.get(words[0]!) ?? []), words])
-  }
-  return byFirst
 }

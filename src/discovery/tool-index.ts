@@ -1,4 +1,4 @@
-import { atOnce, type Steps } from '../text/index.ts'
+import { atOnce, groupBy, type Steps } from '../text/index.ts'
 import { type Intent, intentOf } from './intent.ts'
 import { readQuery, type Term, type Vocabulary, wordsOfQuery } from './query.ts'
 import { stemOf, stemsOf, wordsOf } from './stemming.ts'
@@ -315,23 +315,13 @@ function vocabularyOf(
   return {
     termOf: (stem) => vocabulary.get(stem),
     ofLength(length) {
-      byLength ??= wordsByLength(vocabulary.keys())
+      byLength ??= groupBy(vocabulary.keys(), ({ length }) => length)
       return byLength.get(length) ?? []
     },
     sizeOf,
     rarity,
     meanings: new Map(),
   }
-}
-
-function wordsByLength(words: Iterable<string>): Map<number, string[]> {
-  const byLength = new Map<number, string[]>()
-  for (const word of words) {
-    const list = byLength.get(word.length)
-    if (list) list.push(word)
-    else byLength.set(word.length, [word])
-  }
-  return byLength
 }
 
 /**

@@ -1,3 +1,4 @@
+import { groupBy } from '../text/index.ts'
 import type { Operation } from './operations.ts'
 import type { MadeTool } from './tool.ts'
 import { namer, slug } from './tool-names.ts'
@@ -36,17 +37,6 @@ export function groupsOf(members: readonly Member[], limit: number): Group[] {
 
 function sizeOf(members: readonly Member[]): number {
   return members.reduce((sum, { size }) => sum + size, 0)
-}
-
-function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
-  const made = new Map<string, T[]>()
-  for (const one of all) {
-    const key = keyOf(one)
-    const list = made.get(key)
-    if (list) list.push(one)
-    else made.set(key, [one])
-  }
-  return made
 }
 
 function tagOf({ tags, path }: Operation): string {

@@ -2,6 +2,7 @@
 
 export { alignment } from './alignment.ts'
 export { fold } from './fold.ts'
+export { groupBy } from './group-by.ts'
 export { hiddenIn, withoutHidden } from './hidden.ts'
 export { BETWEEN_TOKENS, ISSUED, knownSecrets, LONGEST_KNOWN, type SecretKind } from './issued-tokens.ts'
 export { lineStarts, type Position, positionsOf } from './lines.ts'

@@ -2,7 +2,7 @@ import type { Configuration, Tool } from '../../config/index.ts'
 import { createIndex, firstSentence, STOP_WORDS, searchable, stemOf, wordsOf } from '../../discovery/index.ts'
 import type { Reporter } from '../../findings/index.ts'
 import { isObject } from '../../json/index.ts'
-import { quote } from '../../text/index.ts'
+import { groupBy, quote } from '../../text/index.ts'
 import type { Check, Context } from '../check.ts'
 
 /** Tools that a search cannot find, or cannot tell from each other. */
@@ -68,14 +68,7 @@ function checkDistinct({ tools }: Configuration, report: Reporter, { doubtful }:
 
 /** The sets of two and more that have the same words. */
 function withSame(words: (tool: number) => string, tools: readonly number[]): number[][] {
-  const sets = new Map<string, number[]>()
-  for (const tool of tools) {
-    const key = words(tool)
-    const set = sets.get(key)
-    if (set) set.push(tool)
-    else sets.set(key, [tool])
-  }
-  return [...sets.values()].filter(({ length }) => length > 1)
+  return [...groupBy(tools, words).values()].filter(({ length }) => length > 1)
 }
 
 /** The stems of a tool's name as one key, without numbers and versions, which nobody looks for. */
