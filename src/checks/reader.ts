@@ -183,6 +183,8 @@ export async function readConfigurations(
   }
   const stdin = names.indexOf('-')
   const examiner = names.length >= MANY ? lateExaminer(options.examiner) : undefined
+  // Its threads start while the first files are read.
+  if (reader.isNew()) examiner?.examine([]).catch(() => {})
   try {
     for (const part of stdin < 0 ? [names] : [names.slice(0, stdin), ['-'], names.slice(stdin + 1)])
       if (part[0] === '-')
@@ -278,6 +280,8 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     return read?.text === text ? read : undefined
   }
   return {
+    /** Whether nothing was read yet. */
+    isNew: () => last.length === 0,
     /** What a text came to the last time. */
     known,
     /** What the files of this very list came to, if each of them is a configuration. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { closeSync, openSync, readSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { type Stats, statfsSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isSame, showsChanges, type Times, timesOf, WIDTH } from './file-times.ts'
-import { notPlain } from './plain-file.ts'
+import { plainBytes } from './plain-file.ts'
 
 /** The thread of `loader.ts`: reads files, and returns those whose bytes differ from what it sent before. */
 
@@ -11,8 +11,8 @@ export interface Request {
   files?: readonly string[]
   /** Which part of all files of a reader it is. */
   batch?: number
-  /** For whom it remembers what it sends; absent: for nobody. */
-  reader?: number
+  /** For whom it remembers what it sends. */
+  reader: number
   /** These files are not sent: what is remembered of them is forgotten. */
   forget?: true
 }
@@ -36,7 +36,6 @@ interface Known {
 }
 
 const MAX: number = workerData
-let buffer = Buffer.allocUnsafeSlow(64 * 1024)
 /** Files that are asked for together. */
 interface Batch {
   files: readonly string[]
@@ -98,10 +97,9 @@ function isUnchanged(file: string, times: Float64Array, at: number): boolean {
   }
 }
 
-function memoryOf(reader: number | undefined): Memory {
-  const known = reader === undefined ? undefined : remembered.get(reader)
-  const memory = known ?? { byFile: new Map(), batches: [] }
-  if (reader !== undefined) remembered.set(reader, memory)
+function memoryOf(reader: number): Memory {
+  const memory = remembered.get(reader) ?? { byFile: new Map(), batches: [] }
+  remembered.set(reader, memory)
   return memory
 }
 
@@ -110,11 +108,9 @@ function changed(file: string, known: Map<string, Known>): Reply[1] | undefined 
   try {
     // Before it is read: what changes meanwhile is a change.
     const stats = statSync(file)
-    const fault = notPlain(file, stats)
-    if (fault) throw fault
     const before = known.get(file)
     if (before?.times && isSame(stats, before.times)) return undefined
-    const bytes = read(file)
+    const bytes = plainBytes(file, stats, MAX)
     const digest = hash('sha256', bytes, 'base64')
     known.set(file, { digest, times: lastingTimes(stats, file) })
     return digest === before?.digest ? undefined : Uint8Array.from(bytes)
@@ -134,22 +130,4 @@ function lastingTimes(stats: Stats, file: string): Times | undefined {
   const type = types.get(stats.dev) ?? statfsSync(file).type
   types.set(stats.dev, type)
   return showsChanges(stats, type) ? timesOf(stats) : undefined
-}
-
-function read(file: string): Uint8Array {
-  const descriptor = openSync(file, 'r')
-  try {
-    for (let size = 0; ; ) {
-      const count = readSync(descriptor, buffer, size, buffer.length - size, null)
-      size += count
-      if (count === 0 || size > MAX) return buffer.subarray(0, size)
-      if (size === buffer.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.min(size * 8, MAX + 1))
-        buffer.copy(larger)
-        buffer = larger
-      }
-    }
-  } finally {
-    closeSync(descriptor)
-  }
 }

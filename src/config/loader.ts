@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Finding, finding } from '../findings/index.ts'
 import { capital, giveWayToCalls, notText } from '../text/index.ts'
 import type { Look, Reply, Request } from './loader-thread.ts'
 import type { Source } from './model.ts'
-import { NOT_PLAIN, notPlain } from './plain-file.ts'
+import { NOT_PLAIN, notPlain, plainBytes } from './plain-file.ts'
 import { startThread, type Thread } from './thread.ts'
 import { MAX_FILE_SIZE } from './yaml/document.ts'
 
@@ -44,22 +44,30 @@ interface Batch {
   changes: number
 }
 
-/**
- * A reader that gives the very same source for a file whose bytes are those of its last run, and the very same list of
- * them where no file of it has changed.
- */
-export function createFileReader(): FileReader {
-  return fileReader(readers++)
+/** Reads files once, for who answers no calls meanwhile: a thread for it takes longer to start than a thousand files. */
+export const readFiles: FileReader = async function* (files, findings) {
+  if (files.length < MANY) return yield* readFew(files, findings)
+  for (let from = 0; from < files.length; from += BATCH)
+    yield files.slice(from, from + BATCH).map((file) => {
+      const { source, findings: found } = readNow(file)
+      findings.push(...found)
+      return source
+    })
 }
 
-/** Reads files once. */
-export const readFiles: FileReader = (files, findings) => fileReader(undefined)(files, findings)
+function readNow(file: string): Outcome {
+  try {
+    return decoded(file, plainBytes(file, statSync(file), MAX_FILE_SIZE))
+  } catch (error) {
+    return decoded(file, error as NodeJS.ErrnoException)
+  }
+}
 
 /** What the thread has sent of each file that it remembers, decoded when it is wanted. */
 class SentFiles {
   private readonly sent = new Map<string, Outcome | Reply[1]>()
 
-  constructor(private readonly reader: number | undefined) {}
+  constructor(private readonly reader: number) {}
 
   set(file: string, bytes: Reply[1]): void {
     this.sent.set(file, bytes)
@@ -81,12 +89,17 @@ class SentFiles {
     const here = new Set(files)
     const gone = [...sent.keys()].filter((file) => !here.has(file))
     for (const file of gone) sent.delete(file)
-    if (reader !== undefined) askThread({ files: gone, reader, forget: true }).catch(() => {})
+    askThread({ files: gone, reader, forget: true }).catch(() => {})
   }
 }
 
-/** @param reader for whom the thread remembers what it sent; absent: for nobody */
-function fileReader(reader: number | undefined): FileReader {
+/**
+ * A reader that gives the very same source for a file whose bytes are those of its last run, and the very same list of
+ * them where no file of it has changed.
+ */
+export function createFileReader(): FileReader {
+  /** For whom the thread remembers what it sent. */
+  const reader = readers++
   const sent = new SentFiles(reader)
   /** Which files the thread knows to be in each batch: their names are not sent again. */
   let told: { to: unknown; batches: Batch[] } = { to: undefined, batches: [] }
@@ -103,15 +116,14 @@ function fileReader(reader: number | undefined): FileReader {
   const stale = async (files: readonly string[]): Promise<ReadonlySet<number> | undefined> => {
     const { batches } = last
     const isTold = told.to === running && batches.every((batch, at) => told.batches[at] === batch)
-    if (reader === undefined || files !== last.files || !isTold) return undefined
+    if (files !== last.files || !isTold) return undefined
     return new Set(await askThread({ reader, batches: batches.length }))
   }
   const ask = async (files: readonly string[], at: number): Promise<Batch> => {
-    const before = reader === undefined ? undefined : toldOf(files, at)
+    const before = toldOf(files, at)
     const batch = before ?? { files, contents: undefined, changes: 0 }
     told.batches[at] = batch
-    const memory = reader === undefined ? {} : { reader, batch: at }
-    const replies = await askThread(before ? memory : { files, ...memory })
+    const replies = await askThread(before ? { reader, batch: at } : { files, reader, batch: at })
     // In the order of the replies, even if nobody waits for them any more.
     for (const [i, bytes] of replies) sent.set(files[i]!, bytes)
     if (replies.length > 0) {
