@@ -75,16 +75,17 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
   const { configuration, doubtful } = read
   const findings: Finding[] = []
   const byKind = grouped(checks)
-  eachNode(configuration, (kind, node, path) => {
-    const own = byKind.get(kind)
-    if (!own) return
-    const report: Reporter = (one) => {
-      const at = [...path, ...one.path]
-      if (doubtful(at)) return
-      const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
-      findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
-    }
-    const context = { read, configuration, path, options, doubtful }
+  const context = { read, configuration, path: [] as Path, options, doubtful }
+  const report: Reporter = (one) => {
+    const { path } = context
+    const at = [...path, ...one.path]
+    if (doubtful(at)) return
+    const related = one.related && { ...one.related, path: [...path, ...one.related.path] }
+    findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
+  }
+  eachNode(configuration, byKind, (own, node, path) => {
+    // Of files with thousands of nodes most have nothing to report.
+    context.path = path
     for (const { check } of own) check(node as never, report, context)
   })
   return findings
@@ -103,18 +104,24 @@ function grouped(checks: readonly Check[]): ByKind {
   return made
 }
 
+/** The nodes for which there are checks, each with those of its kind. */
 function eachNode(
   configuration: Configuration,
-  visit: (kind: keyof Nodes, node: Nodes[keyof Nodes], path: Path) => void,
+  checks: ByKind,
+  visit: (own: readonly Check[], node: Nodes[keyof Nodes], path: Path) => void,
 ): void {
-  const { routers, servers, mcpServers, tools, prompts } = configuration
-  visit('configuration', configuration, [])
-  for (const [i, router] of routers.entries()) visit('router', router, ['routers', i])
-  for (const [i, server] of servers.entries()) visit('server', server, ['servers', i])
-  for (const [i, server] of mcpServers.entries()) visit('mcpServer', server, ['mcpServers', i])
-  for (const [i, tool] of tools.entries()) {
-    visit('tool', tool, ['tools', i])
-    for (const [j, arg] of tool.args.entries()) visit('arg', arg, ['tools', i, 'args', j])
+  const visitAll = (kind: keyof Nodes, nodes: readonly Nodes[keyof Nodes][], path: Path) => {
+    const own = checks.get(kind)
+    if (own) for (let i = 0; i < nodes.length; i++) visit(own, nodes[i]!, [...path, i])
   }
-  for (const [i, prompt] of prompts.entries()) visit('prompt', prompt, ['prompts', i])
+  const { routers, servers, mcpServers, tools, prompts } = configuration
+  const whole = checks.get('configuration')
+  if (whole) visit(whole, configuration, [])
+  visitAll('router', routers, ['routers'])
+  visitAll('server', servers, ['servers'])
+  visitAll('mcpServer', mcpServers, ['mcpServers'])
+  visitAll('tool', tools, ['tools'])
+  if (checks.has('arg'))
+    for (const [i, { args }] of tools.entries()) visitAll('arg', args, ['tools', i, 'args'])
+  visitAll('prompt', prompts, ['prompts'])
 }

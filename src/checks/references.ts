@@ -102,9 +102,13 @@ function checkNames(
   unique('servers', servers, ['servers'])
   unique('servers', mcpServers, ['mcpServers'])
   for (const [i, { name, args }] of tools.entries())
-    unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
+    if (hasSame(args)) unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
   for (const [i, { name, arguments: args }] of prompts.entries())
-    unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
+    if (hasSame(args)) unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
+}
+
+function hasSame(owners: readonly { name: string }[]): boolean {
+  return new Set(owners.map(({ name }) => name)).size < owners.length
 }
 
 /** Whether any name may be that of an entry whose name is not known. */

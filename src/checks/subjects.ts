@@ -59,6 +59,7 @@ export interface ToolSubjects {
   tool: Tool
   path: Path
   args: Args
+  /** That of the endpoint first. */
   subjects: Subject[]
 }
 
@@ -72,33 +73,33 @@ function offering({ servers }: Configuration, tool: Tool): Server[] {
 
 /** Every template of a tool. A template is rendered for each server that offers the tool. */
 export function toolSubjects(configuration: Configuration, tool: Tool, index: number): ToolSubjects {
-  const path: Path = ['tools', index]
   const args = argsOf(tool)
   const servers = offering(configuration, tool)
-  const make = (source: string, key: Path, place: Place, phase: Phase): Subject => ({
+  const make = (source: string, path: Path, place: Place, phase: Phase): Subject => ({
     source,
-    path: [...path, ...key],
+    path,
     place,
     phase,
     roots: ROOTS[phase],
     args,
     servers,
   })
-  const subjects = [make(tool.endpoint.trimEnd(), ['endpoint'], 'url', 'request')]
+  const subjects = [make(tool.endpoint.trimEnd(), ['tools', index, 'endpoint'], 'url', 'request')]
   for (const [name, source] of Object.entries(tool.headers))
-    subjects.push(make(source, ['headers', name], 'header', 'request'))
+    subjects.push(make(source, ['tools', index, 'headers', name], 'header', 'request'))
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   if (tool.requestBody !== undefined && !isForm)
-    subjects.push(make(tool.requestBody, ['requestBody'], bodyPlace(tool), 'request'))
+    subjects.push(make(tool.requestBody, ['tools', index, 'requestBody'], bodyPlace(tool), 'request'))
   for (const key of ['responseBody', 'errorBody'] as const)
-    if (tool[key] !== undefined) subjects.push(make(tool[key], [key], 'auto', 'response'))
+    if (tool[key] !== undefined) subjects.push(make(tool[key], ['tools', index, key], 'auto', 'response'))
   const { poll, done, failed, cancel } = tool.async ?? {}
-  if (poll !== undefined) subjects.push(make(poll.trim(), ['async', 'poll'], 'url', 'response'))
-  if (cancel?.endpoint !== undefined)
-    subjects.push(make(cancel.endpoint.trim(), ['async', 'cancel', 'endpoint'], 'url', 'response'))
-  if (done !== undefined) subjects.push(make(done.trim(), ['async', 'done'], 'text', 'response'))
-  if (failed !== undefined) subjects.push(make(failed.trim(), ['async', 'failed'], 'text', 'response'))
-  return { tool, path, args, subjects }
+  const ofAsync = (source: string, key: Path, place: Place) =>
+    subjects.push(make(source.trim(), ['tools', index, 'async', ...key], place, 'response'))
+  if (poll !== undefined) ofAsync(poll, ['poll'], 'url')
+  if (cancel?.endpoint !== undefined) ofAsync(cancel.endpoint, ['cancel', 'endpoint'], 'url')
+  if (done !== undefined) ofAsync(done, ['done'], 'text')
+  if (failed !== undefined) ofAsync(failed, ['failed'], 'text')
+  return { tool, path: ['tools', index], args, subjects }
 }
 
 /** Every template that belongs to no tool. */
@@ -131,17 +132,25 @@ export function otherSubjects({ servers, prompts, mcpServers }: Configuration): 
 
 /** The arguments that calls may have: those of `inputSchema` where there is one, else of `args`. */
 function argsOf({ args, inputSchema }: Tool): Args {
-  const schemas = new Map(args.map((arg) => [arg.name, schemaOf(arg)]))
-  const required = new Set(args.filter((arg) => arg.required).map(({ name }) => name))
-  const defaults = args.filter((arg) => arg.default !== undefined).map(({ name }) => name)
+  const schemas = new Map<string, JsonObject>()
+  const required = new Set<string>()
+  const always = new Set<string>()
+  const inPath = new Set<string>()
+  for (const arg of args) {
+    const { name } = arg
+    schemas.set(name, schemaOf(arg))
+    if (arg.required) required.add(name)
+    if (arg.default !== undefined) always.add(name)
+    if (arg.position === 'path') inPath.add(name)
+  }
   if (isObject(inputSchema?.properties))
     for (const [name, schema] of Object.entries(inputSchema.properties))
       if (isObject(schema)) schemas.set(name, schema)
   if (Array.isArray(inputSchema?.required))
     for (const name of inputSchema.required) if (typeof name === 'string') required.add(name)
+  for (const name of required) always.add(name)
   const open = inputSchema !== undefined && inputSchema.additionalProperties !== false
-  const inPath = new Set(args.filter(({ position }) => position === 'path').map(({ name }) => name))
-  return { schemas, always: new Set([...required, ...defaults]), required, inPath, open }
+  return { schemas, always, required, inPath, open }
 }
 
 function schemaOf({ type, enum: values, items, properties, default: fallback }: Arg): JsonObject {

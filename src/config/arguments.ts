@@ -28,19 +28,22 @@ interface Context {
 export function readArguments(tools: Tool[], context: Context) {
   tools.forEach((tool, i) => {
     tool.args.forEach((arg, j) => {
+      const { default: given, enum: values, items, properties } = arg
+      // Most have none of them, and a path of their own is made for each.
+      if (given === undefined && !values && !items && !properties) return
       const path = ['tools', i, 'args', j]
       // Without its type nothing can be said of its values.
       if (context.doubtful([...path, 'type'])) return
-      readEnum(arg, path, context)
-      if (arg.items) arg.items = nestedTexts(arg.items, [...path, 'items'], context)
-      if (arg.properties) arg.properties = nestedProperties(arg.properties, [...path, 'properties'], context)
-      readDefault(arg, [...path, 'default'], context)
+      if (values) arg.enum = readEnum(arg, values, path, context)
+      if (items) arg.items = nestedTexts(items, [...path, 'items'], context)
+      if (properties) arg.properties = nestedProperties(properties, [...path, 'properties'], context)
+      if (given !== undefined) readDefault(arg, given, [...path, 'default'], context)
     })
   })
 }
 
-function readEnum(arg: Arg, path: Path, context: Context) {
-  arg.enum = arg.enum?.flatMap((value, k) => {
+function readEnum(arg: Arg, values: readonly Json[], path: Path, context: Context): Json[] {
+  return values.flatMap((value, k): Json | [] => {
     const read = readTyped(value, arg.type, [...path, 'enum', k], context)
     if (read !== undefined) return [read]
     const at = [...path, 'enum', k]
@@ -49,24 +52,25 @@ function readEnum(arg: Arg, path: Path, context: Context) {
     const found: Report = { code: 'invalid-value', path: at, message, hint: `Write ${wanted}` }
     context.findings.push(toFinding(found, context))
     return []
-  }) as Json[]
-  if (!arg.enum) delete arg.enum
+  })
 }
 
-function readDefault(arg: Arg, path: Path, context: Context) {
-  const given = arg.default
-  if (given === undefined) return
-  delete arg.default
-  if (given === null || (given === '' && arg.type !== 'string')) return
+function readDefault(arg: Arg, given: Json, path: Path, context: Context) {
+  if (given === null || (given === '' && arg.type !== 'string')) {
+    delete arg.default
+    return
+  }
   const value = readTyped(given, arg.type, path, context)
   const fault = defaultFault(arg, given, value, path, context)
+  if (value !== undefined && !fault) arg.default = value
+  else delete arg.default
   if (fault) {
     const { what, ...advice } = fault
     const message = `the default of ${quote(arg.name)} ${what}`
     context.findings.push(toFinding({ code: 'invalid-default', path, message, ...advice }, context))
     // The argument was meant to have a value in every call: that it may lack one is not reported as well.
     arg.required = true
-  } else if (value !== undefined) arg.default = value
+  }
 }
 
 /** @param value what `given` is by the argument's type */

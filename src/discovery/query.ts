@@ -91,16 +91,15 @@ function phrasesOf(
   words: readonly string[],
   stems: readonly string[],
   { of, longestFrom }: Synonyms,
-): number[][] {
+): (readonly number[])[] {
   const lengths = stems.map((stem, at) => Math.min(longestFrom(stem), words.length - at))
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0)
   if (longest < 2) return []
-  const found: number[][] = []
-  const free = new Set(words.keys())
-  const take = (places: number[]) => {
-    const known = places.every((i) => free.has(i)) && of(places.map((i) => stems[i]).join(' ')).length > 0
-    if (!known) return
-    for (const i of places) free.delete(i)
+  const found: (readonly number[])[] = []
+  const taken = words.map(() => false)
+  const take = (places: readonly number[]) => {
+    if (places.some((i) => taken[i]) || of(places.map((i) => stems[i]).join(' ')).length === 0) return
+    for (const i of places) taken[i] = true
     found.push(places)
   }
   for (let length = longest; length > 1; length--)

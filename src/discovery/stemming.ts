@@ -67,7 +67,7 @@ function plain(text: string): string {
         .normalize('NFKD')
         .replace(/\p{Mn}+/gu, '')
         .normalize('NFC')
-  return bare.replace(/['’](?:s\b)?/g, '')
+  return bare.includes("'") || bare.includes('’') ? bare.replace(/['’](?:s\b)?/g, '') : bare
 }
 
 /** Undefined for scripts that are written without spaces. */

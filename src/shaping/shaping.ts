@@ -96,13 +96,22 @@ export interface Shaping {
   schemaOf(schema: JsonObject): JsonObject
 }
 
+/** Of tools that say nothing of their answers, which are most of them; all of one limit share it. */
+let plain: Shaping | undefined
+
 /** @param resultChars of the limits */
 export function compileShaping(
   texts: ShapingTexts | undefined,
   resultChars: number,
 ): Shaping | ShapingFault[] {
-  const masks = compileMasks(texts ?? {})
-  const pages = texts?.pages && compilePages(texts.pages, texts.maxItems ?? Number.POSITIVE_INFINITY)
+  if (texts) return compileTexts(texts, resultChars)
+  if (plain?.maxChars !== resultChars) plain = compileTexts({}, resultChars) as Shaping
+  return plain
+}
+
+function compileTexts(texts: ShapingTexts, resultChars: number): Shaping | ShapingFault[] {
+  const masks = compileMasks(texts)
+  const pages = texts.pages && compilePages(texts.pages, texts.maxItems ?? Number.POSITIVE_INFINITY)
   const faults = [masks, pages].flatMap((made): ShapingFault[] => (Array.isArray(made) ? made : []))
   return faults.length > 0
     ? faults
@@ -112,11 +121,11 @@ export function compileShaping(
 function shapingOf(
   masks: Masks,
   pages: Pages | undefined,
-  texts: ShapingTexts | undefined,
+  texts: ShapingTexts,
   resultChars: number,
   asked?: Masks,
 ): Shaping {
-  const { maxItems, format = 'json', maxChars = resultChars, fields: hasFields = false } = texts ?? {}
+  const { maxItems, format = 'json', maxChars = resultChars, fields: hasFields = false } = texts
   return {
     masks,
     pages,
@@ -126,7 +135,7 @@ function shapingOf(
       format !== 'json',
     isTable: format !== 'json',
     maxChars,
-    keepsRest: texts?.more === 'handle',
+    keepsRest: texts.more === 'handle',
     unchanged: (text, value, omitted) => ({ text, value, ...noticed(omitted, () => text, true) }),
     apply(value, omitted) {
       const kept = masks.apply(value)

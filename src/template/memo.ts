@@ -7,8 +7,8 @@ type Options = Pick<CompileOptions, 'place' | 'env' | 'roots' | 'trusted'>
 export interface Memo {
   parse(source: string): Parsed
   compile(source: string, options: Options): Compiled
-  /** Whatever else the template of a text was found to be; `key` says all that it depends on beside the text. */
-  find<T>(source: string, key: string): T | undefined
+  /** Whatever else the template of a text was found to be, by a key that says all that it depends on beside the text. */
+  of(source: string): ReadonlyMap<string, unknown> | undefined
   keep(source: string, key: string, value: unknown): void
   /** A short name for what keys depend on, the same for whatever is written in the same way. */
   nameOf<T extends object>(one: T, write: (one: T) => string): string
@@ -34,7 +34,6 @@ export function templateMemo(env: CompileOptions['env']): Memo {
     ofObjects = new WeakMap()
     entries = 0
   }
-  const find = <T>(source: string, key: string) => known.get(source)?.get(key) as T | undefined
   const keep = (source: string, key: string, value: unknown) => {
     if (source.length + key.length > MAX_LENGTH) return
     if (entries >= MAX_ENTRIES) clear()
@@ -43,8 +42,8 @@ export function templateMemo(env: CompileOptions['env']): Memo {
     entries++
   }
   const remembered = <T>(source: string, key: string, make: () => T): T => {
-    const found = find<T>(source, key)
-    if (found !== undefined) return found
+    const found = known.get(source)?.get(key)
+    if (found !== undefined) return found as T
     const made = make()
     keep(source, key, made)
     return made
@@ -69,7 +68,7 @@ export function templateMemo(env: CompileOptions['env']): Memo {
       const key = `${place} ${roots ? nameOf(roots, JSON.stringify) : ''} ${trusted?.join(' ') ?? ''}`
       return remembered(source, key, () => compile(source, options, () => parsed(source)))
     },
-    find,
+    of: (source) => known.get(source),
     keep,
     nameOf,
     clear,

@@ -16,7 +16,6 @@ import {
   type TemplateError,
 } from '../template/index.ts'
 import { capital, cut } from '../text/index.ts'
-import { lazy } from './argument-text.ts'
 import { CallError } from './failure.ts'
 import type { Problem } from './types.ts'
 
@@ -65,19 +64,43 @@ export function templateCompiler(
 export function restingCompiler(...given: Parameters<typeof templateCompiler>): CompileTemplate {
   const [env, , memo, secrets] = given
   const compileOne = templateCompiler(...given)
+  const own = { env, memo, secrets }
   return (source, path, place, roots) => {
     const compiled = compileOne(source, path, place, roots)
-    if (!compiled) return undefined
-    const { references, constant } = compiled
-    const again = (known?: Memo) => compileQuietly(source, place, roots, env, known, secrets).template!
-    const ofCalls = lazy(() => again())
-    return {
-      source,
-      references,
-      constant,
-      render: (root) => constant ?? again(memo).render(root),
-      renderInTurns: (root) => constant ?? ofCalls().renderInTurns(root),
-    }
+    return compiled && new RestingTemplate(compiled, place, roots, own)
+  }
+}
+
+class RestingTemplate implements Template {
+  readonly source: string
+  readonly references: Template['references']
+  readonly constant: string | undefined
+  private ofCalls: Template | undefined
+
+  constructor(
+    { source, references, constant }: Template,
+    private readonly place: Place,
+    private readonly roots: Roots,
+    private readonly own: { env: Env; memo: Memo | undefined; secrets: Secrets | undefined },
+  ) {
+    this.source = source
+    this.references = references
+    this.constant = constant
+  }
+
+  render(root: unknown): string | undefined {
+    return this.constant ?? this.again(this.own.memo).render(root)
+  }
+
+  renderInTurns(root: unknown): ReturnType<Template['renderInTurns']> {
+    if (this.constant !== undefined) return this.constant
+    this.ofCalls ??= this.again()
+    return this.ofCalls.renderInTurns(root)
+  }
+
+  private again(memo?: Memo): Template {
+    const { env, secrets } = this.own
+    return compileQuietly(this.source, this.place, this.roots, env, memo, secrets).template!
   }
 }
 

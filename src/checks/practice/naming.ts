@@ -11,9 +11,11 @@ export const NAME_CHECKS: readonly Check[] = [
     codes: ['argument-name'],
     on: 'tool',
     check({ args, inputSchema }, report) {
-      for (const [j, { name }] of args.entries()) checkArgument(name, ['args', j, 'name'], report)
+      for (const [j, { name }] of args.entries())
+        if (!isArgument(name)) reportArgument(name, ['args', j, 'name'], report)
       const properties = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
-      for (const name of properties) checkArgument(name, ['inputSchema', 'properties', name], report)
+      for (const name of properties)
+        if (!isArgument(name)) reportArgument(name, ['inputSchema', 'properties', name], report)
     },
   },
   {
@@ -46,16 +48,21 @@ export const MAX_TOOL_NAME = 64
 /** What they take for the name of a property. */
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/
 
-function checkArgument(name: string, path: Path, report: Reporter) {
-  // JSON Schema validators take it for a prototype, so a call can never give it.
-  if (name === '__proto__')
+/** JSON Schema validators take it for a prototype, so a call can never give it. */
+const PROTOTYPE = '__proto__'
+
+function isArgument(name: string): boolean {
+  return name !== PROTOTYPE && ARGUMENT.test(name)
+}
+
+function reportArgument(name: string, path: Path, report: Reporter) {
+  if (name === PROTOTYPE)
     return report({
       code: 'argument-name',
       path,
       message: `no call can give the argument ${quote(name)}`,
       hint: 'Choose another name',
     })
-  if (ARGUMENT.test(name)) return
   const odd = /[^A-Za-z0-9_.-]/u.exec(name)?.[0]
   const fault =
     odd === undefined ? 'is longer than 64 characters' : `contains ${odd === ' ' ? 'a space' : quote(odd)}`

@@ -60,7 +60,7 @@ export function checkDisagreement(schema: JsonObject, path: Path, report: Report
   const types = [schema.type ?? []].flat().filter((type) => typeof type === 'string')
   const typed = (value: Json) =>
     types.length === 0 || types.some((type) => isOf(value, type)) || (value === null && nullable === true)
-  const wanted = types.map((type) => quote(type)).join(' or ')
+  const wanted = () => types.map((type) => quote(type)).join(' or ')
   const disagree = (at: Path, message: string, hint: string) =>
     report({ code: 'schema-disagreement', path: [...path, ...at], message, hint })
 
@@ -69,20 +69,20 @@ export function checkDisagreement(schema: JsonObject, path: Path, report: Report
     if (!typed(value))
       disagree(
         ['enum', i],
-        `\`enum\` allows ${text(value)}, but \`type\` only ${wanted}`,
+        `\`enum\` allows ${text(value)}, but \`type\` only ${wanted()}`,
         'Make the two agree',
       )
   if (only !== undefined && !typed(only))
     disagree(
       ['const'],
-      `\`const\` is ${text(only)}, but \`type\` allows only ${wanted}`,
+      `\`const\` is ${text(only)}, but \`type\` allows only ${wanted()}`,
       'Make the two agree',
     )
   if (value === undefined) return
   if (!typed(value))
     disagree(
       ['default'],
-      `the default ${text(value)} is not of the type ${wanted}`,
+      `the default ${text(value)} is not of the type ${wanted()}`,
       'Write a default of that type',
     )
   else if (values && !values.some((one) => isDeepStrictEqual(one, value))) {

@@ -41,7 +41,8 @@ export const TOOL_CHECKS: readonly Check[] = [
     codes: ['array-items', 'schema-disagreement'],
     on: 'arg',
     check({ name, type, items, properties = {} }, report) {
-      checkItems({ type, ...(items && { items }) }, [], report, `the array ${quote(name)}`)
+      if (type === 'array')
+        checkItems({ type, ...(items && { items }) }, [], report, `the array ${quote(name)}`)
       eachSchema({ ...(items && { items }), properties }, [], (schema, path) => {
         if (path.length === 0) return
         checkItems(schema, path, report)
@@ -56,15 +57,14 @@ function checkDescriptions(
   report: Reporter,
   { options: { descriptionLength = 1024 } }: Context,
 ) {
-  const checkLength = (text: string | undefined, path: Path, of: string) => {
-    if (text !== undefined && text.length > descriptionLength)
-      report({
-        code: 'long-description',
-        path,
-        message: `the description of ${of} has ${text.length} characters, more than ${descriptionLength}`,
-        hint: 'Keep what decides whether and how it is used',
-      })
-  }
+  const isLong = (text = '') => text.length > descriptionLength
+  const reportLength = ({ length }: string, path: Path, of: string) =>
+    report({
+      code: 'long-description',
+      path,
+      message: `the description of ${of} has ${length} characters, more than ${descriptionLength}`,
+      hint: 'Keep what decides whether and how it is used',
+    })
   if (!description?.trim())
     report({
       code: 'missing-description',
@@ -72,9 +72,10 @@ function checkDescriptions(
       message: `the tool ${quote(name)} has no description`,
       hint: 'Say in a sentence what it does: a model chooses it by that',
     })
-  checkLength(description, ['description'], `the tool ${quote(name)}`)
+  if (isLong(description)) reportLength(description!, ['description'], `the tool ${quote(name)}`)
   for (const [j, arg] of args.entries())
-    checkLength(arg.description, ['args', j, 'description'], `the argument ${quote(arg.name)}`)
+    if (isLong(arg.description))
+      reportLength(arg.description!, ['args', j, 'description'], `the argument ${quote(arg.name)}`)
   // Where there is an `inputSchema`, clients see that.
   const shown = isObject(inputSchema?.properties) ? inputSchema.properties : {}
   const descriptionOf = ({ name, description }: Arg) => {

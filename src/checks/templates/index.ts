@@ -7,7 +7,7 @@ import { nearest } from '../../text/index.ts'
 import { NO_ARGS, otherSubjects, type Subject, toolSubjects } from '../subjects.ts'
 import { checkPassthrough, subjectsBehindLogin } from './passthrough.ts'
 import { type Context, checkTemplate } from './template.ts'
-import { checkUsage, namesOf, type Used, unused } from './usage.ts'
+import { checkUsage, namesOf, unused } from './usage.ts'
 import type { Ref, TemplateReporter } from './walk.ts'
 
 /** A file with so many findings is not looked at any further. */
@@ -26,6 +26,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   const findings: Finding[] = []
   const seen = new Set<string>()
   const unset = unsetVariables(read)
+  const unsetNames = new Set(unset.values())
   const add = (found: Finding) => {
     const { code, range, message } = found
     if (code === 'template-literal' && unset.has(range?.start.offset ?? -1)) return
@@ -46,11 +47,7 @@ export function lintTemplates(read: ReadConfiguration, env: Env, memo = template
   for (const [i, tool] of configuration.tools.entries()) {
     if (findings.length >= MAX_FINDINGS) return limited(findings, file)
     const subjects = toolSubjects(configuration, tool, i)
-    const used: Used[] = subjects.subjects.map((subject) => ({
-      key: subject.path.slice(2).join('.'),
-      refs: check(subject),
-    }))
-    checkUsage(subjects, used, new Set(unset.values()), reportAt)
+    checkUsage(subjects, subjects.subjects.map(check), unsetNames, reportAt)
   }
   const prompts = configuration.prompts.map((): Ref[] => [])
   for (const subject of otherSubjects(configuration)) {

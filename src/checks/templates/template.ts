@@ -34,16 +34,20 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const { source, place, phase, args, servers } = subject
   // All that the judgement depends on, the place in the file and what `.Config` holds apart.
   const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
-  const ownKey = () => `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
-  const known = memo.find<Ref[]>(source, key) ?? memo.find<Ref[]>(source, ownKey())
-  if (known) return known
+  const known = memo.of(source)
+  const before = known && (known.get(key) ?? known.get(keyWithConfig(key, servers, memo)))
+  if (before) return before as Ref[]
   let sound = true
   const refs = checkUnknown(subject, context, (one) => {
     sound = false
     report(one)
   })
-  if (sound) memo.keep(source, mayReadConfig(source, refs) ? ownKey() : key, refs)
+  if (sound) memo.keep(source, mayReadConfig(source, refs) ? keyWithConfig(key, servers, memo) : key, refs)
   return refs
+}
+
+function keyWithConfig(key: string, servers: readonly Server[], memo: Memo): string {
+  return `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
 }
 
 /** By name, or in all that there is. */

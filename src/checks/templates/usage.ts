@@ -5,27 +5,19 @@ import type { Args, ToolSubjects } from '../subjects.ts'
 import { field, ROOTS } from './known-names.ts'
 import type { Ref } from './walk.ts'
 
-/** The references of one template, by the key of the tool that holds it. */
-export interface Used {
-  key: string
-  refs: readonly Ref[]
-}
-
 /**
  * Arguments that reach nothing.
+ * @param used the references of each template, that of the endpoint first
  * @param unset variables as written, `${id}`: of those that name an argument it was told how to write them
  */
 export function checkUsage(
   { tool, path, args }: ToolSubjects,
-  used: readonly Used[],
+  used: readonly (readonly Ref[])[],
   unset: ReadonlySet<string>,
   report: Reporter,
 ): void {
-  const { names, whole } = namesOf(
-    used.flatMap(({ refs }) => refs),
-    args,
-  )
-  const endpoint = namesOf(used.find(({ key }) => key === 'endpoint')?.refs ?? [], args)
+  const { names, whole } = namesOf(used.flat(), args)
+  const endpoint = namesOf(used[0] ?? [], args)
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   // A name that is reported as undeclared most likely means one of those that nothing uses: one mistake, one finding.
   const undeclared = (among: ReadonlySet<string>) => [...among].filter((name) => !args.schemas.has(name))
