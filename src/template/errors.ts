@@ -32,14 +32,13 @@ const MAX_ERRORS = 100
 
 export function errorSink(locate: Locate): ErrorSink {
   const errors: TemplateError[] = []
-  const seen = new Set<string>()
+  const isKnown = ({ start }: Span, message: string) =>
+    errors.some((one) => one.start === start && one.message === message)
   return {
     errors,
     full: () => errors.length >= MAX_ERRORS,
     add(kind, span, message, hint, more) {
-      const key = `${span.start} ${message}`
-      if (errors.length >= MAX_ERRORS || seen.has(key)) return
-      seen.add(key)
+      if (errors.length >= MAX_ERRORS || isKnown(span, message)) return
       const place = { start: span.start, end: span.end, ...locate(span.start) }
       errors.push({ kind, message, ...(hint === undefined ? {} : { hint }), ...place, ...more })
     },

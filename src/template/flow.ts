@@ -45,12 +45,12 @@ const SEPARATOR = /^[ \t\r\n]{0,9},?[ \t\r\n]{0,9}$/
 
 /** What decides what is known of a place below the root. */
 interface Origins {
-  trusted: ReadonlySet<string>
+  trusted: readonly string[]
   secrets: Secrets | undefined
 }
 
 export function pathFlow(path: readonly string[], { trusted, secrets }: Origins): Flow {
-  const tainted = path.length === 0 || !trusted.has(path[0]!)
+  const tainted = path.length === 0 || !trusted.includes(path[0]!)
   return { tainted, secret: secrets?.isSecret(path) ?? false, built: false, form: 'text', path }
 }
 

@@ -47,13 +47,16 @@ const WORDS = new Map<string, TokenType>([
   ['true', 'bool'],
   ['false', 'bool'],
 ])
-const WORD = /[\p{L}\p{Nd}_]*/uy
+const END = /(?:[ \t\r\n]-)?\}\}/y
+const WORD = /[\p{L}\p{Nd}_]+/uy
+const NUMBER_START = /[+-]|\.?\d/y
 const NUMBER =
   /[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?/y
 
-function match(pattern: RegExp, source: string, at: number): string {
+/** How many code units match there. Tens of thousands of templates are checked at once: nothing is made for one that does not. */
+function lengthOf(pattern: RegExp, source: string, at: number): number {
   pattern.lastIndex = at
-  return pattern.exec(source)?.[0] ?? ''
+  return pattern.test(source) ? pattern.lastIndex - at : 0
 }
 
 /**
@@ -132,18 +135,20 @@ function failed(
   return { piece: { type: 'action', tokens, start: open, end: next }, trim: false, next }
 }
 
-/** What a token may be, by the first that matches. A blank ends before the one that belongs to a trim marker. */
-const TOKENS: readonly [TokenType, RegExp][] = [
-  ['space', /[ \t\r\n]+?(?=[ \t\r\n]-\}\})|[ \t\r\n]+/y],
-  ['assign', /=/y],
-  ['declare', /:=/y],
-  ['pipe', /\|/y],
-  ['string', /"(?:[^"\\\n]|\\[^\n])*"/y],
-  ['rawString', /`[^`]*`/y],
-  ['char', /'(?:[^'\\\n]|\\[^\n])*'/y],
-  ['(', /\(/y],
-  [')', /\)/y],
-]
+/** A blank ends before the one that belongs to a trim marker. */
+const BLANKS = /[ \t\r\n]+?(?=[ \t\r\n]-\}\})|[ \t\r\n]+/y
+/** What a token may be, by its first character. */
+const TOKENS = new Map<string, readonly [TokenType, RegExp]>([
+  ...[...SPACE].map((blank) => [blank, ['space', BLANKS]] as const),
+  ['=', ['assign', /=/y]],
+  [':', ['declare', /:=/y]],
+  ['|', ['pipe', /\|/y]],
+  ['"', ['string', /"(?:[^"\\\n]|\\[^\n])*"/y]],
+  ['`', ['rawString', /`[^`]*`/y]],
+  ["'", ['char', /'(?:[^'\\\n]|\\[^\n])*'/y]],
+  ['(', ['(', /\(/y]],
+  [')', [')', /\)/y]],
+])
 
 /** What is wrong where none of them matches. */
 const UNFINISHED: Partial<Record<string, [message: string, hint: string]>> = {
@@ -165,19 +170,19 @@ function lexAction(source: string, open: number, inner: number): Lexed {
   }
   for (;;) {
     const char = source[at]
-    const closing = match(/(?:[ \t\r\n]-)?\}\}/y, source, at).length
+    const closing = lengthOf(END, source, at)
     if (closing > 0 && parens > 0) return fail(at, at + 2, 'unclosed left paren', 'add the missing )')
     if (closing > 0) {
       push('end', closing)
       return { piece: { type: 'action', tokens, start: open, end: at }, trim: closing > 2, next: at }
     }
     if (char === undefined) return fail(open, open + 2, 'unclosed action', 'close it with }}')
-    const known = TOKENS.find(([, form]) => match(form, source, at) !== '')
-    if (known) {
-      const [type, form] = known
+    const [type, form] = TOKENS.get(char) ?? []
+    const length = form ? lengthOf(form, source, at) : 0
+    if (type && length > 0) {
       if (type === '(') parens++
       if (type === ')' && --parens < 0) return fail(at, at + 1, 'unexpected right paren', 'remove this )')
-      push(type, form.lastIndex - at)
+      push(type, length)
       continue
     }
     const [message, hint] = UNFINISHED[char] ?? []
@@ -196,10 +201,10 @@ function lexWord(
   char: string,
   push: (type: TokenType, length: number) => void,
 ): LexError | undefined {
-  if (match(/[+-]|\.?\d/y, source, at) !== '') return lexNumber(source, at, push)
+  if (lengthOf(NUMBER_START, source, at) > 0) return lexNumber(source, at, push)
   const prefix = char === '.' || char === '$' ? 1 : 0
-  const name = prefix && atTerminator(source, at + 1) ? '' : match(WORD, source, at + prefix)
-  const end = at + prefix + name.length
+  const isBare = prefix > 0 && atTerminator(source, at + 1)
+  const end = at + prefix + (isBare ? 0 : lengthOf(WORD, source, at + prefix))
   if (end === at && char >= ' ' && char <= '~') {
     push('symbol', 1)
     return undefined
@@ -213,8 +218,8 @@ function lexWord(
     const message = `bad character ${codePointName(source, end)}`
     return { start: end, end: end + 1, message, ...(hint ? { hint } : {}) }
   }
-  if (char === '.') push(name === '' ? 'dot' : 'field', end - at)
-  else push(char === '$' ? 'variable' : (WORDS.get(name) ?? 'identifier'), end - at)
+  if (char === '.') push(end === at + 1 ? 'dot' : 'field', end - at)
+  else push(char === '$' ? 'variable' : (WORDS.get(source.slice(at, end)) ?? 'identifier'), end - at)
   return undefined
 }
 
@@ -223,17 +228,17 @@ function lexNumber(
   at: number,
   push: (type: TokenType, length: number) => void,
 ): LexError | undefined {
-  let length = match(NUMBER, source, at).length
+  let length = lengthOf(NUMBER, source, at)
   const bad = (end: number): LexError => ({
     start: at,
     end,
     message: `bad number syntax: ${JSON.stringify(source.slice(at, end))}`,
   })
-  if (match(WORD, source, at + length) !== '') return bad(at + length + 1)
+  if (lengthOf(WORD, source, at + length) > 0) return bad(at + length + 1)
   const sign = source[at + length]
   if (sign === '+' || sign === '-') {
-    length += match(NUMBER, source, at + length).length
-    if (source[at + length - 1] !== 'i' || match(WORD, source, at + length) !== '') return bad(at + length)
+    length += lengthOf(NUMBER, source, at + length)
+    if (source[at + length - 1] !== 'i' || lengthOf(WORD, source, at + length) > 0) return bad(at + length)
   }
   push('number', length)
   return undefined
@@ -254,7 +259,7 @@ function badCharacterHint(source: string, start: number, bad: number): string | 
   switch (source[bad]) {
     case '-': {
       const dot = word.lastIndexOf('.')
-      const name = match(/[\w-]*/y, source, start + dot + 1)
+      const [name] = /^[\w-]*/.exec(source.slice(start + dot + 1))!
       const path = (/[^\s{}|()]*$/.exec(source.slice(Math.max(0, start - 200), start))?.[0] ?? '') + word
       if (word.startsWith('.'))
         return `write (index ${path.slice(0, path.lastIndexOf('.')) || '.'} "${name}")`

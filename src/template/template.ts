@@ -66,7 +66,9 @@ function compileWith(
   sink: ErrorSink,
   parsed?: () => Parsed,
 ): Compiled {
-  const limits: Limits = { ...DEFAULT_TEMPLATE_LIMITS, ...options.limits }
+  const limits: Limits = options.limits
+    ? { ...DEFAULT_TEMPLATE_LIMITS, ...options.limits }
+    : DEFAULT_TEMPLATE_LIMITS
   const go = options.place === 'go'
   const functions = functionTable(options.env ?? NO_ENV, options.sprig ?? !go)
   const known = parsed?.()
@@ -83,7 +85,7 @@ function compileWith(
     functions,
     env: options.env ?? {},
     roots: options.roots,
-    trusted: new Set(options.trusted),
+    trusted: options.trusted ?? [],
     secrets: options.secrets,
     sink,
     references: new Map(),

@@ -12,7 +12,7 @@ export interface Compilation {
   functions: ReadonlyMap<string, FunctionEntry>
   env: Environment
   roots: Roots | undefined
-  trusted: ReadonlySet<string>
+  trusted: readonly string[]
   secrets: Secrets | undefined
   sink: ErrorSink
   references: Map<string, Reference>

@@ -73,12 +73,10 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
     return []
   }
   const reported: (Span & { code: Finding['code'] })[] = []
-  const places = new Set<string>()
+  const isReported = ({ start, end }: Span) => reported.some((one) => one.start === start && one.end === end)
   const reportOnce: TemplateReporter = (one) => {
     const { code, at } = one
-    const place = `${at.start} ${at.end}`
-    if (reported.length >= MAX_FINDINGS || (places.has(place) && code !== 'template-raw')) return
-    places.add(place)
+    if (reported.length >= MAX_FINDINGS || (isReported(at) && code !== 'template-raw')) return
     reported.push({ code, start: at.start, end: at.end })
     report(one)
   }
