@@ -1,6 +1,6 @@
 import { compileTree } from './compile.ts'
 import { type ErrorSink, errorSink, Fault, type Locate, locator, renderError } from './errors.ts'
-import { isHeader, State } from './exec.ts'
+import { isHeader, type Run, State } from './exec.ts'
 import { UNMARKED } from './flow.ts'
 import type { Environment } from './funcs/gateway.ts'
 import { functionGroups, functionTable } from './funcs/index.ts'
@@ -18,6 +18,7 @@ import {
   type Limits,
   type Place,
   type RenderError,
+  type Template,
   type TemplateError,
 } from './types.ts'
 import type { Compilation } from './unit.ts'
@@ -95,45 +96,74 @@ function compileWith(
   const run = compileTree(tree, compilation, rules)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const finished = (state: State) => {
-    state.checkSize()
-    return rules.output(state)
+  const references = [...compilation.references.values()]
+  const making = { run, rules, place, limits, roots: options.roots, locate }
+  return { template: new CompiledTemplate(source, references, making, compilation.dynamic), errors: [] }
+}
+
+/** What a rendering needs of what was compiled. */
+interface Making {
+  run: Run
+  rules: PlaceRules
+  place: Place
+  limits: Limits
+  roots: CompileOptions['roots']
+  locate: Locate
+}
+
+class CompiledTemplate implements Template {
+  readonly constant: string | undefined
+
+  constructor(
+    readonly source: string,
+    readonly references: Template['references'],
+    private readonly making: Making,
+    isDynamic: boolean,
+  ) {
+    this.constant = isDynamic ? undefined : this.withoutData()
   }
-  const failed = (error: unknown, state: State): never => {
-    throw asRenderError(error, state, source, locate)
+
+  render(data: unknown): string | undefined {
+    // Without turns it never pauses.
+    return this.start(data, false) as string | undefined
   }
-  const later = (signal: Promise<unknown>, state: State) =>
-    signal.then(() => finished(state)).catch((error) => failed(error, state))
-  const start = (data: unknown, inTurns: boolean) => {
-    const root = options.roots ? new Struct(options.roots, (data ?? {}) as Plain, '*main.Context') : data
+
+  renderInTurns(data: unknown): string | undefined | Promise<string | undefined> {
+    return this.start(data, true)
+  }
+
+  /** Undefined when even that fails. */
+  private withoutData(): string | undefined {
+    try {
+      return this.render({})
+    } catch {
+      return undefined
+    }
+  }
+
+  private start(data: unknown, inTurns: boolean): string | undefined | Promise<string | undefined> {
+    const { run, place, limits, roots } = this.making
+    const root = roots ? new Struct(roots, (data ?? {}) as Plain, '*main.Context') : data
     const state = new State(root ?? undefined, place, limits, inTurns)
     try {
       const signal = run(state, state.root)
-      return typeof signal === 'number' ? finished(state) : later(signal, state)
+      return typeof signal === 'number' ? this.finished(state) : this.later(signal, state)
     } catch (error) {
-      return failed(error, state)
+      return this.failed(error, state)
     }
   }
-  // Without turns it never pauses.
-  const render = (data: unknown) => start(data, false) as string | undefined
-  return {
-    template: {
-      source,
-      references: [...compilation.references.values()],
-      constant: compilation.dynamic ? undefined : constantOf(render),
-      render,
-      renderInTurns: (data) => start(data, true),
-    },
-    errors: [],
-  }
-}
 
-/** What a template without data renders to; undefined when even that fails. */
-function constantOf(render: (data: unknown) => string | undefined): string | undefined {
-  try {
-    return render({})
-  } catch {
-    return undefined
+  private later(signal: Promise<unknown>, state: State): Promise<string | undefined> {
+    return signal.then(() => this.finished(state)).catch((error) => this.failed(error, state))
+  }
+
+  private finished(state: State): string | undefined {
+    state.checkSize()
+    return this.making.rules.output(state)
+  }
+
+  private failed(error: unknown, state: State): never {
+    throw asRenderError(error, state, this.source, this.making.locate)
   }
 }
 

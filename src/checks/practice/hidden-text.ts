@@ -3,15 +3,25 @@ import { hiddenIn } from '../../text/index.ts'
 import type { Check } from '../check.ts'
 
 /** Texts whose characters are not all seen, as models read them all the same. */
-export const HIDDEN_CHECKS: readonly Check[] = (['server', 'tool', 'prompt', 'mcpServer'] as const).map(
-  (on) => ({
+export const HIDDEN_CHECKS: readonly Check[] = [
+  {
     codes: ['suspicious-text'],
-    on,
-    check: (node: object, report: Reporter) => {
-      if (isHiding(node)) look(node, [], report)
+    on: 'configuration',
+    check(configuration, report, { read: { text } }) {
+      if (isOpen(text)) return
+      for (const key of ['servers', 'tools', 'prompts', 'mcpServers'] as const)
+        for (const [i, node] of configuration[key].entries()) if (isHiding(node)) look(node, [key, i], report)
     },
-  }),
-)
+  },
+]
+
+/** Characters that everybody sees, without the one that escapes others. */
+const SEEN = /^[\t\n\r -[\]-~]*$/
+
+/** Whether nothing can be hidden in what is read from a text: neither as it is written nor by an escape or a variable. */
+function isOpen(text: string): boolean {
+  return SEEN.test(text) && !text.includes('${')
+}
 
 /** To make the path of each text takes longer than to look at it. */
 function isHiding(value: unknown): boolean {
