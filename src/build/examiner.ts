@@ -46,14 +46,15 @@ export function createExaminer({ env, ...given }: Examination): Examiner {
     }
   }
 
-  function give(hand: Hand, { sources, resolve, reject }: Piece): void {
+  function give(hand: Hand, piece: Piece): void {
     hand.pieces++
     hand
-      .examine(sources)
-      .then(resolve, (error) => {
-        // A thread that has ended takes no more.
-        if (hand !== here) hand.room = 0
-        reject(error)
+      .examine(piece.sources)
+      .then(piece.resolve, (error) => {
+        if (hand === here) return piece.reject(error)
+        // A thread that has ended leaves its pieces to the others.
+        hand.room = 0
+        waiting.unshift(piece)
       })
       .finally(() => {
         hand.pieces--
