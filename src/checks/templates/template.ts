@@ -34,25 +34,41 @@ export function checkTemplate(subject: Subject, context: Context, report: Templa
   const { source, place, phase, args, servers } = subject
   // All that the judgement depends on, the place in the file and what `.Config` holds apart.
   const key = `lint ${place} ${phase} ${servers.length > 0} ${memo.nameOf(args, writeArgs)}`
+  const keyWith = (nameOf: (server: Server) => string) => `${key} ${servers.map(nameOf).join(' ')}`
+  const keyOfHosts = () => keyWith(({ config }) => memo.nameOf(config, writeWithoutHosts))
+  const keyOfValues = () => keyWith((server) => memo.nameOf(server, writeConfig))
   const known = memo.of(source)
-  const before = known && (known.get(key) ?? known.get(keyWithConfig(key, servers, memo)))
+  const before = known && (known.get(key) ?? known.get(keyOfHosts()) ?? known.get(keyOfValues()))
   if (before) return before as Ref[]
   let sound = true
   const refs = checkUnknown(subject, context, (one) => {
     sound = false
     report(one)
   })
-  if (sound) memo.keep(source, mayReadConfig(source, refs) ? keyWithConfig(key, servers, memo) : key, refs)
+  if (!sound) return refs
+  const isWhole = refs.some(({ path }) => path.length === 0 || path[0] === '*')
+  if (!isWhole && !source.includes('Config')) memo.keep(source, key, refs)
+  else memo.keep(source, isWhole || !printsConfig(source) ? keyOfValues() : keyOfHosts(), refs)
   return refs
 }
 
-function keyWithConfig(key: string, servers: readonly Server[], memo: Memo): string {
-  return `${key} ${servers.map((server) => memo.nameOf(server, writeConfig)).join(' ')}`
+const PRINTED = /\{\{-?[ \t]*\.Config\.\w+[ \t]*-?\}\}/g
+
+/** Whether it does nothing with `.Config` but to print values of it. */
+function printsConfig(source: string): boolean {
+  return !source.replace(PRINTED, '').includes('Config')
 }
 
-/** By name, or in all that there is. */
-function mayReadConfig(source: string, refs: readonly Ref[]): boolean {
-  return source.includes('Config') || refs.some(({ path }) => path.length === 0 || path[0] === '*')
+/** A host name in which nothing can be wrong, after which the URL ends or goes on. */
+const HOST = /^(https?:\/\/)(?!(?:[^/]*\.)?xn)[a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)*(?=[:/]|$)/i
+
+/** Services that are alike have hosts of their own. Where it is printed, a template is as sound with the one as with the other. */
+function writeWithoutHosts(config: Server['config']): string {
+  const written = Object.entries(config).map(([key, value]) => {
+    const [match, scheme] = HOST.exec(value) ?? []
+    return match === undefined ? [key, value] : [key, scheme, value.slice(match.length)]
+  })
+  return stringify(written)
 }
 
 function writeArgs({ schemas, always, required, inPath, open }: Args): string {
