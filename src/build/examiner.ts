@@ -13,10 +13,11 @@ const AT_A_TIME = 2
 type Examine = (sources: readonly Source[]) => Promise<(Examined | undefined)[]>
 
 /** What examines, here or in a thread. */
-interface Hand {
+interface Executor {
   examine: Examine
-  /** Pieces at most. */
-  room: number
+  /** Pieces that it takes at a time; 0: it has ended. */
+  most: number
+  /** Pieces that it has. */
   pieces: number
 }
 
@@ -33,31 +34,34 @@ export function createExaminer({ env, ...given }: Examination): Examiner {
   const threads = Array.from({ length: many }, (_, i) =>
     startThread<readonly Source[], (Examined | undefined)[]>('build/examiner-thread', `checks ${i}`, data),
   )
-  const here: Hand = { examine: examining({ env, ...given }), room: 1, pieces: 0 }
-  const hands = [here, ...threads.map(({ ask }): Hand => ({ examine: ask, room: AT_A_TIME, pieces: 0 }))]
+  const here: Executor = { examine: examining({ env, ...given }), most: 1, pieces: 0 }
+  const executors = [
+    here,
+    ...threads.map(({ ask }): Executor => ({ examine: ask, most: AT_A_TIME, pieces: 0 })),
+  ]
   const waiting: Piece[] = []
 
   function handOut(): void {
     while (waiting.length > 0) {
-      const free = hands.filter(({ pieces, room }) => pieces < room)
+      const free = executors.filter(({ pieces, most }) => pieces < most)
       if (free.length === 0) return
-      const hand = free.reduce((least, one) => (one.pieces < least.pieces ? one : least))
-      give(hand, waiting.shift()!)
+      const executor = free.reduce((least, one) => (one.pieces < least.pieces ? one : least))
+      give(executor, waiting.shift()!)
     }
   }
 
-  function give(hand: Hand, piece: Piece): void {
-    hand.pieces++
-    hand
+  function give(executor: Executor, piece: Piece): void {
+    executor.pieces++
+    executor
       .examine(piece.sources)
       .then(piece.resolve, (error) => {
-        if (hand === here) return piece.reject(error)
+        if (executor === here) return piece.reject(error)
         // A thread that has ended leaves its pieces to the others.
-        hand.room = 0
+        executor.most = 0
         waiting.unshift(piece)
       })
       .finally(() => {
-        hand.pieces--
+        executor.pieces--
         handOut()
       })
   }

@@ -51,7 +51,7 @@ export interface CheckOptions {
 export interface Context {
   read: Read
   configuration: Configuration
-  /** Of the node. */
+  /** Of the node; that of the next one once the check has returned. */
   path: Path
   options: CheckOptions
   /** Whether the value at a path of the file was left out or replaced, so that nothing can be said of it. */
@@ -84,7 +84,7 @@ export function runChecks(checks: readonly Check[], read: Read, options: CheckOp
     findings.push(toFinding({ ...one, path: at, ...(related && { related }) }, read))
   }
   eachNode(configuration, byKind, (own, node, path) => {
-    // Of files with thousands of nodes most have nothing to report.
+    // One object for all nodes: checks read its path while they run, and keep none.
     context.path = path
     for (const { check } of own) check(node as never, report, context)
   })

@@ -114,7 +114,7 @@ async function* batches(
   const ahead: Batch[] = []
   let isWorthwhile = examiner !== undefined
   const examined = async (fresh: readonly Source[]) => {
-    // A thread that ended leaves its work to this one.
+    // What cannot be examined there is checked here.
     const all = (await examiner?.examine(fresh).catch(() => [])) ?? []
     const sound = soundOf(fresh, all)
     if (sound.size * 100 < fresh.length * (100 - FAULTY)) isWorthwhile = false
@@ -280,7 +280,7 @@ export function createReader(env: Env, options: CheckOptions = {}) {
     return read?.text === text ? read : undefined
   }
   return {
-    /** Whether nothing was read yet. */
+    /** Whether no configuration is known from an earlier reading. */
     isNew: () => last.length === 0,
     /** What a text came to the last time. */
     known,

@@ -78,10 +78,12 @@ function checkNames(
   report: Reporter,
   { doubtful }: Context,
 ) {
-  const firstsOf = new Map<string, Map<string, Path>>()
-  const unique = (kind: string, owners: readonly { name: string }[], path: Path) => {
-    const firsts = firstsOf.get(kind) ?? new Map<string, Path>()
-    firstsOf.set(kind, firsts)
+  const unique = (
+    kind: string,
+    owners: readonly { name: string }[],
+    path: Path,
+    firsts = new Map<string, Path>(),
+  ) => {
     for (const [i, { name }] of owners.entries()) {
       const own = [...path, i, 'name']
       const first = firsts.get(name)
@@ -99,15 +101,16 @@ function checkNames(
   }
   unique('tools', tools, ['tools'])
   unique('prompts', prompts, ['prompts'])
-  unique('servers', servers, ['servers'])
-  unique('servers', mcpServers, ['mcpServers'])
+  const ofServers = new Map<string, Path>()
+  unique('servers', servers, ['servers'], ofServers)
+  unique('servers', mcpServers, ['mcpServers'], ofServers)
   for (const [i, { name, args }] of tools.entries())
-    if (hasSame(args)) unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
+    if (hasRepeatedName(args)) unique(`arguments of ${quote(name)}`, args, ['tools', i, 'args'])
   for (const [i, { name, arguments: args }] of prompts.entries())
-    if (hasSame(args)) unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
+    if (hasRepeatedName(args)) unique(`arguments of ${quote(name)}`, args, ['prompts', i, 'arguments'])
 }
 
-function hasSame(owners: readonly { name: string }[]): boolean {
+function hasRepeatedName(owners: readonly { name: string }[]): boolean {
   return new Set(owners.map(({ name }) => name)).size < owners.length
 }
 

@@ -29,7 +29,7 @@ function targetOf(path: string): string | undefined {
 let buffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * The bytes of a file at once, one more than `max` where it is larger. The next call writes over them.
+ * Reads a file synchronously: its bytes, or the first `max` and one more. The next call overwrites them.
  * @param stats of what the path leads to
  * @throws what `notPlain` says, and what reading fails with
  */

@@ -96,7 +96,7 @@ export interface Shaping {
   schemaOf(schema: JsonObject): JsonObject
 }
 
-/** Of tools that say nothing of their answers, which are most of them; all of one limit share it. */
+/** The last one for tools without a `response`, which are most of them: those with the same limit share it. */
 let plain: Shaping | undefined
 
 /** @param resultChars of the limits */
@@ -162,7 +162,7 @@ function shapingOf(
     wholeSchema: (schema) => (pages ? joinedSchema(schema) : schema),
     schemaOf(schema) {
       const shaped = masks.schemaOf(pages ? joinedSchema(schema) : schema)
-      const isCut = maxItems !== undefined || texts?.maxChars !== undefined
+      const isCut = maxItems !== undefined || texts.maxChars !== undefined
       return isCut || hasFields ? loosenedSchema(shaped, hasFields) : shaped
     },
   }

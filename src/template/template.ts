@@ -97,12 +97,12 @@ function compileWith(
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
   const references = [...compilation.references.values()]
-  const making = { run, rules, place, limits, roots: options.roots, locate }
-  return { template: new CompiledTemplate(source, references, making, compilation.dynamic), errors: [] }
+  const compiled = { run, rules, place, limits, roots: options.roots, locate }
+  return { template: new CompiledTemplate(source, references, compiled, compilation.dynamic), errors: [] }
 }
 
 /** What a rendering needs of what was compiled. */
-interface Making {
+interface Executable {
   run: Run
   rules: PlaceRules
   place: Place
@@ -113,27 +113,29 @@ interface Making {
 
 class CompiledTemplate implements Template {
   readonly constant: string | undefined
+  readonly #compiled: Executable
 
   constructor(
     readonly source: string,
     readonly references: Template['references'],
-    private readonly making: Making,
+    compiled: Executable,
     isDynamic: boolean,
   ) {
-    this.constant = isDynamic ? undefined : this.withoutData()
+    this.#compiled = compiled
+    this.constant = isDynamic ? undefined : this.#withoutData()
   }
 
   render(data: unknown): string | undefined {
     // Without turns it never pauses.
-    return this.start(data, false) as string | undefined
+    return this.#start(data, false) as string | undefined
   }
 
   renderInTurns(data: unknown): string | undefined | Promise<string | undefined> {
-    return this.start(data, true)
+    return this.#start(data, true)
   }
 
   /** Undefined when even that fails. */
-  private withoutData(): string | undefined {
+  #withoutData(): string | undefined {
     try {
       return this.render({})
     } catch {
@@ -141,29 +143,29 @@ class CompiledTemplate implements Template {
     }
   }
 
-  private start(data: unknown, inTurns: boolean): string | undefined | Promise<string | undefined> {
-    const { run, place, limits, roots } = this.making
+  #start(data: unknown, inTurns: boolean): string | undefined | Promise<string | undefined> {
+    const { run, place, limits, roots } = this.#compiled
     const root = roots ? new Struct(roots, (data ?? {}) as Plain, '*main.Context') : data
     const state = new State(root ?? undefined, place, limits, inTurns)
     try {
       const signal = run(state, state.root)
-      return typeof signal === 'number' ? this.finished(state) : this.later(signal, state)
+      return typeof signal === 'number' ? this.#finished(state) : this.#later(signal, state)
     } catch (error) {
-      return this.failed(error, state)
+      return this.#failed(error, state)
     }
   }
 
-  private later(signal: Promise<unknown>, state: State): Promise<string | undefined> {
-    return signal.then(() => this.finished(state)).catch((error) => this.failed(error, state))
+  #later(signal: Promise<unknown>, state: State): Promise<string | undefined> {
+    return signal.then(() => this.#finished(state)).catch((error) => this.#failed(error, state))
   }
 
-  private finished(state: State): string | undefined {
+  #finished(state: State): string | undefined {
     state.checkSize()
-    return this.making.rules.output(state)
+    return this.#compiled.rules.output(state)
   }
 
-  private failed(error: unknown, state: State): never {
-    throw asRenderError(error, state, this.source, this.making.locate)
+  #failed(error: unknown, state: State): never {
+    throw asRenderError(error, state, this.source, this.#compiled.locate)
   }
 }
 

@@ -71,36 +71,44 @@ export function restingCompiler(...given: Parameters<typeof templateCompiler>): 
   }
 }
 
+/** What the templates of a tool are compiled with. */
+interface OfTool {
+  env: Env
+  memo: Memo | undefined
+  secrets: Secrets | undefined
+}
+
 class RestingTemplate implements Template {
   readonly source: string
   readonly references: Template['references']
   readonly constant: string | undefined
-  private ofCalls: Template | undefined
+  readonly #place: Place
+  readonly #roots: Roots
+  readonly #own: OfTool
+  #ofCalls: Template | undefined
 
-  constructor(
-    { source, references, constant }: Template,
-    private readonly place: Place,
-    private readonly roots: Roots,
-    private readonly own: { env: Env; memo: Memo | undefined; secrets: Secrets | undefined },
-  ) {
+  constructor({ source, references, constant }: Template, place: Place, roots: Roots, own: OfTool) {
+    this.#place = place
+    this.#roots = roots
+    this.#own = own
     this.source = source
     this.references = references
     this.constant = constant
   }
 
   render(root: unknown): string | undefined {
-    return this.constant ?? this.again(this.own.memo).render(root)
+    return this.constant ?? this.#again(this.#own.memo).render(root)
   }
 
   renderInTurns(root: unknown): ReturnType<Template['renderInTurns']> {
     if (this.constant !== undefined) return this.constant
-    this.ofCalls ??= this.again()
-    return this.ofCalls.renderInTurns(root)
+    this.#ofCalls ??= this.#again()
+    return this.#ofCalls.renderInTurns(root)
   }
 
-  private again(memo?: Memo): Template {
-    const { env, secrets } = this.own
-    return compileQuietly(this.source, this.place, this.roots, env, memo, secrets).template!
+  #again(memo?: Memo): Template {
+    const { env, secrets } = this.#own
+    return compileQuietly(this.source, this.#place, this.#roots, env, memo, secrets).template!
   }
 }
 

@@ -5,7 +5,7 @@ const ANY_ISSUED = new RegExp(String.raw`\b(?:${ISSUED.map(([, form]) => form).j
 
 const IN_URL = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s:@/"'${}]{1,64}:([^\s:@/"'${}]{3,128})(?=@)/gi
 
-/** Others, each with what a text that holds one has; the secret ends the match, or is its group. */
+/** Others, each with a part that every match contains; the secret ends the match, or is its group. */
 const FORMS: readonly [what: string, part: string, form: RegExp][] = [
   ['a private key', 'PRIVATE KEY-----', /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-"']{0,8192}/g],
   [

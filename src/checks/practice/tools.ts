@@ -58,11 +58,11 @@ function checkDescriptions(
   { options: { descriptionLength = 1024 } }: Context,
 ) {
   const isLong = (text = '') => text.length > descriptionLength
-  const reportLength = ({ length }: string, path: Path, of: string) =>
+  const reportLength = (text: string, path: Path, of: string) =>
     report({
       code: 'long-description',
       path,
-      message: `the description of ${of} has ${length} characters, more than ${descriptionLength}`,
+      message: `the description of ${of} has ${text.length} characters, more than ${descriptionLength}`,
       hint: 'Keep what decides whether and how it is used',
     })
   if (!description?.trim())
