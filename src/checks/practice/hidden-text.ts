@@ -15,12 +15,12 @@ export const HIDDEN_CHECKS: readonly Check[] = [
   },
 ]
 
-/** Characters that everybody sees, without the one that escapes others. */
-const SEEN = /^[\t\n\r -[\]-~]*$/
+/** What may give a value other characters than those that are written: an escape, or a variable. */
+const GIVES_OTHERS = /\\|\$\{/
 
-/** Whether nothing can be hidden in what is read from a text: neither as it is written nor by an escape or a variable. */
+/** Whether nothing can be hidden in what is read from a text. */
 function isOpen(text: string): boolean {
-  return SEEN.test(text) && !text.includes('${')
+  return !GIVES_OTHERS.test(text) && hiddenIn(text) === undefined
 }
 
 /** To make the path of each text takes longer than to look at it. */
