@@ -59,12 +59,13 @@ export async function main(argv: readonly string[], compilersAreOff = false): Pr
   let code = 0
   if (compilersAreOff) noteCompilersOff()
   keepTicks()
+  outliveReaders()
   if (argv[0] === 'serve') {
     // To load what serves takes longer than whoever started it may wait with a signal.
     catchHangUps()
     // The modules alone would make it grow.
     holdYoungHeap()
-  } else outliveReaders()
+  }
   if (VERSION_FLAGS.includes(argv[0] ?? '')) {
     process.stdout.write(`${VERSION}\n`)
     return 0

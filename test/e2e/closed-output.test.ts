@@ -12,6 +12,8 @@ test('a command whose output nobody reads to its end has its own exit code, and 
     [['schema'], 0],
     [['--help'], 0],
     [['--version'], 0],
+    [['serve', '--help'], 0],
+    [['serve', '--print-routes', 'examples/configs'], 0],
     [['validate', folder], 1],
   ] as const) {
     const { child, ended, stderr } = plantgw(t, args)
