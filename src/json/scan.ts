@@ -20,8 +20,8 @@ export interface KeyWatch {
   readonly depth: number
   /** An array or object begins. */
   open(depth: number, isObject: boolean): void
-  /** @param source between its quotes, as it is written: escapes are not decoded */
-  key(depth: number, source: string): void
+  /** A key, as it is written in `text` between its quotes: escapes are not decoded. */
+  key(depth: number, text: string, from: number, to: number): void
 }
 
 export interface Scanned {
@@ -67,7 +67,7 @@ export function scan(text: string, interest: Interest, watch?: KeyWatch): Scanne
       keys ??= new KeyCount()
       if (keys.add(text, from, to) > JSON_LIMITS.keys)
         return exceeds(`has more than ${JSON_LIMITS.keys} different keys`)
-      if (depth <= watched) watch?.key(depth, text.slice(from, to))
+      if (depth <= watched) watch?.key(depth, text, from, to)
       i++
     } else if (c === 0x7b || c === 0x5b) {
       if (++depth > JSON_LIMITS.depth) return exceeds(`is nested deeper than ${JSON_LIMITS.depth} levels`)

@@ -242,15 +242,15 @@ const REF = wordsOf('type', 'name', 'uri')
 const META = wordsOf('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
 
 interface Words {
-  /** A bit for each: nearly every key is one of them, and anything else takes long. */
-  bits: ReadonlyMap<string, number>
+  /** Nearly every key is one of them, and anything else takes long. */
+  words: readonly string[]
   /** The words by their folded form. */
   folded: ReadonlyMap<string, string>
 }
 
 function wordsOf(...words: string[]): Words {
   return {
-    bits: new Map(words.map((word, i) => [word, 1 << i])),
+    words,
     folded: new Map(words.map((word) => [fold(word), word])),
   }
 }
@@ -264,82 +264,96 @@ const MAX_SHOWN = 60
 const MAX_KEYS = 1_000
 
 /** Finds keys of JSON-RPC messages that are repeated, or similar to one of the protocol. */
-export interface ProtocolKeys extends KeyWatch {
+export class ProtocolKeys implements KeyWatch {
+  readonly depth: number
   /** A sentence for who sent the message; undefined when there is nothing to refuse. */
-  readonly fault: string | undefined
-}
-
-/** @param whole whether `params` is judged too, as for messages of clients */
-export function protocolKeys(whole: boolean): ProtocolKeys {
+  fault: string | undefined
   /** Depth of the objects that are messages: 2 in a batch. */
-  let base = 1
+  private base = 1
   /** The key that each level is below: a word, or folded. */
-  const path: string[] = []
-  /** The words that each level has had, and its other keys. */
-  const had: number[] = []
-  const others: (Set<string> | undefined)[] = []
+  private readonly path = ['', '', '', '', '']
+  /** The words that each level has had, as bits, and its other keys. */
+  private readonly had = [0, 0, 0, 0, 0]
+  private readonly others: (Set<string> | undefined)[] = [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]
 
-  const watch = {
-    depth: whole ? 4 : 2,
-    fault: undefined as string | undefined,
-    open(depth: number, isObject: boolean) {
-      if (depth === 1) base = isObject ? 1 : 2
-      had[depth] = 0
-      others[depth] = undefined
-    },
-    key(depth: number, source: string) {
-      const words = watch.fault === undefined ? wordsAt(depth) : undefined
-      if (!words) return
-      const bit = words.bits.get(source)
-      if (bit === undefined) {
-        other(depth, source, words)
-        return
-      }
-      if ((had[depth]! & bit) !== 0) watch.fault = twice(source)
-      had[depth]! |= bit
-      path[depth] = source
-    },
+  /** @param whole whether `params` is judged too, as for messages of clients */
+  constructor(private readonly whole: boolean) {
+    this.depth = whole ? 4 : 2
+  }
+
+  open(depth: number, isObject: boolean): void {
+    if (depth === 1) this.base = isObject ? 1 : 2
+    this.had[depth] = 0
+    this.others[depth] = undefined
+  }
+
+  key(depth: number, text: string, from: number, to: number): void {
+    const known = this.fault === undefined ? this.wordsAt(depth) : undefined
+    if (!known) return
+    const place = placeOf(known.words, text, from, to)
+    if (place < 0) this.other(depth, text.slice(from, to), known)
+    else this.word(depth, known.words[place]!, 1 << place)
+  }
+
+  private word(depth: number, word: string, bit: number): void {
+    if ((this.had[depth]! & bit) !== 0) this.fault = twice(word)
+    this.had[depth]! |= bit
+    this.path[depth] = word
   }
 
   /** A key that is not a word as it is written. */
-  function other(depth: number, source: string, { bits, folded }: Words) {
-    others[depth] ??= new Set()
-    const before = others[depth]
+  private other(depth: number, source: string, { words, folded }: Words): void {
+    this.others[depth] ??= new Set()
+    const before = this.others[depth]
     if (before.size === MAX_KEYS) {
-      watch.fault = `a part of a message has more than ${MAX_KEYS} keys`
+      this.fault = `a part of a message has more than ${MAX_KEYS} keys`
       return
     }
     const key = decoded(source)
     if (key === undefined || key.length > MAX_KEY) {
-      watch.fault = `a key of a message is longer than ${MAX_KEY} characters`
+      this.fault = `a key of a message is longer than ${MAX_KEY} characters`
       return
     }
-    if (key !== source && bits.has(key)) {
-      watch.key(depth, key)
+    const place = words.indexOf(key)
+    if (place >= 0) {
+      this.word(depth, key, 1 << place)
       return
     }
     const bare = fold(key)
-    path[depth] = bare
+    this.path[depth] = bare
     const meant = folded.get(bare)
     if (meant !== undefined)
-      watch.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
+      this.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
     // Of any other key only the very same is a second one: methods of others may tell cases apart.
     const once = LOOSE.has(bare) ? bare : key
-    if (before.has(once)) watch.fault ??= twice(key)
+    if (before.has(once)) this.fault ??= twice(key)
     before.add(once)
   }
 
-  function wordsAt(depth: number): Words | undefined {
-    const level = depth - base
+  private wordsAt(depth: number): Words | undefined {
+    const level = depth - this.base
     if (level === 0) return MESSAGE
-    if (!whole || path[base] !== 'params') return undefined
+    if (!this.whole || this.path[this.base] !== 'params') return undefined
     if (level === 1) return PARAMS
     if (level !== 2) return undefined
-    const parent = path[base + 1]
+    const parent = this.path[this.base + 1]
     return parent === '_meta' ? META : parent === 'ref' ? REF : undefined
   }
+}
 
-  return watch
+/** Which of the words a text has from one index to another; -1: none. No string is made of it. */
+function placeOf(words: readonly string[], text: string, from: number, to: number): number {
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    if (word.length === to - from && text.startsWith(word, from)) return i
+  }
+  return -1
 }
 
 const twice = (key: string) => `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`

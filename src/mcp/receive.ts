@@ -11,7 +11,7 @@ import {
   MAX_BATCH,
   type Message,
   PARSE_ERROR,
-  protocolKeys,
+  ProtocolKeys,
   readMessage,
 } from './protocol.ts'
 import { metered } from './refused.ts'
@@ -68,7 +68,7 @@ function readMessages(exchange: Exchange, body: Body): Received | Promise<Receiv
     if (body.failure === 'not-utf8') return refuse(400, PARSE_ERROR, 'The body is not UTF-8')
     return refuse(400, PARSE_ERROR, 'The body ended early')
   }
-  const keys = protocolKeys(true)
+  const keys = new ProtocolKeys(true)
   let value: Json
   try {
     value = parseVerbatim(body.text, keys)

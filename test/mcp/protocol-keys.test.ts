@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/json/index.ts'
-import { protocolKeys } from '../../src/mcp/protocol.ts'
+import { ProtocolKeys } from '../../src/mcp/protocol.ts'
 
 function faultOf(text: string, whole = true): string | undefined {
-  const keys = protocolKeys(whole)
+  const keys = new ProtocolKeys(whole)
   parse(text, keys)
   return keys.fault
 }

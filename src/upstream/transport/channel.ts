@@ -13,7 +13,7 @@ import {
   MAX_BATCH,
   type Message,
   oneLine,
-  protocolKeys,
+  ProtocolKeys,
   type RequestId,
   readMessage,
 } from '../../mcp/index.ts'
@@ -99,7 +99,7 @@ const BEGINNING = /^\s*[{[]/
 /** Reads a text of a server as messages; nothing when it is not JSON. */
 export function readTexts(text: string): Taken[] {
   if (!BEGINNING.test(text)) return []
-  const keys = protocolKeys(false)
+  const keys = new ProtocolKeys(false)
   let value: Json
   try {
     value = parseVerbatim(text, keys)
