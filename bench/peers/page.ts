@@ -276,6 +276,7 @@ const METHOD = [
   '- On two cores, the kernel’s own work and everything else on the machine share them with the measurement; compare the load average.',
   '- One core hides what a gateway gains by many. agentgateway, Unla and the Rust mcp-proxy use all cores of a machine by themselves.',
   '- Clients that wait for their answers hide long pauses; p99 is of a few seconds, without reloads or failures.',
+  '- Each gateway is started once. The CPU of the same build differs by up to 40 % from one start to another.',
   '- Ticks of the CPU count are 10 ms; a round with few calls is rough.',
   '- Features differ. A gateway that checks less has less to do.',
   '- We wrote the adapters (`bench/peers/adapters`). If one treats your gateway badly, please send a better one.',
