@@ -91,8 +91,9 @@ function outliveReaders(): void {
     if (!stream.listeners('error').includes(unlessBroken)) stream.on('error', unlessBroken)
 }
 
-function unlessBroken(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+/** Any other error is thrown, as it is without a listener, unless `serve --stdio` listens too. */
+function unlessBroken(this: NodeJS.WritableStream, error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && this.listenerCount('error') === 1) throw error
 }
 
 /** The program, with the commands that these arguments want. */

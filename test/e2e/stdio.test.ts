@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
+import { connect, createServer as createSocketServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Client as ModernClient } from '@modelcontextprotocol/client'
@@ -208,6 +210,27 @@ test('SIGTERM after the end of the input ends calls at once; a client that has g
   for (let id = 0; id < 5; id++) deaf.send({ jsonrpc: '2.0', id, method: 'tools/list' })
   assert.equal(await deaf.ended, 0)
   assert.doesNotMatch(deaf.stderr(), /EPIPE/)
+})
+
+test('a client whose socket for the output is reset has gone: the command ends', async (t) => {
+  const folder = folderOf(t, http('web', 'http://127.0.0.1:1'))
+  const server = createSocketServer()
+  const output = connect(await listening(t, server), '127.0.0.1')
+  // It is reset here too.
+  output.on('error', () => {})
+  const [client] = (await once(server, 'connection')) as [Socket]
+  const child = spawn(process.execPath, [BIN, 'serve', folder, '--stdio'], {
+    stdio: ['pipe', output, 'ignore'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+  child.stdin!.write(ping)
+  await once(client, 'data')
+  client.resetAndDestroy()
+  await once(client, 'close')
+  child.stdin!.write(ping)
+  assert.deepEqual(await ended, [0, null])
 })
 
 test('calls are cancelled by their ids, in a session and alone', async (t) => {
