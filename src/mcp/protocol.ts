@@ -271,16 +271,10 @@ export class ProtocolKeys implements KeyWatch {
   /** Depth of the objects that are messages: 2 in a batch. */
   private base = 1
   /** The key that each level is below: a word, or folded. */
-  private readonly path = ['', '', '', '', '']
+  private readonly path: string[] = []
   /** The words that each level has had, as bits, and its other keys. */
-  private readonly had = [0, 0, 0, 0, 0]
-  private readonly others: (Set<string> | undefined)[] = [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]
+  private readonly had: number[] = []
+  private readonly others: (Set<string> | undefined)[] = []
 
   /** @param whole whether `params` is judged too, as for messages of clients */
   constructor(private readonly whole: boolean) {
@@ -296,7 +290,7 @@ export class ProtocolKeys implements KeyWatch {
   key(depth: number, text: string, from: number, to: number): void {
     const known = this.fault === undefined ? this.wordsAt(depth) : undefined
     if (!known) return
-    const place = placeOf(known.words, text, from, to)
+    const place = known.words.findIndex((word) => word.length === to - from && text.startsWith(word, from))
     if (place < 0) this.other(depth, text.slice(from, to), known)
     else this.word(depth, known.words[place]!, 1 << place)
   }
@@ -345,15 +339,6 @@ export class ProtocolKeys implements KeyWatch {
     const parent = this.path[this.base + 1]
     return parent === '_meta' ? META : parent === 'ref' ? REF : undefined
   }
-}
-
-/** Which of the words a text has from one index to another; -1: none. No string is made of it. */
-function placeOf(words: readonly string[], text: string, from: number, to: number): number {
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!
-    if (word.length === to - from && text.startsWith(word, from)) return i
-  }
-  return -1
 }
 
 const twice = (key: string) => `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
