@@ -1,14 +1,11 @@
 import type { Limits, ServerTls, TenantSettings } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../config/model.ts'
+import { namesVariable } from '../config/tenant-env.ts'
 import type { Path, Reporter } from '../findings/index.ts'
 import { isPem } from '../net/tls-files.ts'
 import { quote, quoteAll, sizeText, timeText } from '../text/index.ts'
 import type { Check, Context } from './check.ts'
 import { PEM_MEMBERS } from './fields/server-connections.ts'
-
-/** Variables by which a process runs other code than its command: the loader's, a shell's, an interpreter's. */
-const CODE_VARIABLES =
-  /^(?:PATH|ENV|BASH_ENV|SHELLOPTS|IFS|LD_.*|DYLD_.*|GCONV_PATH|NODE_.*|NPM_.*|PYTHON.*|PERL5?.*|RUBY.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GIT_.*)$/i
 
 /** The tenant of a configuration, where the settings say what its authors may do. */
 function ownerOf({ configuration, doubtful, options }: Context): TenantSettings | undefined {
@@ -34,20 +31,24 @@ export const AUTHOR_CHECKS: readonly Check[] = [
           `the tenant ${quote(name)} may not start processes`,
           'Use a server over HTTP, or set `stdio` and `commands` of the tenant in the settings',
         )
-      if (!commands.includes(command))
-        refuse(
+      const allowed = commands.filter((one) => one.command === command)
+      if (!allowed.length)
+        return refuse(
           ['command'],
           `the tenant ${quote(name)} may not run ${quote(command)}`,
           commands.length
-            ? `Its \`commands\`: ${quoteAll(commands)}`
+            ? `Its \`commands\`: ${quoteAll(commands.map((one) => one.command))}`
             : 'Its `commands` in the settings are empty',
         )
+      const variables = allowed.flatMap((one) => one.env)
       for (const variable of Object.keys(env))
-        if (CODE_VARIABLES.test(variable))
+        if (!namesVariable(variable, variables))
           refuse(
             ['env', variable],
-            `the tenant ${quote(name)} may not set ${variable}, which decides what code a process runs`,
-            'Remove it, or have the command of the settings set it',
+            `the tenant ${quote(name)} may not set ${quote(variable)} for ${quote(command)}`,
+            variables.length
+              ? `The settings allow ${quoteAll(variables)}`
+              : 'Remove it, or allow it by `env` of the command in the settings',
           )
     },
   },

@@ -764,8 +764,8 @@ export interface Tenant {
   env: string[]
   /** Whether configurations of the tenant may start MCP servers as processes (`type: stdio`), with one of `commands`. Default `false`. */
   stdio: boolean
-  /** The only values of `command` that these processes may have, exactly as written here. */
-  commands: string[]
+  /** The only values of `command` that these processes may have. */
+  commands: TenantCommand[]
   /** Whether configurations of the tenant may have a `notifier`, which names a host or a process of its own. Default `false`. */
   notifier: boolean
   /** The addresses that the gateway connects to for configurations of the tenant. */
@@ -787,6 +787,14 @@ export interface TenantToken {
   expires?: string
   /** Scopes that the token has, for the rules of `authorize`. */
   scopes?: string[]
+}
+
+/** A command that the tenant may run. */
+export interface TenantCommand {
+  /** The value of `command`, exactly as configurations write it. */
+  command: string
+  /** Environment variables that configurations may set for the process. */
+  env: string[]
 }
 
 /** The addresses that the gateway connects to for configurations of the tenant. */

@@ -17,7 +17,7 @@ export function envOfTenant(env: Env, tenant: string, tenants: readonly TenantSe
   known.set(env, made)
   const before = made.get(key)
   if (before) return before
-  const own: Env = Object.fromEntries(Object.entries(env).filter(([name]) => matches(name, patterns)))
+  const own: Env = Object.fromEntries(Object.entries(env).filter(([name]) => namesVariable(name, patterns)))
   narrowed.set(own, patterns)
   made.set(key, own)
   return own
@@ -26,7 +26,7 @@ export function envOfTenant(env: Env, tenant: string, tenants: readonly TenantSe
 /** Whether the settings withhold a variable from whoever reads this environment, be it set or not. */
 export function isWithheld(env: Env, name: string): boolean {
   const patterns = narrowed.get(env)
-  return patterns !== undefined && !matches(name, patterns)
+  return patterns !== undefined && !namesVariable(name, patterns)
 }
 
 /** Whether an environment is one of a tenant, whose files the gateway must not read others for. */
@@ -34,7 +34,8 @@ export function readsNoFiles(env: Env): boolean {
   return narrowed.has(env)
 }
 
-function matches(name: string, patterns: readonly string[]): boolean {
+/** Whether one of the patterns, such as `GREEN_*`, names the variable. */
+export function namesVariable(name: string, patterns: readonly string[]): boolean {
   return patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
 }
 

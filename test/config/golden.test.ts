@@ -21,7 +21,14 @@ const EXPECTED = '# ---- expected\n'
 const nothing = { tokens: [], env: [], stdio: false, commands: [], notifier: false }
 const tenants = [
   { name: 'green', prefix: '/green', ...nothing },
-  { name: 'blue', prefix: '/blue', ...nothing, env: ['BLUE_*'], stdio: true, commands: ['/usr/bin/blue'] },
+  {
+    name: 'blue',
+    prefix: '/blue',
+    ...nothing,
+    env: ['BLUE_*'],
+    stdio: true,
+    commands: [{ command: '/usr/bin/blue', env: ['BLUE_*'] }],
+  },
 ]
 const env = { SET: 'set', TOKEN: 'secret' }
 

@@ -146,7 +146,10 @@ describe('environment variables', () => {
 })
 
 describe('processes', () => {
-  const may = green({ stdio: true, commands: ['/usr/bin/tools', 'tools'] })
+  const may = green({
+    stdio: true,
+    commands: ['/usr/bin/tools', { command: 'tools', env: ['TOKEN', 'T_*'] }],
+  })
 
   test('are started for no tenant, unless the settings name the command', async (t) => {
     const shell = proxied('type: stdio, command: sh, args: [-c, id]')
@@ -159,18 +162,17 @@ describe('processes', () => {
       assert.deepEqual(await told(t, proxied(`type: stdio, command: ${command}`), { settings: may }), [])
   })
 
-  test('run no other code by their environment', async (t) => {
-    for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'BASH_ENV', 'PYTHONPATH', 'PERL5LIB']) {
-      const text = proxied(`type: stdio, command: tools, env: {${name}: /tmp/x}`)
-      assert.deepEqual(await told(t, text, { settings: may }), [
-        [
-          'tenant-process',
-          `the tenant \`green\` may not set ${name}, which decides what code a process runs`,
-        ],
+  test('have only the variables that the settings name for their command', async (t) => {
+    const findings = (command: string, env: string) =>
+      told(t, proxied(`type: stdio, command: ${command}, env: {${env}}`), { settings: may })
+    for (const name of ['PATH', 'LD_PRELOAD', 'JDK_JAVA_OPTIONS', 'LUA_INIT', 'TOKEN_', 'token', 'XT_A'])
+      assert.deepEqual(await findings('tools', `${name}: /tmp/x`), [
+        ['tenant-process', `the tenant \`green\` may not set \`${name}\` for \`tools\``],
       ])
-    }
-    const plain = proxied('type: stdio, command: tools, env: {TOKEN: a}')
-    assert.deepEqual(await told(t, plain, { settings: may }), [])
+    assert.deepEqual(await findings('tools', 'TOKEN: a, T_B: b'), [])
+    assert.deepEqual(await findings('/usr/bin/tools', 'TOKEN: a'), [
+      ['tenant-process', 'the tenant `green` may not set `TOKEN` for `/usr/bin/tools`'],
+    ])
   })
 })
 

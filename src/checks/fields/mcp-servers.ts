@@ -24,6 +24,7 @@ export const MCP_SERVER_CHECKS: readonly Check[] = [
     on: 'mcpServer',
     check: (server, report) => checkSelection(server, report, [], server.limits),
   },
+  { codes: ['invalid-value'], on: 'mcpServer', check: checkVariables },
   { codes: ['command-line', 'literal-template', 'unexpanded-shell'], on: 'mcpServer', check: checkCommand },
 ]
 
@@ -163,6 +164,19 @@ function commandLine(command: string, args: readonly string[], path: Path): Repo
       return { range, text: `${first}${between}args: ${list}` }
     },
   }
+}
+
+/** Names such as `BASH_FUNC_id%%` are no variables to a program, but code to a shell. */
+function checkVariables({ env }: McpServer, report: Reporter) {
+  for (const name of Object.keys(env))
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      report({
+        code: 'invalid-value',
+        path: ['env', name],
+        isKey: true,
+        message: `${quote(name)} is no name of an environment variable`,
+        hint: 'Write letters, digits and `_`, and no digit first',
+      })
 }
 
 /** `command` is started as it stands, without a shell. */

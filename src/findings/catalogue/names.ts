@@ -80,8 +80,8 @@ export const NAMES = {
     severity: 'error',
     title: 'A process that the tenant may not start',
     cause:
-      'MCP servers over stdio run as the gateway’s user. Configurations of a tenant may start them only where the settings say `stdio: true`, with one of `commands`, and without variables that decide what code a process runs, such as `PATH`.',
-    fix: 'Use a server over HTTP, or allow the command in the settings.',
+      'MCP servers over stdio run as the gateway’s user. Configurations of a tenant may start them only where the settings say `stdio: true`, with one of `commands`, and set only variables that `env` of the command names, since variables such as `PATH` decide what code a process runs.',
+    fix: 'Use a server over HTTP, or allow the command and its variables in the settings.',
   },
   'tenant-notifier': {
     severity: 'error',
