@@ -2,8 +2,6 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import { printableLines } from '../findings/frame.ts'
 import { withEnvFiles } from './env-files.ts'
 import { EXAMPLES } from './examples.ts'
-import { noteCompilersOff } from './serve/compilers.ts'
-import { holdYoungHeap, keepTicks } from './serve/heap.ts'
 import { catchHangUps } from './serve/signals.ts'
 import { VERSION } from './version.ts'
 
@@ -53,19 +51,12 @@ function wanted([first = '']: readonly string[]): readonly Make[] {
 /**
  * The command line. Exit codes: 0 sound, 1 findings, 2 wrong use or the command itself failed.
  * Every command is a thin shell around a call below and returns its exit code.
- * @param compilersAreOff whether `bin/plantgw.js` has turned V8's compilers off
  */
-export async function main(argv: readonly string[], compilersAreOff = false): Promise<number> {
+export async function main(argv: readonly string[]): Promise<number> {
   let code = 0
-  if (compilersAreOff) noteCompilersOff()
-  keepTicks()
   outliveReaders()
-  if (argv[0] === 'serve') {
-    // To load what serves takes longer than whoever started it may wait with a signal.
-    catchHangUps()
-    // The modules alone would make it grow.
-    holdYoungHeap()
-  }
+  // A signal may come while the modules that serve are loaded.
+  if (argv[0] === 'serve') catchHangUps()
   if (VERSION_FLAGS.includes(argv[0] ?? '')) {
     process.stdout.write(`${VERSION}\n`)
     return 0

@@ -46,10 +46,6 @@ export interface PoolOptions {
   log: Logger
   /** The module and the arguments that make a process a worker. */
   command: readonly [module: string, ...args: string[]]
-  /** Of a worker, besides those of this process. */
-  nodeOptions: readonly string[]
-  /** Variables that a worker has unless this process has them. */
-  env: Readonly<Record<string, string>>
   /** Takes whole lines of what workers write to standard error. */
   onLines(lines: string): void
 }
@@ -268,12 +264,11 @@ export class Pool implements Workers {
 
   /** Starts a process, and has it serve; resolves once it does, or rejects when it ends before. */
   private spawn(number: number): Promise<void> {
-    const { command, nodeOptions, env, onLines } = this.options
+    const { command, onLines } = this.options
     const [module, ...args] = command
     const child = fork(module, args, {
       // A debugger's address is taken by this process.
-      execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--inspect')), ...nodeOptions],
-      env: { ...env, ...process.env },
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
       serialization: 'advanced',
       // The audit log keeps lines whole by itself, and must learn when they cannot be written.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -87,20 +87,6 @@ test('one worker is one process, and --stdio takes no more', TIMEOUT, async (t) 
   assert.match(refused.stderr, /--stdio serves one client by one process/)
   const wrong = await run(t, ['serve', gateway.folder, '--workers', '0'])
   assert.match(wrong.stderr, /`workers` must be a number from 1 to 99 or `auto`; got "0"/)
-})
-
-test('the memory of a worker is bounded, unless the user says how', SLOW, async (t) => {
-  const files = { tools: await toolsFile(t) }
-  const processOf = async (env: Record<string, string>) => {
-    const [worker] = await (await serveWorkers(t, { files, env })).workers()
-    return ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${worker?.pid}/${name}`, 'latin1'))
-  }
-  const [options = '', variables = ''] = await processOf({})
-  assert.match(options, /--max-semi-space-size=4\0/)
-  assert.match(variables, /\bMALLOC_ARENA_MAX=1\0/)
-  const given = await processOf({ NODE_OPTIONS: '--max_semi_space_size=16', MALLOC_ARENA_MAX: '2' })
-  assert.doesNotMatch(given[0]!, /semi-space/)
-  assert.match(given[1]!, /\bMALLOC_ARENA_MAX=2\0/)
 })
 
 test('a session that one worker holds is reached from each of them', TIMEOUT, async (t) => {

@@ -9,7 +9,6 @@ import type { Logger } from '../../telemetry/log.ts'
 import { Pool } from '../../workers/worker-pool.ts'
 import { OWN_BIN } from '../own-command.ts'
 import { type DrainLimits, shutServer } from './drain.ts'
-import { workerMemory } from './heap.ts'
 import { bind } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { WORKER_COMMAND } from './worker-command.ts'
@@ -36,7 +35,6 @@ export function openPool({ settings, version, log, stream }: PoolParts): Pool {
     version,
     log,
     command: [OWN_BIN, WORKER_COMMAND],
-    ...workerMemory(),
     onLines: logLines(stream),
   })
 }

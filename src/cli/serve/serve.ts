@@ -25,7 +25,6 @@ import { loadSettings, settingsOption } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { banner, printedRoutes } from './banner.ts'
 import { drain } from './drain.ts'
-import { beginReading, settleHeap } from './heap.ts'
 import { boundText, endListener, listen, mustBeFree } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { refusal, warnOfOpen } from './open-routers.ts'
@@ -201,7 +200,6 @@ async function start({
   pool,
   stdio,
 }: Start): Promise<{ code: number } | Started> {
-  beginReading()
   const readEnv = currentEnvironment(settings, log)
   const env = readEnv()
   const { storage } = settings
@@ -245,7 +243,6 @@ async function start({
   if (gateway) held.push(() => gateway.close())
   const code = reportFindings(made)
   if (!gateway) return { code }
-  await settleHeap()
   // From now on somebody waits.
   held.push(watchEventLoop(log, gateway.onLoopDelay))
   const reached = stdio

@@ -16,7 +16,6 @@ import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
 import { type DrainLimits, drain } from './drain.ts'
-import { beginReading, settleHeap } from './heap.ts'
 import { answerBy, serveFace } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { type ListenerTls, openTls } from './tls.ts'
@@ -148,7 +147,6 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   const parts = workerParts(channel, beginning, inner.origin)
   const sources = new WorkerSources(served)
   const { shared } = parts
-  beginReading()
   const { gateway, findings } = await createGateway({
     paths: sources.source,
     settings,
@@ -162,7 +160,6 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   if (!gateway) throw new Error(`${fault?.file}: ${fault?.message}`)
   sources.commit()
   inner.serve(gateway, parts)
-  await settleHeap()
   const unwatch = watchEventLoop(log, gateway.onLoopDelay)
   const surplus = new WeakSet<Socket>()
   const guarded = serveFace(gateway, settings.limits, tls, surplus)
