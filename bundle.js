@@ -15,19 +15,6 @@ function threads(...modules) {
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync(FOLDER, { recursive: true, force: true })
 
-/**
- * An import of a built-in module reads everything that it exports, and with `http.WebSocket` loads Node's own undici:
- * 14 MiB on Node 24. What asks for the module itself reads what it uses.
- */
-const lazyHttp = {
-  name: 'lazy-http',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: 'lazy-http', sideEffects: false }))
-    onLoad({ filter: /.*/, namespace: 'lazy-http' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('${path}')`,
-    }))
-  },
-}
 await build({
   entryPoints: { main: 'dist/cli/main.js', ...threads('build/examiner-thread', 'config/loader-thread') },
   outdir: FOLDER,
@@ -37,7 +24,6 @@ await build({
   platform: 'node',
   target: 'node20.18',
   external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !INLINED.includes(name)),
-  plugins: [lazyHttp],
   // Whether there is a terminal is asked by src/cli; to find it out by chalk loads half of what Node has for it.
   alias: { '#supports-color': './node_modules/chalk/source/vendor/supports-color/browser.js' },
   // What is CommonJS asks for modules of Node by it.
@@ -46,32 +32,7 @@ await build({
   },
   sourcemap: true,
   sourcesContent: false,
-  // V8 keeps the text of what it runs: a quarter of it is spaces.
-  minifyWhitespace: true,
-  // For stack traces.
-  lineLimit: 200,
   logLevel: 'warning',
-})
-// esbuild leaves regular expressions and the comments of licenses as they are. V8 keeps a text with one such character in twice
-// the memory.
-for (const name of readdirSync(FOLDER).filter((name) => name.endsWith('.js'))) {
-  const text = readFileSync(`${FOLDER}/${name}`, 'utf8')
-  const escaped = text.replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  writeFileSync(`${FOLDER}/${name}`, escaped)
-}
-// What precompile.ts writes is kept as text by whoever loads it.
-const VALIDATORS = 'dist/config'
-await build({
-  entryPoints: readdirSync(VALIDATORS)
-    .filter((file) => file.endsWith('.validate.cjs'))
-    .map((file) => `${VALIDATORS}/${file}`),
-  outdir: VALIDATORS,
-  outExtension: { '.js': '.cjs' },
-  allowOverwrite: true,
-  minify: true,
 })
 const licenses = INLINED.map((name) => {
   const folder = `node_modules/${name}`
