@@ -1,17 +1,21 @@
-// Runs tests with node:test through tsx: `node test/run.js [--watch] [unit | FOLDER | FILE]…`, every test without
-// arguments. `unit` is the folders of `UNIT`; any folder of test/ can be named, such as `e2e` or `soak`. Where a test was
-// named that may drive the built command line, and `dist` is older than `src`, it is built first.
+// Runs tests with node:test through tsx. Three tiers (see CONTRIBUTING.md, "Tests"):
 //
-// At the end the runner reports which tests were left out because something that they need is not here. With CI=true
-// that is a failure, and files that failed run once more, one by one: what passes then is reported as unsteady.
-import { spawnSync } from 'node:child_process'
+//   node test/run.js                  the gate: every `*.test.ts` but those of the rest
+//   node test/run.js --all            everything: also the rest, `*.rest.test.ts`, and the rest's legs of other files
+//   node test/run.js --slice=COMMIT   the twelfth of the rest that the hash of a commit chooses
+//   node test/run.js NAME…            folders of test/, `unit` (the folders of `UNIT`) or files
+//
+// `--timings` writes the seconds of each file to test-timings.tsv; every other option goes to `node --test`. Where a
+// test was named that may drive the built command line, and `dist` is older than `src`, it is built first. The runner
+// ends with the slowest files and with the tests that were left out, which is a failure with CI=true.
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** Folders whose tests run from source, and share a process for each folder: starting one takes longer than most tests. */
+/** Folders whose tests run from source. */
 const UNIT = [
   'access',
   'checks',
@@ -26,61 +30,68 @@ const UNIT = [
   'template',
   'tools',
 ]
-/** Folders whose tests measure time or memory, or drive a suite with limits of time: they have the machine for themselves. */
-const ALONE = ['budget', 'conformance', 'fuzz', 'hostile', 'limits', 'soak']
+/** Folders whose files run one at a time: they fill memory or both cores. */
+const ALONE = ['budget', 'conformance', 'hostile', 'limits', 'soak']
+/** Folders whose files have a process each: they replace what a process has only once, such as timers. */
+const UNSHARED = [...ALONE, 'simulation']
+/** Files that share a process, since starting one and loading the sources takes longer than most tests. */
+const SHARING = 24
+/** The parts of the rest, of which CI runs one. */
+const SLICES = 12
 /** Variables that ask for more runs of a test than CI makes. */
 const LONGER = ['PLANTGW_HISTORIES', 'PLANTGW_LADDER', 'PLANTGW_RESTARTS', 'PLANTGW_SIM_RUNS']
-/** Milliseconds after which a test file is ended as failed, on the slowest machine. */
-const FILE_TIMEOUT = LONGER.some((name) => process.env[name] !== undefined) ? 86_400_000 : 900_000
-/** Files that failed beyond which none is run again: what is broken is not unsteady. */
-const MAX_AGAIN = 3
+/** Milliseconds after which a process of tests is ended as failed, on the slowest machine. */
+const PROCESS_TIMEOUT = LONGER.some((name) => process.env[name] !== undefined) ? 86_400_000 : 1_800_000
 
+const started = Date.now()
+process.chdir(ROOT)
 const strict = process.env.CI === 'true'
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
-const files = named.length ? named.flatMap(filesOf) : testsBelow('test')
+const slice = flags.find((flag) => flag.startsWith('--slice='))?.slice('--slice='.length)
+const all = flags.includes('--all')
+const ours = (flag) => flag === '--all' || flag === '--timings' || flag.startsWith('--slice=')
+const scratch = scratchFolder()
+const files = chosen()
 if (files.some((file) => !UNIT.includes(roomOf(file))) && isStale()) build()
 
-const scratch = mkdtempSync(join(tmpdir(), 'plantgw-run-'))
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const alone = files.filter((file) => ALONE.includes(roomOf(file)))
-const together = files.filter((file) => !alone.includes(file))
-const results = [run(grouped(together), availableParallelism()), run(alone, 1)]
-const failed = results.flatMap((result) => result.failed)
-const skipped = results.flatMap((result) => result.skipped)
-let status = Math.max(...results.map((result) => result.status))
+const unshared = files.filter((file) => UNSHARED.includes(roomOf(file)) && !alone.includes(file))
+const shared = files.filter((file) => !UNSHARED.includes(roomOf(file)))
+const results = [await run([...unshared, ...dealt(shared)], availableParallelism()), await run(alone, 1)]
+report(results.flatMap((result) => result.outcomes))
+const skipped = results.some((result) => result.outcomes.some((outcome) => outcome.skipped !== undefined))
+if (skipped && strict) console.error('With CI=true every test has to run.')
+process.exit(Math.max(...results.map((result) => result.status)) || (skipped && strict ? 1 : 0))
 
-const again = [...new Set(failed.map(({ file }) => relative('.', file)))]
-if (strict && status !== 0 && again.length > 0 && again.length <= MAX_AGAIN) {
-  console.log(`\nRunning again, one by one: ${again.join(' ')}`)
-  status = run(again, 1).status
-  if (status === 0)
-    for (const outcome of failed)
-      console.error(`Unsteady: ${outcome.failed} (${relative('.', outcome.file)})`)
+/** The test files that the arguments ask for. */
+function chosen() {
+  const isRest = (file) => file.endsWith('.rest.test.ts')
+  if (slice !== undefined) {
+    const rest = testsBelow('test').filter(isRest)
+    const index = Number.parseInt(slice.slice(0, 8), 16) % SLICES
+    if (Number.isNaN(index)) fail(`--slice= takes the hash of a commit, not ${slice}.`)
+    return rest.filter((_, position) => position % SLICES === index)
+  }
+  const found = named.length ? named.flatMap(filesOf) : testsBelow('test')
+  return found.filter((file) => all || named.includes(file) || !isRest(file))
 }
-const reasons = new Map()
-for (const { skipped: reason } of skipped) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
-if (reasons.size > 0) {
-  console.error('\nLeft out:')
-  for (const [reason, count] of reasons) console.error(`  ${count} tests: ${reason}`)
-}
-const incomplete = skipped.length > 0 && strict
-if (incomplete) console.error('With CI=true every test has to run.')
-process.exit(status || (incomplete ? 1 : 0))
 
 /** The test files that an argument names. */
 function filesOf(name) {
   if (name === 'unit') return UNIT.flatMap((folder) => testsBelow(`test/${folder}`))
-  if (existsSync(name)) return statSync(name).isDirectory() ? testsBelow(name) : [name]
-  if (existsSync(`test/${name}`)) return testsBelow(`test/${name}`)
-  console.error(
-    `There is no suite, folder or file ${name}; suites are: unit ${readdirSync('test').join(' ')}`,
+  for (const path of [name, `test/${name}`]) {
+    if (existsSync(path)) return statSync(path).isDirectory() ? testsBelow(path) : [path]
+  }
+  const folders = readdirSync('test', { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && testsBelow(`test/${entry.name}`).length > 0,
   )
-  process.exit(2)
+  return fail(
+    `There is no test ${name}. Name a file, or one of: unit ${folders.map(({ name }) => name).join(' ')}`,
+  )
 }
 
 function testsBelow(folder) {
-  if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join(folder, name))
@@ -92,18 +103,17 @@ function roomOf(file) {
   return relative(join(ROOT, 'test'), resolve(file)).split('/')[0]
 }
 
-/** The same tests with one file for each folder of `UNIT` of which more than one file is named. */
-function grouped(paths) {
-  const rooms = [...new Set(paths.map(roomOf))]
-  return rooms.flatMap((room) => {
-    const members = paths.filter((path) => roomOf(path) === room)
-    if (!UNIT.includes(room) || members.length === 1) return members
-    const entry = join(scratch, `${room}.test.mjs`)
-    const imports = members.map(
-      (member) => `await import(${JSON.stringify(pathToFileURL(resolve(member)).href)})`,
-    )
+/** The same tests in files that import up to `SHARING` of them each, dealt out so that slow neighbours part. */
+function dealt(paths) {
+  if (paths.length === 1) return paths
+  const count = Math.ceil(paths.length / SHARING)
+  return Array.from({ length: count }, (_, index) => {
+    const entry = join(scratch, `tests-${index + 1}.test.mjs`)
+    const imports = paths
+      .filter((_, position) => position % count === index)
+      .map((path) => `await import(${JSON.stringify(pathToFileURL(resolve(path)).href)})`)
     writeFileSync(entry, imports.join('\n'))
-    return [entry]
+    return entry
   })
 }
 
@@ -119,36 +129,104 @@ function isStale() {
 }
 
 function build() {
-  const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit', cwd: ROOT })
+  const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }
 
+/** A folder for files of this run, removed when it ends. */
+function scratchFolder() {
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'plantgw-run-'))
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  } catch (error) {
+    return fail(`Tests need a temporary folder: ${error.message}. Set TMPDIR to one that can be written.`)
+  }
+}
+
+function fail(text) {
+  console.error(text)
+  process.exit(2)
+}
+
 /** Runs test files, so many at a time. Their own output goes where ours goes. */
-function run(paths, concurrency) {
-  if (!paths.length) return { status: 0, failed: [], skipped: [] }
-  const outcomes = join(scratch, 'outcomes')
+async function run(paths, concurrency) {
+  if (!paths.length) return { status: 0, outcomes: [] }
+  const written = join(scratch, 'outcomes')
   const reporters = [
     [process.stdout.isTTY ? 'spec' : 'tap', 'stdout'],
-    ['./test/support/outcomes.js', outcomes],
+    ['./test/support/outcomes.js', written],
   ]
-  const { status } = spawnSync(
+  const child = spawn(
     process.execPath,
     [
-      '--import',
-      'tsx',
+      '--import=tsx',
+      '--import=./test/support/fetch.js',
       '--test',
-      `--test-timeout=${FILE_TIMEOUT}`,
+      `--test-timeout=${PROCESS_TIMEOUT}`,
       `--test-concurrency=${concurrency}`,
-      ...flags,
+      ...flags.filter((flag) => !ours(flag)),
       ...reporters.flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]),
       ...paths,
     ],
-    { stdio: 'inherit', cwd: ROOT },
+    // A group of its own, so that a signal ends each process that the tests started.
+    {
+      stdio: 'inherit',
+      detached: true,
+      env: { ...process.env, ...(all || slice ? { PLANTGW_TEST_REST: '1' } : {}) },
+    },
   )
-  const lines = readFileSync(outcomes, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
-  return {
-    status: status ?? 1,
-    failed: lines.filter((outcome) => outcome.failed !== undefined),
-    skipped: lines.filter((outcome) => outcome.skipped !== undefined),
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const end = (signal) => {
+    stop(child.pid)
+    process.exit(signal === 'SIGINT' ? 130 : 143)
   }
+  for (const signal of signals) process.on(signal, end)
+  const status = await new Promise((done) => child.on('exit', (code) => done(code ?? 1)))
+  for (const signal of signals) process.off(signal, end)
+  const outcomes = readFileSync(written, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
+  return { status, outcomes }
+}
+
+/** Ends a group of processes, and what is left below it in other groups. */
+function stop(group) {
+  const { stdout } = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
+  const pairs = (stdout ?? '')
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const below = (parent) => pairs.filter(([, of]) => of === parent).flatMap(([pid]) => [pid, ...below(pid)])
+  for (const pid of [-group, ...below(group)]) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself.
+    }
+  }
+}
+
+/** Prints the slowest files, the whole time and what was left out. */
+function report(outcomes) {
+  const seconds = new Map()
+  for (const { file, ms } of outcomes) {
+    if (ms !== undefined)
+      seconds.set(relative('.', file), (seconds.get(relative('.', file)) ?? 0) + ms / 1000)
+  }
+  const slowest = [...seconds].sort(([, one], [, other]) => other - one)
+  if (slowest.length > 1) {
+    console.error('\nThe slowest files:')
+    for (const [file, time] of slowest.slice(0, 10))
+      console.error(`${time.toFixed(1).padStart(7)} s  ${file}`)
+  }
+  if (flags.includes('--timings')) {
+    writeFileSync('test-timings.tsv', slowest.map(([file, time]) => `${time.toFixed(2)}\t${file}\n`).join(''))
+  }
+  const whole = Math.round((Date.now() - started) / 1000)
+  console.error(`${files.length} files in ${Math.floor(whole / 60)} min ${whole % 60} s.`)
+  const reasons = new Map()
+  for (const { skipped } of outcomes) {
+    if (skipped !== undefined) reasons.set(skipped, (reasons.get(skipped) ?? 0) + 1)
+  }
+  if (reasons.size > 0) console.error('\nLeft out:')
+  for (const [reason, count] of reasons) console.error(`  ${count} tests: ${reason}`)
 }

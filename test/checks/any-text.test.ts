@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { fixFile } from '../../src/checks/fix.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { lintTemplates } from '../../src/checks/templates/index.ts'
+import { sample } from '../support/rest.ts'
 
 const piece = fc.constantFrom(
   '{{',
@@ -81,7 +82,7 @@ test('no template makes the linter throw, and every finding has a place inside o
       }
       fixFile(read, {})
     }),
-    { numRuns: 1500 },
+    { numRuns: sample(1500) },
   )
 })
 

@@ -12,6 +12,7 @@ import { type Finding, formatText } from '../../src/findings/index.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 import { HttpClient } from '../../src/net/index.ts'
 import { type CallContext, compileTools } from '../../src/tools/index.ts'
+import { sample } from '../support/rest.ts'
 
 /**
  * What the linter says before a call is held against what the tools do in one: without an error every request
@@ -216,7 +217,7 @@ test('generated templates: without an error requests can be made, with one they 
       agree(verdict)
       disagree(verdict, () => false)
     }),
-    { numRuns: 400 },
+    { numRuns: sample(400) },
   )
 })
 

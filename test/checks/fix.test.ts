@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { fixFile } from '../../src/checks/fix.ts'
 import { readConfiguration } from '../../src/checks/index.ts'
 import { isOneEdit } from '../../src/text/index.ts'
+import { sample } from '../support/rest.ts'
 
 function fix(text: string) {
   const { read, fixed, findings } = fixFile(readConfiguration({ file: 'a.yaml', text }, {}), {})
@@ -111,7 +112,7 @@ test('one edit is a letter more, less, other or swapped', () => {
     fc.property(word, word, (a, b) => {
       assert.equal(isOneEdit(a, b), isOneEditTried(a, b), `${a} ${b}`)
     }),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
 })
 

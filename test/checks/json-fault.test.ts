@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { jsonFault } from '../../src/checks/json-fault.ts'
+import { sample } from '../support/rest.ts'
 
 function isJson(text: string): boolean {
   try {
@@ -40,7 +41,7 @@ test('a fault is found exactly where JSON.parse fails', () => {
     fc.property(fc.oneof(soup, fc.string(), fc.json()), (text) => {
       assert.equal(jsonFault(text) === undefined, isJson(text), text)
     }),
-    { numRuns: 3000 },
+    { numRuns: sample(3000) },
   )
 })
 

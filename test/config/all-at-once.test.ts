@@ -8,6 +8,7 @@ import { lintTemplates } from '../../src/checks/templates/index.ts'
 import { DEFAULT_LIMITS } from '../../src/config/index.ts'
 import { HttpClient } from '../../src/net/index.ts'
 import { compileTools } from '../../src/tools/index.ts'
+import { sample } from '../support/rest.ts'
 
 const env = { SET: 'set' }
 const http = new HttpClient()
@@ -180,7 +181,7 @@ test('several faulty values at once: later stages can look at what is left, and 
       for (const server of servers)
         compileTools(read.configuration, server, { env, limits: DEFAULT_LIMITS, http })
     }),
-    { numRuns: 300, includeErrorInReport: true },
+    { numRuns: sample(300), includeErrorInReport: true },
   )
 })
 

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { checkTogether, readConfiguration, readSettings } from '../../src/checks/index.ts'
 import { CODES, type CodeInfo, checkOf, type FindingCode, formatText } from '../../src/findings/index.ts'
 import { ExactNumber, stringify } from '../../src/json/index.ts'
+import { sample } from '../support/rest.ts'
 
 const read = (text: string, env = {}) => readConfiguration({ file: 'a.yaml', text }, env)
 const sound = (text: string, env = {}) => {
@@ -341,7 +342,7 @@ describe('any text', () => {
           readSettings({ file: 'a.yaml', text: source }, { A: 'x' })
         },
       ),
-      { numRuns: 1500, includeErrorInReport: true },
+      { numRuns: sample(1500), includeErrorInReport: true },
     )
   })
 
@@ -359,7 +360,7 @@ describe('any text', () => {
         })
         assert.ok(one.configuration || one.findings.length > 0)
       }),
-      { numRuns: 500, includeErrorInReport: true },
+      { numRuns: sample(500), includeErrorInReport: true },
     )
   })
 })

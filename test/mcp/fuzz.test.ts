@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sample } from '../support/rest.ts'
 import { open, post, wire } from '../support/wire.ts'
 
 /** Messages that are nearly right, with any JSON where something else belongs. */
@@ -80,7 +81,7 @@ test('whatever a client sends, it gets an answer below 500 that is JSON-RPC or n
         if (text) for (const answer of [JSON.parse(text)].flat()) assert.equal(answer.jsonrpc, '2.0')
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
   hub.close()
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/json/index.ts'
 import { ProtocolKeys } from '../../src/mcp/protocol.ts'
+import { sample } from '../support/rest.ts'
 
 function faultOf(text: string, whole = true): string | undefined {
   const keys = new ProtocolKeys(whole)
@@ -81,7 +82,7 @@ test('two spellings of one key of the protocol are refused, in either order and 
         assert.notEqual(faultOf(text), undefined, text)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
 })
 

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { StoreError } from '../../src/durable/store-error.ts'
 import { LIST_PIECE, type Plant, type PlantStore } from '../../src/plants/store.ts'
+import { sample } from '../support/rest.ts'
 import { listed } from './helpers.ts'
 
 export interface Opened {
@@ -102,7 +103,7 @@ export function contract(kind: string, open: (t: TestContext) => Promise<Opened>
         assert.equal(created, 'created')
         plants.push(given)
       }),
-      { numRuns: 100 },
+      { numRuns: sample(100) },
     )
     assert.deepEqual(await listed(await opened.reopen(), ann), plants)
   })

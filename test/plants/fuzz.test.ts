@@ -5,6 +5,7 @@ import { parse } from '../../src/json/index.ts'
 import { int64, int64OfJson } from '../../src/plants/int64.ts'
 import { FormatError, read, write } from '../../src/plants/plant-format.ts'
 import { parseNewPlant, Refusal } from '../../src/plants/request-body.ts'
+import { sample } from '../support/rest.ts'
 import { appOn, call, memory } from './helpers.ts'
 
 const MIN = -(2n ** 63n)
@@ -111,7 +112,7 @@ test('an id in JSON is what exact arithmetic says of its digits', () => {
         assert.equal(found, value >= MIN && value <= MAX ? value : 'must be within int64', text)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
 })
 

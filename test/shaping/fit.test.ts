@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Json, parseVerbatim, stringify } from '../../src/json/index.ts'
 import { compileShaping, nothingOmitted, type Shaping, type ShapingTexts } from '../../src/shaping/index.ts'
+import { sample } from '../support/rest.ts'
 
 function shaping(texts: ShapingTexts): Shaping {
   const made = compileShaping(texts, 100_000)
@@ -102,7 +103,7 @@ test('any value becomes JSON within the limit, unchanged where it fits', async (
       if (source.length <= most) assert.equal(text, source)
       else assert.match(notice!, /^Shortened: /)
     }),
-    { numRuns: 300 },
+    { numRuns: sample(300) },
   )
 })
 

@@ -11,6 +11,7 @@ import {
   type MaskTexts,
   unmatched,
 } from '../../src/shaping/index.ts'
+import { sample } from '../support/rest.ts'
 
 function masks(texts: MaskTexts): Masks {
   const made = compileMasks(texts)
@@ -152,7 +153,7 @@ test('of any value, select keeps exactly what a path leads to, and drop leaves e
       assert.deepEqual(scalars(left).sort(), all.filter(misses).sort())
       assert.deepEqual(masks({ drop: deep.map(written) }).apply(left), left)
     }),
-    { numRuns: 500 },
+    { numRuns: sample(500) },
   )
 })
 
@@ -172,7 +173,7 @@ test('any text is a mask or a fault, and a mask is applied to any value', () => 
         } else stringify(made.apply(value))
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: sample(2_000) },
   )
 })
 
@@ -216,7 +217,7 @@ test('the shaped schema is true of the shaped value', () => {
         assert.ok(ajv.validate(schema as object, left), `${stringify(schema)} of ${stringify(left)}`)
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: sample(1_000) },
   )
 })
 

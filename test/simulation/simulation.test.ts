@@ -3,11 +3,12 @@ import './chance.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { rest } from '../support/rest.ts'
 import { type History, history, run } from './history.ts'
 
 /** Histories that are tried, and the seed that they are drawn from; a path leads to one of them. */
 const { PLANTGW_SIM_RUNS, PLANTGW_SIM_SEED, PLANTGW_SIM_PATH } = process.env
-const numRuns = Number(PLANTGW_SIM_RUNS ?? (PLANTGW_SIM_PATH ? 1 : 10_000))
+const numRuns = Number(PLANTGW_SIM_RUNS ?? (PLANTGW_SIM_PATH ? 1 : rest ? 10_000 : 300))
 const seed = Number(PLANTGW_SIM_SEED ?? 20_260_728)
 
 test(`${numRuns} histories keep what is promised`, async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { unifiedDiff } from '../../src/cli/config/unified.ts'
+import { sample } from '../support/rest.ts'
 
 /** What patch(1) does with a unified diff: every line that it takes or passes has to be there. */
 function patch(before: string, diff: string): string {
@@ -38,7 +39,7 @@ test('a patch by the difference of any two texts gives the second', () => {
         assert.equal(patch(before, diff), after)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sample(500) },
   )
 })
 

@@ -1,11 +1,12 @@
-// A reporter for node:test that gives a line of JSON for each test that failed, `{file, failed: name}`, or was left
-// out, `{file, skipped: reason}`.
+// A reporter for node:test that gives lines of JSON: `{file, skipped: reason}` for each test that was left out, and
+// `{file, ms}` for the time of each test that is in no other.
 export default async function* outcomes(events) {
   for await (const { type, data } of events) {
-    if (type === 'test:fail') yield line({ file: data.file, failed: data.name })
-    if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) {
+    if (type !== 'test:pass' && type !== 'test:fail') continue
+    if (data.skip !== undefined && data.skip !== false) {
       yield line({ file: data.file, skipped: data.skip === true ? 'no reason given' : data.skip })
     }
+    if (data.nesting === 0 && data.file) yield line({ file: data.file, ms: data.details.duration_ms })
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compile, type Place, RenderError } from '../../src/template/index.ts'
+import { sample } from '../support/rest.ts'
 
 /** Texts made of what breaks out of places. */
 const nasty = fc
@@ -106,7 +107,7 @@ test('no text breaks out of a JSON body', () => {
       )
       assert.equal(Object.keys(body).length, 15)
     }),
-    { numRuns: 500 },
+    { numRuns: sample(500) },
   )
 })
 
@@ -152,7 +153,7 @@ test('no text breaks out of its part of a URL', () => {
       assert.equal(url.searchParams.get('k'), wellFormed(x))
       assert.equal(decodeURIComponent(url.hash), `#f${wellFormed(x)}`)
     }),
-    { numRuns: 1000 },
+    { numRuns: sample(1000) },
   )
 })
 
@@ -169,7 +170,7 @@ test('no text takes segments of a path away, not even raw', () => {
         assert.ok(error.kind === 'unsafe' || error.kind === 'missing')
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: sample(1000) },
   )
   assert.ok(rendered > 100)
 })
@@ -207,7 +208,7 @@ test('no text breaks out of a header', () => {
         assert.match(x, /[\x00-\x08\x0a-\x1f\x7f]/)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sample(500) },
   )
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compile, type FunctionEntry, functionGroups, RenderError } from '../../src/template/index.ts'
+import { sample } from '../support/rest.ts'
 
 const functions = functionGroups.flatMap((group) => group.functions)
 
@@ -218,7 +219,7 @@ test('the regular expressions find what those of JavaScript find, where both hav
       const found = new RegExp(p, 'u').exec(s)
       assert.equal(find.render({ p, s }), `${found !== null} ${found?.[0] ?? ''}`)
     }),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
 })
 

@@ -11,6 +11,7 @@ import {
   RenderError,
   type TemplateError,
 } from '../../src/template/index.ts'
+import { sample } from '../support/rest.ts'
 
 function template(source: string, options: Partial<CompileOptions> = {}) {
   const compiled = compile(source, { place: 'text', ...options })
@@ -372,7 +373,7 @@ test('any text compiles to a template or to errors, and renders or fails as one'
         }
       },
     ),
-    { numRuns: 3000, examples: [['{{/**/', 'go']] },
+    { numRuns: sample(3000), examples: [['{{/**/', 'go']] },
   )
 })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Fault } from '../../src/template/errors.ts'
 import { MAP_MAKERS } from '../../src/template/funcs/define.ts'
 import { compile, functionGroups, type Place, RenderError } from '../../src/template/index.ts'
+import { sample } from '../support/rest.ts'
 
 /** Maps that a template changes: whoever holds one may hold what a caller sent. */
 
@@ -109,7 +110,7 @@ test('no changed map lets a caller out of its segment of a URL', () => {
         assert.equal(pathname.replaceAll('http://h', '').split('/').length, reads.length + 3, out)
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: sample(1500) },
   )
   assert.ok(rendered > 100, String(rendered))
 })
@@ -123,7 +124,7 @@ test('no changed map lets a caller choose the host', () => {
       rendered++
       assert.doesNotMatch(out, /evil/i)
     }),
-    { numRuns: 1500 },
+    { numRuns: sample(1500) },
   )
   assert.ok(rendered > 20, String(rendered))
 })
@@ -152,7 +153,7 @@ test('no changed map lets a caller add to a JSON body', () => {
         assert.ok(!keys(body).includes('evil'), out)
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: sample(1500) },
   )
   assert.ok(rendered > 100, String(rendered))
 })
@@ -185,7 +186,7 @@ test('every map that a template can change comes from a function that is known t
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: sample(300) },
   )
   assert.deepEqual(
     [...makers].filter((name) => !MAP_MAKERS.has(name)),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compilePattern } from '../../src/template/index.ts'
+import { sample } from '../support/rest.ts'
 
 const free = () => {}
 
@@ -102,7 +103,7 @@ test('the linear engine finds what RegExp finds', () => {
         if (!(source.includes('\\B') && /[\u{10000}-\u{10ffff}]/u.test(one)))
           assert.equal(matches(source, one), reference.test(one), `/${source}/u on ${JSON.stringify(one)}`)
     }),
-    { numRuns: 1500 },
+    { numRuns: sample(1500) },
   )
 })
 
@@ -123,7 +124,7 @@ test('look-ahead behind a leading ^ and look-behind before a final $ match as in
         )
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sample(2000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sample } from '../support/rest.ts'
 import { arg, callable, compileAll, makeTool, upstream } from './harness.ts'
 
 // Whatever the arguments hold, they stay in their place: the upstream sees one request of the shape that the
@@ -40,7 +41,7 @@ const NASTY = [
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 6 })
   .map((parts) => parts.join(''))
-const runs = { numRuns: 300 }
+const runs = { numRuns: sample(300) }
 
 /** Calls, and hands over what arrived; undefined when the call was refused before it was sent. */
 async function sent(call: ReturnType<typeof callable>, args: object) {
@@ -287,6 +288,6 @@ test('answers of any bytes never make a call reject', async () => {
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: sample(150) },
   )
 })

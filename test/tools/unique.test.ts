@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ExactNumber, type Json, type JsonObject, parse } from '../../src/json/index.ts'
 import { schemaCompiler } from '../../src/tools/validators.ts'
+import { sample } from '../support/rest.ts'
 
 const validate = schemaCompiler()({ type: 'array', uniqueItems: true }, 'arguments')
 
@@ -95,7 +96,7 @@ test('uniqueItems holds exactly where no two items are equal', () => {
       const twins = items.some((item, i) => items.slice(0, i).some((other) => equal(item, other)))
       assert.equal(validate(items).length > 0, twins, texts.join())
     }),
-    { numRuns: 5000 },
+    { numRuns: sample(5000) },
   )
 })
 

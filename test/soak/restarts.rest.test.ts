@@ -1,4 +1,4 @@
-// Restarts under busy connections: no call that was sent may fail. `PLANTGW_RESTARTS=50 npm test -- test/soak/restarts.test.ts`
+// Restarts under busy connections: no call that was sent may fail. `PLANTGW_RESTARTS=50 npm test -- test/soak/restarts.rest.test.ts`
 // makes fifty of them.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,3 +1,3 @@
 // Hostile inputs to a gateway of three workers.
 process.env.PLANTGW_WORKERS = '3'
-await import('./wire.test.ts')
+await import('./wire.rest.test.ts')
