@@ -6,6 +6,7 @@ import { checkTogether, readConfiguration, readSettings } from '../../src/checks
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { testIssuer } from '../support/issuer.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { post, rpc } from '../support/wire.ts'
 
@@ -39,7 +40,7 @@ async function gateway(t: TestContext, settings: object) {
   const log = await createLog({ level: 'silent' })
   const made = await createGateway({
     paths: [join(folder, 'configs')],
-    settings: read.settings!,
+    settings: patient(read.settings!),
     env: {},
     log,
     version: '1',

@@ -8,6 +8,7 @@ import { FORMATS } from '../../src/cli/validate/report.ts'
 import { formatText } from '../../src/findings/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 
 const sound = (name: string) =>
@@ -65,7 +66,13 @@ test('a reload tells nothing of it either, and what was served is served on', as
   symlinkSync(at('out/b.yaml'), at('in/b.yaml'))
   const log = await createLog({ level: 'silent' })
   const { settings } = readSettings(undefined, {})
-  const made = await createGateway({ paths: [at('in')], settings: settings!, env: {}, log, version: '1' })
+  const made = await createGateway({
+    paths: [at('in')],
+    settings: patient(settings!),
+    env: {},
+    log,
+    version: '1',
+  })
   const gateway = made.gateway!
   t.after(() => gateway.close())
   const served = () => [...gateway.table().prepared.keys()].sort()

@@ -224,7 +224,7 @@ function settingsOf(folder: string): Record<GatewayName, object> {
     main: {
       publicUrl: PUBLIC,
       admin: { token: FIXED.admin },
-      limits: { maxFailedLogins: 10_000 },
+      limits: { maxFailedLogins: 10_000, maxEventLoopDelay: '10m' },
       tenants,
       plants,
     },
@@ -233,6 +233,7 @@ function settingsOf(folder: string): Record<GatewayName, object> {
       admin: { listen: `unix:${join(folder, 'admin.sock')}` },
       limits: {
         maxFailedLogins: 3,
+        maxEventLoopDelay: '10m',
         maxRequestSize: '4KiB',
         maxResponseSize: '1KiB',
         maxSessionsPerCaller: 2,

@@ -12,6 +12,7 @@ import type { Logger } from '../../src/telemetry/log.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
 import { type Authority, authority, selfSigned, skipWithoutOpenssl } from '../support/certificates.ts'
 import { listening } from '../support/listening.ts'
+import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import { body, type Loose, open, post, rpc } from '../support/wire.ts'
@@ -117,7 +118,13 @@ async function world(
   const say = (...line: unknown[]) => void lines.push(JSON.stringify(line))
   const levels = { debug: say, info: say, warn: say, error: say, isLevelEnabled: () => true }
   const log = { ...silentLog, ...levels, child: () => log } as unknown as Logger
-  const made = await createGateway({ paths: [folder], settings: read.settings!, env, log, version: '1' })
+  const made = await createGateway({
+    paths: [folder],
+    settings: patient(read.settings!),
+    env,
+    log,
+    version: '1',
+  })
   assert.deepEqual(
     made.findings.map(({ code, message }) => `${code}: ${message}`),
     findings,

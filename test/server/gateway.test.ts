@@ -7,6 +7,7 @@ import { readSettings } from '../../src/checks/index.ts'
 import type { Finding } from '../../src/findings/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, events, open, post, rpc } from '../support/wire.ts'
 
@@ -19,7 +20,7 @@ async function gateway(t: TestContext, files: Record<string, string>, skipInvali
   const log = await createLog({ level: 'silent' })
   const made = await createGateway({
     paths: [folder],
-    settings: settings!,
+    settings: patient(settings!),
     env: { TOKEN: 's3cret' },
     log,
     version: '9.9.9',
@@ -283,7 +284,13 @@ test('a folder that is gone takes nothing away however it is written', async (t)
   const log = await createLog({ level: 'silent' })
   for (const path of [`./${relative('.', folder)}`, `${folder}/../${basename(folder)}/`]) {
     write('a.yaml', plain('a'))
-    const made = await createGateway({ paths: [path], settings: settings!, env: {}, log, version: '1' })
+    const made = await createGateway({
+      paths: [path],
+      settings: patient(settings!),
+      env: {},
+      log,
+      version: '1',
+    })
     t.after(() => made.gateway?.close())
     rmSync(folder, { recursive: true })
     assert.deepEqual((await made.gateway!.reload()).removed, [], path)

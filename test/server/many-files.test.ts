@@ -8,6 +8,7 @@ import { check } from '../../src/build/check-configurations.ts'
 import { readSettings } from '../../src/checks/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
 
@@ -94,7 +95,13 @@ test('many files are listed, called and reloaded as few are', async (t) => {
   const log = await createLog({ level: 'silent' })
   const serve = async (folder: string) => {
     const { settings } = readSettings(undefined, {})
-    const given = { paths: [folder], settings: settings!, env: { TOKEN: 's3cret' }, log, version: '1' }
+    const given = {
+      paths: [folder],
+      settings: patient(settings!),
+      env: { TOKEN: 's3cret' },
+      log,
+      version: '1',
+    }
     const { gateway, findings } = await createGateway(given)
     assert.deepEqual(
       findings.filter(({ severity }) => severity === 'error'),

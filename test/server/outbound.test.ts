@@ -10,6 +10,7 @@ import { readSettings } from '../../src/checks/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
+import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { served } from '../support/served.ts'
 import { body, type Loose, open, post, rpc } from '../support/wire.ts'
@@ -73,7 +74,7 @@ async function world(
   const log = { ...silentLog, warn } as unknown as Logger
   const made = await createGateway({
     paths: [folder],
-    settings: read.settings!,
+    settings: patient(read.settings!),
     env: {},
     log,
     version: '1',

@@ -12,6 +12,7 @@ import { readSettings } from '../../src/checks/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { openStore } from '../../src/store/index.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { type Loose, rpc } from '../support/wire.ts'
 
@@ -40,7 +41,7 @@ async function serve(
   const log = await createLog({ level: 'silent' })
   const made = await createGateway({
     paths: source ?? [folder],
-    settings: settings!,
+    settings: patient(settings!),
     env: {},
     log,
     version: '9.9.9',

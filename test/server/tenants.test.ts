@@ -6,6 +6,7 @@ import { readSettings } from '../../src/checks/index.ts'
 import { identityOf, named, qualifiedName } from '../../src/config/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { silentLog } from '../../src/telemetry/silent.ts'
+import { patient } from '../support/patient.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { body, open, post, rpc } from '../support/wire.ts'
 
@@ -42,7 +43,7 @@ async function load(
   assert.deepEqual(read.findings, [])
   const made = await createGateway({
     paths: [folder],
-    settings: read.settings!,
+    settings: patient(read.settings!),
     env,
     log: silentLog,
     version: '1',

@@ -7,6 +7,7 @@ import { getRequestListener } from '@hono/node-server'
 import { readSettings } from '../../src/checks/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from './patient.ts'
 import { temporaryFolder } from './process.ts'
 import type { Loose } from './wire.ts'
 
@@ -38,7 +39,7 @@ export async function gatewayHere(
   const { settings } = readSettings({ file: 'plantgw.yaml', text: JSON.stringify(given) }, {})
   const { gateway, findings } = await createGateway({
     paths: [folder],
-    settings: { ...settings!, publicUrl: 'https://tools.example.com' },
+    settings: { ...patient(settings!), publicUrl: 'https://tools.example.com' },
     env,
     log,
     version: '1',

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { readSettings } from '../../src/checks/index.ts'
 import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { post } from '../support/wire.ts'
 import { upstream } from './harness.ts'
@@ -28,7 +29,13 @@ tools:
   )
   const { settings } = readSettings({ file: 'plantgw.yaml', text: '' }, {})
   const log = await createLog({ level: 'silent' })
-  const made = await createGateway({ paths: [folder], settings: settings!, env: {}, log, version: '1' })
+  const made = await createGateway({
+    paths: [folder],
+    settings: patient(settings!),
+    env: {},
+    log,
+    version: '1',
+  })
   assert.deepEqual(made.findings, [])
   t.after(() => made.gateway!.close())
   const call = async (n: string) => {

@@ -8,6 +8,7 @@ import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
 import { listening } from '../support/listening.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
 import { META } from './harness.ts'
@@ -26,7 +27,7 @@ async function gateway(t: TestContext, files: Record<string, object>) {
   const { settings } = readSettings(undefined, {})
   const log = await createLog({ level: 'debug', format: 'json', to })
   const env = { PATH: process.env.PATH, HOME: process.env.HOME }
-  const made = await createGateway({ paths: [folder], settings: settings!, env, log, version: '1' })
+  const made = await createGateway({ paths: [folder], settings: patient(settings!), env, log, version: '1' })
   t.after(() => made.gateway?.close())
   if (!made.gateway) throw new Error(JSON.stringify(made.findings))
   const { app, reload } = made.gateway

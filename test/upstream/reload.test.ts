@@ -12,6 +12,7 @@ import { createGateway } from '../../src/server/gateway.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { everythingStdio, startEverything } from '../fixtures/everything/start.ts'
 import { faultyStdio } from '../fixtures/faulty/start.ts'
+import { patient } from '../support/patient.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { body, events, type Loose, open, post, rpc } from '../support/wire.ts'
 import { lives, META, until } from './harness.ts'
@@ -34,7 +35,13 @@ async function gateway(t: TestContext) {
     const { settings } = readSettings(undefined, {})
     const log = await createLog({ level: 'error', format: 'json', to })
     const env = { PATH: process.env.PATH, HOME: process.env.HOME }
-    const made = await createGateway({ paths: [folder], settings: settings!, env, log, version: '1' })
+    const made = await createGateway({
+      paths: [folder],
+      settings: patient(settings!),
+      env,
+      log,
+      version: '1',
+    })
     t.after(() => made.gateway?.close())
     const { app } = made.gateway!
     const call = async (prefix: string, session: Record<string, string>, name: string) => {
