@@ -46,7 +46,10 @@ one that does not, are an error.
 | a URL's query or fragment: \`?tag={{.Args.tag}}\` | percent-encoded | an error |
 | a header | unchanged, non-ASCII characters in UTF-8; control characters are refused | the header is not sent |
 | an \`application/x-www-form-urlencoded\` body | percent-encoded as a key or value, spaces as \`+\` | nothing |
-| any other text | unchanged | nothing |
+| a body of JSON lines (\`application/x-ndjson\`, \`jsonl\`, \`json-seq\`), or of \`text/plain\` that is written as JSON | as in JSON, on one line | as in JSON |
+| an XML body (\`text/xml\`, \`application/xml\`, \`+xml\`), in text or in an attribute with quotes | escaped for XML; the result of \`html\` unchanged. Elsewhere, such as in a tag, a comment or CDATA: an error when the file is loaded | nothing |
+| a body of any other type, such as CSV, GraphQL or \`text/plain\` | values of callers need \`raw\`: otherwise an error when the file is loaded ([\`template-unescaped\`](findings.md#template-unescaped)) | nothing |
+| results and prompts | unchanged | nothing |
 
 - In a URL, values written by the author of the configuration are trusted and stay unchanged: the template's text, \`.Config\`
   and \`env\`. So

@@ -1,6 +1,6 @@
 import type { Arg, Configuration, Path, Server, Tool } from '../config/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import type { Place, Roots } from '../template/index.ts'
+import { bodyPlace, type Place, type Roots } from '../template/index.ts'
 
 /** What exists when a template is rendered. */
 export type Phase = 'request' | 'response' | 'config' | 'prompt' | 'upstream'
@@ -89,7 +89,7 @@ export function toolSubjects(configuration: Configuration, tool: Tool, index: nu
     subjects.push(make(source, ['tools', index, 'headers', name], 'header', 'request'))
   const isForm = tool.args.some(({ position }) => position === 'form-data')
   if (tool.requestBody !== undefined && !isForm)
-    subjects.push(make(tool.requestBody, ['tools', index, 'requestBody'], bodyPlace(tool), 'request'))
+    subjects.push(make(tool.requestBody, ['tools', index, 'requestBody'], placeOfBody(tool), 'request'))
   for (const key of ['responseBody', 'errorBody'] as const)
     if (tool[key] !== undefined) subjects.push(make(tool[key], ['tools', index, key], 'auto', 'response'))
   const { poll, done, failed, cancel } = tool.async ?? {}
@@ -163,15 +163,14 @@ function schemaOf({ type, enum: values, items, properties, default: fallback }: 
   }
 }
 
-const FORM = 'application/x-www-form-urlencoded'
-
 /** As requests are made: by the Content-Type that the tool names, JSON without one. */
-function bodyPlace({ headers, args }: Tool): Place {
+function placeOfBody({ headers, args }: Tool): Place {
   const name = Object.keys(headers).find((key) => key.toLowerCase() === 'content-type')
   const byCaller = args.some((arg) => arg.position === 'header' && arg.name.toLowerCase() === 'content-type')
-  if (name === undefined) return byCaller ? 'auto' : 'json'
-  if (byCaller || headers[name]!.includes('{{')) return 'auto'
-  const type = headers[name]!.split(';')[0]!.trim().toLowerCase()
-  if (type === FORM) return 'form'
-  return type.endsWith('+json') || type === 'application/json' || type === 'text/json' ? 'json' : 'text'
+  if (byCaller) return bodyPlace(undefined)
+  if (name === undefined) return 'json'
+  // What it comes to may depend on the server.
+  return headers[name]!.includes('{{')
+    ? 'auto'
+    : bodyPlace(headers[name]!.split(';')[0]!.trim().toLowerCase())
 }

@@ -161,7 +161,7 @@ function addText(draft: Draft, schema: JsonObject, { required, description }: Bo
   const known = schema.type === undefined ? rest : schema
   const text = withFittingDefault({ ...known, type: 'string' })
   const arg = draft.add('body', 'request', { position: 'body', required, schema: text, description })
-  if (arg) draft.requestBody = print(sourceText(arg))
+  if (arg) draft.requestBody = print(`raw ${sourceText(arg)}`)
 }
 
 /** Characters of an example in a description. */
@@ -179,7 +179,7 @@ function addDocument(draft: Draft, { type, media }: { type: string; media: JsonO
   const arg = draft.add('body', 'request', { position: 'body', required, schema })
   if (!arg) return
   draft.headers.set('Content-Type', literal(type.trim()))
-  draft.requestBody = whenGiven(arg, print(sourceText(arg)))
+  draft.requestBody = whenGiven(arg, print(`raw ${sourceText(arg)}`))
 }
 
 function exampleOf(

@@ -272,7 +272,8 @@ function callFlow(entry: FunctionEntry, args: readonly Compiled[], unit: Unit, s
     return flow
   }
   const constant = entry.form === 'raw' ? flows[0]?.constant : undefined
-  const built = marks.tainted && !entry.form && (marks.built || puts(entry.name, args))
+  const built =
+    marks.tainted && (!entry.form || entry.form === 'html') && (marks.built || puts(entry.name, args))
   return { ...marks, built, form: entry.form ?? 'text', ...(constant === undefined ? {} : { constant }) }
 }
 

@@ -12,8 +12,8 @@ export interface Marks {
 
 /** What is known of a value before anything is rendered. */
 export interface Flow extends Marks {
-  /** What its text is already: JSON, escaped for a URL, or not to be escaped. */
-  form: 'text' | 'json' | 'url' | 'raw'
+  /** What its text is already: JSON, escaped for a URL or for HTML, or not to be escaped. */
+  form: 'text' | 'json' | 'url' | 'html' | 'raw'
   /** Its place below the root. */
   path?: readonly string[]
   /** Its text, when it is always the same. */

@@ -8,9 +8,18 @@ import type { Tree } from './node.ts'
 import { parseTree } from './parse.ts'
 import { isJsonFrame } from './places/auto.ts'
 import { jsonRules } from './places/json.ts'
-import { cookieRules, formRules, goRules, headerRules, textRules, trimEnds } from './places/plain.ts'
+import {
+  cookieRules,
+  formRules,
+  goRules,
+  headerRules,
+  textRules,
+  trimEnds,
+  verbatimRules,
+} from './places/plain.ts'
 import type { PlaceRules } from './places/rules.ts'
 import { urlRules } from './places/url.ts'
+import { xmlRules } from './places/xml.ts'
 import {
   type Compiled,
   type CompileOptions,
@@ -78,7 +87,7 @@ function compileWith(
   const tree = known ? { ...known.tree } : parseTree(source, parseOptions, sink)
   if (sink.errors.length > 0) return { template: undefined, errors: sink.errors }
 
-  const place = options.place === 'auto' ? (isJsonFrame(tree) ? 'json' : 'text') : options.place
+  const place = placeOf(options.place, tree)
   if (place === 'url' || isHeader(place)) tree.root = trimEnds(tree.root)
   const rules = rulesOf(place, tree, source, sink)
   const compilation: Compilation = {
@@ -169,12 +178,25 @@ class CompiledTemplate implements Template {
   }
 }
 
+/** Where the place depends on the template's own text, what it is. */
+export function placeOf(place: Place, tree: Tree): Place {
+  if (place === 'auto') return isJsonFrame(tree) ? 'json' : 'text'
+  if (place === 'auto-body') return isJsonFrame(tree, true) ? 'json-lines' : 'verbatim'
+  return place
+}
+
 function rulesOf(place: Place, tree: Tree, source: string, sink: ErrorSink): PlaceRules {
   switch (place) {
     case 'go':
       return goRules
     case 'json':
       return jsonRules(source, sink)
+    case 'json-lines':
+      return jsonRules(source, sink, true)
+    case 'xml':
+      return xmlRules(sink)
+    case 'verbatim':
+      return verbatimRules(sink)
     case 'url':
       return urlRules(sink)
     case 'form':

@@ -2,11 +2,25 @@
  * Where the rendered text goes, which decides how values are escaped.
  * `go`: nothing is escaped and values print as Go prints them (for comparison with Go itself);
  * `text`: values print in the gateway's dialect, nothing is escaped;
- * `json`: a JSON body; `form`: an `application/x-www-form-urlencoded` body; `url`: a whole URL;
- * `header`: the value of one header; `cookie`: the value of a `Cookie` header;
- * `auto`: `json` when the template's own text is the frame of a JSON object or array, else `text`.
+ * `json`: a JSON body; `json-lines`: one with a value on each line; `xml`: an XML body;
+ * `form`: an `application/x-www-form-urlencoded` body; `verbatim`: a body of another type, where a value from outside
+ * needs `raw`; `url`: a whole URL; `header`: the value of one header; `cookie`: the value of a `Cookie` header;
+ * `auto`: `json` when the template's own text is the frame of a JSON object or array, else `text`;
+ * `auto-body`: `json-lines` when it is the frame of one or several, else `verbatim`.
  */
-export type Place = 'go' | 'text' | 'json' | 'form' | 'url' | 'header' | 'cookie' | 'auto'
+export type Place =
+  | 'go'
+  | 'text'
+  | 'json'
+  | 'json-lines'
+  | 'xml'
+  | 'form'
+  | 'verbatim'
+  | 'url'
+  | 'header'
+  | 'cookie'
+  | 'auto'
+  | 'auto-body'
 
 export interface Limits {
   /** Nested blocks, parentheses and template calls. Default 500. */
@@ -63,7 +77,7 @@ export interface Roots {
 
 /** What is wrong with a template. Offsets are UTF-16 units into the source, `line` and `column` count from 1. */
 export interface TemplateError {
-  kind: 'parse' | 'context' | 'env'
+  kind: 'parse' | 'context' | 'unescaped' | 'env'
   /** The block that begins here has no end. */
   unclosed?: true
   /** The variable that is not there, of the kind `env`. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { type Json, parse } from '../json/index.ts'
 import type { HttpAnswer } from '../net/index.ts'
-import { isJsonType, lazy } from './argument-text.ts'
+import { isJsonType } from '../text/index.ts'
+import { lazy } from './argument-text.ts'
 
 /** What an answer's body is. */
 export type Kind = 'json' | 'text' | 'image' | 'audio' | 'binary'

@@ -55,11 +55,6 @@ export function wireText(value: string): string {
   return /[^\x20-\x7e\t]/.test(value) ? Buffer.from(value).toString('latin1') : value
 }
 
-/** `application/json`, `application/problem+json` and their like; a media type in lower case. */
-export function isJsonType(mediaType: string): boolean {
-  return mediaType.endsWith('+json') || mediaType === 'application/json' || mediaType === 'text/json'
-}
-
 /** @throws CallError for a body that is larger than the limit */
 export function checkSize(bytes: number, maxSize: number): void {
   if (bytes > maxSize)

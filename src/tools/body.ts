@@ -1,7 +1,8 @@
 import type { Tool } from '../config/model.ts'
 import { stringify } from '../json/index.ts'
-import type { Place, Template } from '../template/index.ts'
-import { isJsonType, queryPairs } from './argument-text.ts'
+import { bodyPlace, type Template } from '../template/index.ts'
+import { isJsonType } from '../text/index.ts'
+import { queryPairs } from './argument-text.ts'
 import type { Headers } from './headers.ts'
 import { PartWriter } from './multipart.ts'
 import type { RequestDraft } from './positions.ts'
@@ -39,7 +40,8 @@ export function compileBody(
   if (has('form-data')) return { make: (_root, { parts = new PartWriter() }) => parts.end() }
   const type = headers.namesContentType ? {} : { contentType: 'application/json' }
   if (tool.requestBody !== undefined) {
-    const place = bodyPlace(headers)
+    const { mediaType = headers.namesContentType ? undefined : 'application/json' } = headers
+    const place = bodyPlace(mediaType)
     const template = compile(tool.requestBody, [...path, 'requestBody'], place, REQUEST_ROOTS)
     if (!template) return { make: () => undefined }
     return {
@@ -67,10 +69,4 @@ export function compileBody(
       return { body: stringify(Object.fromEntries(members)), ...type }
     },
   }
-}
-
-function bodyPlace({ mediaType, namesContentType }: Headers): Place {
-  if (mediaType === undefined) return namesContentType ? 'auto' : 'json'
-  if (mediaType === FORM) return 'form'
-  return isJsonType(mediaType) ? 'json' : 'text'
 }

@@ -127,6 +127,7 @@ export function compileQuietly(
 const CODES: Record<TemplateError['kind'], FindingCode> = {
   parse: 'template-syntax',
   context: 'template-context',
+  unescaped: 'template-unescaped',
   env: 'env-unset',
 }
 

@@ -78,7 +78,7 @@ async function request(
   return { url: origin + path, ...(typeof body === 'string' && { body }) }
 }
 
-const isJson = (tool: string) => tool !== 'text' && tool !== 'form'
+const isJson = (tool: string) => !['text', 'form', 'lines', 'document'].includes(tool)
 
 /** @param anyContent without an error the request can be made, whatever the samples hold */
 function agree({ tool, findings, requests }: Verdict, anyContent = true): void {

@@ -11,7 +11,7 @@ tools:
   - name: a
     method: POST
     endpoint: http://localhost
-    headers: {Content-Type: ${more || 'text/plain'}}
+    headers: {Content-Type: ${more || '"{{.Config.key}}"'}}
     args:
       - {name: s, position: body, required: true}
       - {name: t, position: body}

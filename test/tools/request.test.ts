@@ -123,7 +123,7 @@ test('a body of another type goes as text', async () => {
     endpoint: origin,
     headers,
     args: [arg('a', 'body')],
-    requestBody: '"{{.Args.a}}"',
+    requestBody: '"{{raw .Args.a}}"',
   })({
     a: 'say "é"',
   })

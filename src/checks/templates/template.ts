@@ -2,7 +2,15 @@ import type { Env, Server } from '../../config/index.ts'
 import { isWithheld, withheld } from '../../config/tenant-env.ts'
 import type { Finding } from '../../findings/index.ts'
 import { stringify } from '../../json/index.ts'
-import { isJsonFrame, type Memo, type Span, type TemplateError } from '../../template/index.ts'
+import {
+  type Memo,
+  type Node,
+  type Place,
+  placeOf,
+  type Span,
+  type TemplateError,
+  type Tree,
+} from '../../template/index.ts'
 import { capital } from '../../text/index.ts'
 import { jsonFault } from '../json-fault.ts'
 import type { Args, Subject } from '../subjects.ts'
@@ -83,9 +91,9 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
   const { source, place } = subject
   const { memo } = context
   if (!source.includes('{{')) {
-    checkLiteralText(memo.parse(source).tree, subject, [], report)
-    if (place === 'json' || (place === 'auto' && isJsonFrame(memo.parse(source).tree)))
-      checkLiteral(source, report)
+    const { tree } = memo.parse(source)
+    checkLiteralText(tree, subject, [], report)
+    if (placeOf(place, tree) === 'json') checkLiteral(source, report)
     return []
   }
   const reported: (Span & { code: Finding['code'] })[] = []
@@ -116,7 +124,8 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
     })
   }
   checkCommands(tree, sound, subject.args, reportOnce)
-  const json = place === 'json' || (place === 'auto' && isJsonFrame(tree))
+  const found = placeOf(place, tree)
+  const json = found === 'json' || found === 'json-lines'
   const raws: Span[] = []
   walk(tree, json, {
     ref(ref) {
@@ -128,8 +137,7 @@ function checkUnknown(subject: Subject, context: Context, report: TemplateReport
     },
     call: (name, span) => {
       if (name === 'raw') raws.push(span)
-      if (name === 'raw' && place !== 'text' && (place !== 'auto' || json))
-        checkRaw(subject, span, reportOnce)
+      if (name === 'raw' && !isAuthors(found, tree)) checkRaw(found, span, reportOnce)
     },
   })
   checkLiteralText(tree, subject, refs, reportOnce)
@@ -169,10 +177,27 @@ function inside({ start }: Span, broken: readonly Span[]): boolean {
   return broken.some((action) => action.start <= start && start < action.end)
 }
 
-function checkRaw({ place }: Subject, at: Span, report: TemplateReporter) {
+/** Whether `raw` has nothing to break: nothing is escaped there, or the whole body is one document. */
+function isAuthors(place: Place, { root }: Tree): boolean {
+  if (place === 'text' || place === 'verbatim') return true
+  return (place === 'xml' || place === 'json-lines') && root.every((node) => isBlank(node))
+}
+
+function isBlank(node: Node): boolean {
+  if (node.type === 'text') return node.text.trim() === ''
+  return !('list' in node) || [...node.list, ...(node.elseList ?? [])].every(isBlank)
+}
+
+function checkRaw(place: Place, at: Span, report: TemplateReporter) {
   const where =
-    { json: 'the JSON', url: 'the URL', form: 'the form', header: 'the header' }[place as string] ??
-    'the text'
+    {
+      json: 'the JSON',
+      'json-lines': 'the JSON',
+      xml: 'the XML',
+      url: 'the URL',
+      form: 'the form',
+      header: 'the header',
+    }[place as string] ?? 'the text'
   report({
     code: 'template-raw',
     at,
@@ -205,6 +230,7 @@ function reportCompile(
       })
   } else if (known(error)) return
   else if (kind === 'context') report({ code: 'template-context', at, message, hint })
+  else if (kind === 'unescaped') report({ code: 'template-unescaped', at, message, hint })
   else reportSyntax(error, report)
 }
 

@@ -179,6 +179,15 @@ export const TEMPLATES = {
     wrong: 'requestBody: \'{"name": "{{raw .Args.name}}"}\'',
     right: 'requestBody: \'{"name": "{{.Args.name}}"}\'',
   },
+  'template-unescaped': {
+    severity: 'error',
+    title: 'A caller’s value in a body that is not escaped',
+    cause:
+      'Values are escaped in bodies that are JSON, JSON lines, a form or XML. In a body of any other type, such as CSV, GraphQL or YAML, a value could end what the template has begun.',
+    fix: 'Send JSON where the API takes it. Write `raw` where any text of a caller may stand, such as in a body that is one argument.',
+    wrong: 'headers: {Content-Type: text/csv}\nrequestBody: "name\\n{{.Args.name}}"',
+    right: 'headers: {Content-Type: text/plain}\nrequestBody: "{{raw .Args.note}}"',
+  },
   'template-body': {
     severity: 'error',
     title: 'A body that is not JSON',

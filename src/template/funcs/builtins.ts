@@ -56,8 +56,11 @@ export const builtins: readonly FunctionEntry[] = [
       return sprintf(format, values, host)
     },
   ),
-  define('html values:any...', 'The values as a string, escaped for HTML', (args, host) =>
-    escapeHtml(evalArgs(args, host)),
+  define(
+    'html values:any...',
+    'The values as a string, escaped for HTML',
+    (args, host) => escapeHtml(evalArgs(args, host)),
+    'html',
   ),
   define('js values:any...', 'The values as a string, escaped for JavaScript strings', (args, host) =>
     evalArgs(args, host).replace(JS, escapeJs),

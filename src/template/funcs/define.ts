@@ -27,7 +27,7 @@ export interface FunctionEntry {
   /** Any number of these follow. */
   rest?: ParamType
   /** What the result is already, and need not be escaped for. */
-  form?: 'json' | 'url' | 'raw'
+  form?: 'json' | 'url' | 'html' | 'raw'
   /** @throws Fault */
   call(args: unknown[], host: Host): unknown
 }

@@ -19,8 +19,9 @@ const LITERAL = /^(?:true|false|null|-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?)$/
  * True when the template's own text is the frame of JSON objects or arrays, one in a row or one in each branch, on
  * every way through its branches: `{"id": {{.id}}}` and `{{if .ok}}{"id": {{.id}}}{{end}}` are,
  * `[{{.name}}](http://example.org)` is not.
+ * @param several whether one may follow another
  */
-export function isJsonFrame(tree: Tree): boolean {
+export function isJsonFrame(tree: Tree, several = false): boolean {
   const calls: string[] = []
   const known = new Map<string, Frame | undefined>()
 
@@ -36,7 +37,7 @@ export function isJsonFrame(tree: Tree): boolean {
   function one(node: Node, frame: Frame): Frame | undefined {
     switch (node.type) {
       case 'text':
-        return text(frame, node.text)
+        return text(frame, node.text, several)
       case 'action':
         if (node.pipe.declarations.length > 0) return frame
         return frame.stack === '' ? undefined : { ...frame, word: '' }
@@ -71,7 +72,7 @@ function joined(a: Frame, b: Frame): Frame | undefined {
   return a.stack !== '' || a.whole === b.whole ? a : { ...START, whole: 'maybe' }
 }
 
-function text(start: Frame, source: string): Frame | undefined {
+function text(start: Frame, source: string, several: boolean): Frame | undefined {
   const frame = { ...start }
   const wordEnds = () => {
     const good = frame.word === '' || LITERAL.test(frame.word)
@@ -85,7 +86,7 @@ function text(start: Frame, source: string): Frame | undefined {
     else if (top === '"') frame.stack += char === '\\' ? char : ''
     else if (' \t\r\n'.includes(char) || (top && ',:'.includes(char))) {
       if (!wordEnds()) return undefined
-    } else if (!top && (frame.whole === 'yes' || !opens)) return undefined
+    } else if (!top && ((frame.whole === 'yes' && !several) || !opens)) return undefined
     else if (opens || char === '"') frame.stack += char
     else if (char === '}' || char === ']') {
       if (!wordEnds() || top !== (char === '}' ? '{' : '[')) return undefined

@@ -11,14 +11,18 @@ import type { Context, PlaceRules } from './rules.ts'
 /**
  * A JSON body has two contexts: where a value stands, and inside of a string. `escape` and `unicode` are
  * inside of a string within `\…` and `\u…`, where no value may stand.
+ * @param inLines each line is a value of its own, which no value from outside may end
  */
-export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
+export function jsonRules(source: string, errors: ErrorSink, inLines = false): PlaceRules {
   return {
     start: 'value',
     text: advance,
     value(context, flow, span) {
       if (context === 'string') return { sink: stringSink(flow), end: context }
-      if (context === 'value') return { sink: valueSinkAt(source, span, flow), end: context }
+      if (context === 'value') {
+        const sink = valueSinkAt(source, span, flow)
+        return { sink: inLines && flow.tainted && flow.form !== 'raw' ? onOneLine(sink) : sink, end: context }
+      }
       const hint = String.raw`write \\ for a backslash`
       errors.add('context', span, 'a value follows a backslash inside a JSON string', hint)
       return { sink: stringSink(flow), end: 'string' }
@@ -32,6 +36,11 @@ export function jsonRules(source: string, errors: ErrorSink): PlaceRules {
     },
     output: ({ out }) => out,
   }
+}
+
+/** Outside of its strings, JSON has line breaks only where white space may stand. */
+function onOneLine(sink: Sink): Sink {
+  return (state, value) => sink(state, value).replace(/[\r\n]+/g, ' ')
 }
 
 function lastSpan(root: readonly Node[]): Span {

@@ -1,5 +1,5 @@
 import { percentEncode, percentTable } from '../../text/index.ts'
-import { execFault, Fault } from '../errors.ts'
+import { type ErrorSink, execFault, Fault } from '../errors.ts'
 import type { Sink, State } from '../exec.ts'
 import { wellFormed } from '../fmt/bytes.ts'
 import { printDialect, printGo } from '../fmt/print.ts'
@@ -20,6 +20,20 @@ const print: Sink = (_, value) => (typeof value === 'string' ? value : printDial
 
 /** The dialect without escaping. */
 export const textRules = plainRules(() => print)
+
+/** A body for whose type no escaping is known: the author says by `raw` that a value from outside may stand there. */
+export function verbatimRules(errors: ErrorSink): PlaceRules {
+  return {
+    ...textRules,
+    value(at, { form, tainted }, span) {
+      if (tainted && form !== 'raw') {
+        const hint = 'send JSON, a form or XML, or write `raw` where any text may stand'
+        errors.add('unescaped', span, 'values of callers are not escaped in a body of this media type', hint)
+      }
+      return { sink: print, end: at }
+    },
+  }
+}
 
 /** An `application/x-www-form-urlencoded` body: every value is a key or a value, or a part of one. */
 export const formRules = plainRules(({ form }) =>

@@ -1,0 +1,128 @@
+import { type ErrorSink, Fault } from '../errors.ts'
+import type { Sink } from '../exec.ts'
+import type { Flow } from '../flow.ts'
+import { wellFormed } from '../fmt/bytes.ts'
+import { printDialect } from '../fmt/print.ts'
+import type { Node, Span } from '../node.ts'
+import type { Context, PlaceRules } from './rules.ts'
+
+/**
+ * The contexts of an XML body. A value may stand in `text` and in an attribute, `"` or `'`; these three are followed by
+ * `&` within a reference. `<` and what begins with it is the beginning of markup, of which the kind is not known yet.
+ */
+export function xmlRules(errors: ErrorSink): PlaceRules {
+  const misplaced = (context: Context, span: Span) =>
+    errors.add(
+      'context',
+      span,
+      `a value of a caller stands ${nameOf(context)}, where XML has no escaping`,
+      'write it into text or into an attribute with quotes, or use `raw`',
+    )
+  return {
+    start: 'text',
+    text: advance,
+    value(context, flow, span) {
+      if (flow.form === 'raw') return { sink: print, end: context }
+      if (context === 'text' || context === '"' || context === "'")
+        return { sink: escapedSink(context, flow, span), end: context }
+      if (flow.tainted) misplaced(context, span)
+      return { sink: print, end: flow.constant === undefined ? context : advance(context, flow.constant) }
+    },
+    join: () => undefined,
+    name: nameOf,
+    ends(context, root) {
+      if (context === 'text' || errors.errors.some(({ kind }) => kind === 'context')) return
+      errors.add('context', lastSpan(root), `the XML ends ${nameOf(context)}`, 'close it')
+    },
+    output: ({ out }) => out,
+  }
+}
+
+function lastSpan(root: readonly Node[]): Span {
+  const end = root.at(-1)?.end ?? 0
+  return { start: Math.max(0, end - 1), end }
+}
+
+function nameOf(context: Context): string {
+  if (context.endsWith('&')) return 'in a reference'
+  if (context === 'text') return 'in text'
+  if (context === '"' || context === "'") return 'in an attribute'
+  if (context.startsWith('<!--')) return 'in a comment'
+  if (context.startsWith('<![')) return 'in a CDATA section'
+  if (context.startsWith('<?')) return 'in a processing instruction'
+  return context.startsWith('<!') ? 'in a declaration' : 'in a tag'
+}
+
+function advance(from: Context, text: string): Context {
+  let context = from
+  for (const char of text) context = step(context, char)
+  return context
+}
+
+/** Markup whose end is more than `>`; the characters of the end that were there are kept behind its beginning. */
+const SECTIONS = [
+  ['<!--', '-->'],
+  ['<![CDATA[', ']]>'],
+  ['<?', '?>'],
+] as const
+
+function step(context: Context, char: string): Context {
+  if (context.endsWith('&')) {
+    const outer = context.slice(0, -1)
+    return /[\w#.:-]/.test(char) ? context : char === ';' ? outer : step(outer, char)
+  }
+  const inText = context === 'text'
+  if (inText || context === '"' || context === "'") {
+    if (char === '&') return `${context}&`
+    if (inText) return char === '<' ? char : context
+    return char === context ? 'tag' : context
+  }
+  if (context === 'tag') return char === '>' ? 'text' : char === '"' || char === "'" ? char : 'tag'
+  for (const [start, end] of SECTIONS) {
+    if (!context.startsWith(start)) continue
+    let seen = context.slice(start.length) + char
+    while (!end.startsWith(seen)) seen = seen.slice(1)
+    return seen === end ? 'text' : start + seen
+  }
+  const begun = context + char
+  if (SECTIONS.some(([start]) => start.startsWith(begun))) return begun
+  if (context.startsWith('<!')) return declaration(context.startsWith('<!D') ? context : '<!D', char)
+  return step('tag', char)
+}
+
+/** It ends in `>`, one with a subset in `]` and `>`. */
+function declaration(context: Context, char: string): Context {
+  const inSubset = context.startsWith('<!D[')
+  if (char === '>') return !inSubset || context === '<!D[]' ? 'text' : '<!D['
+  if (!inSubset) return char === '[' ? '<!D[' : '<!D'
+  if (char === ']' || (context === '<!D[]' && /\s/.test(char))) return '<!D[]'
+  return '<!D['
+}
+
+const print: Sink = (_, value) => printDialect(value)
+
+/** XML 1.0 (2.2) has no way to write them. */
+const NO_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
+
+/** What `html` has made is ready. */
+function escapedSink(context: Context, { form }: Flow, span: Span): Sink {
+  const special = context === 'text' ? /[&<>\r]/g : /[&<>"'\t\n\r]/g
+  return (_, value) => {
+    const text = wellFormed(printDialect(value))
+    if (NO_XML.test(text)) {
+      const hint = 'leave it out of the argument'
+      throw new Fault('unsafe', 'the body would contain a character that XML does not have', span, hint)
+    }
+    return form === 'html' ? text : text.replace(special, (char) => ESCAPES[char]!)
+  }
+}
