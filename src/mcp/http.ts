@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HonoRequest } from 'hono'
-import { type Flow, HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
+import type { Context } from 'hono'
+import { HttpResponse, type ResponseHeaders } from '../access/http-response.ts'
 import { type Hold, parsedSize, SMALL } from '../access/memory.ts'
 import type { Permissions } from '../access/permissions.ts'
 import type { Meter } from '../access/rate.ts'
@@ -76,28 +76,18 @@ export interface NodePair {
   outgoing?: ServerResponse
 }
 
-/** A request as it comes: of a framework, or of Node alone. */
-export interface Arriving {
-  /** Where Node has it, its `NodePair`. */
-  readonly env: unknown
-  readonly req: Pick<HonoRequest, 'method' | 'path' | 'url' | 'raw'> & {
-    query(): Record<string, string>
-    query(name: string): string | undefined
-  }
-}
-
-export function nodePair({ env }: Pick<Arriving, 'env'>): NodePair {
+export function nodePair({ env }: Pick<Context, 'env'>): NodePair {
   return (env as NodePair | undefined) ?? {}
 }
 
 /** The headers of a request, read without building a `Headers` object where Node has them already. */
-export function headersOf(c: Arriving): RequestHeaders {
+export function headersOf(c: Context): RequestHeaders {
   const { incoming } = nodePair(c)
   return incoming ? (incoming.headers as RequestHeaders) : Object.fromEntries(c.req.raw.headers)
 }
 
 /** Reads a body of at most `limit` bytes, which `hold` has room for; stops reading when there is more. */
-export function readBody(c: Arriving, limit: number, hold: Hold): Promise<Body> {
+export function readBody(c: Context, limit: number, hold: Hold): Promise<Body> {
   const { incoming } = nodePair(c)
   if (incoming) return readIncoming(incoming, limit, hold)
   return readWhole(c.req.raw.body ?? [], (_bytes, size) => size <= limit).then(
@@ -243,7 +233,7 @@ export function tooMuch(exchange: Exchange, limit: LimitName, id: RequestId | nu
 
 export function eventStream(
   exchange: Exchange,
-  body: Flow | ReadableStream<Uint8Array> | string,
+  body: ReadableStream<Uint8Array> | string,
   headers?: Record<string, string>,
 ): HttpResponse {
   if (typeof body === 'string' && !carries(exchange, body.length)) return tooMuch(exchange, 'maxBuffered')

@@ -27,7 +27,6 @@ export { declares, missingCapability } from './client-capabilities.ts'
 export { listingOf } from './discover.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
-  type Arriving,
   carries,
   type Exchange,
   event,

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http'
-import type { Flow, HttpResponse } from '../access/http-response.ts'
+import type { HttpResponse } from '../access/http-response.ts'
 import { type Hold, memory } from '../access/memory.ts'
 import { limitReached } from '../access/refusals.ts'
 import { type AnswerForm, type Exchange, event, eventStream, json, takesEvents } from './http.ts'
@@ -9,18 +8,11 @@ import type { EventLog, ResumableStream } from './resumption.ts'
 /** Chunks that were handed on and are still in the queue's array. */
 const MAX_HEAD = 1_000
 
-/** What takes the chunks of a stream. */
-interface Sink {
-  /** Whether it takes another at once; otherwise it asks for one. */
-  take(chunk: Uint8Array): boolean
-  end(): void
-}
-
 /**
  * A stream of server-sent events to one client. One whose client does not read ends when what waits for it is more than
  * `maxQueued`, or does not fit into the memory.
  */
-export class EventStream implements Flow {
+export class EventStream {
   /** What waits, and what was handed on last: it is out when more is asked for. */
   private readonly hold: Hold
   private queue: Uint8Array[] = []
@@ -29,8 +21,9 @@ export class EventStream implements Flow {
   private handed = 0
   private asked = false
   private open = true
-  /** Absent until the response is written. */
-  private sink: Sink | undefined
+  private controller!: ReadableStreamDefaultController<Uint8Array>
+  /** The body of the response. */
+  readonly body: ReadableStream<Uint8Array>
 
   /** @param onClose runs once, whoever closes the stream */
   constructor(
@@ -39,34 +32,17 @@ export class EventStream implements Flow {
   ) {
     this.hold = memory.queue(stay.sharer)
     stay.onGone(() => this.hold.free())
-  }
-
-  toWeb(): ReadableStream<Uint8Array> {
-    return new ReadableStream<Uint8Array>(
+    this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
-          const take = (chunk: Uint8Array) => {
-            controller.enqueue(chunk)
-            return false
-          }
-          this.sink = { take, end: () => controller.close() }
+          this.controller = controller
         },
         pull: () => this.next(),
         cancel: () => this.cancel(),
       },
+      // What waits is counted here alone.
       { highWaterMark: 0 },
     )
-  }
-
-  flowTo(outgoing: ServerResponse): void {
-    this.sink = { take: (chunk) => outgoing.write(chunk), end: () => outgoing.end() }
-    if (outgoing.destroyed) {
-      this.cancel()
-      return
-    }
-    outgoing.on('drain', () => this.next()).on('close', () => this.cancel())
-    if (!this.queue.length) outgoing.flushHeaders()
-    this.next()
   }
 
   /** Sends one JSON-RPC message. */
@@ -93,7 +69,7 @@ export class EventStream implements Flow {
   close(): void {
     if (!this.open) return
     this.gone()
-    if (!this.queue.length) this.sink?.end()
+    if (!this.queue.length) this.controller.close()
   }
 
   /** Nothing follows. */
@@ -109,14 +85,10 @@ export class EventStream implements Flow {
 
   /** What was handed on is out, and more is asked for. */
   private next(): void {
-    this.out()
-    this.asked = true
-    this.hand()
-  }
-
-  private out(): void {
     this.hold.free(this.handed)
     this.handed = 0
+    this.asked = true
+    this.hand()
   }
 
   private cancel(): void {
@@ -126,17 +98,16 @@ export class EventStream implements Flow {
   }
 
   private hand(): void {
-    const { sink } = this
-    for (let chunk = this.queue[this.head]; sink && this.asked && chunk; chunk = this.queue[this.head]) {
-      if (++this.head === this.queue.length || this.head === MAX_HEAD) {
-        this.queue = this.queue.slice(this.head)
-        this.head = 0
-      }
-      this.handed = chunk.byteLength
-      this.asked = sink.take(chunk)
-      if (this.asked) this.out()
+    const chunk = this.queue[this.head]
+    if (!this.asked || !chunk) return
+    if (++this.head === this.queue.length || this.head === MAX_HEAD) {
+      this.queue = this.queue.slice(this.head)
+      this.head = 0
     }
-    if (!this.open && !this.queue.length) sink?.end()
+    this.asked = false
+    this.handed = chunk.byteLength
+    this.controller.enqueue(chunk)
+    if (!this.open && !this.queue.length) this.controller.close()
   }
 }
 
@@ -259,7 +230,7 @@ export class PostReply implements LoneReply<HttpResponse> {
     )
     const resumed = resumable?.log.open(connection, true)
     if (resumable?.primes) resumed?.prime()
-    this.settle(eventStream(this.exchange, connection))
+    this.settle(eventStream(this.exchange, connection.body))
     this.stream = resumed ?? connection
     return this.stream
   }

@@ -162,7 +162,7 @@ function openStream(
     session.open(stream)
     if (session.streams.length > MAX_STREAMS) session.streams[0]?.close()
   }
-  return eventStream(exchange, connection)
+  return eventStream(exchange, connection.body)
 }
 
 /** Ends a session because its client says so, with the replica that opened it. */
@@ -268,7 +268,7 @@ export async function serveSse(
   session.open(stream)
   session.opened(exchange)
   hub.keep(stream)
-  return eventStream(exchange, stream)
+  return eventStream(exchange, stream.body)
 }
 
 /** Serves `{prefix}/message`: takes messages of an open stream. */

@@ -1,21 +1,25 @@
-import { createRequire } from 'node:module'
-import type { Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { refusedCredentials } from '../access/authentication.ts'
 import { hostStep, originStep } from '../access/host.ts'
 import { HttpResponse } from '../access/http-response.ts'
-import { type Refusal, runSteps, type StepResult } from '../access/steps.ts'
+import type { Refusal, Step } from '../access/steps.ts'
 import type { Table } from '../build/types.ts'
 import { stringify } from '../json/index.ts'
-import { type Arriving, type Hub, INVALID_REQUEST } from '../mcp/index.ts'
+import { type Hub, INVALID_REQUEST } from '../mcp/index.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { type Direct, directly } from './direct.ts'
-import { endpointFinder } from './endpoints.ts'
+import { findEndpoint } from './endpoints.ts'
 import { clientAddress, HttpArrival, HttpExchange, otherEndOf, type Proxies } from './exchange.ts'
 import { nothingHere } from './nothing-here.ts'
 import { isOwnPage, type OwnPages, PROBES } from './own-pages.ts'
 import { type OnForward, replicasOf } from './replicas.ts'
 import { routeSteps, type StepParts } from './route-steps.ts'
+
+/** The plant store and the paths that are its own. */
+interface Plants {
+  app: Hono
+  owns: (path: string) => boolean
+}
 
 export interface AppParts extends StepParts {
   /** The table of the moment; a request keeps the one it began with. */
@@ -24,8 +28,7 @@ export interface AppParts extends StepParts {
   log: Logger
   /** The gateway's own paths. */
   ownPages?: OwnPages
-  /** The plant store and the paths that are its own. */
-  plants?: { app: Hono; owns: (path: string) => boolean }
+  plants?: Plants
   onForward?: OnForward
   /** Reads what proxies say; absent: none is believed. */
   proxies?: Proxies
@@ -33,70 +36,81 @@ export interface AppParts extends StepParts {
   elsewhere?: Elsewhere
 }
 
-export type Elsewhere = (c: Arriving) => Promise<HttpResponse> | undefined
+export type Elsewhere = (c: Context) => Promise<HttpResponse> | undefined
 
-type Answer = HttpResponse | Promise<HttpResponse>
-
-/** What answers HTTP. */
-export interface Face {
-  /** Made when it is asked for first: with it and its listener, Node loads the interfaces of the web. */
-  readonly app: Hono
-  /** Answers plain requests without the app. */
-  direct: Direct
-}
-
-/** That of `createFace` alone. */
-export function createApp(parts: AppParts): Hono {
-  return createFace(parts).app
-}
+type Env = { Variables: { exchange: HttpExchange } }
 
 /** The gateway's HTTP face: path → route → steps → endpoint. */
-export function createFace(parts: AppParts): Face {
-  const { table, hub, log, plants, ownPages, guard, cluster, proxies } = parts
-  const { onForward = () => {}, onRefusedCredentials = () => {}, elsewhere } = parts
-  const [host, origin] = [hostStep(guard), originStep(guard)]
-  const steps = routeSteps(parts)
-  const findEndpoint = endpointFinder()
+export function createApp(parts: AppParts): Hono {
+  const { table, hub, log, plants, elsewhere, cluster, proxies, onForward = () => {} } = parts
+  const other = otherPages(parts)
   const replicas =
     cluster && ((exchange: HttpExchange) => replicasOf(exchange, { cluster, hub, log, onForward }))
 
-  const serve = (c: Arriving): Answer | undefined => {
-    const { path } = c.req
-    const found = findEndpoint(table(), path)
-    if (!found) return undefined
-    const { route, endpoint } = found
-    const exchange = new HttpExchange(c, route, endpoint, hub, replicas, proxies)
-    const go = (refused: StepResult) => (refused ? refusal(exchange, refused) : endpoint.serve(exchange, hub))
-    const refused = runSteps(steps, exchange)
-    const response = refused instanceof Promise ? refused.then(go) : go(refused)
-    exchange.settle(response)
-    return response
-  }
-  const failed = (error: unknown, { req }: Arriving) => {
+  const app = new Hono<Env>()
+  if (plants) app.use(plantsOf(plants, parts))
+  if (elsewhere)
+    app.use(async (c, next) => {
+      const response = await elsewhere(c)
+      return response ? response.toWeb() : next()
+    })
+  app.use(async (c, next) => {
+    const found = findEndpoint(table(), c.req.path)
+    if (!found) return (await other(c)).toWeb()
+    const exchange = new HttpExchange(c, found.route, found.endpoint, hub, replicas, proxies)
+    c.set('exchange', exchange)
+    await next()
+    exchange.settle(c.res.status)
+  })
+  for (const step of routeSteps(parts)) app.use(middleware(step))
+  app.all('*', async (c) => {
+    const exchange = c.get('exchange')
+    return (await exchange.endpoint.serve(exchange, hub)).toWeb()
+  })
+  app.onError((error, { req }) => {
     unexpected(`${req.method} ${req.path.slice(0, 200)}`)(error)
-    return HttpResponse.json({ error: 'internal error' }, 500)
-  }
-  const answer = (c: Arriving) => elsewhere?.(c) ?? serve(c) ?? serveOther(c)
+    return HttpResponse.json({ error: 'internal error' }, 500).toWeb()
+  })
+  return app as unknown as Hono
+}
 
-  /** The gateway's own pages, and paths where there is nothing. */
-  function serveOther(c: Arriving): Answer {
+function middleware(step: Step): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const exchange = c.get('exchange')
+    const refused = await step.run(exchange)
+    return refused ? refusal(exchange, refused).toWeb() : next()
+  }
+}
+
+/** The gateway's own pages, and paths where there is nothing. */
+function otherPages({ table, ownPages, guard }: AppParts): (c: Context) => Promise<HttpResponse> {
+  const host = hostStep(guard)
+  return async (c) => {
     const { path } = c.req
     const arrival = new HttpArrival(c)
     // Whether a gateway is well is asked by its address, and by load balancers without a name.
     const isProbe = ownPages && (PROBES.has(path) || (arrival.isNameless && isOwnPage(path)))
-    const refused = isProbe ? undefined : host.run(arrival)
+    const refused = isProbe ? undefined : await host.run(arrival)
     if (refused) return plainRefusal(refused)
     return (
       ownPages?.answer(c, arrival.headers) ??
       nothingHere(c, ownPages?.isOpenTo(c, arrival.headers) ? table() : undefined)
     )
   }
+}
 
-  async function servePlants(c: Context, store: Hono): Promise<Response> {
+/** The plant store, which refuses by itself what has no credentials. */
+function plantsOf(
+  { app, owns }: Plants,
+  { guard, proxies, onRefusedCredentials = () => {} }: AppParts,
+): MiddlewareHandler {
+  const [host, origin] = [hostStep(guard), originStep(guard)]
+  return async (c, next) => {
+    if (!owns(c.req.path)) return next()
     const arrival = new HttpArrival(c)
-    const refused = host.run(arrival) ?? origin.run(arrival)
+    const refused = (await host.run(arrival)) ?? (await origin.run(arrival))
     if (refused) return plainRefusal(refused).toWeb()
-    const response = await store.fetch(c.req.raw, c.env)
+    const response = await app.fetch(c.req.raw, c.env)
     const { status } = response
     if (status === 401 || status === 429) {
       const address = clientAddress(otherEndOf(c), arrival.headers, proxies)
@@ -104,32 +118,6 @@ export function createFace(parts: AppParts): Face {
       onRefusedCredentials(status === 429 ? { ...refused, reason: 'limited' } : refused)
     }
     return response
-  }
-
-  function createHono(): Hono {
-    const { Hono } = createRequire(import.meta.url)('hono') as typeof import('hono')
-    const app = new Hono()
-    app.all('*', async (c) =>
-      plants?.owns(c.req.path) ? servePlants(c, plants.app) : (await answer(c)).toWeb(),
-    )
-    app.onError((error, c) => failed(error, c).toWeb())
-    return app
-  }
-  const direct = directly((c) => (plants?.owns(c.req.path) ? undefined : answer(c)), failed)
-  return new LazyFace(direct, createHono)
-}
-
-class LazyFace implements Face {
-  private made: Hono | undefined
-
-  constructor(
-    readonly direct: Direct,
-    private readonly make: () => Hono,
-  ) {}
-
-  get app(): Hono {
-    this.made ??= this.make()
-    return this.made
   }
 }
 

@@ -75,17 +75,8 @@ interface Found {
   endpoint: Endpoint
 }
 
-/** Finds what a path is an endpoint of, and remembers the last one: nearly all requests of a moment have the same. */
-export function endpointFinder(): (table: Table, path: string) => Found | undefined {
-  let last: { table: Table; path: string; found: Found | undefined } | undefined
-  return (table, path) => {
-    if (last?.table !== table || last.path !== path) last = { table, path, found: findEndpoint(table, path) }
-    return last.found
-  }
-}
-
-/** A slash at the end of a path changes nothing. */
-function findEndpoint(table: Table, given: string): Found | undefined {
+/** Finds what a path is an endpoint of. A slash at its end changes nothing. */
+export function findEndpoint(table: Table, given: string): Found | undefined {
   const path = given.endsWith('/') ? given.slice(0, -1) : given
   const slash = path.lastIndexOf('/')
   const name = path.slice(slash + 1)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
+import type { Context } from 'hono'
 import { type CorsPolicy, OPEN_CORS } from '../access/cors.ts'
-import type { HttpResponse } from '../access/http-response.ts'
 import type { OuterConnection } from '../access/outer-connection.ts'
 import { peerOf } from '../access/peer.ts'
 import type { Permissions } from '../access/permissions.ts'
@@ -11,7 +11,6 @@ import type { Approval, Arrival, Identity, StepRequest } from '../access/steps.t
 import type { Route } from '../build/types.ts'
 import type { Discovery } from '../discovery/index.ts'
 import {
-  type Arriving,
   type Exchange,
   type Hub,
   headersOf,
@@ -30,7 +29,7 @@ import type { Endpoint } from './endpoints.ts'
 export class HttpArrival implements Arrival {
   readonly headers: RequestHeaders
 
-  constructor(protected readonly c: Arriving) {
+  constructor(protected readonly c: Context) {
     this.headers = headersOf(c)
   }
 
@@ -87,9 +86,9 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
    * @param proxies reads what proxies say; absent where none is believed
    */
   constructor(
-    c: Arriving,
+    c: Context,
     readonly route: Route,
-    private readonly endpoint: Endpoint,
+    readonly endpoint: Endpoint,
     private readonly hub: Hub,
     private readonly replicasOf?: (exchange: HttpExchange) => Replicas,
     private readonly proxies?: Proxies,
@@ -214,26 +213,16 @@ export class HttpExchange extends HttpArrival implements Exchange, StepRequest {
   private end(): void {
     for (const listener of this.ends?.splice(0) ?? []) listener()
   }
-  /** Without a response of Node's nothing tells when it is out: it is over when there is one. */
-  settle(response: HttpResponse | Promise<HttpResponse>): void {
-    const { unserved } = this
+  /** There is a response. Without one of Node's nothing tells when it is out: the request is over then. */
+  settle(status: number): void {
     // The replica that its client asked tells of a request.
-    if (unserved && !this.forwarded) {
-      if (response instanceof Promise)
-        response.then(
-          ({ status }) => unserved.end(status),
-          () => unserved.end(500),
-        )
-      else unserved.end(response.status)
-    }
-    if (!this.ends || nodePair(this.c).outgoing) return
-    const end = () => this.end()
-    Promise.resolve(response).then(end, end)
+    if (!this.forwarded) this.unserved?.end(status)
+    if (!nodePair(this.c).outgoing) this.end()
   }
 }
 
 /** The address of the other end of the connection. */
-export function otherEndOf(c: Arriving): string | undefined {
+export function otherEndOf(c: Context): string | undefined {
   return nodePair(c).incoming?.socket?.remoteAddress
 }
 

@@ -21,7 +21,7 @@ import { isPlantsPath, type JudgeLogin, openPlants } from '../plants/index.ts'
 import type { Counted } from '../telemetry/counted.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { OpenTelemetry } from '../telemetry/otel.ts'
-import { type AppParts, createFace, type Elsewhere, type Face } from './app.ts'
+import { type AppParts, createApp, type Elsewhere } from './app.ts'
 import { type Audit, openAudit } from './audit.ts'
 import { connectStdio } from './connect-stdio.ts'
 import { clientAddress, otherEndOf } from './exchange.ts'
@@ -45,9 +45,10 @@ export interface GatewayOptions extends LiveOptions {
 }
 
 /** A running gateway. It holds connections and processes: close it. */
-export interface Gateway extends Face {
+export interface Gateway {
+  readonly app: Hono
   /** What `admin.listen` serves: the gateway's own pages, and nothing else. Absent: `app` has them. */
-  ownFace?: Face
+  adminApp?: Hono
   hub: Hub
   table(): Table
   /**
@@ -215,14 +216,14 @@ async function serve(
     served: () => [...live.table.prepared.values()],
   }
   const ownPages = createOwnPages({ ...pages, bind: settings, guard })
-  const ownFace = admin?.listen && faceOfOwnPages(admin.listen, { hub, log, guardOf, pages })
+  const adminApp = admin?.listen && adminAppOf(admin.listen, { hub, log, guardOf, pages })
   const common = commonParts(live, hub, { settings, log, shared }, told)
-  const face = createFace({
+  const app = createApp({
     ...common,
     overload: new Overload(settings.limits.maxEventLoopDelay),
     guard,
     log,
-    ownPages: ownFace ? probesOnly(ownPages) : ownPages,
+    ownPages: adminApp ? probesOnly(ownPages) : ownPages,
     ...proxies,
     ...credentials,
     clientCertificates: settings.tls?.clientCa !== undefined,
@@ -231,8 +232,9 @@ async function serve(
     ...(shared && { elsewhere: probesHere(shared, readiness) }),
     ...(plants && settings.plants && { plants: appOfPlants(plants.app, settings.plants) }),
   })
-  return Object.assign(face, {
-    ...(ownFace && { ownFace }),
+  return {
+    app,
+    ...(adminApp && { adminApp }),
     hub,
     table: () => live.table,
     startServers: () => live.start(),
@@ -255,7 +257,7 @@ async function serve(
       await cluster?.close()
       await plants?.close()
     },
-  })
+  }
 }
 
 /** Why nothing is served; undefined: something is. */
@@ -380,7 +382,7 @@ function callQuota({ maxCallsPerPrefix, maxCallsPerCaller }: ServerLimits, share
   return shared?.calls(limits) ?? new Quota(limits)
 }
 
-interface OwnFaceParts {
+interface AdminAppParts {
   hub: Hub
   log: GatewayOptions['log']
   guardOf: (bind: string) => HostGuard
@@ -388,10 +390,10 @@ interface OwnFaceParts {
 }
 
 /** The gateway's own pages behind a listener of their own. */
-function faceOfOwnPages(bind: ListenAddress, { hub, log, guardOf, pages }: OwnFaceParts): Face {
+function adminAppOf(bind: ListenAddress, { hub, log, guardOf, pages }: AdminAppParts): Hono {
   // Web pages cannot reach a socket; what does names `localhost`.
   const guard = guardOf(bind.path === undefined ? bind.host : 'localhost')
-  return createFace({
+  return createApp({
     table: () => EMPTY_TABLE,
     hub,
     log,

@@ -1,6 +1,6 @@
+import type { Context } from 'hono'
 import { HttpResponse } from '../access/http-response.ts'
 import type { Table } from '../build/types.ts'
-import type { Arriving } from '../mcp/index.ts'
 import { nearest } from '../text/index.ts'
 
 const WHAT = 'an endpoint is the prefix of a router followed by /mcp, /sse or /message'
@@ -11,7 +11,7 @@ const MAX_LISTED = 100
  * Answers a path at which nothing is served; `/` says what this is.
  * @param table what is served, for those who may see all of it; undefined: nothing of it is shown
  */
-export function nothingHere({ req }: Arriving, table: Table | undefined): HttpResponse {
+export function nothingHere({ req }: Context, table: Table | undefined): HttpResponse {
   const { path, method } = req
   const all = [...(table?.routes.values() ?? [])].map(({ prefix }) => `${prefix}/mcp`)
   const served = table && { served: all.slice(0, MAX_LISTED) }

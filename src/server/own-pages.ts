@@ -1,3 +1,4 @@
+import type { Context } from 'hono'
 import type { Asker, Overseer } from '../access/admin.ts'
 import { type OnRefusedCredentials, refusedCredentials } from '../access/authentication.ts'
 import { bearerChallenge } from '../access/bearer.ts'
@@ -16,7 +17,7 @@ import {
 } from '../config/index.ts'
 import { hasErrors } from '../findings/index.ts'
 import { isObject } from '../json/index.ts'
-import { type Arriving, nodePair, type RequestHeaders, readBody } from '../mcp/index.ts'
+import { nodePair, type RequestHeaders, readBody } from '../mcp/index.ts'
 import { isLoopback } from '../net/index.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { inTurns, nearest, type Steps } from '../text/index.ts'
@@ -47,9 +48,9 @@ export interface OwnPagesParts {
 
 export interface OwnPages {
   /** Answers a request for one of the gateway's own paths; undefined when it is for none of them. */
-  answer(c: Arriving, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
+  answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined
   /** Whether whoever asks may see everything without a token. */
-  isOpenTo(c: Arriving, headers: RequestHeaders): boolean
+  isOpenTo(c: Context, headers: RequestHeaders): boolean
 }
 
 const METHODS: Record<string, readonly string[]> = {
@@ -86,7 +87,7 @@ export function probesOnly(pages: OwnPages): OwnPages {
 export function createOwnPages(parts: OwnPagesParts): OwnPages {
   const { bind, access, guard, diff, unready, metrics, status, onRefusedCredentials, logins, proxies } = parts
   const isBoundHere = isLocal(bind)
-  async function page(c: Arriving, headers: RequestHeaders, overseer: Overseer): Promise<HttpResponse> {
+  async function page(c: Context, headers: RequestHeaders, overseer: Overseer): Promise<HttpResponse> {
     const { path } = c.req
     if (path === '/_reload') return reload(c, parts)
     if (path === '/_diff') {
@@ -102,7 +103,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     return new HttpResponse(200, { ...type, ...NO_STORE }, String(await inTurns(statusPage(shown))))
   }
 
-  function askerOf(c: Arriving, headers: RequestHeaders): Asker {
+  function askerOf(c: Context, headers: RequestHeaders): Asker {
     const { incoming } = nodePair(c)
     const otherEnd = incoming?.socket?.remoteAddress
     const isHere = isBoundHere && (bind.path !== undefined || isLoopback(otherEnd ?? ''))
@@ -110,7 +111,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 
   /** Judges the credentials; what to answer in place of the page. */
-  async function admit(c: Arriving, path: string, headers: RequestHeaders): Promise<HttpResponse> {
+  async function admit(c: Context, path: string, headers: RequestHeaders): Promise<HttpResponse> {
     const overseer = access(askerOf(c, headers))
     const address = clientAddress(otherEndOf(c), headers, proxies)
     const isLogin = headers.authorization !== undefined
@@ -127,7 +128,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
     )
   }
 
-  function answer(c: Arriving, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
+  function answer(c: Context, headers: RequestHeaders): HttpResponse | Promise<HttpResponse> | undefined {
     const { path, method } = c.req
     const methods = Object.hasOwn(METHODS, path) ? METHODS[path] : undefined
     if (!methods) return undefined
@@ -157,7 +158,7 @@ export function createOwnPages(parts: OwnPagesParts): OwnPages {
   }
 }
 
-async function reload(c: Arriving, { reloads, served }: OwnPagesParts): Promise<HttpResponse> {
+async function reload(c: Context, { reloads, served }: OwnPagesParts): Promise<HttpResponse> {
   const asked = await nameOf(c)
   if ('refused' in asked) return asked.refused
   const { name } = asked
@@ -192,7 +193,7 @@ function fault(status: number, message: string, headers?: ResponseHeaders): Http
 
 const BODY_FORM = 'The body must be empty to reload everything, or {"name": "…"} to reload one configuration'
 
-async function nameOf(c: Arriving): Promise<{ name: string | undefined } | { refused: HttpResponse }> {
+async function nameOf(c: Context): Promise<{ name: string | undefined } | { refused: HttpResponse }> {
   const hold = memory.hold()
   const body = await readBody(c, MAX_BODY, hold)
   hold.free()

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { HttpResponse } from '../access/http-response.ts'
-import { type Arriving, nodePair } from '../mcp/index.ts'
+import { nodePair } from '../mcp/index.ts'
 import type { Page, PageRequest } from './channel-messages.ts'
 
 /** Bytes of a body after which the rest is not passed on: it is refused there. */
 const MAX_BODY = 1024 * 1024
 
 /** A request as another process can answer it. */
-export async function pageRequest(c: Arriving): Promise<PageRequest> {
+export async function pageRequest(c: Context): Promise<PageRequest> {
   const { incoming } = nodePair(c)
   const { method, url } = c.req
   return {

@@ -1,6 +1,6 @@
+import type { Context } from 'hono'
 import { HttpResponse } from '../access/http-response.ts'
 import type { Settings } from '../config/index.ts'
-import type { Arriving } from '../mcp/index.ts'
 import { isPlantsPath } from '../plants/index.ts'
 import { isOwnPage } from '../server/own-pages.ts'
 import type { Shared } from '../server/shared-parts.ts'
@@ -77,13 +77,13 @@ export function workerParts(
 
 function elsewhereFor(channel: Channel<ParentHandlers>, { plants }: Settings): Shared['elsewhere'] {
   const isPlants = plants ? isPlantsPath(plants.basePath) : () => false
-  return (c: Arriving) => {
+  return (c: Context) => {
     const { path } = c.req
     return isOwnPage(path) || isPlants(path) ? ask(c, channel) : undefined
   }
 }
 
-async function ask(c: Arriving, channel: Channel<ParentHandlers>): Promise<HttpResponse> {
+async function ask(c: Context, channel: Channel<ParentHandlers>): Promise<HttpResponse> {
   let request: Parameters<ParentHandlers['page']>[0]
   try {
     request = await pageRequest(c)

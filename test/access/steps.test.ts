@@ -16,12 +16,12 @@ function step(name: string, result?: () => StepResult | Promise<StepResult>): St
   }
 }
 
-test('steps run in order until one has a response, without a promise where none waits', () => {
+test('steps run in order until one has a response', async () => {
   const seen: Seen = []
   const refusal = { status: 418, message: 'no' }
-  assert.equal(runSteps([step('a'), step('b', () => refusal), step('c')], seen), refusal)
+  assert.equal(await runSteps([step('a'), step('b', () => refusal), step('c')], seen), refusal)
   assert.deepEqual(seen, ['a', 'b'])
-  assert.equal(runSteps([step('a'), step('b')], []), undefined)
+  assert.equal(await runSteps([step('a'), step('b')], []), undefined)
 })
 
 test('a step that waits holds up those behind it', async () => {

@@ -1,13 +1,12 @@
 import { lstatSync, rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { Server as TlsServer } from 'node:https'
-import { createRequire } from 'node:module'
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
-import type { getRequestListener } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
+import type { Hono } from 'hono'
 import { type Guarded, guardedServer } from '../../access/connection-limits.ts'
 import { type ListenAddress, listenText, type Settings } from '../../config/index.ts'
 import { isLoopback, OwnAddresses } from '../../net/index.ts'
-import type { Face } from '../../server/app.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { ListenerTls } from './tls.ts'
 
@@ -34,13 +33,13 @@ const SOCKET_ADVICE: Record<string, string> = {
  * @throws Error that says what to change, where it cannot listen
  */
 export async function listen(
-  face: Face,
+  app: Hono,
   address: ListenAddress,
   limits: Settings['limits'],
   what: string,
   tls?: ListenerTls,
 ): Promise<Guarded> {
-  const guarded = serveFace(face, limits, tls)
+  const guarded = serveApp(app, limits, tls)
   await bind(guarded.server, address, limits, what)
   return guarded
 }
@@ -49,14 +48,14 @@ export async function listen(
  * A server that does not listen yet.
  * @param counted connections beyond a limit, where another process counts them
  */
-export function serveFace(
-  face: Face,
+export function serveApp(
+  app: Hono,
   limits: Settings['limits'],
   tls: ListenerTls | undefined,
   counted?: WeakSet<Socket>,
 ): Guarded {
   const guarded = guardedServer(
-    answerBy(face),
+    answerBy(app),
     limits,
     tls && { ...tls.context, requestCert: tls.clientCertificates, rejectUnauthorized: true },
     counted,
@@ -161,32 +160,26 @@ async function removeStale(path: string): Promise<void> {
   if ((await refusalOf({ path })) === 'ECONNREFUSED') rmSync(path, { force: true })
 }
 
-/** Answers what comes to a server; what is not plain by the app, whose listener is loaded for the first such request. */
-export function answerBy(face: Face): RequestListener {
-  const nodeServer = () =>
-    createRequire(import.meta.url)('@hono/node-server') as typeof import('@hono/node-server')
-  // Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was.
-  const errorHandler = (error: unknown) => {
-    if (error instanceof nodeServer().RequestError) {
-      const message = 'The target of the request and its Host header are not a valid URL'
-      return Response.json({ error: 400, message }, { status: 400 })
-    }
-    unexpected('an answer')(error)
-    return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
-  }
-  // For requests without a Host header, which would be refused; the steps see that there was none.
-  const options = { errorHandler, hostname: 'localhost' }
-  const listenerOf = (fetch: Parameters<typeof getRequestListener>[0]) =>
-    nodeServer().getRequestListener(fetch, options)
-  let inApp: ReturnType<typeof listenerOf> | undefined
+/** Answers what comes to a server by the app. */
+export function answerBy(app: Hono): RequestListener {
+  const handle = getRequestListener(app.fetch, {
+    errorHandler: failed,
+    // For requests without a Host header, which would be refused; the steps see that there was none.
+    hostname: 'localhost',
+  })
   return (request, response) => {
-    const handle = (by: ReturnType<typeof listenerOf>) => {
-      Promise.resolve(by(request, response)).catch(unexpected('a request', () => response.destroy()))
-    }
-    if (face.direct(request, response, (answer) => handle(listenerOf(() => answer)))) return
-    inApp ??= listenerOf(face.app.fetch)
-    handle(inApp)
+    handle(request, response).catch(unexpected('a request', () => response.destroy()))
   }
+}
+
+/** Answers a request whose target or `Host` is no part of a URL, or whose answer could not be sent as it was. */
+function failed(error: unknown): Response {
+  if (error instanceof RequestError) {
+    const message = 'The target of the request and its Host header are not a valid URL'
+    return Response.json({ error: 400, message }, { status: 400 })
+  }
+  unexpected('an answer')(error)
+  return Response.json({ error: 500, message: 'Internal error' }, { status: 500 })
 }
 
 /** Ends a listener whose requests nobody waits for. */

@@ -326,7 +326,7 @@ async function listenHere(
   log: Logger,
   tls: ListenerTls | undefined,
 ): Promise<Listening> {
-  const listening = await listen(gateway, settings, settings.limits, LISTEN_FLAGS, tls)
+  const listening = await listen(gateway.app, settings, settings.limits, LISTEN_FLAGS, tls)
   watchOpenFiles(listening.server, () => listening.connections.size, log)
   const address = listening.server.address() as AddressInfo
   return { address, port: address.port, drain: (limits) => drain(listening, gateway, limits) }
@@ -334,13 +334,13 @@ async function listenHere(
 
 /** What `admin.listen` names; undefined: the main listener has the gateway's own pages. */
 async function listenForPages(
-  { ownFace, ownAddresses }: Gateway,
+  { adminApp, ownAddresses }: Gateway,
   { admin, limits }: Settings,
   held: Held,
   pool: Pool | undefined,
 ): Promise<Guarded | undefined> {
-  if (!ownFace || !admin?.listen) return undefined
-  const pages = await listen(ownFace, admin.listen, limits, 'admin.listen')
+  if (!adminApp || !admin?.listen) return undefined
+  const pages = await listen(adminApp, admin.listen, limits, 'admin.listen')
   held.push(() => endListener(pages))
   if (admin.listen.path === undefined) {
     const address = pages.server.address() as AddressInfo

@@ -16,7 +16,7 @@ import { WorkerSources } from '../../workers/served-sources.ts'
 import { Channel } from '../../workers/worker-channel.ts'
 import { type WorkerParts, workerParts } from '../../workers/worker-parts.ts'
 import { type DrainLimits, drain } from './drain.ts'
-import { answerBy, serveFace } from './listener.ts'
+import { answerBy, serveApp } from './listener.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { type ListenerTls, openTls } from './tls.ts'
 
@@ -162,7 +162,7 @@ async function begin(channel: Channel<ParentHandlers>, beginning: Beginning): Pr
   inner.serve(gateway, parts)
   const unwatch = watchEventLoop(log, gateway.onLoopDelay)
   const surplus = new WeakSet<Socket>()
-  const guarded = serveFace(gateway, settings.limits, tls, surplus)
+  const guarded = serveApp(gateway.app, settings.limits, tls, surplus)
   const { server, connections } = guarded
   // Node counts the time of requests from then on; connections come through the channel.
   server.emit('listening')
@@ -285,7 +285,7 @@ async function listenForWorkers(): Promise<InnerListener> {
   return {
     origin: `http://127.0.0.1:${port}`,
     serve(gateway, { peers }) {
-      const handle = answerBy(gateway)
+      const handle = answerBy(gateway.app)
       serve = (request, response) => {
         const { headers, method = '', url = '' } = request
         const hop = headers[HOP_HEADER]
