@@ -9,7 +9,6 @@ import { type LimitName, limitReached, RETRY_AFTER } from '../access/refusals.ts
 import type { Peer, Stay } from '../access/stay.ts'
 import type { Approval, Identity } from '../access/steps.ts'
 import type { Discovery } from '../discovery/index.ts'
-import { isLikelyAlone, together } from '../text/index.ts'
 import { type Fault, httpStatusOf } from './fault.ts'
 import { errorText, INTERNAL_ERROR, INVALID_REQUEST, type RequestId, type RpcError } from './protocol.ts'
 import type { Results } from './read-result.ts'
@@ -102,72 +101,26 @@ function bodyOf(bytes: Buffer, hold: Hold): Body {
   return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { failure: 'not-utf8' }
 }
 
-const READ_EARLY = Symbol('the whole body was read before the request was complete')
-
-type Reading = IncomingMessage & { [READ_EARLY]?: true }
-
-/** Whether the whole body of a request was read before Node called the request complete, which it does a moment later. */
-export function isReadEarly(incoming: IncomingMessage): boolean {
-  return (incoming as Reading)[READ_EARLY] === true
-}
-
-/**
- * At the end of the turn the whole body is usually there: it is then read in one piece, without the events of a stream. The
- * body of a lone request is read as soon as Node has it, before the request is complete: undici sends a request that it gets
- * at the end of a turn only in the next one.
- */
-function readIncoming(incoming: Reading, limit: number, hold: Hold): Promise<Body> {
+function readIncoming(incoming: IncomingMessage, limit: number, hold: Hold): Promise<Body> {
   return new Promise((resolve) => {
-    const size = Number(incoming.headers['content-length'])
-    if (size > limit) return resolve({ failure: 'too-large' })
-    const read = () => {
-      const bytes: Buffer = incoming.read() ?? NOTHING
-      if (bytes.length > limit) resolve({ failure: 'too-large' })
-      else resolve(hold.add(bytes.length) ? bodyOf(bytes, hold) : { failure: 'no-room' })
-    }
-    const readEarly = () => {
-      if (incoming.readableLength !== size) return
-      incoming[READ_EARLY] = true
-      read()
-    }
-    if (isLikelyAlone()) process.nextTick(readEarly)
-    together(() => {
-      // Its stream ends once it is asked for more.
-      if (isReadEarly(incoming)) incoming.read()
-      else if (incoming.complete) read()
-      else readPieces(incoming, limit, hold, resolve)
+    if (Number(incoming.headers['content-length']) > limit) return resolve({ failure: 'too-large' })
+    const chunks: Buffer[] = []
+    let size = 0
+    let refused = false
+    incoming.on('data', (chunk: Buffer) => {
+      if (refused) return
+      size += chunk.length
+      refused = size > limit || !hold.add(chunk.length)
+      if (!refused) chunks.push(chunk)
+      else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
     })
-  })
-}
-
-const NOTHING = Buffer.alloc(0)
-
-function readPieces(
-  incoming: IncomingMessage,
-  limit: number,
-  hold: Hold,
-  resolve: (body: Body) => void,
-): void {
-  if (incoming.destroyed) {
-    resolve({ failure: 'aborted' })
-    return
-  }
-  const chunks: Buffer[] = []
-  let size = 0
-  let refused = false
-  incoming.on('data', (chunk: Buffer) => {
-    if (refused) return
-    size += chunk.length
-    refused = size > limit || !hold.add(chunk.length)
-    if (!refused) chunks.push(chunk)
-    else resolve({ failure: size > limit ? 'too-large' : 'no-room' })
-  })
-  incoming.on('end', () => {
-    if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
-  })
-  // Node tells of errors to who listens to them, and always of the end after one.
-  incoming.on('close', () => {
-    if (!incoming.complete) resolve({ failure: 'aborted' })
+    incoming.on('end', () => {
+      if (!refused) resolve(bodyOf(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), hold))
+    })
+    // Node tells of errors to who listens to them, and always of the end after one.
+    incoming.on('close', () => {
+      if (!incoming.complete) resolve({ failure: 'aborted' })
+    })
   })
 }
 

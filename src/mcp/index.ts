@@ -33,7 +33,6 @@ export {
   eventStream,
   faultResponse,
   headersOf,
-  isReadEarly,
   json,
   methodNotAllowed,
   nodePair,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { unexpected } from '../telemetry/unexpected.ts'
-import { timeText, together } from '../text/index.ts'
+import { timeText } from '../text/index.ts'
 import { Deadlines, type Due } from './deadlines.ts'
 import { createDecoder, type Decoder, encodingsOf } from './decode.ts'
 import { errorCode, NetFault, netFault } from './faults.ts'
@@ -550,7 +550,7 @@ class Exchange implements Dispatcher.DispatchHandler, Due {
     const held = this.options.filter?.end()
     if (held?.length) (stream ?? chunks).push(held)
     if (stream) stream.push(null)
-    else together(() => this.outcome.resolve(head, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    else this.outcome.resolve(head, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
 
   onResponseError(_controller: unknown, error: Error): void {

@@ -26,11 +26,9 @@ export {
   giveWay,
   giveWayToCalls,
   inTurns,
-  isLikelyAlone,
   mapped,
   nextTurn,
   type Steps,
-  together,
   turnIsOver,
 } from './turns.ts'
 export { wildcards } from './wildcards.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import { giveWay, giveWayToCalls, isLikelyAlone, nextTurn, together } from '../../src/text/index.ts'
+import { giveWay, giveWayToCalls, nextTurn } from '../../src/text/index.ts'
 
 /** Milliseconds on the clock of all tests that set it: it never goes back, as the real one. */
 let now = performance.now()
@@ -73,63 +73,4 @@ test('where Node does not count the turns of its loop, work gives way all the sa
   await waiting
   await new Promise(setImmediate)
   assert.equal(giveWay(), undefined)
-})
-
-test('what a turn brings goes on together, each step one after another', async () => {
-  const heard: string[] = []
-  const call = async (name: string) => {
-    await new Promise<void>((resolve) => together(resolve))
-    heard.push(`${name} 1`)
-    await undefined
-    heard.push(`${name} 2`)
-    await new Promise<void>((resolve) => together(resolve))
-    heard.push(`${name} 3`)
-  }
-  const calls = [call('a'), call('b')]
-  // Node runs all promises between two events.
-  await new Promise(process.nextTick)
-  assert.deepEqual(heard, [])
-  await Promise.all(calls)
-  assert.deepEqual(heard, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3'])
-})
-
-test('after a turn that brought one, the first is likely alone', async () => {
-  const turn = async (pieces: number) => {
-    const first = isLikelyAlone()
-    const others: boolean[] = []
-    for (let i = 0; i < pieces; i++) {
-      together(() => {})
-      others.push(isLikelyAlone())
-    }
-    await new Promise(setImmediate)
-    assert.ok(!others.includes(true))
-    return first
-  }
-  await turn(1)
-  assert.equal(await turn(2), true)
-  assert.equal(await turn(1), false)
-  assert.equal(await turn(1), true)
-})
-
-test('a turn that brings many lets 32 of them go on before it brings the rest', async () => {
-  let count = 0
-  for (let i = 0; i < 31; i++) together(() => count++)
-  assert.equal(count, 0)
-  together(() => count++)
-  assert.equal(count, 32)
-  together(() => count++)
-  assert.equal(count, 32)
-  await new Promise(setImmediate)
-  assert.equal(count, 33)
-})
-
-test('one of a group that throws does not keep the others from going on', async () => {
-  let count = 0
-  together(() => {
-    throw new Error('of the first')
-  })
-  for (let i = 0; i < 30; i++) together(() => count++)
-  assert.throws(() => together(() => count++), /of the first/)
-  await new Promise(setImmediate)
-  assert.equal(count, 31)
 })
