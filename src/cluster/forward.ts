@@ -92,7 +92,7 @@ export function createForwarder(hops: Hops, options: ForwarderOptions): Forwarde
   return {
     async send(owner, request) {
       const { method, target, lastWords, onEnd } = request
-      // A replica that is frozen would act on the request when it goes on.
+      // A frozen replica would act on the request when it resumes.
       if (contacts.isMute(owner) && !(await contacts.lives(owner, request)))
         return contacts.unreached(owner, `the replica ${owner} does not respond`)
       const { header, proof } = hops.sign(method, target)

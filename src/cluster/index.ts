@@ -83,7 +83,7 @@ export interface Cluster extends Tickets, Omit<Members, 'others'> {
 }
 
 /**
- * What seals are made with: the secrets of the replicas, else one that nobody knows and that ends with the process.
+ * What seals are made with: the secrets of the replicas, else a random one that ends with the process.
  * @param cluster of the settings; absent: the gateway is alone
  */
 export function secretsOf(

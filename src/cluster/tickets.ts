@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createSeal, type SealOptions } from './seal.ts'
 
 /**
- * What a session id tells every replica. `session`: HTTP tools, of which no replica needs to remember anything.
+ * What a session id tells every replica. `session`: HTTP tools, for which replicas remember nothing.
  * `upstream`: a session of a streamable HTTP server, which any replica can go on with. `held`: one replica holds
  * what the session is.
  */

@@ -6,7 +6,7 @@ import { asksForLogin } from './model.ts'
 export type Listening = Pick<Settings, 'host' | 'allowUnauthenticated' | 'tls'>
 
 /**
- * The address at which a router that authenticates nobody would be open to other machines; undefined: no other machine
+ * The address at which a router without authentication would be open to other machines; undefined: no other machine
  * reaches it, clients have certificates, or the settings allow it. A name counts as one that they reach unless it is `localhost`.
  */
 export function exposedAt({ host, allowUnauthenticated, tls }: Listening): string | undefined {
@@ -14,7 +14,7 @@ export function exposedAt({ host, allowUnauthenticated, tls }: Listening): strin
 }
 
 /**
- * Whether what a token says of its issuer is true whoever wrote the router: the keys are those that the issuer itself
+ * Whether what a token says of its issuer is true, no matter who wrote the router: the keys are those that the issuer itself
  * publishes. Where `jwksUrl` or an introspection endpoint says so, it is the author who says so.
  */
 export function provesIssuers({ mode, issuers }: Auth): boolean {

@@ -23,7 +23,7 @@ export function isSame(stats: Stats, times: ArrayLike<number>, at = 0): boolean 
 
 /**
  * ext, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, by statfs(2): each change of a file, and of the names in a folder, gives it
- * another time of change, which nobody can set. Network file systems may show what they knew a minute ago.
+ * another time of change, which cannot be set. Network file systems may show what they knew a minute ago.
  */
 const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1])
 /** Milliseconds. What changed so shortly before may change again without another time. */

@@ -14,7 +14,7 @@ export const SETTINGS_FILE = 'plantgw.yaml'
 const OWN_KEYS = ['routers', 'servers', 'tools', 'prompts', 'mcpServers']
 
 /**
- * Whether a file that nobody named, such as `package.json` or the settings beside the configurations, is one: by its
+ * Whether a file that was not named, such as `package.json` or the settings beside the configurations, is one: by its
  * name, else by its keys. What cannot be parsed is, so that its fault is reported.
  */
 export function mayBeConfiguration({ file, text }: Source): boolean {
@@ -62,7 +62,7 @@ export interface NamedFiles {
   names: readonly string[]
   /** Those that somebody named. */
   asked: ReadonlySet<string>
-  /** Those that a link of a folder leads to outside of it, and that nobody named. */
+  /** Unnamed files outside of a folder that a link in it leads to. */
   outside: ReadonlySet<string>
 }
 
@@ -136,7 +136,7 @@ async function configurationFiles(
 /** A link to a pipe or a device is no file of a folder; nor is one to a folder, which could lead back up. */
 async function mayBeFile(link: string): Promise<boolean> {
   const target = await stat(link).catch(() => undefined)
-  // A link that leads nowhere is told when it is read.
+  // Reading a link that leads nowhere gives a finding.
   return target === undefined || target.isFile()
 }
 

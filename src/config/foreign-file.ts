@@ -201,7 +201,7 @@ function settingsOfUnla(value: JsonObject): string[] {
   return Object.keys(value).filter((key) => Object.hasOwn(shown, key) && shown[key as keyof typeof shown])
 }
 
-/** More keys that only settings have than keys of nobody, and none that only a configuration has. */
+/** More keys that only settings have than unknown ones, and none that only a configuration has. */
 function isSettings(value: JsonObject): Path | undefined {
   const ours = loadSchema('configuration').schema.properties ?? {}
   const theirs = loadSchema('settings').schema.properties ?? {}

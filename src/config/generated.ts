@@ -290,13 +290,13 @@ export interface Credentials {
   resource?: string | string[]
   /** Name of the server at the authorization server, or several, for which the token is to be good (RFC 8693, 2.1). */
   audience?: string | string[]
-  /** For `tokenExchange`: what the authorization server is told that the caller's token is. Default `access_token`. */
+  /** For `tokenExchange`: the type of the caller's token that the request names. Default `access_token`. */
   subjectTokenType: 'access_token' | 'jwt'
 }
 
 /** How TLS is spoken with the server. */
 export interface ServerTls {
-  /** Authorities of which the certificate of the server must be; no others are trusted then. */
+  /** Authorities that may sign the certificate of the server; no others are trusted then. */
   ca?: string
   /** The certificate that the server is shown, followed by those of the authorities between it and the root. */
   cert?: string
@@ -394,7 +394,7 @@ export interface Tool {
   limits?: Partial<Limits>
   /** Sends a request again that got no answer (no connection, or one that was closed before the answer), or 429, 502, 503 or 504. */
   retry?: Retry
-  /** For an API that accepts a request, goes on after its response, and is polled for the result. */
+  /** For an API that accepts a request, continues after its response, and is polled for the result. */
   async?: Async
 }
 
@@ -420,7 +420,7 @@ export interface Arg {
   properties?: Record<string, JsonObject>
 }
 
-/** For an API that accepts a request, goes on after its response, and is polled for the result. */
+/** For an API that accepts a request, continues after its response, and is polled for the result. */
 export interface Async {
   /** The status of a response that begins an operation. Default `202`. */
   accepted: number
@@ -606,7 +606,7 @@ export interface Settings {
   port: number
   /** Address on which the gateway listens; `0.0.0.0` or `::` for all addresses. Default `127.0.0.1`. */
   host: string
-  /** Whether the gateway serves routers that authenticate nobody while it listens beyond this machine: everyone who reaches its address can call their tools. Default `false`. */
+  /** Whether the gateway serves routers without authentication while it listens beyond this machine: everyone who reaches its address can call their tools. Default `false`. */
   allowUnauthenticated: boolean
   /** Has the main listener speak TLS, 1.2 at least. */
   tls?: Tls
@@ -878,7 +878,7 @@ export interface Cluster {
 
 /** A Redis server in which replicas count together what `rate` limits. */
 export interface Redis {
-  /** Topology: one server, servers behind sentinels, or a Redis Cluster, one node of which holds all counts. Default `single`. */
+  /** Topology: one server, servers behind sentinels, or a Redis Cluster, where one node holds all counts. Default `single`. */
   cluster_type: 'single' | 'sentinel' | 'cluster'
   /** Address as `host:port`; for `sentinel` the addresses of the sentinels, for `cluster` those of some nodes, separated by commas. */
   addr: string

@@ -124,7 +124,7 @@ export function createFileReader(): FileReader {
     const batch = before ?? { files, contents: undefined, changes: 0 }
     told.batches[at] = batch
     const replies = await askThread(before ? { reader, batch: at } : { files, reader, batch: at })
-    // In the order of the replies, even if nobody waits for them any more.
+    // In the order of the replies, even after their readers have gone.
     for (const [i, bytes] of replies) sent.set(files[i]!, bytes)
     if (replies.length > 0) {
       batch.contents = undefined

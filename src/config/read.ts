@@ -51,7 +51,7 @@ export function* configurationSteps(source: Source, env: Env): Steps<ReadConfigu
   return { ...source, configuration, findings: limited(findings, file), locate, doubtful }
 }
 
-/** The value of a configuration of which nothing is to be reported by its text and its schema; undefined: it is not known. */
+/** The value of a configuration without findings of its text and schema; undefined: not known. */
 function soundValue({ file, text }: Source, env: Env): Common | undefined {
   if (withoutComments(text)) return undefined
   const schema = loadSchema('configuration')
@@ -116,7 +116,7 @@ function repairedOf(read: SchemaFile, { file, text }: Source): Repaired | undefi
   return read.broken ? undefined : repair({ ...read, file, size: text.length, schema }, MAX_FINDINGS)
 }
 
-/** More findings than these of one file help nobody. */
+/** More findings of one file do not help its author. */
 const MAX_FINDINGS = 1000
 
 /** Sorted, and cut where there are too many, with a finding that says so. */
@@ -193,7 +193,7 @@ function locatorOf(source: Source, env: Env): Locate {
   return locateBy(nodes)
 }
 
-/** The same of a text of which the common reader gave a value. */
+/** The same for a text that the common reader could read. */
 function commonLocatorOf(source: Source, env: Env): Locate {
   const places = placesIn(source.text, env, loadSchema('configuration').shape)
   let exact: Locate | undefined

@@ -23,7 +23,7 @@ export function envOfTenant(env: Env, tenant: string, tenants: readonly TenantSe
   return own
 }
 
-/** Whether the settings withhold a variable from whoever reads this environment, be it set or not. */
+/** Whether the settings withhold a variable from the readers of this environment, set or not. */
 export function isWithheld(env: Env, name: string): boolean {
   const patterns = narrowed.get(env)
   return patterns !== undefined && !namesVariable(name, patterns)

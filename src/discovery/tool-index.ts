@@ -58,7 +58,7 @@ const MAX_WORDS = 4_000_000
 const FEW_WORDS = 1_024
 /** What is taken off the score of a tool for the part of the query that it does not match. */
 const COVERAGE = 0.35
-/** What is left of a phrase of which a tool has only a part. */
+/** The weight of a phrase when a tool has only a part of it. */
 const PART = 0.15
 /** Makes words that only few tools have count less than BM25 has it: in a sentence most of them are there by chance. */
 const RARITY = 0.3
@@ -280,7 +280,7 @@ function* invert(
   return { vocabulary, starts, docs, impacts }
 }
 
-/** Where a part begins in a list of which each part's end is known. */
+/** Where a part begins, in a list of the ends of parts. */
 function startOf(part: number, ends: Uint32Array): number {
   return part === 0 ? 0 : ends[part - 1]!
 }

@@ -37,7 +37,7 @@ export interface Connections {
   destroy(): void
 }
 
-/** A database of a server; whoever opened it closes it. */
+/** A database of a server; its opener closes it. */
 export interface Database<T> {
   /** Type, host and name, such as `postgres://db.example.com/plantgw`. */
   label: string

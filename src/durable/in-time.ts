@@ -1,4 +1,4 @@
-/** Work that went on for longer than whoever waits has patience. It may be done later all the same. */
+/** Work that took longer than its caller waits. It may still be done later. */
 export class TimeOut extends Error {}
 
 /** @throws TimeOut; what the work throws */

@@ -12,7 +12,7 @@ export function mysqlServer(url: string, limits: Limits): Connections {
     if (destroyed) breakOff(connection)
     open.add(connection)
     const gone = () => open.delete(connection)
-    // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
+    // Without a listener a broken connection would end the process; its user gets the error, too.
     connection.on('error', gone).once('end', gone)
   }
   return {

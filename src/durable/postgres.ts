@@ -37,7 +37,7 @@ function poolOf(url: string, limits: Limits, sockets: Set<Socket>): PostgresPool
       return socket.once('close', () => sockets.delete(socket))
     },
     onConnect: async (client) => {
-      // Without a listener a connection that breaks would end the process; whoever uses it gets the error, too.
+      // Without a listener a broken connection would end the process; its user gets the error, too.
       client.on('error', () => {})
       await client.query(sessionOf(limits))
     },

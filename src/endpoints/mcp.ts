@@ -44,7 +44,7 @@ export async function checkHttp(
   if (fault !== undefined) run.steps.push(await diagnose(definition, resolved, fault, run))
 }
 
-/** Name, connection and TLS of an origin of which no more is known before a call. */
+/** Name, connection and TLS of an origin, as far as they are known before a call. */
 export async function checkReach(
   origin: string,
   why: string,

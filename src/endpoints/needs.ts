@@ -79,7 +79,7 @@ function missing(type: Used['use']['type']): string | undefined {
   return type === 'postgres' || type === 'mysql' || type === 'redis' ? installCommand(type) : undefined
 }
 
-/** How to ask whether a server or a file can be used, and of which member it is found when it cannot. */
+/** Asks whether a server or a file can be used, and names the member at fault when it cannot. */
 interface Question {
   /** The same for the same server. */
   key: string

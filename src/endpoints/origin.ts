@@ -68,7 +68,7 @@ function judge({ method, status }: Answered, probe: ToolProbe, at: string): Step
     const hint = credential
       ? `Check the credential that the headers of the tool \`${tool.name}\` send`
       : `Add the credential to the headers of the tool \`${tool.name}\``
-    // Many services guard methods that nobody uses by 403.
+    // Many services answer unused methods with 403.
     const level = status === 401 && credential ? 'failed' : 'warning'
     return { ...failed('HTTP', 'endpoint-credentials', what, hint), status: level }
   }

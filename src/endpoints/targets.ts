@@ -63,7 +63,7 @@ function proxyText({ proxy }: Connection): string {
   return proxy ? ` by the proxy ${proxy.host}:${proxy.port}` : ''
 }
 
-/** A target of which nothing is asked, with the reason. */
+/** A target that is not asked, with the reason. */
 function skip(type: Target['type'], endpoint: string, user: User, detail: string): Target {
   const run: Target['run'] = async ({ steps }) => {
     steps.push({ name: 'HTTP', status: 'skipped', detail })
@@ -115,7 +115,7 @@ function shownAddress({ type, command = '', url = '' }: McpServer): string {
   return type === 'stdio' ? command : url.replace(/[?#].*$/s, '')
 }
 
-/** The tools that `--call` names, each of which is called for good, once for the first server that offers it. */
+/** The tools that `--call` names; each is really called, once, at the first server that offers it. */
 function callTargets(reads: readonly Read[], options: CheckEndpointsOptions): Target[] {
   const { call = [], env, limits, log, timeout = DEFAULTS.timeout } = options
   return reads.flatMap((read) =>

@@ -18,7 +18,7 @@ export class ExactNumber {
 
 /**
  * Begins the strings that stand for exact numbers while V8 reads or writes JSON, which is many times as fast as any
- * reader in JavaScript. Nobody outside of this process can write one, as nobody can guess it.
+ * reader in JavaScript. It cannot come from outside of this process, as it cannot be guessed.
  */
 const MARK = randomBytes(9).toString('base64url')
 /** Whether exact numbers are being written as strings that stand for them. */

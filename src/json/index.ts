@@ -21,7 +21,7 @@ export class JsonLimitError extends SyntaxError {}
  * Parses JSON text (RFC 8259) with exact numbers; of repeated keys the last one counts. Time and stack are bounded by
  * `JSON_LIMITS`. Nearly as fast as `JSON.parse`.
  * @param watch sees the outer keys, also those that are repeated
- * @throws SyntaxError, of which `JsonLimitError` is the kind for what exceeds a limit
+ * @throws SyntaxError; a `JsonLimitError` beyond a limit
  */
 export function parse(text: string, watch?: KeyWatch): Json {
   return read(text, 'value', watch)
@@ -42,7 +42,7 @@ function read(text: string, interest: Interest, watch: KeyWatch | undefined): Js
   return places.length ? parseExact(text, places, interest) : JSON.parse(text)
 }
 
-/** A value of `parseVerbatim` as `parse` gives it, for whoever reads numbers rather than passes them on. */
+/** A value of `parseVerbatim` as `parse` gives it, for code that reads numbers rather than passes them on. */
 export function plain(value: Json): Json {
   if (value instanceof ExactNumber) return exact(value.text, 'value')
   if (typeof value !== 'object' || value === null) return value

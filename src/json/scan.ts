@@ -153,7 +153,7 @@ export function closingQuote(text: string, from: number): number {
   }
 }
 
-/** The index behind a number that goes on at `i`. */
+/** The index behind a number that continues at `i`. */
 export function numberEnd(text: string, i: number): number {
   for (; i < text.length; i++) {
     const c = text.charCodeAt(i)

@@ -10,7 +10,7 @@ const flushed = () => ({ flush: zlib().constants.Z_SYNC_FLUSH })
 /** What `Accept-Encoding` may ask for. */
 export const ENCODINGS = 'gzip, deflate, br'
 
-/** Makes what undoes an encoding, of which the first bytes are given. */
+/** Makes the decoder of an encoding, given the first bytes. */
 const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
   gzip: () => zlib().createGunzip(flushed()),
   'x-gzip': () => zlib().createGunzip(flushed()),

@@ -26,7 +26,7 @@ const ROOM = 16
  * Ours rather than `eventsource-parser` 3.1, which takes 9 times as long for 64 KiB pieces of CR (quadratic in the
  * piece), does not go on after an event above its limit, and does not report how much it holds.
  * @param limit bytes of the data of one event; a longer one makes `tooLarge` run and is dropped
- * @param hold has the event that has not ended; whoever made it frees it
+ * @param hold counts the event that has not ended; its maker releases it
  * @param position is kept up to date
  */
 export function eventParser(

@@ -78,7 +78,7 @@ export class Guard {
   judge(host: string, address: string, port: number): DeniedClass | undefined {
     if (this.#opens(`${host}:${port}`)) return undefined
     if (this.#ports && !this.#ports.has(port)) return 'port'
-    // Whoever allows a network hardly means the gateway's own pages.
+    // Allowing a network is not meant to allow the gateway's own pages.
     if (this.#deny.has('own') && this.rules.own.has(address, port)) return 'own'
     if (this.#opens(host) || this.#allowed.has(address)) return undefined
     return classOf(address, this.#deny)

@@ -56,7 +56,7 @@ export interface Attempts {
   attempts: number
   /** When the time of the call is over, of `performance.now()`. */
   deadline: number
-  /** Repeats only requests of which not a byte was sent. Default false. */
+  /** Repeats only requests that have not been sent in part. Default false. */
   unsent?: boolean
   signal?: CancelSignal | undefined
 }
@@ -167,7 +167,7 @@ function askedPause(result: Answered | NetFault): number {
   return result instanceof NetFault ? 0 : askedPauseOf(result.headers)
 }
 
-/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: nobody knows. */
+/** Milliseconds that an answer asks to wait for (RFC 9110, 10.2.3); 0: it asks for nothing; Infinity: not known. */
 export function askedPauseOf({ 'retry-after': asked, date }: Answered['headers']): number {
   if (asked === undefined) return 0
   if (/^\d+$/.test(String(asked))) return Number(asked) * 1000

@@ -18,7 +18,7 @@ function isLoopbackV6(address: string): boolean {
 }
 
 /**
- * What keeps a text from being a URL at which nobody in between reads or changes what is sent: `form`: it is no URL of
+ * What keeps a text from being a URL whose traffic cannot be read or changed on the way: `form`: it is no URL of
  * HTTP without credentials and fragment. `insecure`: it is not https, and not on this machine.
  */
 export function urlFault(text: string): 'form' | 'insecure' | undefined {

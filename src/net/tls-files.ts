@@ -7,7 +7,7 @@ export interface TlsFiles {
   /** The certificate, followed by those of the authorities between it and the root. */
   cert: string
   key: string
-  /** Authorities of which clients must have a certificate; absent: they need none. */
+  /** Authorities whose certificates clients must have; absent: clients need none. */
   clientCa?: string
 }
 

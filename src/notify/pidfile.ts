@@ -33,7 +33,7 @@ const holderOf = (path: string) => `${path}.holder`
  * @throws PidFileError when a living process holds it, when it is a file of something else, or cannot be written
  */
 export function takePidFile(path: string): () => void {
-  // Linked into place whole, so that nobody reads half a file. In a shared folder others could foresee a plain name.
+  // Linked into place whole, so that no reader gets half a file. In a shared folder others could foresee a plain name.
   const mine = `${path}.${randomUUID()}`
   const holder = `${mine}.holder`
   try {

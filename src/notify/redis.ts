@@ -61,7 +61,7 @@ export async function connectRedis(
 }
 
 /**
- * The nodes of a Redis Cluster, each of which is asked for the keys that it holds; unlike `connectRedis` for keys, not for messages.
+ * The nodes of a Redis Cluster; each is asked for the keys that it holds. `connectRedis` is for messages, this for keys.
  * @throws BrokerError; Error when ioredis is not installed
  */
 export async function connectCluster(settings: RedisServer): Promise<Cluster> {
@@ -89,7 +89,7 @@ async function connected<Client extends Redis | Cluster>(
   })
   try {
     await redis.connect()
-    // A wrong password is told by the first command only.
+    // Only the first command reports a wrong password.
     await redis.ping()
     return redis
   } catch (error) {
@@ -129,7 +129,7 @@ export function brokerError(settings: RedisServer | RedisSettings, error: Error)
 }
 
 /**
- * Publishes a message to whoever listens now.
+ * Publishes a message to the present listeners.
  * @param guard judges each address; absent: all are good
  * @throws BrokerError when none of the addresses can be had; NetFault for one that is refused
  */

@@ -16,7 +16,7 @@ export interface Notified {
 /**
  * Tells gateways that configurations changed.
  * @param name the only one that changed
- * @param about what of an answer is told: of these configurations; absent: of all
+ * @param about the configurations that the answer reports; absent: all
  * @param guard judges where the notifier leads; absent: anywhere is good, as for one of the settings
  * @throws Error that says what could not be reached, without a credential
  */

@@ -37,7 +37,7 @@ export function outputOf({ method, results }: Operation, refs: Refs): JsonObject
   try {
     const schemas = results().flatMap(schemasOf)
     const [first, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one])).values()
-    // Which of several there is, nobody knows before the response.
+    // The response decides which of several it is.
     return first === undefined || others.length > 0 ? undefined : bounded(first, refs)
   } catch (error) {
     // A response that is not understood is given as it is.

@@ -20,7 +20,7 @@ export interface SchemaContext {
   note(reason: string): void
 }
 
-/** Any JSON value, written out so that nobody takes it for an oversight. */
+/** Any JSON value, written out so that it does not look like an oversight. */
 const ANY_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 export const MAX_SCHEMAS = 4000
 const MAX_ALTERNATIVES = 12
@@ -185,7 +185,7 @@ export function withExample(
     : Object.values(mapOf(examples)).map((one) => mapOf(one).value)
   const value = example ?? first
   const shown = typeof value === 'string' || isNumber(value) ? plainText(String(value), MAX_EXAMPLE) : ''
-  // Generators write the name of the type where nobody has given an example.
+  // Generators write the name of the type where the author gave no example.
   if (
     shown === '' ||
     shown === 'string' ||

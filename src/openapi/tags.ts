@@ -10,7 +10,7 @@ export interface Tag {
   description: string
 }
 
-/** Characters of a group, of which a configuration allows 100. */
+/** Characters of a group; a configuration allows 100. */
 const MAX_GROUP = 60
 const MAX_TAGS = 2_000
 

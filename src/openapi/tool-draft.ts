@@ -43,7 +43,7 @@ export interface Draft {
   schemas: SchemaContext
   /**
    * Adds an argument: its name is the wanted one, or one with its place in front where another argument has that. It is
-   * fixed where nobody is to be asked for it, and undefined where it is not sent.
+   * fixed where callers do not choose it, and undefined where it is not sent.
    */
   add(wanted: string, place: Place, arg: Omit<DraftArg, 'name' | 'fixed'>): DraftArg | undefined
   /** Tells what is left out of the tool. */

@@ -23,7 +23,7 @@ const LINE = 96
 export function configurationYaml(written: Written): string {
   const { name, prefix, description, config, tools, head, comments } = written
   const servers = [{ name, description, config: Object.fromEntries(config) }]
-  // What nobody sees in a description would be a finding, and is shown to no client.
+  // Invisible characters in a description would be a finding, and clients do not show them.
   const shown = visible({ name, routers: [{ server: name, prefix }], servers, tools } as unknown as Json)
   const doc = new Document(shown, { aliasDuplicateObjects: false })
   layOut(doc)

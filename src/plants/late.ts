@@ -4,7 +4,7 @@ import { unexpected } from '../telemetry/unexpected.ts'
 import { isAway, type Outage } from './outage.ts'
 import type { PlantStore } from './store.ts'
 
-/** Milliseconds that the first attempt may hold up whoever opens the store. */
+/** Milliseconds that the first attempt may delay the opener of the store. */
 const FIRST_ATTEMPT = 5_000
 /** Milliseconds between two attempts, at most. */
 const LONGEST_PAUSE = 10_000
@@ -17,7 +17,7 @@ export class LateStore implements PlantStore {
   #store: PlantStore | undefined
   #reason = new StoreError('unreachable', 'the plant store did not answer yet')
   #timer: NodeJS.Timeout | undefined
-  /** Whoever opened the store went on without it. */
+  /** The opener of the store did not wait for it. */
   #late = false
   #closed = false
 

@@ -25,7 +25,7 @@ export async function* jsonArray(lists: AsyncIterable<readonly Plant[]>): AsyncG
  * Text that comes in pieces as the body of an answer: whole when there is one piece, else a stream that asks for a
  * piece once the client has taken the ones before.
  * @param breakOff is told of a fault after the first two pieces, when it is too late for another status, and ends
- *   the connection, so that nobody takes the part for the whole; false where it cannot, then the stream fails
+ *   the connection, so that the part is not taken for the whole; false where it cannot, then the stream fails
  * @throws what `pieces` throws for the first two
  */
 export async function bodyOf(
@@ -36,7 +36,7 @@ export async function bodyOf(
   let ready: IteratorResult<string> | undefined = await pieces.next()
   if (first.done || ready.done) return first.value ?? ''
   const encoder = new TextEncoder()
-  // A client that goes away does so while a piece is read, which nobody takes then.
+  // A client that goes away while a piece is read does not take the piece.
   let gone = false
   return new ReadableStream({
     start: (controller) => controller.enqueue(encoder.encode(first.value)),

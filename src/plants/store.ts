@@ -29,7 +29,7 @@ export interface Page {
  * Every operation rejects with a StoreError only.
  */
 export interface PlantStore {
-  /** Ids are unique over the whole store, whoever owns the plant. */
+  /** Ids are unique over the whole store, for plants of every owner. */
   create(access: Access, plant: NewPlant): Promise<'created' | 'taken'>
   /**
    * The plants within reach in order of creation, in pieces of at most `LIST_PIECE`. A plant that is there all the while is

@@ -9,7 +9,7 @@ export interface Omitted {
   strings: { count: number; longest: number } | undefined
   /** Whether members, items or ends of strings were left out wherever there was no room. */
   rest: boolean
-  /** The members of a value of which the masks leave nothing. */
+  /** The members of a value that the masks remove entirely. */
   missed: string[] | undefined
   /** The value before its lists were cut to a number of items; undefined: they were not. */
   whole?: Json | undefined

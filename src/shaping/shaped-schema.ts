@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, pointerSegments, setOwn, valueAt 
 import { type Drop, dropBelow, dropsByName, isDropped } from './omission.ts'
 import { isTaken, type Keep, keepsOfItems, keepsOfMember, type Taken } from './selection.ts'
 
-/** Keywords that stay true of a value of which only a part is left. */
+/** Keywords that stay true of a part of a value. */
 const WORDS = ['$schema', 'title', 'description', 'deprecated', 'type', 'format']
 const OF_SCALARS = [
   'pattern',
@@ -230,7 +230,7 @@ class Shaper {
     return this.combined(schema, made, (one) => this.drop(one, drop))
   }
 
-  /** Of values of which only a part is left, several of `oneOf` may be true. */
+  /** Several alternatives of `oneOf` may be true of a part of a value. */
   private combined(schema: JsonObject, made: JsonObject, make: (schema: Json) => JsonObject): JsonObject {
     const { allOf, anyOf, oneOf } = schema
     const all = Array.isArray(allOf) ? allOf.map(make) : []

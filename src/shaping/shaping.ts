@@ -16,7 +16,7 @@ export interface ShapingTexts extends MaskTexts {
   format?: 'json' | 'csv' | 'markdown' | undefined
   /** Whether a call may ask for less. */
   fields?: boolean | undefined
-  /** Whether what is cut off is kept, for whoever asks for it. */
+  /** Whether the rest is kept, for clients that ask for it. */
   more?: 'handle' | undefined
   /** Absent: an answer is the only page. */
   pages?: PagesTexts | undefined
@@ -53,7 +53,7 @@ export interface Rest {
   link?: JsonObject | undefined
 }
 
-/** Keeps a text of which a client gets a part; undefined: there is no room. */
+/** Keeps the whole of a text that a client gets in part; undefined: there is no room. */
 export type Keep = (whole: string, isJson: boolean) => Rest | undefined
 
 /** The text with a notice that leads to what was cut off it. @param keep absent: nothing is kept */

@@ -123,7 +123,7 @@ function skillOf(
   const file = join(shown, root, SKILL_FILE)
   const uri = uriOf(`${root}/${SKILL_FILE}`)
   const main = files.find((one) => one.uri === uri)
-  // What could not be read is told already.
+  // Unreadable files have a finding already.
   if (!main) return undefined
   const refuse = (message: string, hint: string) => {
     findings.push(finding('skill-file', file, message, { hint }))

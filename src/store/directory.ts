@@ -181,7 +181,7 @@ function fileName({ name, tenant }: Identity): string {
     .map((part) => encodeURIComponent(part).replace(/[!'()*~]|^\./g, percentEncoded))
     .join('@')
   const short = safe.length > LONGEST_NAME ? `${safe.slice(0, LONGEST_NAME)}-${versionOf(safe)}` : safe
-  // That file is no configuration to whoever reads the folder.
+  // Readers of the folder do not take that file for a configuration.
   return `${short}.yaml` === LINT_CONFIG_FILE ? `%${short}.yaml` : `${short}.yaml`
 }
 

@@ -16,7 +16,7 @@ export interface FileChange {
   text: string | null
 }
 
-/** Does something while nobody else writes to the folder through a store, with no write left half done. */
+/** Does something while no other store writes to the folder, with no write left half done. */
 export async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   return withLock(join(folder, LOCK), `the folder ${folder}`, async () => {
     await rollForward(folder)

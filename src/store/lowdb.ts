@@ -157,7 +157,7 @@ async function load(path: string, held: Held): Promise<Held> {
     if (error instanceof StoreError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       if (held === ABSENT) return ABSENT
-      // Such as a disk that was taken away: nobody deleted its configurations.
+      // Such as a disk that was unmounted: its configurations were not deleted.
       throw new StoreError('failed', `the store ${path} no longer exists: restore the file`)
     }
     throw new StoreError('failed', `cannot read the store ${path}: ${(error as Error).message}`)

@@ -153,7 +153,7 @@ async function change(
   { author, message }: Reason,
   revision: string | undefined,
 ): Promise<Outcome> {
-  // First of all: from here to the commit nobody else changes anything.
+  // First of all: from here to the commit no other transaction changes anything.
   await trx
     .updateTable('plantgw_configuration_revision')
     .set((eb) => ({ value: eb('value', '+', 1) }))

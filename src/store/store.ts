@@ -122,7 +122,7 @@ export function conflictsOf(
   })
 }
 
-/** What ends the history of a tenant where another tenant's of the same name goes on. */
+/** Ends the history of a tenant where another tenant's of the same name continues. */
 export function departure<T extends Identity & { message?: string | null }>(from: Identity, to: T): T {
   return { ...to, tenant: from.tenant, message: `moved to the tenant ${to.tenant}` }
 }

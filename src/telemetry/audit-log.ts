@@ -88,7 +88,7 @@ export class AuditLog {
     const deadline = performance.now() + PATIENCE
     do {
       await this.run()
-      // Whoever reads a pipe may be slow.
+      // The reader of a pipe may be slow.
       if (this.isLeft && !this.fault) await pause(DELAY)
     } while (this.isLeft && !this.fault && performance.now() < deadline)
     this.closed = true
@@ -191,7 +191,7 @@ class Target {
       await this.close()
     }
     const { O_RDWR, O_APPEND, O_CREAT, O_NONBLOCK } = constants
-    // A named pipe that nobody reads would be waited for.
+    // Opening a named pipe without a reader would wait.
     const fd = await files.open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
     try {
       await this.take(fd)

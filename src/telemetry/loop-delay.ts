@@ -41,7 +41,7 @@ export function inOneGo<T>(stage: string, of: string, work: () => T): T {
  */
 export function watchEventLoop(log: Logger, observe: (seconds: number) => void): () => void {
   let last = performance.now()
-  // What was done before holds up nobody who is served.
+  // Work before this point delayed no request.
   longest = undefined
   const timer = setInterval(() => {
     const now = performance.now()

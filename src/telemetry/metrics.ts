@@ -20,7 +20,7 @@ export interface CallRecord extends Ended {
   savedChars?: number | undefined
   /** Pages of an upstream's list that the result is made of, where there are several. */
   pages?: number | undefined
-  /** Of `ApprovalOutcome`; absent: nobody had to approve it. */
+  /** Of `ApprovalOutcome`; absent: it needed no approval. */
   approval?: string | undefined
 }
 
@@ -92,7 +92,7 @@ export interface GaugeDefinition {
   read(): readonly Sample[]
 }
 
-/** What a metric of the gateway is, for whoever shows it. */
+/** Describes a metric of the gateway for dashboards. */
 export interface MetricDefinition {
   name: string
   help: string
@@ -110,7 +110,7 @@ export interface Metrics {
   loopDelay(seconds: number): void
   call(record: CallRecord): void
   session(record: SessionRecord): void
-  /** A question about a call that nobody answered: `asked` was counted before. */
+  /** A question about a call that got no answer: `asked` was counted before. */
   unanswered(of: { tenant: string; prefix: string }): void
   upstreamCall(record: UpstreamCallRecord): void
   upstreamSession(record: UpstreamSessionRecord): void

@@ -157,7 +157,7 @@ function contextOf({ traceparent, tracestate }: TraceContext): SpanLink {
   }
 }
 
-/** Random digits, of which many are made at once. */
+/** Random digits, made many at once. */
 class Ids {
   private digits = ''
   private at = 0

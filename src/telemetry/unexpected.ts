@@ -13,7 +13,7 @@ export function unexpectedCount(): number {
 }
 
 /**
- * What to end a promise with that nobody waits for: `.catch(unexpected('where'))`.
+ * Ends a promise that is not awaited: `.catch(unexpected('where'))`.
  * @param then runs after the report, to end what the fault concerns
  */
 export function unexpected(where: string, then?: () => void): (error: unknown) => void {
@@ -30,7 +30,7 @@ export function unexpected(where: string, then?: () => void): (error: unknown) =
 
 /**
  * Reports to the log from now on, also what reaches the event loop: an exception in a handler of a socket, a child or a
- * timer, or a rejection that nobody catches.
+ * timer, or an uncaught rejection.
  */
 export function catchUnexpected(log: Logger): void {
   report = (error, where) => {

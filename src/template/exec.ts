@@ -127,7 +127,7 @@ export type Eval = (state: State, dot: unknown) => unknown
 
 /** What a node did: 0 went on, 1 `break`, 2 `continue`. */
 type Signal = 0 | 1 | 2
-/** A promise where the rendering paused: the node goes on by itself, and what follows waits for it. */
+/** A promise where the rendering paused: the node continues by itself, and what follows waits for it. */
 export type Run = (state: State, dot: unknown) => Signal | Promise<Signal>
 
 /** Makes the text that a value prints as, where it stands. */

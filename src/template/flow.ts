@@ -6,7 +6,7 @@ export interface Marks {
   tainted: boolean
   /** It comes of what `CompileOptions.secrets` names. */
   secret: boolean
-  /** A function put it together of several texts, one of which may have escaped from quotes around it. */
+  /** A function joined several texts; one may have escaped from quotes around it. */
   built: boolean
 }
 

@@ -119,7 +119,7 @@ function lexComment(source: string, open: number, inner: number): Lexed | { trim
   return failed(source, open, [], after, end, 'comment ends before closing delimiter', hint)
 }
 
-/** An action that ends in an error; lexing goes on behind the next `}}`. */
+/** An action that ends in an error; lexing continues behind the next `}}`. */
 function failed(
   source: string,
   open: number,

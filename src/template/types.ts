@@ -111,7 +111,7 @@ export interface Template {
    * @throws RenderError
    */
   render(data: unknown): string | undefined
-  /** The same for what others send: a promise where it takes so long that it goes on in later turns. */
+  /** The same for what others send: a promise where it takes so long that it continues later. */
   renderInTurns(data: unknown): string | undefined | Promise<string | undefined>
 }
 

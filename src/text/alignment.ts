@@ -10,7 +10,7 @@ export interface Alignment {
 const REACH = 32
 
 /**
- * Compares lists item by item, so that it takes next to no time for thousands of which few came or went. What has moved
+ * Compares lists item by item, so that it is fast for thousands of items with few changes. What has moved
  * far is gone and has come.
  */
 export function alignment<T>(earlier: readonly T[], later: readonly T[]): Alignment {

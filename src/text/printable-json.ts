@@ -5,7 +5,7 @@ const DELETE = '\u007f'
 
 /** The same JSON with escapes for what would steer a terminal, or end a line for some readers. */
 export function printableJson(json: string): string {
-  // Nearly every line of a log is ASCII, of which the size tells.
+  // Nearly every line of a log is ASCII, which its size shows.
   if (Buffer.byteLength(json) === json.length && !json.includes(DELETE)) return json
   return json.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

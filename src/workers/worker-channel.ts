@@ -1,7 +1,7 @@
 import type { ChildProcess, SendHandle } from 'node:child_process'
 import { unexpected } from '../telemetry/unexpected.ts'
 
-/** What one end answers, by name; a note is a question whose answer nobody waits for. */
+/** What one end answers, by name; a note is a question without an answer. */
 export type Handlers = Record<string, (value: never, handle?: SendHandle) => unknown>
 
 /** The value that a handler takes, and what it answers. */
@@ -11,7 +11,7 @@ type Answer<H> = H extends (...args: never[]) => infer R ? Awaited<R> : never
 interface Asked {
   ask: string
   value: unknown
-  /** Absent: nobody waits. */
+  /** Absent: no answer is awaited. */
   id?: number
 }
 
@@ -70,7 +70,7 @@ export class Channel<Theirs extends Handlers> {
     })
   }
 
-  /** Nobody waits for an answer. */
+  /** No answer is awaited. */
   note<Name extends keyof Theirs & string>(
     name: Name,
     value: Value<Theirs[Name]>,

@@ -33,7 +33,7 @@ const PATIENCE = 120_000
 /** Milliseconds between two questions whether a worker is well, and how many of these may pass without its answer. */
 const BEAT = 5_000
 const MAX_SILENT = 6
-/** Milliseconds beside what a worker may drain for, and those to end for one that nobody needs any more. */
+/** Milliseconds beyond the drain of a worker, and those for an unneeded one to end. */
 const DRAIN_SPARE = 3_000
 const END = 2_000
 /** Milliseconds for the metrics and the status of a worker. */
@@ -348,12 +348,12 @@ export class Pool implements Workers {
     this.reachable.set(child, member)
     for (const address of this.ownAddresses) channel.note('ownAddress', address)
     for (const address of this.met) channel.note('met', address)
-    // Nobody gets a session of it before all others know where it is.
+    // It opens no session before all others know where it is.
     const all = [...this.reachable.values()]
     const places = placesOf(all)
     await Promise.allSettled(all.map((one) => late(ANSWER, one.channel.ask('peers', places))))
     await this.catchUp(channel, served)
-    // Nobody would wait for what it has under way.
+    // Its calls under way have no waiting client.
     if (this.closing) throw new ChannelEnded()
     this.members.set(child, member)
     if (this.started) {

@@ -179,7 +179,7 @@ function countWork(ajv: Ajv2020, silent: boolean): void {
 }
 
 function countVisit({ gen, data, it }: KeywordCxt, silent: boolean): void {
-  // Goes on to the schemas inside.
+  // Continues with the schemas inside.
   if (silent) Object.assign(it, { createErrors: false })
   const { _ } = codegen()
   const count = gen.scopeValue('func', { ref: spend })

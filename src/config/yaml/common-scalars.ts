@@ -28,7 +28,7 @@ export interface Reading {
   leavesOut: boolean
   /** Of the key that was read last. */
   key: readonly [start: number, end: number]
-  /** Takes where the next value stands; undefined: nobody asks. */
+  /** Takes where the next value stands; undefined: the place is not needed. */
   place: Place | undefined
 }
 
@@ -85,7 +85,7 @@ export function plainEnd(text: string, from: number): number {
   return text.length
 }
 
-/** The same in a flow collection, of which a plain scalar ends on its line. */
+/** The same in a flow collection, where a plain scalar ends on its line. */
 export function flowPlainEnd(text: string, from: number): number {
   if (!mayBeginPlain(text, from, true)) throw NOT_COMMON
   for (let at = from; at < text.length; at++) {
@@ -122,7 +122,7 @@ export function plainScalar(reading: Reading, parent: number): string {
       while (text.charCodeAt(at) === SPACE) at++
     }
     if (at === text.length || at - start <= parent || text.charCodeAt(at) === HASH) return value
-    // A dash there is no item, which nobody means.
+    // A dash there starts no item, but its author means one.
     if (!mayBeginPlain(text, at, false)) throw NOT_COMMON
     end = plainEnd(text, at)
     const more = unpadded(text, at, end)

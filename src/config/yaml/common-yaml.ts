@@ -182,7 +182,7 @@ function readMap(reading: Reading, column: number, shape: Shape): JsonObject {
   return members.value
 }
 
-/** The members of a map, each key of which is there once. */
+/** The members of a map without a repeated key. */
 class Members {
   readonly value: JsonObject = {}
   /** Keys whose values are left out. */

@@ -56,7 +56,7 @@ export function* parseYaml(source: Source): Steps<Parsed> {
   let tabs = false
   for (const error of doc.errors) {
     if (findings.length === MAX_SYNTAX_ERRORS) break
-    // Once the tree is left, every further token is told: an echo of the first error.
+    // After the tree has ended, each further token would repeat the first error.
     const echo = findings.length > 0 && error.message.includes('in YAML stream')
     const { line: at } = range(error.pos[0], error.pos[0]).start
     if (echo || at === line) continue
@@ -140,7 +140,7 @@ function warningFinding(warning: YAMLError, { file }: Source, range: Parsed['ran
   )
 }
 
-/** What a syntax error means to whoever wrote the file. */
+/** What a syntax error means to the author of the file. */
 interface Explained {
   start: number
   end: number
@@ -189,7 +189,7 @@ function openerOf({ message, pos: [at] }: YAMLError, doc: Document.Parsed): numb
   if (!quote && !/^Flow \w+ .*\bend with a /.test(message)) return undefined
   let found: number | undefined
   const look = (node: Node) => {
-    // Of those that end there, the innermost is told first.
+    // The innermost of those that end there comes first.
     if (node.range?.[1] === at && node.range[0] < at) found = node.range[0]
   }
   visit(doc, {

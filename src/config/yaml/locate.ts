@@ -88,7 +88,7 @@ export type Given = (path: Path) => boolean | undefined
 
 interface Opened {
   late: Locate
-  /** Absent while nobody has asked for a place. */
+  /** Absent until a place is asked for. */
   locate?: Locate
   given: Given
   size: number

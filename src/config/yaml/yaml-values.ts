@@ -31,7 +31,7 @@ export interface Values {
   findings: Finding[]
   /** The node that each alias stands for. */
   aliases: ReadonlyMap<Alias, Node>
-  /** Nodes of which something was said already: what the schema says of their value is an echo. */
+  /** Nodes that have a finding already: a finding of the schema on their value would repeat it. */
   spoilt: ReadonlySet<Node>
 }
 
@@ -193,7 +193,7 @@ function ofFree(shape: Shape): Shape {
   return shape.properties.size ? ANY : shape.others
 }
 
-/** `<<`: the keys of a map, or of several of which the first wins, where the map has none of its own. */
+/** `<<`: the keys of a map, or of several (the first wins), which keys of the map itself override. */
 function merge(value: JsonObject, member: Node, shape: Shape, reading: Reading) {
   const target = isAlias(member) ? (reading.anchors.get(member.source) ?? member) : member
   if (!isSeq(target)) return mergeMap(value, member, target, shape, reading)

@@ -17,7 +17,7 @@ export function parseEcma(source: string): EcmaPattern {
   return new EcmaReader(source).pattern()
 }
 
-/** A set in brackets, an escape (of which two halves of a pair are one), or a character. */
+/** A set in brackets, an escape (two halves of a pair are one), or a character. */
 const SET =
   /\[(?:[^\\\]]|\\.)*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|.)|./suy
 
