@@ -59,17 +59,8 @@ export function bump<Key>(counts: Map<Key, number>, key: Key, by: number): numbe
  */
 export function sharerOf(prefix: string, caller: string | undefined, address: string | undefined): string {
   if (caller === undefined) return networkOf(address ?? '')
-  const last = sharers.get(caller)
-  if (last?.prefix === prefix) return last.sharer
-  const sharer = JSON.stringify([prefix, caller])
-  sharers.set(caller, { prefix, sharer })
-  if (sharers.size > MAX_SHARERS) sharers.delete(sharers.keys().next().value as string)
-  return sharer
+  return JSON.stringify([prefix, caller])
 }
-
-/** Of callers: the same text is found faster than an equal one in all the counts by sharer. The oldest is forgotten. */
-const sharers = new Map<string, { prefix: string; sharer: string }>()
-const MAX_SHARERS = 1_000
 
 /** The address of one party: of IPv6 the /64, of which everyone has all addresses. */
 export function networkOf(address: string): string {

@@ -242,17 +242,13 @@ const REF = wordsOf('type', 'name', 'uri')
 const META = wordsOf('progressToken', PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL)
 
 interface Words {
-  /** Nearly every key is one of them, and anything else takes long. */
-  words: readonly string[]
+  words: ReadonlySet<string>
   /** The words by their folded form. */
   folded: ReadonlyMap<string, string>
 }
 
 function wordsOf(...words: string[]): Words {
-  return {
-    words,
-    folded: new Map(words.map((word) => [fold(word), word])),
-  }
+  return { words: new Set(words), folded: new Map(words.map((word) => [fold(word), word])) }
 }
 
 /** Characters of a key of these objects; a longer one could hide a similar key behind what is stripped. */
@@ -272,9 +268,8 @@ export class ProtocolKeys implements KeyWatch {
   private base = 1
   /** The key that each level is below: a word, or folded. */
   private readonly path: string[] = []
-  /** The words that each level has had, as bits, and its other keys. */
-  private readonly had: number[] = []
-  private readonly others: (Set<string> | undefined)[] = []
+  /** The keys that each level has had. */
+  private readonly had: (Set<string> | undefined)[] = []
 
   /** @param whole whether `params` is judged too, as for messages of clients */
   constructor(private readonly whole: boolean) {
@@ -283,50 +278,32 @@ export class ProtocolKeys implements KeyWatch {
 
   open(depth: number, isObject: boolean): void {
     if (depth === 1) this.base = isObject ? 1 : 2
-    this.had[depth] = 0
-    this.others[depth] = undefined
+    this.had[depth] = undefined
   }
 
   key(depth: number, text: string, from: number, to: number): void {
     const known = this.fault === undefined ? this.wordsAt(depth) : undefined
     if (!known) return
-    const place = known.words.findIndex((word) => word.length === to - from && text.startsWith(word, from))
-    if (place < 0) this.other(depth, text.slice(from, to), known)
-    else this.word(depth, known.words[place]!, 1 << place)
-  }
-
-  private word(depth: number, word: string, bit: number): void {
-    if ((this.had[depth]! & bit) !== 0) this.fault = twice(word)
-    this.had[depth]! |= bit
-    this.path[depth] = word
-  }
-
-  /** A key that is not a word as it is written. */
-  private other(depth: number, source: string, { words, folded }: Words): void {
-    this.others[depth] ??= new Set()
-    const before = this.others[depth]
+    this.had[depth] ??= new Set()
+    const before = this.had[depth]
     if (before.size === MAX_KEYS) {
       this.fault = `a part of a message has more than ${MAX_KEYS} keys`
       return
     }
-    const key = decoded(source)
+    const key = decoded(text.slice(from, to))
     if (key === undefined || key.length > MAX_KEY) {
       this.fault = `a key of a message is longer than ${MAX_KEY} characters`
       return
     }
-    const place = words.indexOf(key)
-    if (place >= 0) {
-      this.word(depth, key, 1 << place)
-      return
-    }
-    const bare = fold(key)
+    const isWord = known.words.has(key)
+    const bare = isWord ? key : fold(key)
     this.path[depth] = bare
-    const meant = folded.get(bare)
+    const meant = isWord ? undefined : known.folded.get(bare)
     if (meant !== undefined)
       this.fault = `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is not "${meant}": write it exactly so`
     // Of any other key only the very same is a second one: methods of others may tell cases apart.
     const once = LOOSE.has(bare) ? bare : key
-    if (before.has(once)) this.fault ??= twice(key)
+    if (before.has(once)) this.fault ??= `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
     before.add(once)
   }
 
@@ -340,8 +317,6 @@ export class ProtocolKeys implements KeyWatch {
     return parent === '_meta' ? META : parent === 'ref' ? REF : undefined
   }
 }
-
-const twice = (key: string) => `the key ${JSON.stringify(key.slice(0, MAX_SHOWN))} is there twice`
 
 function decoded(source: string): string | undefined {
   if (source.length > MAX_KEY * 6) return undefined

@@ -31,8 +31,6 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 export class HttpClient {
   /** The longest unused first. */
   private readonly pools = new Map<string, Dispatcher>()
-  /** Of the last request, which is nearly always as the one before. */
-  private last: { origin: string; route: Route; pool: Dispatcher } | undefined
   private readonly draining = new Set<Promise<void>>()
   /** Of exchanges that are to be over at a time. */
   private readonly deadlines = new Deadlines()
@@ -121,7 +119,6 @@ export class HttpClient {
   async close(): Promise<void> {
     const open = [...this.pools.values()]
     this.pools.clear()
-    this.last = undefined
     await Promise.all(open.map((pool) => pool.destroy()))
   }
 
@@ -132,15 +129,6 @@ export class HttpClient {
   }
 
   private poolOf(origin: string, route: Route): Dispatcher {
-    const { last } = this
-    if (last?.origin === origin && areSame(last.route, route)) return last.pool
-    const pool = this.findPool(origin, route)
-    const { connectTimeout, proxy, tls, guard } = route
-    this.last = { origin, route: { connectTimeout, proxy, tls, guard }, pool }
-    return pool
-  }
-
-  private findPool(origin: string, route: Route): Dispatcher {
     const { connectTimeout = this.options.connectTimeout, proxy, tls, guard } = route
     const key = `${origin} ${connectTimeout} ${guard ? guard.key : ''}${proxy || tls ? keyOf(route) : ''}`
     const pool = this.pools.get(key) ?? this.connect(origin, connectTimeout, route)
@@ -153,7 +141,6 @@ export class HttpClient {
 
   private retire(key: string, pool: Dispatcher): void {
     this.pools.delete(key)
-    if (this.last?.pool === pool) this.last = undefined
     const closed = pool
       .close()
       .catch(unexpected('the end of a connection pool'))
@@ -173,15 +160,6 @@ export class HttpClient {
     const connect = guard ? guardedConnector(build, origin, guard) : build({})
     return new Pool(origin, { ...options, connect })
   }
-}
-
-function areSame(one: Route, other: Route): boolean {
-  return (
-    one.connectTimeout === other.connectTimeout &&
-    one.guard === other.guard &&
-    one.proxy === other.proxy &&
-    one.tls === other.tls
-  )
 }
 
 /** Of a way that is not the plain one: no two identities share a connection. */

@@ -4,7 +4,7 @@ import type { Memo, Template } from '../template/index.ts'
 import { cut } from '../text/index.ts'
 import { unknownText } from './argument-text.ts'
 import { CallError } from './failure.ts'
-import { type Env, renderInTurns, restingCompiler } from './templates.ts'
+import { type Env, renderInTurns, templateCompiler } from './templates.ts'
 import type { Problem, PromptAnswer, PromptDefinition, PromptResult, Prompts } from './types.ts'
 
 interface CompiledPrompt {
@@ -19,7 +19,7 @@ export function compilePrompts(
   { env, memo }: { env: Env; memo?: Memo },
 ): { prompts: Prompts; problems: Problem[] } {
   const problems: Problem[] = []
-  const compile = restingCompiler(env, problems, memo)
+  const compile = templateCompiler(env, problems, memo)
   const compiled = new Map<string, CompiledPrompt>()
   for (const [i, prompt] of configuration.prompts.entries()) {
     const texts = prompt.promptResponse.map(({ content }, j) =>

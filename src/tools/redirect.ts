@@ -130,24 +130,15 @@ async function tracedFetch(
   }
 }
 
-/** Tools whose spans are known; the oldest is forgotten. */
-const MAX_KNOWN = 1_000
-const known = new Map<string | undefined, Pick<UpstreamRequest, 'method' | 'origin'> & { start: SpanStart }>()
-
-/** What spans say of requests with this path: nearly all of them have the same method and origin. */
+/** What spans say of requests with this path. */
 function spanOf({ method, origin }: UpstreamRequest, path: string | undefined): SpanStart {
-  const last = known.get(path)
-  if (last?.origin === origin && last.method === method) return last.start
   const attributes = {
     'http.request.method': method,
     'url.full': path === undefined ? origin : origin + path,
     ...(path !== undefined && { 'url.template': path }),
     ...addressOf(origin),
   }
-  const start = { template: { name: path === undefined ? method : `${method} ${path}`, attributes } }
-  known.set(path, { method, origin, start })
-  if (known.size > MAX_KNOWN) known.delete(known.keys().next().value)
-  return start
+  return { template: { name: path === undefined ? method : `${method} ${path}`, attributes } }
 }
 
 /** What the tool itself says of the trace stays. */

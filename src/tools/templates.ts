@@ -57,61 +57,6 @@ export function templateCompiler(
   }
 }
 
-/**
- * The same for templates of calls. What they are compiled to, which takes many times the room of their text, is made
- * again by the first call: most tools of many configurations are never called.
- */
-export function restingCompiler(...given: Parameters<typeof templateCompiler>): CompileTemplate {
-  const [env, , memo, secrets] = given
-  const compileOne = templateCompiler(...given)
-  const own = { env, memo, secrets }
-  return (source, path, place, roots) => {
-    const compiled = compileOne(source, path, place, roots)
-    return compiled && new RestingTemplate(compiled, place, roots, own)
-  }
-}
-
-/** What the templates of a tool are compiled with. */
-interface OfTool {
-  env: Env
-  memo: Memo | undefined
-  secrets: Secrets | undefined
-}
-
-class RestingTemplate implements Template {
-  readonly source: string
-  readonly references: Template['references']
-  readonly constant: string | undefined
-  readonly #place: Place
-  readonly #roots: Roots
-  readonly #own: OfTool
-  #ofCalls: Template | undefined
-
-  constructor({ source, references, constant }: Template, place: Place, roots: Roots, own: OfTool) {
-    this.#place = place
-    this.#roots = roots
-    this.#own = own
-    this.source = source
-    this.references = references
-    this.constant = constant
-  }
-
-  render(root: unknown): string | undefined {
-    return this.constant ?? this.#again(this.#own.memo).render(root)
-  }
-
-  renderInTurns(root: unknown): ReturnType<Template['renderInTurns']> {
-    if (this.constant !== undefined) return this.constant
-    this.#ofCalls ??= this.#again()
-    return this.#ofCalls.renderInTurns(root)
-  }
-
-  #again(memo?: Memo): Template {
-    const { env, secrets } = this.#own
-    return compileQuietly(this.source, this.#place, this.#roots, env, memo, secrets).template!
-  }
-}
-
 export function compileQuietly(
   source: string,
   place: Place,

@@ -45,7 +45,6 @@ import {
   RESPONSE_ROOTS,
   readsArgument,
   renderConfig,
-  restingCompiler,
   templateCompiler,
 } from './templates.ts'
 import type {
@@ -221,7 +220,7 @@ function compileTool(
 ): { definition: ToolDefinition; parts: Parts } | undefined {
   const { env, problems, memo, secrets, config, compileSchema } = context
   const before = problems.length
-  const compile = restingCompiler(env, problems, memo, secrets)
+  const compile = templateCompiler(env, problems, memo, secrets)
   const shaping = compileShaping(tool.response, limitsOf(tool, context).resultChars)
   if (Array.isArray(shaping)) {
     const faults = shaping.map((fault) => maskReport(fault, [...path, 'response']))
