@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import type { Env, McpServer } from '../config/index.ts'
 import type { FindingCode } from '../findings/index.ts'
 import { isObject, type JsonObject } from '../json/index.ts'
-import { Cancellation, Fault, METHOD_NOT_FOUND, STATELESS_REVISIONS } from '../mcp/index.ts'
+import { Cancellation, Fault, METHOD_NOT_FOUND, ownRequest, STATELESS_REVISIONS } from '../mcp/index.ts'
 import { metaOf, ownMeta, SERVER_INFO } from '../mcp/protocol.ts'
 import { type Connection, guardsOfCommands, type HttpRequest } from '../net/index.ts'
 import { type Definition, handshakeRefused, type Resolved, UpstreamServer } from '../upstream/index.ts'
@@ -155,9 +155,14 @@ async function converse<Outcome>(
   let id = 0
   const callOf = (method: string, given: JsonObject = {}) => {
     const params = { ...given, _meta: ownMeta(version) }
-    const raw = { jsonrpc: '2.0', id: ++id, method, params }
-    const message = { kind: 'request' as const, id, method, params, raw }
-    return { message, headers: {}, caller: undefined, resolved, onMessage() {}, signal: cancel }
+    return {
+      message: ownRequest(method, params, id++),
+      headers: {},
+      caller: undefined,
+      resolved,
+      onMessage() {},
+      signal: cancel,
+    }
   }
   try {
     return await Promise.race([talk(upstream, resolved, callOf, use), aborted(signal)])

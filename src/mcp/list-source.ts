@@ -7,7 +7,7 @@ import { Fault } from './fault.ts'
 import { hand } from './hand.ts'
 import type { Exchange } from './http.ts'
 import type { ListSource } from './listed-tools.ts'
-import { LOG_LEVEL, metaOf, omit, type Request, STATELESS_REVISIONS } from './protocol.ts'
+import { LOG_LEVEL, metaOf, omit, ownRequest, STATELESS_REVISIONS } from './protocol.ts'
 import type { Session, SessionCall } from './session.ts'
 
 /** Where the tools of a session's client are listed. */
@@ -45,12 +45,9 @@ async function inquire(
   endpoint: Endpoint,
   own: JsonObject,
 ): Promise<JsonObject | Fault> {
-  const id = 'plantgw-list'
-  const method = 'tools/list'
   const given = { ...own, _meta: omit(metaOf(params), 'progressToken', LOG_LEVEL) }
-  const raw = { jsonrpc: '2.0', id, method, params: given }
-  const request: Request = { kind: 'request', id, method, params: given, raw }
-  const text = stringify(raw)
+  const request = ownRequest('tools/list', given)
+  const text = stringify(request.raw)
   const server = await endpoint.backend.alone(exchange, request, text, endpoint)
   if (server instanceof Fault) return server
   if (server instanceof HttpResponse) return new Fault('internal', 'The list of tools cannot be judged')

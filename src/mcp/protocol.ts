@@ -146,7 +146,28 @@ export function errorText(id: RequestId | null, { code, message, data }: RpcErro
 }
 
 export function notificationText(method: string, params?: JsonObject): string {
-  return stringify(params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method })
+  return stringify(messageOf(method, params))
+}
+
+/** A message as the official SDKs write it: servers exist that take no other order of members, or no empty `params`. */
+export function messageOf(method: string, params: JsonObject = {}, id?: RequestId): JsonObject {
+  const given = Object.keys(params).length > 0 && { params }
+  return { method, ...given, jsonrpc: '2.0', ...(id !== undefined && { id }) }
+}
+
+/** Ids beside those of a client, which count from 0: servers exist that take no other id than a signed one of 32 bits. */
+const OWN_IDS = { first: 1_000_000_000, last: 2_147_483_647 }
+let lastOwnId = OWN_IDS.first
+
+/** An id for a request of the gateway's own where requests of a client are under way too. */
+export function ownId(): number {
+  lastOwnId = lastOwnId === OWN_IDS.last ? OWN_IDS.first : lastOwnId + 1
+  return lastOwnId
+}
+
+/** A request of the gateway's own. */
+export function ownRequest(method: string, params: JsonObject, id: RequestId = ownId()): Request {
+  return { kind: 'request', id, method, params, raw: messageOf(method, params, id) }
 }
 
 function idText(id: RequestId | null): string {

@@ -19,8 +19,10 @@ import {
   INVALID_REQUEST,
   type ListKind,
   type Message,
+  messageOf,
   metaOf,
   notificationText,
+  ownRequest,
   progressTokenOf,
   type Request,
   type RequestId,
@@ -301,9 +303,8 @@ export class Session implements Resumable {
 
   /** The response to a request of the gateway's own, as the client of a call would see it. */
   inquire(call: SessionCall, method: string, params: JsonObject): Promise<JsonObject | Fault> {
-    const id = `plantgw-${randomUUID()}`
-    const raw = { jsonrpc: '2.0', id, method, params }
-    const request: Request = { kind: 'request', id, method, params, raw }
+    const request = ownRequest(method, params)
+    const { id, raw } = request
     const reply = new OwnReply()
     const account = silent(this.account)
     const own = new SessionCall(call.exchange, request, stringify(raw), reply, account, this, call.served)
@@ -623,8 +624,9 @@ export class SessionCall extends Call {
     }
     const { id } = this.request
     const params = { requestId: id, reason: 'timed out' }
-    const raw = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
-    const cancelled: Message = { kind: 'notification', method: raw.method, params, raw }
+    const method = 'notifications/cancelled'
+    const raw = messageOf(method, params)
+    const cancelled: Message = { kind: 'notification', method, params, raw }
     const seconds = (this.served.timeout ?? 0) / 1000
     this.served.notify(cancelled, stringify(raw))
     this.give(new Fault('timeout', `No response from the server for ${seconds} s; the call timed out`))

@@ -9,6 +9,8 @@ import {
   type ListKind,
   type Message,
   negotiate,
+  ownId,
+  ownRequest,
   type RequestId,
   readMessage,
   requestIdOf,
@@ -82,7 +84,7 @@ interface Seat {
 /** What is under way in a client's session, whatever aggregates it has had. */
 interface UnderWay {
   /** Requests of the gateway's own. */
-  own: Map<string, { seat: Seat; resolve(raw: JsonObject | Fault): void }>
+  own: Map<RequestId, { seat: Seat; resolve(raw: JsonObject | Fault): void }>
   /** Requests of the client that one server has, by id. */
   routed: Map<RequestId, { seat: Seat; method: string; params: JsonObject }>
   /** Requests of servers to the client, under ids that differ among servers. */
@@ -379,7 +381,7 @@ export class AggregateSession implements Link {
       rejected: (id, fault) => {
         const { own, routed } = seat.in.#underWay
         // Without an id it may be the answer to any request of this server.
-        for (const one of id === undefined ? [...own.keys()] : [String(id)])
+        for (const one of id === undefined ? [...own.keys()] : [id])
           if (own.get(one)?.seat === seat) seat.in.#settle(one, fault)
         for (const call of id === undefined ? [...routed.keys()] : [id])
           if (routed.get(call)?.seat === seat && routed.delete(call)) seat.in.events.rejected(call, fault)
@@ -410,8 +412,7 @@ export class AggregateSession implements Link {
       if (shown === message.raw) this.events.message(message, text)
       else this.#emit(shown)
     } else if (message.kind !== 'response') this.events.message(message, text)
-    else if (message.id !== null && own.get(String(message.id))?.seat === seat)
-      this.#settle(String(message.id), message.raw)
+    else if (message.id !== null && own.get(message.id)?.seat === seat) this.#settle(message.id, message.raw)
     else if (message.id !== null) {
       const call = routed.get(message.id)
       // The ids of a client are no secret among servers.
@@ -483,12 +484,11 @@ export class AggregateSession implements Link {
     span?: Request['span'],
     begins = false,
   ): Promise<JsonObject | Fault> {
-    const id = this.#nextId()
+    const id = ownId()
     const answer = new Promise<JsonObject | Fault>((resolve) => {
       this.#underWay.own.set(id, { seat, resolve })
-      const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
-      const asked: Request = { kind: 'request', id, method, params, raw, ...(span && { span }) }
-      this.#deliver(seat, asked, stringify(raw), begins)
+      const asked: Request = { ...ownRequest(method, params, id), ...(span && { span }) }
+      this.#deliver(seat, asked, stringify(asked.raw), begins)
         .then((fault) => fault && this.#settle(id, fault))
         .catch(unexpected(method, () => this.#settle(id, new Fault('internal', FAILED))))
     })
@@ -499,7 +499,7 @@ export class AggregateSession implements Link {
     })
   }
 
-  #settle(id: string, answer: JsonObject | Fault): void {
+  #settle(id: RequestId, answer: JsonObject | Fault): void {
     const { own } = this.#underWay
     const asked = own.get(id)
     own.delete(id)

@@ -22,8 +22,10 @@ import {
   type Kept,
   type Message,
   type Messages,
+  messageOf,
   mismatch,
   type Opened,
+  ownId,
   type PassThrough,
   type Request,
   type RequestId,
@@ -382,8 +384,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
 
   /** A request of the gateway's own in the server's session. */
   private async askOwn(method: string, params?: JsonObject): Promise<JsonObject | undefined> {
-    const id = 'plantgw-own'
-    const text = stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })
+    const id = ownId()
+    const text = stringify(messageOf(method, params, id))
     const asked = await this.ask(text, { id, method, params: params ?? {} })
     return asked?.result
   }

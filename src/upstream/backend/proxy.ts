@@ -13,6 +13,7 @@ import {
   type Exchange,
   Fault,
   listingOf,
+  ownRequest,
   type Request,
   type Session,
 } from '../../mcp/index.ts'
@@ -163,8 +164,8 @@ function handshakeOf({ hello, owner, elicits, revision: protocolVersion }: Sessi
   const known = hello ?? (owner !== undefined && helloOf({ _meta: { [CLIENT_CAPABILITIES]: capabilities } }))
   if (!known) return undefined
   const params = { protocolVersion, ...known }
-  const raw = { jsonrpc: '2.0', id: 'plantgw-initialize', method: 'initialize', params }
-  return { request: { kind: 'request', id: raw.id, method: raw.method, params, raw }, text: stringify(raw) }
+  const request = ownRequest('initialize', params, 0)
+  return { request, text: stringify(request.raw) }
 }
 
 /** Who has the same child or session of a server, for requests that stand alone. */

@@ -12,6 +12,7 @@ import {
   isSessionRevision,
   type Message,
   type Opened,
+  ownRequest,
   type PassThrough,
   type Request,
   type RequestId,
@@ -241,11 +242,11 @@ export class LinkSession extends ProxySession {
     const { link } = this
     if (!opened.ok || !link) return opened
     await link.send(noted('notifications/initialized'), INITIALIZED)
-    for (const [i, { method, params }] of restored.entries()) {
+    for (const { method, params } of restored) {
       this.state.remember({ method, params })
       // Nobody waits for the answer.
-      const raw = { jsonrpc: '2.0', id: `plantgw-restore-${i}`, method, params }
-      await link.send({ kind: 'request', id: raw.id, method, params, raw }, stringify(raw))
+      const request = ownRequest(method, params)
+      await link.send(request, stringify(request.raw))
     }
     return opened
   }

@@ -5,6 +5,7 @@ import {
   HEADER_MISMATCH,
   isObject,
   type Message,
+  ownRequest,
   type ParamHeader,
   type RequestHeaders,
   type RequestId,
@@ -18,7 +19,6 @@ import { isWanted } from '../backend/session-state.ts'
 import { type Stateless, type StatelessCall, whoseCall } from '../backend/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { type Turn, Turns } from '../pool/turn.ts'
-import type { Request } from '../rpc/link.ts'
 import {
   NOBODY,
   type Notification,
@@ -65,8 +65,7 @@ export class StatelessUpstream implements Stateless {
   async ask(resolved: Resolved, method: string, own: JsonObject = {}): Promise<JsonObject | Fault> {
     const timeout = this.upstream.definition.server.startupTimeout
     const params = { ...own, _meta: ownMeta(this.version) }
-    const raw = { jsonrpc: '2.0', id: 'plantgw', method, params }
-    const message: Request = { kind: 'request', id: 'plantgw', method, params, raw }
+    const message = ownRequest(method, params)
     const abort = new Cancellation()
     const timer = setTimeout(abort.abort, timeout)
     const answer = await this.#send({ message, resolved, headers: {}, signal: abort, onMessage: () => {} })

@@ -17,6 +17,8 @@ import {
   metaOf,
   negotiate,
   omit,
+  ownId,
+  ownRequest,
   PROTOCOL_VERSION,
   type RequestId,
   type RpcError,
@@ -163,7 +165,7 @@ export class ToStateless implements Link {
     this.#calls.set(id, abort)
     let given: JsonObject | undefined = params
     for (let round = 0; given && round < MAX_ROUNDS; round++)
-      given = await this.#round(round === 0 ? id : this.#nextId(), { id, method, params, span }, given, abort)
+      given = await this.#round(round === 0 ? id : ownId(), { id, method, params, span }, given, abort)
     if (given) {
       const message = `The server ${this.options.upstream.name} asked for input ${MAX_ROUNDS} times`
       this.#refuse(id, { code: INTERNAL_ERROR, message })
@@ -249,7 +251,7 @@ export class ToStateless implements Link {
     this.#listening.add(abort)
     return new Promise((resolve) => {
       const subscribe = (take: (raw: JsonObject) => void) => {
-        const call = this.#call(this.#nextId(), LISTEN, { notifications }, take, abort)
+        const call = this.#call(ownId(), LISTEN, { notifications }, take, abort)
         // Who waits for the subscription is answered even where there is none.
         return this.options.server.request(call).finally(resolve)
       }
@@ -283,8 +285,7 @@ export class ToStateless implements Link {
     const { caller, sharer, resolved } = this.options
     const level = this.#level !== undefined && { [LOG_LEVEL]: this.#level }
     const params = { ...given, _meta: { ...metaOf(given), ...this.#meta, ...level } }
-    const raw: JsonObject = { jsonrpc: '2.0', id, method, params }
-    const message: Request = { kind: 'request', id, method, params, raw, ...(span && { span }) }
+    const message: Request = { ...ownRequest(method, params, id), ...(span && { span }) }
     return { message, headers: {}, caller, sharer, resolved, session: this.#prefix, onMessage, signal }
   }
 

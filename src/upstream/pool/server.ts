@@ -1,5 +1,5 @@
 import { type JsonObject, stringify } from '../../json/index.ts'
-import { Fault, isObject, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
+import { Fault, isObject, ownRequest, SESSION_REVISIONS, type Session } from '../../mcp/index.ts'
 import type { Restored } from '../backend/session-state.ts'
 import type { Stateless, StatelessCall } from '../backend/stateless.ts'
 import { Probe, type Protocol } from '../bridge/probe.ts'
@@ -9,14 +9,7 @@ import { ToStateless } from '../bridge/to-stateless.ts'
 import type { Definition, Resolved } from '../definition.ts'
 import { KeptLists } from '../kept-lists.ts'
 import { Patience } from '../patience.ts'
-import {
-  handshakeRefused,
-  type Link,
-  type LinkEvents,
-  type Request,
-  SessionLink,
-  type Started,
-} from '../rpc/link.ts'
+import { handshakeRefused, type Link, type LinkEvents, SessionLink, type Started } from '../rpc/link.ts'
 import { Upstream, type UpstreamContext } from '../upstream.ts'
 import { makeRoom, type Occupant } from './pool.ts'
 import { helloOf } from './session.ts'
@@ -217,11 +210,10 @@ export class UpstreamServer {
   /** Opens and ends a session. */
   async #try(resolved: Resolved): Promise<Fault | undefined> {
     const params = { protocolVersion: SESSION_REVISIONS[0], ...helloOf({}) }
-    const raw = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
-    const request: Request = { kind: 'request', id: 1, method: 'initialize', params, raw }
+    const request = ownRequest('initialize', params, 0)
     const events = { message() {}, lost() {}, rejected() {}, refused() {} }
     const link = this.#link(resolved, { caller: undefined, sharer: '' }, events, () => [])
-    const answer = await link.start(request, stringify(raw))
+    const answer = await link.start(request, stringify(request.raw))
     link.close()
     if (answer instanceof Fault) return answer
     return isObject(answer.response.raw.result)

@@ -5,6 +5,7 @@ import {
   InFlight,
   isObject,
   type Message,
+  messageOf,
   type Request,
   type RequestId,
   type Response,
@@ -50,7 +51,7 @@ export interface LinkEvents {
 const CANCELLED = 'notifications/cancelled'
 const CANCELLATION = new Fault('cancelled', 'The call was cancelled')
 /** Completes a handshake. */
-export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+export const INITIALIZED = '{"method":"notifications/initialized","jsonrpc":"2.0"}'
 
 export interface SessionLinkOptions {
   upstream: Upstream
@@ -264,7 +265,7 @@ export class SessionLink implements Link {
 
 /** A notification of the gateway's own, whose text goes beside it. */
 export function noted(method: string): Message {
-  return { kind: 'notification', method, params: {}, raw: { jsonrpc: '2.0', method } }
+  return { kind: 'notification', method, params: {}, raw: messageOf(method) }
 }
 
 /** Sends a message that gets no response. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type Json, type JsonObject, stringify } from '../../json/index.ts'
 import {
   type CancelSignal,
@@ -6,7 +5,9 @@ import {
   InFlight,
   isObject,
   type Message,
+  messageOf,
   metaOf,
+  ownId,
   type RequestId,
   tracedParams,
 } from '../../mcp/index.ts'
@@ -40,7 +41,7 @@ export interface PendingRequest {
   readonly onMessage: RequestOptions['onMessage'] | undefined
   readonly isAsking: RequestOptions['isAsking'] | undefined
   readonly signal: CancelSignal | undefined
-  readonly id: string
+  readonly id: RequestId
   readonly method: string
   readonly operation: Operation
   /** The progress token of whoever asked for the request. */
@@ -85,9 +86,10 @@ export class RpcClient {
   readonly #server: string
   readonly #timeout: number
   readonly #pending = new InFlight<RequestId, PendingRequest>()
-  /** Ids of connections differ, so that nobody can guess one, nor a late answer be taken for another's. */
-  readonly #prefix = `plantgw-${randomUUID()}-`
-  #count = 0
+  /** Of the next request, as the official SDKs count them. */
+  #nextId = 0
+  /** Whether requests of a client go over it, with ids of the client's own. */
+  #isShared = false
   /** Messages of the server. */
   #heard = 0
   #isChecking = false
@@ -134,19 +136,19 @@ export class RpcClient {
   request(method: string, params: JsonObject, options: RequestOptions = {}): SentRequest {
     const meta = metaOf(params)
     const { progressToken: token } = meta
-    const id = `${this.#prefix}${++this.#count}`
+    const id = this.#isShared ? ownId() : this.#nextId++
     const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: id } }
     const { sent, operation } = this.#expect(id, method, params, token, options)
     const fault = this.#ended ?? (options.signal?.aborted ? cancelled() : undefined)
     const traced = operation.trace ? tracedParams(own, operation.trace) : own
-    const refused = fault ?? this.#channel.send(stringify({ jsonrpc: '2.0', id, method, params: traced }))
+    const refused = fault ?? this.#channel.send(stringify(messageOf(method, traced, id)))
     if (refused) this.#settle(id, refused)
     return sent
   }
 
   /** Waits for a response. Apart from `request`, so that the parameters, which may be large, are not kept until then. */
   #expect(
-    id: string,
+    id: RequestId,
     method: string,
     params: JsonObject,
     token: Json | undefined,
@@ -184,6 +186,11 @@ export class RpcClient {
 
   /** Sends a message of a client as it is; its answer comes as an event. */
   forward(text: string): Fault | undefined {
+    this.#isShared = true
+    return this.#send(text)
+  }
+
+  #send(text: string): Fault | undefined {
     return this.#ended ?? this.#channel.send(text)
   }
 
@@ -206,11 +213,11 @@ export class RpcClient {
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.forward(stringify({ jsonrpc: '2.0', method, ...(params && { params }) }))
+    this.#send(stringify(messageOf(method, params)))
   }
 
   respond({ id }: ServerRequest, answer: { result: Json } | { error: Json }): void {
-    this.forward(stringify({ jsonrpc: '2.0', id, ...answer }))
+    this.#send(stringify({ ...answer, jsonrpc: '2.0', id }))
   }
 
   pending(id: unknown): PendingRequest | undefined {
@@ -251,8 +258,6 @@ export class RpcClient {
       this.answered = true
       const { id, raw } = message
       if (id !== null && this.#settle(id, raw)) return
-      // Nobody waits for a late answer.
-      if (typeof id === 'string' && id.startsWith(this.#prefix)) return
     } else if (message.kind === 'notification' && message.method === 'notifications/progress') {
       const { params, raw } = message
       const request = this.pending(params.progressToken)
@@ -287,7 +292,7 @@ export class RpcClient {
     this.events.closed(fault)
   }
 
-  #expire(id: string, timeout: number): void {
+  #expire(id: RequestId, timeout: number): void {
     const request = this.#pending.get(id)
     if (request?.isAsking?.()) {
       request.timer?.refresh()
@@ -300,7 +305,7 @@ export class RpcClient {
     this.#settle(id, timedOut(this.#server, timeout, what))
   }
 
-  #cancelled(requestId: string, reason: string): void {
+  #cancelled(requestId: RequestId, reason: string): void {
     this.notify('notifications/cancelled', { requestId, reason })
     if (this.#pending.get(requestId)?.heard === this.#heard) this.check()
   }

@@ -8,6 +8,7 @@ import {
   type ListKind,
   listKinds,
   type Message,
+  messageOf,
 } from '../../mcp/index.ts'
 import { retryPause } from '../../net/index.ts'
 
@@ -131,7 +132,7 @@ export function announce(
 ): void {
   for (const kind of kinds) {
     const method = `notifications/${kind}/list_changed`
-    const raw = { jsonrpc: '2.0', method }
+    const raw = messageOf(method)
     take({ kind: 'notification', method, params: {}, raw }, stringify(raw))
   }
 }
