@@ -229,9 +229,16 @@ export function methodNotAllowed(exchange: Exchange, allow: string): HttpRespons
   return rpcError(exchange, 405, { code: INVALID_REQUEST, message }, null, { allow })
 }
 
-/** One message as a server-sent event. */
-export function event(text: string, name = 'message'): string {
-  return `event: ${name}\ndata: ${text}\n\n`
+/** One message as a server-sent event: the only writer of them. @param id and how long to wait, where a client may come back */
+export function event(
+  text: string,
+  name = 'message',
+  { id, retry }: { id?: string | undefined; retry?: number | undefined } = {},
+): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${retry === undefined ? '' : `retry: ${retry}\n`}`
+  // A line break would end the data.
+  const data = /[\r\n]/.test(text) ? text.split(/\r\n|\r|\n/).join('\ndata: ') : text
+  return `${head}event: ${name}\ndata: ${data}\n\n`
 }
 
 export type AnswerForm = 'json' | 'stream'

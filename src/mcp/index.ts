@@ -27,6 +27,7 @@ export { declares, missingCapability } from './client-capabilities.ts'
 export { listingOf } from './discover.ts'
 export { Fault, type FaultKind, httpStatusOf, outcomeOf } from './fault.ts'
 export {
+  accepted,
   carries,
   type Exchange,
   event,

@@ -199,6 +199,14 @@ export function progressTokenOf({ progressToken }: JsonObject): Json | undefined
   return plain(progressToken as Json)
 }
 
+/** Whether a message is progress of none of the requests with these tokens: clients exist that end the session for it. */
+export function isStray(message: Message, tokens: Iterable<unknown>): boolean {
+  if (message.kind !== 'notification' || message.method !== 'notifications/progress') return false
+  const token = String(progressTokenOf(message.params))
+  for (const one of tokens) if (String(one) === token) return false
+  return true
+}
+
 /** The lists that may change while the gateway runs. */
 export type ListKind = 'tools' | 'prompts' | 'resources'
 

@@ -176,6 +176,6 @@ export class ResumableStream {
   }
 
   #eventOf(number: number, text: string): string {
-    return `id: ${this.log.idOf(this, number)}\n${event(text)}`
+    return event(text, 'message', { id: this.log.idOf(this, number) })
   }
 }

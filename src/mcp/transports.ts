@@ -8,6 +8,7 @@ import {
   accepted,
   acceptedForm,
   type Exchange,
+  event,
   eventStream,
   faultResponse,
   json,
@@ -264,7 +265,7 @@ export async function serveSse(
   // Another replica may take the messages, and knows the session by nothing but their address.
   const listing = exchange.listing === undefined ? '' : `&discovery=${exchange.listing}`
   const address = `${messagePath}?sessionId=${idOf(exchange, session, undefined)}${listing}`
-  stream.write(`event: endpoint\ndata: ${address}\n\n`)
+  stream.write(event(address, 'endpoint'))
   session.open(stream)
   session.opened(exchange)
   hub.keep(stream)

@@ -4,6 +4,8 @@ import type { ByteHold } from './types.ts'
 export interface ServerEvent {
   event: string
   data: string
+  /** As it came with the event; absent: it came without one. */
+  id?: string
 }
 
 /** Where a stream of events can be gone on with, as far as its server said. */
@@ -11,7 +13,7 @@ export interface StreamPosition {
   /** Of the last event, where it can be sent as `Last-Event-ID`. */
   id?: string | undefined
   /** Milliseconds after which to connect again. */
-  retry?: number
+  retry?: number | undefined
 }
 
 /** An id that is a header's value, and no burden. */
@@ -45,6 +47,7 @@ export function eventParser(
   let size = 0
   let dropped = false
   let afterReturn = false
+  let isFirst = true
 
   function line(text: string): void {
     if (text === '') dispatch()
@@ -58,7 +61,11 @@ export function eventParser(
   }
   function dispatch(): void {
     if (data.length && !dropped)
-      onEvent({ event: event || 'message', data: data.length === 1 ? data[0]! : data.join('\n') })
+      onEvent({
+        event: event || 'message',
+        data: data.length === 1 ? data[0]! : data.join('\n'),
+        ...(id !== undefined && { id }),
+      })
     if (id !== undefined) position.id = SENDABLE.test(id) ? id : undefined
     id = undefined
     event = ''
@@ -80,6 +87,9 @@ export function eventParser(
   return (piece) => {
     if (piece === '') return
     let text = afterReturn && piece[0] === '\n' ? piece.slice(1) : piece
+    // A byte order mark may begin the stream, and is no part of its first line.
+    if (isFirst && text[0] === '\ufeff') text = text.slice(1)
+    isFirst = false
     afterReturn = text.endsWith('\r')
     if (text.includes('\r')) text = text.replace(/\r\n?/g, '\n')
     let start = 0

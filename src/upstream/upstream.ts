@@ -62,6 +62,7 @@ export class Upstream {
   readonly http: Http
   readonly resilience: Resilience | undefined
   readonly limits: Limits
+  readonly log: Logger
   readonly onListChanged: UpstreamContext['onListChanged']
   /** Of connections and sessions, by their values. */
   readonly starts = new Breaker()
@@ -110,6 +111,7 @@ export class Upstream {
     const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
     this.filter = createToolFilter(server, pins)
     this.view = new ServerView(this.filter, pins, server.toolOverrides)
+    this.log = log
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
     const fixed = varies ? undefined : definition.resolve({ headers: {}, query: () => ({}) })
     const origin = fixed instanceof Fault ? undefined : fixed?.origin

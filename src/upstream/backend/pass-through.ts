@@ -1,69 +1,45 @@
-import { HttpResponse } from '../../access/http-response.ts'
-import { memory } from '../../access/memory.ts'
+import type { HttpResponse } from '../../access/http-response.ts'
 import { type JsonObject, stringify } from '../../json/index.ts'
 import {
   Accounted,
   type CallEnd,
-  Cancellation,
-  carries,
   checkStandardHeaders,
   type Endpoint,
   type Exchange,
   endOfFault,
-  errorText,
-  event,
-  eventStream,
   Fault,
-  faultResponse,
-  INTERNAL_ERROR,
   InFlight,
   isObject,
   isSessionRevision,
-  type Kept,
+  isStray,
   type Message,
   type Messages,
   messageOf,
+  metaOf,
   mismatch,
   type Opened,
   ownId,
   type PassThrough,
   type Request,
   type RequestId,
-  reply,
   requestIdOf,
   rpcError,
   type Session,
   STATELESS_REVISIONS,
   textOf,
-  tooMuch,
   unknownSession,
 } from '../../mcp/index.ts'
-import type { Shaping } from '../../shaping/index.ts'
 import type { TraceContext } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import { encodeHeader } from '../bridge/stateless.ts'
 import type { Resolved } from '../definition.ts'
 import { INITIALIZED } from '../rpc/link.ts'
-import { timedOut } from '../rpc/rpc-client.ts'
 import { tracedHeaders } from '../sent-requests.ts'
-import { shapedResponse } from '../shaped-result.ts'
-import { tooLarge } from '../transport/channel.ts'
-import {
-  BODILESS,
-  discard,
-  type HttpAnswer,
-  mediaType,
-  readResponse,
-  readResponses,
-  refusal,
-  refusedCaller,
-  unanswered,
-} from '../transport/http.ts'
+import { discard, type HttpAnswer, readResponse } from '../transport/http.ts'
 import type { Upstream } from '../upstream.ts'
+import { failed, type OnEnd, Passage, passAnswer, received } from './passed-answer.ts'
 import { type Handshake, notOpened, ProxySession, type SessionContext } from './session.ts'
 import { createLasting, type Restored, setsState } from './session-state.ts'
-import { endOf } from './stateless.ts'
-import { isAnswer, type Watch, watchEvents, watchJson } from './watch.ts'
 
 const CALL = 'tools/call'
 const LIST = 'tools/list'
@@ -95,8 +71,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
   private revision = ''
   /** GET streams. */
   private readonly streams = new Set<Passage>()
-  /** Requests with their answers. */
-  private readonly passages = new InFlight<Passage, true>()
+  /** Requests whose answers pass, with the tokens of their progress. */
+  private readonly passages = new InFlight<Passage, readonly unknown[]>()
   /** What is under way. */
   private active = 0
   /** Ids of those among them that the client has cancelled. */
@@ -208,8 +184,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       onEnd()
       return this.forgotten(exchange)
     }
-    const options = { id: null, upstream, timeout: undefined, batch: false, passage, onEnd }
-    return forwardAnswer(exchange, answer, options)
+    // Other replicas may have calls under way.
+    const isWanted = (message: Message) => this.options.shared || this.isWanted(message)
+    const options = { upstream, requests: [], batch: false, passage, onEnd, isWanted }
+    return passAnswer(exchange, { answer, read: undefined }, options)
   }
 
   protected onDrain(): void {
@@ -272,6 +250,10 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     return (await this.fromOwner(exchange, text, id)) ?? unknownSession(exchange, id)
   }
 
+  private isWanted(message: Message): boolean {
+    return isOfCall(this.options.upstream, message, this.passages.values().flat())
+  }
+
   private hasForgotten(answer: HttpAnswer): boolean {
     return answer.status === 404 && this.id !== undefined
   }
@@ -296,7 +278,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (request) this.state.remember(request)
     this.active++
     const passage = new Passage()
-    this.passages.set(passage, true)
+    this.passages.set(passage, tokensOf(requests))
     // The requests of a batch have one answer.
     const asked = call?.request && sent.kind === 'request' ? { ...sent, span: call.request.span } : undefined
     const operation = asked && upstream.operations.begin(asked)
@@ -335,7 +317,9 @@ export class PassThroughSession extends ProxySession implements PassThrough {
       answer = await this.send(exchange, body, passage, what)
     }
     if (answer instanceof Fault) return fail(answer)
-    return passAnswer(exchange, answer, requests, upstream, batch, passage, onEnd)
+    const isWanted = (message: Message) => this.isWanted(message)
+    const options = { upstream, requests, batch, passage, onEnd, isWanted }
+    return passAnswer(exchange, await received(answer, options), options)
   }
 
   /** Opens the server's session by the client's `initialize`. */
@@ -349,7 +333,7 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     if (read instanceof Fault) return notOpened(read, id)
     const { status } = answer
     const { result } = read.message.raw
-    if (status !== 200 || !isObject(result)) return { ok: false, text: read.text, status }
+    if (status >= 300 || !isObject(result)) return { ok: false, text: read.text, status }
     this.id = idOf(answer)
     const { protocolVersion } = result
     this.onLeft = upstream.operations.session(protocolVersion)
@@ -369,7 +353,8 @@ export class PassThroughSession extends ProxySession implements PassThrough {
     const { request, text } = this.handshake as Handshake
     const opened = await this.ask(text, request, FIRST)
     // The client was told a revision already.
-    if (opened?.answer.status !== 200 || opened.result.protocolVersion !== this.revision) return false
+    if (!opened || opened.answer.status >= 300 || opened.result.protocolVersion !== this.revision)
+      return false
     this.id = idOf(opened.answer)
     this.left()
     this.onLeft = this.options.upstream.operations.session(this.revision)
@@ -480,35 +465,26 @@ export async function passStateless(
   const own = tracedHeaders(headers, operation.trace)
   const what = { body: operation.textOf(judged, body), sent: judged, passage }
   const answer = await send(upstream, resolved, exchange, own, what)
-  if (!(answer instanceof Fault))
-    return passAnswer(exchange, answer, [request], upstream, false, passage, onEnd)
-  onEnd(endOfFault(answer))
-  return failed(exchange, answer, id)
+  if (answer instanceof Fault) {
+    onEnd(endOfFault(answer))
+    return failed(exchange, answer, id)
+  }
+  const isWanted = (message: Message) => isOfCall(upstream, message, tokensOf([request]))
+  const options = { upstream, requests: [request], batch: false, passage, onEnd, isWanted }
+  return passAnswer(exchange, await received(answer, options), options)
+}
+
+function tokensOf(requests: readonly Request[]): unknown[] {
+  return requests.flatMap(({ params }) => metaOf(params).progressToken ?? [])
+}
+
+function isOfCall({ name, log }: Upstream, message: Message, tokens: Iterable<unknown>): boolean {
+  if (!isStray(message, tokens)) return true
+  log.debug({ server: name }, 'dropped progress that names no call under way')
+  return false
 }
 
 type Accountable = Pick<Accounted, 'record'> & Partial<Pick<Accounted, 'request'>>
-
-/** A request whose answer passes, until it is out. */
-class Passage implements Kept {
-  readonly signal = new Cancellation()
-  /** Takes its end, once the answer has begun. */
-  body: PassedBody | undefined
-  private given: Fault | undefined
-
-  /** Bytes of others are not mixed with what keeps a connection alive. */
-  write(): void {}
-
-  give(fault: Fault): void {
-    this.given = fault
-    if (this.body) this.body.fail(fault)
-    else this.signal.abort()
-  }
-
-  /** Why there is no answer: what cancelled it goes before what came of that. */
-  reason<Answer>(answer: Answer | Fault): Answer | Fault {
-    return answer instanceof Fault ? (this.given ?? answer) : answer
-  }
-}
 
 interface Sending {
   body: string | undefined
@@ -540,104 +516,6 @@ async function send(
   return passage ? passage.reason(answer) : answer
 }
 
-/** Passes the answer to requests on; only what a server declares is read, and what is in one batch with it. */
-async function passAnswer(
-  exchange: Exchange,
-  answer: HttpAnswer,
-  requests: readonly Request[],
-  upstream: Upstream,
-  batch: boolean,
-  passage: Passage,
-  onEnd: OnEnd,
-): Promise<HttpResponse> {
-  const { view, limits } = upstream
-  const id = requests[0]?.id ?? null
-  // Where results are shaped, batches are taken apart before.
-  const only = requests.length === 1 && !batch && answer.status < 300 ? requests[0] : undefined
-  const shaping = only && view.shaping(only)
-  if (only && shaping) return passShaped(exchange, answer, only, { upstream, shaping, passage, onEnd })
-  if (!requests.some(({ method }) => view.reads(method)) || answer.status >= 300) {
-    const { timeout } = limits
-    return forwardAnswer(exchange, answer, { id, upstream, timeout, batch, passage, onEnd })
-  }
-  // Where two requests have one id, the response may be a list.
-  const methods = new Map<RequestId | null, string>()
-  for (const { id, method } of requests) if (view.reads(method) || !methods.has(id)) methods.set(id, method)
-  const ids = requests.map(({ id }) => id)
-  let before = ''
-  const onMessage = (raw: JsonObject) => {
-    if (before.length < limits.maxResponseSize) before += event(stringify(raw))
-  }
-  const streamed = mediaType(answer) === EVENTS
-  const read = passage.reason(await readResponses(answer, ids, upstream, { onMessage, batch }))
-  onEnd(read instanceof Fault ? endOfFault(read) : { outcome: 'ok' })
-  if (read instanceof Fault) return failed(exchange, read, id)
-  const shown = read.map(({ message, text }) =>
-    view.response(methods.get(message.id) ?? '', message.raw, text),
-  )
-  // A client that waits for a stream gets one, with what came before the list.
-  if (streamed) return eventStream(exchange, before + shown.map((text) => event(text)).join(''))
-  return reply(exchange, batch ? `[${shown.join(',')}]` : shown.join(), 'json')
-}
-
-interface ShapedPassage extends Pick<ForwardOptions, 'upstream' | 'passage' | 'onEnd'> {
-  shaping: Shaping
-}
-
-/** Passes what comes before the result of a call at once, and the result as it is shaped. */
-async function passShaped(
-  exchange: Exchange,
-  answer: HttpAnswer,
-  { id, method }: Request,
-  { upstream, shaping, passage, onEnd }: ShapedPassage,
-): Promise<HttpResponse> {
-  const shown = async (onMessage: (raw: JsonObject) => void): Promise<string | Fault> => {
-    const read = passage.reason(
-      await readResponse(answer, id, upstream, onMessage, upstream.limits.timeout, onMessage),
-    )
-    if (read instanceof Fault) {
-      onEnd(endOfFault(read))
-      return read
-    }
-    const { raw } = read.message
-    const text = stringify(await shapedResponse(raw, shaping))
-    const savedChars = read.text.length - text.length
-    onEnd({ ...endOf(raw), ...(savedChars > 0 && { savedChars }) })
-    return text
-  }
-  if (mediaType(answer) !== EVENTS) {
-    const text = await shown(() => {})
-    return text instanceof Fault ? failed(exchange, text, id) : reply(exchange, text, 'json')
-  }
-  let isGone = false
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      let size = 0
-      const send = (text: string) => {
-        const bytes = Buffer.from(event(text))
-        size += bytes.length
-        if (!isGone && size <= MAX_BEFORE * upstream.limits.maxResponseSize) controller.enqueue(bytes)
-      }
-      shown((raw) => send(stringify(raw)))
-        .then((text) => {
-          size = 0
-          send(text instanceof Fault ? errorOf(id, text) : text)
-          if (!isGone) controller.close()
-        })
-        .catch(unexpected(method, () => controller.error()))
-    },
-    cancel: () => {
-      isGone = true
-      passage.signal.abort()
-      answer.body.destroy()
-    },
-  })
-  return eventStream(exchange, stream)
-}
-
-/** Times the size of an answer that may come before it. */
-const MAX_BEFORE = 4
-
 function idOf({ headers }: HttpAnswer): string | undefined {
   const id = headers['mcp-session-id']
   return id === undefined ? undefined : String(id)
@@ -654,16 +532,6 @@ const SENT = [
   'tracestate',
   'baggage',
 ]
-/** What of an upstream's headers a client gets. */
-const RETURNED = [
-  'content-type',
-  'cache-control',
-  'x-accel-buffering',
-  'retry-after',
-  'allow',
-  'mcp-protocol-version',
-]
-
 export function forwardedHeaders({
   headers,
   method,
@@ -678,217 +546,4 @@ export function forwardedHeaders({
   for (const name in headers)
     if (name.startsWith('mcp-param-') && headers[name] !== undefined) sent[name] = headers[name]
   return sent
-}
-
-export interface ForwardOptions {
-  /** Which request it answers, if it answers one. */
-  id: RequestId | null
-  upstream: Upstream
-  /** Milliseconds of silence after which an answer is given up; undefined for what may be silent. */
-  timeout: number | undefined
-  /** Whether it answers a batch, and so may be an array. */
-  batch: boolean
-  passage: Passage
-  onEnd: OnEnd
-}
-
-/** Runs when the whole answer is out, or the client is gone. */
-export type OnEnd = (end: CallEnd) => void
-
-/** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
-function failed(exchange: Exchange, fault: Fault, id: RequestId | null): HttpResponse {
-  return id === null ? faultResponse(exchange, fault, null, 502) : faultResponse(exchange, fault, id)
-}
-
-/** How a call ended whose answer is not read: of errors only those are seen that HTTP or an `isError` tells. */
-function endOfBytes(status: number, hasError: boolean): CallEnd {
-  return status >= 400 || hasError ? { outcome: 'tool_error' } : { outcome: 'ok' }
-}
-
-const BROKEN = '\nevent: broken\n\n'
-const IS_ERROR = '"isError":true'
-
-/** Passes an upstream's answer on, byte for byte; what is no answer of an MCP server becomes an error that says so. */
-export function forwardAnswer(exchange: Exchange, answer: HttpAnswer, options: ForwardOptions): HttpResponse {
-  const { status, headers } = answer
-  const { id, upstream, onEnd } = options
-  const fail = (fault: Fault) => {
-    discard(answer)
-    onEnd(endOfFault(fault))
-    return failed(exchange, fault, id)
-  }
-  const refused = refusal(answer, id, upstream)
-  if (refused) return fail(refused)
-  const returned: Record<string, string> = { ...exchange.replyHeaders }
-  for (const name of RETURNED) {
-    const value = headers[name]
-    if (value !== undefined) returned[name] = String(value)
-  }
-  const challenge = refusedCaller(answer, upstream)?.challenge
-  if (challenge !== undefined) returned['www-authenticate'] = challenge
-  if (BODILESS.has(status)) {
-    discard(answer)
-    onEnd(endOfBytes(status, false))
-    return new HttpResponse(status, returned)
-  }
-  const { maxResponseSize } = upstream.limits
-  const { whole } = answer
-  const size = whole?.length ?? Number(headers['content-length'])
-  if (size > maxResponseSize && mediaType(answer) !== EVENTS)
-    return fail(tooLarge(upstream.name, maxResponseSize))
-  if (!whole) {
-    const body = new PassedBody(answer, options, () => exchange.cut())
-    options.passage.body = body
-    return new HttpResponse(status, returned, body.stream)
-  }
-  const passed = completed(whole, answer, options)
-  if (passed instanceof Fault) return fail(passed)
-  onEnd(passed.end)
-  if (!carries(exchange, passed.bytes.length)) return tooMuch(exchange, 'maxBuffered', id)
-  return new HttpResponse(status, returned, passed.bytes)
-}
-
-const EVENTS = 'text/event-stream'
-/** An answer in one piece; events that hold no answer to the request get an error for one. */
-function completed(
-  whole: Buffer,
-  answer: HttpAnswer,
-  { id, upstream, batch }: ForwardOptions,
-): { bytes: Buffer; end: CallEnd } | Fault {
-  const { status } = answer
-  const end = endOfBytes(status, whole.includes(IS_ERROR))
-  if (id === null || refusedCaller(answer, upstream)) return { bytes: whole, end }
-  const { name, limits } = upstream
-  const isEvents = mediaType(answer) === EVENTS
-  const watch = isEvents ? watchEvents(id, limits.maxResponseSize) : watchJson(id, status, batch)
-  const isTooLarge = watch.see(whole) === false
-  if (!isTooLarge && (!watch.missing() || (!isEvents && isAnswer(whole, id)))) return { bytes: whole, end }
-  const fault = isTooLarge ? tooLarge(name, limits.maxResponseSize) : unanswered(name, status)
-  if (!isEvents) return fault
-  return {
-    bytes: Buffer.concat([whole, Buffer.from(BROKEN + errorEvent(id, fault))]),
-    end: endOfFault(fault),
-  }
-}
-
-function errorOf(id: RequestId | null, { message }: Fault): string {
-  return errorText(id, { code: INTERNAL_ERROR, message })
-}
-
-function errorEvent(id: RequestId | null, fault: Fault): string {
-  return event(errorOf(id, fault))
-}
-
-/** Bytes that wait for a client, before its server is asked to wait as well. */
-const HIGH_WATER = 256 * 1024
-
-/**
- * A body as a stream for the client, at the client's pace. What ends without an answer gets an error for one, as long as
- * that can be told from what has passed: else the client's connection is cut, as the server's was.
- */
-class PassedBody {
-  readonly stream: ReadableStream<Uint8Array>
-  private controller!: ReadableStreamDefaultController<Uint8Array>
-  private readonly watch: Watch | undefined
-  private readonly isEvents: boolean
-  private timer: NodeJS.Timeout | undefined
-  private over = false
-  /** Bytes that have passed. */
-  private size = 0
-  private hasError = false
-  /** Bytes that the client has not taken. */
-  private readonly queued = memory.hold()
-
-  /** @param cut ends the client's connection early */
-  constructor(
-    private readonly answer: HttpAnswer,
-    private readonly options: ForwardOptions,
-    private readonly cut: () => void,
-  ) {
-    const { id, timeout, upstream, batch } = options
-    this.isEvents = mediaType(answer) === EVENTS
-    if (this.isEvents) this.watch = watchEvents(id, upstream.limits.maxResponseSize)
-    else if (id !== null && !refusedCaller(answer, upstream)) this.watch = watchJson(id, answer.status, batch)
-    if (this.isEvents && id !== null && timeout !== undefined)
-      this.timer = setTimeout(() => this.fail(timedOut(upstream.name, timeout)), timeout)
-    this.stream = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => this.start(controller),
-        pull: () => {
-          this.count()
-          if (!memory.pressed || !this.queued.size) answer.body.resume()
-        },
-        cancel: () => {
-          const { watch } = this
-          this.end(watch?.missing() ? { outcome: 'cancelled' } : endOfBytes(answer.status, this.hasError))
-          answer.body.destroy()
-        },
-      },
-      { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
-    )
-  }
-
-  private start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { body, status } = this.answer
-    this.controller = controller
-    const { name } = this.options.upstream
-    body.on('data', (chunk: Buffer) => this.take(chunk))
-    body.on('end', () => this.close(unanswered(name, status)))
-    body.on('error', (error) => this.close(unanswered(name, status, error), true))
-  }
-
-  private take(chunk: Buffer): void {
-    if (this.over) return
-    this.timer?.refresh()
-    const { name, limits } = this.options.upstream
-    const isTooLarge = !this.isEvents && this.size + chunk.length > limits.maxResponseSize
-    if (this.watch?.see(chunk) === false || isTooLarge) {
-      this.fail(tooLarge(name, limits.maxResponseSize))
-      return
-    }
-    this.size += chunk.length
-    this.hasError ||= chunk.includes(IS_ERROR)
-    this.controller.enqueue(chunk)
-    this.count()
-    if ((this.controller.desiredSize ?? 0) <= 0 || memory.pressed) this.answer.body.pause()
-  }
-
-  /** Ends before its time. */
-  fail(fault: Fault): void {
-    this.close(fault, true)
-    this.answer.body.destroy()
-  }
-
-  /** The body has ended. @param fault why there is no answer, where there is none; @param early it is not complete */
-  private close(fault: Fault, early = false): void {
-    if (this.over) return
-    const { id } = this.options
-    const missing = id !== null && (this.watch?.missing() || (early && !this.isEvents))
-    if (!missing) {
-      this.controller.close()
-      this.end(endOfBytes(this.answer.status, this.hasError))
-      return
-    }
-    // A broken event is ended first, as one of a kind that clients pass over.
-    const error = this.isEvents
-      ? (this.watch?.isWhole() ? '' : BROKEN) + errorEvent(id, fault)
-      : errorOf(id, fault)
-    const isTold = this.isEvents || this.size === 0
-    if (isTold) this.controller.enqueue(Buffer.from(error))
-    if (isTold) this.controller.close()
-    this.end(endOfFault(fault))
-    if (!isTold) this.cut()
-  }
-
-  private end(end: CallEnd): void {
-    if (!this.over) this.options.onEnd(end)
-    this.queued.free()
-    this.over = true
-    clearTimeout(this.timer)
-  }
-
-  private count(): void {
-    const { desiredSize } = this.controller
-    this.queued.set(this.over ? 0 : HIGH_WATER - (desiredSize ?? HIGH_WATER))
-  }
 }

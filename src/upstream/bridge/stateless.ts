@@ -358,7 +358,7 @@ async function askHttp(
 
 /** Whether nobody knows when it ends. An error instead of a stream is short, or says how long it is. */
 function isEndless({ status, headers, whole }: HttpAnswer): boolean {
-  return status === 200 && !whole && headers['content-length'] === undefined
+  return status < 300 && !whole && headers['content-length'] === undefined
 }
 
 function traced(headers: RequestHeaders): Record<string, string> {

@@ -17,6 +17,7 @@ import { unexpected } from '../../telemetry/unexpected.ts'
 import { isRepeatable, type Restored } from '../backend/session-state.ts'
 import type { Resolved } from '../definition.ts'
 import type { Operation } from '../sent-requests.ts'
+import { idAmong, withId } from '../transport/channel.ts'
 import { announce, announcedLists, LastingStream } from '../transport/lasting-stream.ts'
 import type { Upstream } from '../upstream.ts'
 import { NOBODY, type RpcClient } from './rpc-client.ts'
@@ -170,11 +171,13 @@ export class SessionLink implements Link {
       this.#regain(fault).catch(unexpected('a lost session'))
     }
     const take: LinkEvents['message'] = (given, text) => {
-      if (given.kind === 'response' && given.id !== null) {
-        this.#repeatable.delete(given.id)
-        this.#settle(given.id, given.raw)
-      }
-      message(given, text)
+      if (given.kind !== 'response') return message(given, text)
+      const id = idAmong(given.id, (one) => this.#operations.has(one))
+      if (id === undefined) return
+      this.#repeatable.delete(id)
+      this.#settle(id, given.raw)
+      const shown = id === given.id ? { message: given, text } : withId(given, id)
+      message(shown.message, shown.text)
     }
     const refuse: LinkEvents['rejected'] = (id, fault) => {
       if (id === undefined) this.#settleAll(fault)

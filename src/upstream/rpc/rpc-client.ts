@@ -14,7 +14,7 @@ import {
 import type { Span } from '../../telemetry/trace.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Operation, Operations } from '../sent-requests.ts'
-import { type Channel, type ChannelEvents, FAILED } from '../transport/channel.ts'
+import { type Channel, type ChannelEvents, FAILED, idAmong } from '../transport/channel.ts'
 
 /** A request of a server to its client. */
 export type ServerRequest = Extract<Message, { kind: 'request' }>
@@ -221,7 +221,8 @@ export class RpcClient {
   }
 
   pending(id: unknown): PendingRequest | undefined {
-    return this.#pending.get(id as RequestId)
+    const found = idAmong(id as RequestId, (one) => this.#pending.has(one))
+    return found === undefined ? undefined : this.#pending.get(found)
   }
 
   /** The request that a message without a reference to one belongs to: the only one that can have such messages. */
@@ -256,8 +257,9 @@ export class RpcClient {
     this.#heard++
     if (message.kind === 'response') {
       this.answered = true
-      const { id, raw } = message
-      if (id !== null && this.#settle(id, raw)) return
+      const { raw } = message
+      const id = idAmong(message.id, (one) => this.#pending.has(one))
+      if (id !== undefined && this.#settle(id, raw)) return
     } else if (message.kind === 'notification' && message.method === 'notifications/progress') {
       const { params, raw } = message
       const request = this.pending(params.progressToken)

@@ -10,11 +10,14 @@ import {
 } from '../../json/index.ts'
 import {
   Fault,
+  isObject,
   MAX_BATCH,
   type Message,
+  omit,
   oneLine,
   ProtocolKeys,
   type RequestId,
+  type Response,
   readMessage,
 } from '../../mcp/index.ts'
 import { tooLargeText } from '../../net/index.ts'
@@ -95,9 +98,17 @@ export interface Rejected {
 
 /** What other texts do not begin with, so that those need not be parsed. */
 const BEGINNING = /^\s*[{[]/
+/** Where a message may begin behind a text that has no line end. */
+const WITHIN = /\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:/g
+/** Places at which that is tried. */
+const MAX_TRIES = 8
 
-/** Reads a text of a server as messages; nothing when it is not JSON. */
-export function readTexts(text: string): Taken[] {
+/**
+ * Reads a text of a server as messages, a line, a body or an event: the one reader for all transports. Nothing when it is
+ * not JSON. It takes what the official SDKs take, and a little more.
+ */
+export function readTexts(given: string): Taken[] {
+  const text = given.replace(/^\ufeff+/, '')
   if (!BEGINNING.test(text)) return []
   const keys = new ProtocolKeys(false)
   let value: Json
@@ -107,19 +118,65 @@ export function readTexts(text: string): Taken[] {
     return error instanceof JsonLimitError ? rejected(text, error.message) : []
   }
   if (keys.fault !== undefined) return rejected(text, keys.fault)
-  if (!Array.isArray(value)) return [{ message: read(value), text: text.trim() }]
+  if (!Array.isArray(value)) return [read(value, text.trim())]
   if (value.length > MAX_BATCH) return rejected(text, `the batch has more than ${MAX_BATCH} messages`)
-  return value.map((item) => ({ message: read(item), text: stringify(item) }))
+  return value.map((item) => read(item))
 }
 
-/** A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's own. */
-function read(value: Json): Message {
-  const message = readMessage(value)
-  if (message.kind !== 'response') return message
+/** The messages behind a text that a program has printed before them on the same line; nothing when there are none. */
+export function readBehind(line: string): Taken[] {
+  let tries = 0
+  for (const { index } of line.matchAll(WITHIN)) {
+    if (++tries > MAX_TRIES) break
+    const taken = readTexts(line.slice(index))
+    if (taken.some((each) => 'message' in each && each.message.kind !== 'invalid')) return taken
+  }
+  return []
+}
+
+/**
+ * The id among those under way that an id of a server names: it may write a number as text, as the official SDKs take it.
+ * @param has whether a request of this id is under way
+ */
+export function idAmong(id: RequestId | null, has: (id: RequestId) => boolean): RequestId | undefined {
+  if (id === null) return undefined
+  if (has(id)) return id
+  const number = typeof id === 'string' && /^-?\d{1,16}$/.test(id) ? Number(id) : undefined
+  return number !== undefined && has(number) ? number : undefined
+}
+
+/** A message with another id, and its text. */
+export function withId(message: Response, id: RequestId): { message: Response; text: string } {
+  const raw = { ...message.raw, id }
+  return { message: { ...message, id, raw }, text: stringify(raw) }
+}
+
+/**
+ * A message of a server. A response has no other members (JSON-RPC 2.0, 5), so that none can pass for one of the gateway's
+ * own.
+ * @param text as it came; absent: it is written anew
+ */
+function read(value: Json, text?: string): Taken {
+  const meant = isObject(value) ? withoutNulls(value) : value
+  const message = readMessage(meant)
+  const shown = meant === value ? (text ?? stringify(value)) : stringify(meant)
+  if (message.kind !== 'response') return { message, text: shown }
   const raw: JsonObject = {}
   for (const key of ['jsonrpc', 'id', 'result', 'error'])
     if (Object.hasOwn(message.raw, key)) raw[key] = message.raw[key] as Json
-  return { ...message, raw }
+  return { message: { ...message, raw }, text: shown }
+}
+
+/** Without members that are null where that can only mean that they are absent; the same where there are none. */
+function withoutNulls(message: JsonObject): JsonObject {
+  const { error, result, method, id } = message
+  const absent = [
+    ...(method === null ? ['method'] : []),
+    ...(error === null && (result !== undefined || typeof method === 'string') ? ['error'] : []),
+    ...(result === null && (isObject(error) || typeof method === 'string') ? ['result'] : []),
+    ...(id === null && typeof method === 'string' ? ['id'] : []),
+  ]
+  return absent.length ? omit(message, ...absent) : message
 }
 
 function rejected(text: string, fault: string): [Rejected] {
@@ -128,6 +185,9 @@ function rejected(text: string, fault: string): [Rejected] {
   const answers = heads.length ? heads.filter(({ method }) => !method).map(({ id }) => id) : [undefined]
   return [{ answers, fault: notAccepted(fault) }]
 }
+
+/** Characters of a rejected message that are logged. */
+const MAX_LOGGED = 200
 
 /** Hands messages on, each text on one line; what was rejected and concerns no call goes to the log alone. */
 export function deliver(
@@ -142,7 +202,8 @@ export function deliver(
       continue
     }
     const { answers, fault } = 'fault' in each ? each : invalidAnswer(each.message)
-    log.warn({ ...about, reason: fault.message }, 'rejected a message of an MCP server')
+    const text = 'text' in each ? each.text.slice(0, MAX_LOGGED) : undefined
+    log.warn({ ...about, reason: fault.message, text }, 'rejected a message of an MCP server')
     for (const id of answers) events.rejected(id, fault)
   }
 }

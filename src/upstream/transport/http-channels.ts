@@ -1,4 +1,4 @@
-import { type Json, parse, stringify } from '../../json/index.ts'
+import { type Json, parse } from '../../json/index.ts'
 import {
   Cancellation,
   Fault,
@@ -7,6 +7,7 @@ import {
   type ListKind,
   type Request,
   type RequestId,
+  type Response,
 } from '../../mcp/index.ts'
 import type { StreamPosition } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -18,11 +19,14 @@ import {
   type ChannelEvents,
   deliver,
   FAILED,
+  idAmong,
   Outgoing,
   readTexts,
   tooLarge,
+  withId,
 } from './channel.ts'
 import {
+  answerTo,
   discard,
   type Http,
   type HttpAnswer,
@@ -230,7 +234,7 @@ export class StreamableChannel extends HttpChannel {
       answered = undefined
       if (this.closing) reason = ''
       else if (answer instanceof Fault) reason = answer.message
-      else if (answer.status === 200 && mediaType(answer) === 'text/event-stream') {
+      else if (answer.status < 300 && mediaType(answer) === 'text/event-stream') {
         isOpen = true
         if (stream.opened() || this.#wentAhead) announce(this.#lists, this.events.message)
         this.#wentAhead = false
@@ -275,31 +279,26 @@ export class StreamableChannel extends HttpChannel {
 
   #read(answer: HttpAnswer, id?: RequestId, position?: StreamPosition): Promise<unknown> {
     const { maxMessage } = this.options
+    const isStream = mediaType(answer) === 'text/event-stream'
     const onTooLarge = () => this.events.rejected(id, tooLarge(this.name, maxMessage))
-    return readAnswer(answer, maxMessage, (data) => this.#take(data, id), onTooLarge, { position })
+    return readAnswer(answer, maxMessage, (data) => this.#take(data, id, isStream), onTooLarge, position)
   }
 
-  /** @param own the request in whose answer it came */
-  #take(data: string, own?: RequestId): void {
+  /**
+   * @param own the request in whose answer it came
+   * @param isStream whether that is a stream
+   */
+  #take(data: string, own: RequestId | undefined, isStream: boolean): void {
     if (this.closing) return
     const taker: Pick<ChannelEvents, 'message' | 'rejected'> = {
       message: (message, text) => {
-        // An error without an id is one of the request in whose answer it came.
-        if (message.kind === 'response' && message.id === null && own !== undefined) {
-          const raw = { ...message.raw, id: own }
-          this.#awaited.delete(own)
-          this.events.message({ ...message, id: own, raw }, stringify(raw))
-          return
-        }
-        if (message.kind === 'response' && message.id !== null) {
-          this.#awaited.delete(message.id)
-          const { result } = message.raw
-          if (isObject(result) && typeof result.protocolVersion === 'string' && !this.#revision) {
-            this.#revision = result.protocolVersion
-            this.#lists = announcedLists(result.capabilities)
-          }
-        }
-        this.events.message(message, text)
+        if (message.kind !== 'response') return this.events.message(message, text)
+        const ids = own === undefined ? [] : [own]
+        const other = idAmong(message.id, (id) => this.#awaited.has(id))
+        const answered = other === undefined ? answerTo(message, text, ids, isStream) : withId(message, other)
+        if (!answered) return
+        this.#answered(answered.message)
+        this.events.message(answered.message, answered.text)
       },
       rejected: (id = own, fault) => {
         if (id !== undefined) this.#awaited.delete(id)
@@ -307,6 +306,13 @@ export class StreamableChannel extends HttpChannel {
       },
     }
     deliver(readTexts(data), taker, this.options.log, { server: this.name })
+  }
+
+  #answered({ id, raw: { result } }: Response): void {
+    if (id !== null) this.#awaited.delete(id)
+    if (!isObject(result) || typeof result.protocolVersion !== 'string' || this.#revision) return
+    this.#revision = result.protocolVersion
+    this.#lists = announcedLists(result.capabilities)
   }
 
   /** Ends a request in the server's place. */
@@ -370,7 +376,7 @@ export class SseChannel extends HttpChannel {
     const answer = await http.send(this.resolved, { method: 'GET', headers, signal: this.abort })
     if (answer instanceof Fault) return this.fail(answer)
     const { status } = answer
-    if (status !== 200 || mediaType(answer) !== 'text/event-stream') {
+    if (status >= 300 || mediaType(answer) !== 'text/event-stream') {
       discard(answer)
       const message = `The server ${this.name} answered ${status} where an event stream was expected`
       return this.fail(new Fault('status', message, { status }))

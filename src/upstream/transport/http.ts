@@ -3,7 +3,14 @@ import { setImmediate } from 'node:timers/promises'
 import { type Hold, memory } from '../../access/memory.ts'
 import type { Credential, SentHeader } from '../../credentials/credential.ts'
 import type { JsonObject } from '../../json/index.ts'
-import { type CancelSignal, Fault, type FaultKind, type RequestId, type Response } from '../../mcp/index.ts'
+import {
+  type CancelSignal,
+  Fault,
+  type FaultKind,
+  isObject,
+  type RequestId,
+  type Response,
+} from '../../mcp/index.ts'
 import {
   type Connection,
   eventParser,
@@ -20,7 +27,7 @@ import { type Mask, maskedHeaders, type StreamMask } from '../../tools/mask.ts'
 import type { Resolved } from '../definition.ts'
 import { timedOut } from '../rpc/rpc-client.ts'
 import type { Upstream } from '../upstream.ts'
-import { readTexts, tooLarge } from './channel.ts'
+import { idAmong, readTexts, tooLarge, withId } from './channel.ts'
 
 export interface HttpOptions {
   /** Milliseconds. */
@@ -265,7 +272,7 @@ export function discard({ whole, body }: HttpAnswer): void {
 const SLICE = 10
 
 /** The pieces of a body. @throws when it ends early */
-async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
+export async function* piecesOf({ whole, body }: HttpAnswer): AsyncGenerator<Buffer> {
   if (whole) {
     yield whole
     return
@@ -305,7 +312,7 @@ export async function readAnswer(
   limit: number,
   take: (data: string, event: string) => unknown,
   onTooLarge: () => void,
-  { position, batch = false }: { position?: StreamPosition | undefined; batch?: boolean } = {},
+  position?: StreamPosition,
 ): Promise<unknown> {
   const unfinished = memory.hold()
   let stopped = false
@@ -323,8 +330,7 @@ export async function readAnswer(
     } else {
       const text = await readText(answer, limit)
       if (text === undefined) onTooLarge()
-      // An answer to one request is no array (2025-11-25, Sending Messages).
-      else if (batch || !/^\s*\[/.test(text)) take(text, 'message')
+      else take(text, 'message')
     }
   } catch (error) {
     return error
@@ -397,7 +403,7 @@ export async function readResponse(
   return read instanceof Fault ? read : (read[0] as Answered)
 }
 
-interface Answered {
+export interface Answered {
   message: Response
   text: string
 }
@@ -406,8 +412,6 @@ interface ReadOptions {
   onMessage?: ((raw: JsonObject) => void) | undefined
   onRequest?: ((raw: JsonObject) => void) | undefined
   timeout?: number
-  /** Whether it may be an array. */
-  batch?: boolean
 }
 
 /** The responses to the requests of a batch, or to one: those that there are, one at least. */
@@ -415,7 +419,7 @@ export async function readResponses(
   answer: HttpAnswer,
   ids: readonly RequestId[],
   upstream: Pick<Upstream, 'name' | 'limits' | 'definition'>,
-  { onMessage, onRequest, timeout = upstream.limits.timeout, batch = false }: ReadOptions,
+  { onMessage, onRequest, timeout = upstream.limits.timeout }: ReadOptions,
 ): Promise<Answered[] | Fault> {
   const { name, limits } = upstream
   const [id = null] = ids
@@ -432,7 +436,9 @@ export async function readResponses(
     faults.push(timedOut(name, timeout))
     answer.body.destroy()
   }
-  const timer = timeout === Infinity || answer.whole ? undefined : setTimeout(expire, timeout)
+  const isStream = mediaType(answer) === 'text/event-stream'
+  // Of a body the connection measures the silence.
+  const timer = timeout === Infinity || !isStream ? undefined : setTimeout(expire, timeout)
   const take = (data: string) => {
     timer?.refresh()
     for (const taken of readTexts(data)) {
@@ -441,10 +447,11 @@ export async function readResponses(
         if (taken.answers.length) faults.push(taken.fault)
         continue
       }
-      const { message, text } = taken
-      if (message.kind === 'response' && (message.id === null || ids.includes(message.id))) {
-        responses.push({ message, text })
-        isWhole ||= message.id === null || responses.length >= ids.length
+      const { message } = taken
+      if (message.kind === 'response') {
+        const answered = answerTo(message, taken.text, ids, isStream)
+        if (answered) responses.push(answered)
+        isWhole ||= answered !== undefined && (answered.message.id === null || responses.length >= ids.length)
       } else if (message.kind === 'notification') onMessage?.(message.raw)
       else if (message.kind === 'request') onRequest?.(message.raw)
     }
@@ -452,9 +459,28 @@ export async function readResponses(
   }
   const limit = limits.maxResponseSize
   const tooMuch = () => faults.push(tooLarge(name, limit))
-  const error = await readAnswer(answer, limit, take, tooMuch, { batch })
+  const error = await readAnswer(answer, limit, take, tooMuch)
   clearTimeout(timer)
   return responses.length ? responses : (faults[0] ?? unanswered(name, answer.status, error))
+}
+
+/**
+ * A response as the answer to one of these requests, under the id that the client knows; undefined: it answers none.
+ * @param isStream whether it came in a stream, which carries messages of any kind
+ */
+export function answerTo(
+  message: Response,
+  text: string,
+  ids: readonly RequestId[],
+  isStream: boolean,
+): Answered | undefined {
+  const id = idAmong(message.id, (one) => ids.includes(one))
+  if (id !== undefined) return id === message.id ? { message, text } : withId(message, id)
+  // A server names no request, or none of this, whose request it could not read or refused before it did.
+  const isRefusal = isObject(message.raw.error) && (message.id === null || !isStream)
+  if (!isRefusal) return undefined
+  if (ids.length === 1) return withId(message, ids[0] as RequestId)
+  return { message: { ...message, id: null, raw: { ...message.raw, id: null } }, text }
 }
 
 /** The fault of an answer that holds no response. @param error what ended its body early */

@@ -9,7 +9,15 @@ import { sparing } from '../../telemetry/sparing.ts'
 import { unexpected } from '../../telemetry/unexpected.ts'
 import type { Mask } from '../../tools/mask.ts'
 import type { Definition, Resolved } from '../definition.ts'
-import { type Channel, type ChannelEvents, deliver, Outgoing, readTexts, tooLarge } from './channel.ts'
+import {
+  type Channel,
+  type ChannelEvents,
+  deliver,
+  Outgoing,
+  readBehind,
+  readTexts,
+  tooLarge,
+} from './channel.ts'
 
 export interface StdioOptions {
   /** The gateway's environment, of which the child sees very little. */
@@ -95,7 +103,8 @@ export class StdioChannel implements Channel {
     const take = (line: Buffer) => {
       if (this.#closing) return
       const text = mask(line.toString(), true)
-      const taken = readTexts(text)
+      const found = readTexts(text)
+      const taken = found.length ? found : readBehind(text)
       // Programs that print on standard output are common; a line that is not a message concerns nobody.
       if (!taken.length) ignored(text)
       deliver(taken, this.events, log, about)

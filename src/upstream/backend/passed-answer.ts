@@ -1,0 +1,369 @@
+import { StringDecoder } from 'node:string_decoder'
+import { HttpResponse } from '../../access/http-response.ts'
+import { memory } from '../../access/memory.ts'
+import { stringify } from '../../json/index.ts'
+import {
+  accepted,
+  type CallEnd,
+  Cancellation,
+  carries,
+  type Exchange,
+  endOfFault,
+  errorText,
+  event,
+  Fault,
+  faultResponse,
+  httpStatusOf,
+  INTERNAL_ERROR,
+  type Kept,
+  type Message,
+  oneLine,
+  type Request,
+  type RequestId,
+  tooMuch,
+} from '../../mcp/index.ts'
+import { eventParser, type ServerEvent, type StreamPosition } from '../../net/index.ts'
+import { timedOut } from '../rpc/rpc-client.ts'
+import { shapedResponse } from '../shaped-result.ts'
+import { readTexts, tooLarge } from '../transport/channel.ts'
+import {
+  type Answered,
+  answerTo,
+  BODILESS,
+  discard,
+  type HttpAnswer,
+  mediaType,
+  piecesOf,
+  readResponses,
+  readText,
+  refusal,
+  refusedCaller,
+  unanswered,
+} from '../transport/http.ts'
+import type { Upstream } from '../upstream.ts'
+import { endOf } from './stateless.ts'
+
+/** A request whose answer passes, until it is out. */
+export class Passage implements Kept {
+  readonly signal = new Cancellation()
+  /** Takes its end, once the answer has begun. */
+  events: PassedEvents | undefined
+  private given: Fault | undefined
+
+  /** What keeps a connection alive comes from the server. */
+  write(): void {}
+
+  give(fault: Fault): void {
+    this.given = fault
+    if (this.events) this.events.fail(fault)
+    else this.signal.abort()
+  }
+
+  /** Why there is no answer: what cancelled it goes before what came of that. */
+  reason<Answer>(answer: Answer | Fault): Answer | Fault {
+    return answer instanceof Fault ? (this.given ?? answer) : answer
+  }
+}
+
+/** Runs once, when the answer is there, there will be none, or the client is gone. */
+export type OnEnd = (end: CallEnd) => void
+
+export interface PassOptions {
+  upstream: Upstream
+  /** The requests that it answers; none for a stream of what a server says on its own. */
+  requests: readonly Request[]
+  /** Whether they came as a batch. */
+  batch: boolean
+  passage: Passage
+  onEnd: OnEnd
+  /** Whether a message before the answer is for the client. */
+  isWanted(message: Message): boolean
+}
+
+const EVENTS = 'text/event-stream'
+/** What of an upstream's headers a client gets. */
+const RETURNED = ['cache-control', 'x-accel-buffering', 'retry-after', 'allow', 'mcp-protocol-version']
+
+/** The answer of a server as far as it was read: an event stream is read as it passes. */
+export interface Received {
+  answer: HttpAnswer
+  /** The responses, or why there is none; undefined: it is a stream, or answers no request. */
+  read: readonly Answered[] | Fault | undefined
+}
+
+/** Reads the answer to requests, unless it is a stream. */
+export async function received(
+  answer: HttpAnswer,
+  { requests, upstream, passage }: Pick<PassOptions, 'requests' | 'upstream' | 'passage'>,
+): Promise<Received> {
+  const isRead = requests.length > 0 && !refusedCaller(answer, upstream) && !isStream(answer)
+  if (!isRead) return { answer, read: undefined }
+  const ids = requests.map(({ id }) => id)
+  return { answer, read: passage.reason(await readResponses(answer, ids, upstream, {})) }
+}
+
+function isStream(answer: HttpAnswer): boolean {
+  return answer.status < 300 && mediaType(answer) === EVENTS
+}
+
+/** Passes an upstream's answer on, message by message; what is no answer of an MCP server becomes an error that says so. */
+export async function passAnswer(
+  exchange: Exchange,
+  { answer, read }: Received,
+  options: PassOptions,
+): Promise<HttpResponse> {
+  const { requests, upstream, batch, passage, onEnd } = options
+  const id = batch ? null : (requests[0]?.id ?? null)
+  const fail = (fault: Fault) => {
+    onEnd(endOfFault(fault))
+    return failed(exchange, fault, id)
+  }
+  if (read instanceof Fault) return fail(read)
+  if (read) return passRead(exchange, answer, read, options)
+  const refused = refusal(answer, id, upstream)
+  if (refused) {
+    discard(answer)
+    return fail(refused)
+  }
+  const isAnswered = requests.length > 0 || exchange.method !== 'POST'
+  if (!isAnswered && answer.status < 300) {
+    // Some servers answer a notification with 200, and `null` or nothing.
+    discard(answer)
+    onEnd({ outcome: 'ok' })
+    return accepted(exchange)
+  }
+  if (!isStream(answer)) return passText(exchange, answer, upstream, fail, onEnd)
+  const events = new PassedEvents(answer, options)
+  passage.events = events
+  return new HttpResponse(200, returned(exchange, answer, EVENTS), events.stream)
+}
+
+/** Answers that there is no answer: a request gets its error as from every server, what is none a status. */
+export function failed(exchange: Exchange, fault: Fault, id: RequestId | null): HttpResponse {
+  const isStatus = id === null && fault.kind !== 'credentials'
+  return faultResponse(exchange, fault, id, isStatus ? 502 : httpStatusOf(fault))
+}
+
+function returned(exchange: Exchange, { headers }: HttpAnswer, type: string): Record<string, string> {
+  const all: Record<string, string> = { ...exchange.replyHeaders, 'content-type': type }
+  for (const name of RETURNED) {
+    const value = headers[name]
+    if (value !== undefined) all[name] = String(value)
+  }
+  return all
+}
+
+async function passRead(
+  exchange: Exchange,
+  answer: HttpAnswer,
+  read: readonly Answered[],
+  options: PassOptions,
+): Promise<HttpResponse> {
+  const { status } = answer
+  const shown: Shown[] = []
+  for (const each of read) shown.push(await show(each, options))
+  options.onEnd(status >= 400 ? { outcome: 'tool_error' } : endOfAll(shown))
+  const texts = shown.map(({ text }) => text)
+  const text = options.batch ? `[${texts.join(',')}]` : texts.join()
+  if (!carries(exchange, text.length)) return tooMuch(exchange, 'maxBuffered', options.requests[0]?.id)
+  return new HttpResponse(status < 300 ? 200 : status, returned(exchange, answer, 'application/json'), text)
+}
+
+/** Passes what is no answer to a request: a refusal of a stream or a notification, or of the caller's credentials. */
+async function passText(
+  exchange: Exchange,
+  answer: HttpAnswer,
+  upstream: Upstream,
+  fail: (fault: Fault) => HttpResponse,
+  onEnd: OnEnd,
+): Promise<HttpResponse> {
+  const { status } = answer
+  const { name, limits } = upstream
+  const headers = returned(exchange, answer, String(answer.headers['content-type'] ?? ''))
+  if (headers['content-type'] === '') delete headers['content-type']
+  const challenge = refusedCaller(answer, upstream)?.challenge
+  if (challenge !== undefined) headers['www-authenticate'] = challenge
+  let text: string | undefined = ''
+  try {
+    if (BODILESS.has(status)) discard(answer)
+    else text = await readText(answer, limits.maxResponseSize)
+  } catch (error) {
+    return fail(unanswered(name, status, error))
+  }
+  if (text === undefined) return fail(tooLarge(name, limits.maxResponseSize))
+  onEnd({ outcome: status >= 400 ? 'tool_error' : 'ok' })
+  return new HttpResponse(status, headers, text)
+}
+
+interface Shown {
+  text: string
+  end: CallEnd
+}
+
+/** A response as the client is to see it. */
+async function show({ message, text }: Answered, { requests, upstream }: PassOptions): Promise<Shown> {
+  const { view } = upstream
+  const { raw, id } = message
+  const { outcome } = endOf(raw)
+  const asked = requests.filter((request) => request.id === id)
+  const shaping = asked[0] && view.shaping(asked[0])
+  if (!shaping) {
+    const { method = '' } = asked.find((request) => view.reads(request.method)) ?? {}
+    return { text: view.response(method, raw, text), end: { outcome } }
+  }
+  const shaped = stringify(await shapedResponse(raw, shaping))
+  const savedChars = text.length - shaped.length
+  return { text: shaped, end: { ...endOf(raw), ...(savedChars > 0 && { savedChars }) } }
+}
+
+function endOfAll(shown: readonly Shown[]): CallEnd {
+  return shown.find(({ end }) => end.outcome !== 'ok')?.end ?? shown[0]?.end ?? { outcome: 'ok' }
+}
+
+/** Keeps the connection of a client alive while an event comes that is not whole. */
+const COMMENT = ':\n\n'
+
+/**
+ * A stream of events for the client, event by event at the client's pace. What ends without an answer gets an error for one,
+ * unless events have ids: the client can come back for the answer then.
+ */
+export class PassedEvents {
+  readonly stream: ReadableStream<Uint8Array>
+  /** Requests without an answer. */
+  private readonly owed: Set<RequestId>
+  private readonly shown: Shown[] = []
+  private readonly position: StreamPosition = {}
+  private isResumable = false
+  /** Whether the answer would be no better a second time. */
+  private isFinal = false
+  private fault: Fault | undefined
+  private over = false
+
+  constructor(
+    private readonly answer: HttpAnswer,
+    private readonly options: PassOptions,
+  ) {
+    this.owed = new Set(options.requests.map(({ id }) => id))
+    const pieces = this.pieces()
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          const next = await pieces.next()
+          if (next.done) controller.close()
+          else controller.enqueue(Buffer.from(next.value))
+        },
+        cancel: () => {
+          this.end(this.owed.size ? { outcome: 'cancelled' } : endOfAll(this.shown))
+          answer.body.destroy()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  /** Ends before its time. */
+  fail(fault: Fault): void {
+    this.fault ??= fault
+    this.answer.body.destroy()
+  }
+
+  private async *pieces(): AsyncGenerator<string> {
+    const { answer, options, position } = this
+    const { name, limits } = options.upstream
+    const [unfinished, waiting] = [memory.hold(), memory.hold()]
+    const isAnswer = options.requests.length > 0
+    const events: ServerEvent[] = []
+    const tooMuch = () => {
+      // It would be too large again.
+      this.isFinal = true
+      this.fail(tooLarge(name, limits.maxResponseSize))
+    }
+    const parse = eventParser(
+      limits.maxResponseSize,
+      (each) => events.push(each),
+      tooMuch,
+      unfinished,
+      position,
+    )
+    const decoder = new StringDecoder('utf8')
+    const expire = () => this.fail(timedOut(name, limits.timeout))
+    const timer = isAnswer && !this.listens ? setTimeout(expire, limits.timeout) : undefined
+    let error: unknown
+    try {
+      for await (const chunk of piecesOf(answer)) {
+        timer?.refresh()
+        parse(decoder.write(chunk))
+        const text = (await this.textOf(events.splice(0))) || COMMENT
+        waiting.replace(text.length)
+        yield text
+        if (this.fault) break
+      }
+    } catch (thrown) {
+      error = thrown
+    } finally {
+      clearTimeout(timer)
+      unfinished.free()
+      waiting.free()
+    }
+    const fault = this.fault ?? unanswered(name, answer.status, error)
+    const missing = this.isResumable && !this.isFinal ? [] : [...this.owed]
+    this.end(missing.length ? endOfFault(fault) : endOfAll(this.shown))
+    if (missing.length) yield missing.map((id) => errorEvent(id, fault)).join('')
+  }
+
+  /** Whether it is a subscription, which may be silent. */
+  private get listens(): boolean {
+    return this.options.requests[0]?.method === 'subscriptions/listen'
+  }
+
+  private async textOf(events: readonly ServerEvent[]): Promise<string> {
+    let text = ''
+    for (const each of events) text += await this.passed(each)
+    return text
+  }
+
+  /** An event for the client; nothing where its message is not for it. */
+  private async passed({ event: name, data, id }: ServerEvent): Promise<string> {
+    const { retry } = this.position
+    this.position.retry = undefined
+    this.isResumable ||= id !== undefined
+    const head = { id, retry }
+    const taken = name === 'message' ? readTexts(data) : []
+    if (!taken.length) return event(data, name, head)
+    const texts: string[] = []
+    for (const each of taken) {
+      if ('fault' in each) {
+        if (!each.answers.length) continue
+        this.fault ??= each.fault
+        this.isFinal = true
+        continue
+      }
+      const text = await this.message(each.message, each.text)
+      if (text !== undefined) texts.push(oneLine(text))
+    }
+    // A client goes on behind the last of them.
+    return texts.map((text, i) => event(text, name, i === texts.length - 1 ? head : {})).join('')
+  }
+
+  private async message(message: Message, text: string): Promise<string | undefined> {
+    if (message.kind !== 'response') return this.options.isWanted(message) ? text : undefined
+    const found = answerTo(message, text, [...this.owed], true)
+    // A stream may carry the answer to a request whose own stream has broken.
+    if (!found) return this.options.requests.length ? undefined : text
+    const shown = await show(found, this.options)
+    this.shown.push(shown)
+    if (found.message.id !== null) this.owed.delete(found.message.id)
+    else this.owed.clear()
+    if (!this.owed.size) this.end(endOfAll(this.shown))
+    return shown.text
+  }
+
+  private end(end: CallEnd): void {
+    if (!this.over) this.options.onEnd(end)
+    this.over = true
+  }
+}
+
+function errorEvent(id: RequestId | null, { message }: Fault): string {
+  return event(errorText(id, { code: INTERNAL_ERROR, message }))
+}
