@@ -98,6 +98,23 @@ function isHugeId(value: unknown): boolean {
   return (typeof value === 'string' || isNumber) && !isId(value)
 }
 
+/** Members of `params` that clients also send as null, or PHP's as `[]`, where they mean nothing. */
+const OPTIONAL = ['cursor', 'arguments', '_meta']
+
+function isNothing(value: Json | undefined): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0)
+}
+
+/** A message without members that mean nothing; the same where it has none. */
+export function withoutNothing(raw: Json): Json {
+  if (!isObject(raw)) return raw
+  const { params } = raw
+  if (isNothing(params)) return omit(raw, 'params')
+  if (!isObject(params)) return raw
+  const empty = OPTIONAL.filter((key) => Object.hasOwn(params, key) && isNothing(params[key]))
+  return empty.length ? { ...raw, params: omit(params, ...empty) } : raw
+}
+
 /** What a JSON value is as a JSON-RPC message; `reason` says what is wrong with an invalid one. */
 export function readMessage(raw: Json): Exclude<Message, { kind: 'refused' }> {
   if (!isObject(raw)) return invalid(null, 'a message is a JSON object')

@@ -13,6 +13,7 @@ import {
   PARSE_ERROR,
   ProtocolKeys,
   readMessage,
+  withoutNothing,
 } from './protocol.ts'
 import { metered } from './refused.ts'
 import { claimsRevision } from './stateless.ts'
@@ -91,7 +92,8 @@ type Refuse = (status: number, code: number, message: string) => Received
 /** The messages of a body that was parsed to `value`. */
 function messagesIn(value: Json, text: string, refuse: Refuse): Received {
   const batch = Array.isArray(value)
-  const raw = batch ? (value as Json[]) : [value]
+  const given = batch ? (value as Json[]) : [value]
+  const raw = given.map(withoutNothing)
   if (raw.length === 0) return refuse(400, INVALID_REQUEST, 'The batch is empty')
   if (raw.length > MAX_BATCH)
     return refuse(400, INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`)
@@ -107,7 +109,9 @@ function messagesIn(value: Json, text: string, refuse: Refuse): Received {
   const unreadable = messages.find((message) => message.kind === 'invalid' && message.code === PARSE_ERROR)
   if (unreadable?.kind === 'invalid')
     return refuse(400, PARSE_ERROR, `The message is refused: ${unreadable.reason}`)
-  return { messages, batch, text }
+  // What was judged is what is sent.
+  const isSame = raw.every((item, i) => item === given[i])
+  return { messages, batch, text: isSame ? text : stringify(batch ? raw : raw[0]) }
 }
 
 /** The answer to a body that is not JSON in UTF-8 by its headers. */

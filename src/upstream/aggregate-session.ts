@@ -25,6 +25,7 @@ import {
   isPart,
   LISTS,
   mergeCapabilities,
+  saidOf,
 } from './aggregate.ts'
 import { createLasting, type Lasting, type Restored } from './backend/session-state.ts'
 import { mergeInstructions } from './instructions.ts'
@@ -195,7 +196,7 @@ export class AggregateSession implements Link {
     const result = answer instanceof Fault ? undefined : answer.response.raw.result
     const server = this.#servers[i] as AggregatedServer
     if (isObject(result)) {
-      server.capabilities = isObject(result.capabilities) ? result.capabilities : {}
+      server.capabilities = saidOf(result)
       return result
     }
     this.#down(i, answer instanceof Fault ? answer.message : REFUSED)
@@ -570,8 +571,7 @@ export class AggregateSession implements Link {
     // Of what is newer than a server's revision it says nothing in its capabilities, so the client asks for none of it.
     if (!isObject(result) || !isSessionRevision(result.protocolVersion)) return REFUSED
     if (this.#closed || seat.leave) return undefined
-    const capabilities = isObject(result.capabilities) ? result.capabilities : {}
-    this.#servers[seat.at]!.capabilities = capabilities
+    this.#servers[seat.at]!.capabilities = saidOf(result)
     // Else the client's own word reaches it, and the client has no lists yet.
     if (!this.#isReady) return undefined
     await link.send(noted('notifications/initialized'), INITIALIZED)

@@ -27,6 +27,7 @@ import {
   LISTS,
   mergeCapabilities,
   noMethod,
+  saidOf,
 } from './aggregate.ts'
 import type { Stateless, StatelessCall } from './backend/stateless.ts'
 import type { Resolved } from './definition.ts'
@@ -174,8 +175,8 @@ export class AggregateStateless implements Stateless {
     const named = /^(?:tools\/call|prompts\/get)$/.test(call.message.method)
     const found = named ? [] : await this.#discover(call)
     const servers = this.branches.map(({ name, filter, view }, i) => {
-      const capabilities = found[i]?.capabilities
-      return { name, filter, view, capabilities: isObject(capabilities) ? capabilities : undefined }
+      const said = found[i]
+      return { name, filter, view, capabilities: said && saidOf(said) }
     })
     return { servers, found }
   }

@@ -245,7 +245,9 @@ export class Aggregate {
     if (this.options.local()?.hasResource(uri)) return { error: noMethod(method) }
     const owner = typeof uri === 'string' ? this.#owners.get(uri) : undefined
     if (owner !== undefined) return { to: owner, params }
-    const able = this.#able('resources')
+    // Where no server declares resources, one may say more than that there is no such method.
+    const declared = this.#able('resources')
+    const able = declared.length ? declared : [...this.servers.keys()]
     return ANYWHERE.has(method)
       ? this.#everywhere(able, method, params, ask)
       : this.#first(able, method, params, ask)
@@ -370,6 +372,11 @@ function cursorsOf(
   } catch {
     return undefined
   }
+}
+
+/** The capabilities of a server by its handshake: one that says nothing of itself is asked for tools at least. */
+export function saidOf({ capabilities }: JsonObject): JsonObject {
+  return isObject(capabilities) && Object.keys(capabilities).length ? capabilities : { tools: {} }
 }
 
 /** The capabilities of all servers together. */

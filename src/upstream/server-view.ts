@@ -4,6 +4,7 @@ import { isObject, isPlain, type Request, visible } from '../mcp/index.ts'
 import type { Shaping } from '../shaping/index.ts'
 import { isRepeatable } from './backend/session-state.ts'
 import type { Pins } from './pins.ts'
+import { type OnFault, repairedHandshake, repairedList } from './repaired.ts'
 import { SafeTools } from './safe-tools.ts'
 import type { ToolFilter } from './tool-filter.ts'
 import type { Repeat } from './transport/http.ts'
@@ -26,13 +27,14 @@ export class ServerView {
     private readonly filter: ToolFilter | undefined,
     private readonly pins: Pins | undefined,
     safe: SafeTools | McpServer['toolOverrides'],
+    private readonly onFault: OnFault = () => {},
   ) {
     this.safeTools = safe instanceof SafeTools ? safe : new SafeTools(safe)
   }
 
   /** The same server, of which a router shows less. */
   filtered(filter: ToolFilter | undefined): ServerView {
-    return filter === this.filter ? this : new ServerView(filter, this.pins, this.safeTools)
+    return filter === this.filter ? this : new ServerView(filter, this.pins, this.safeTools, this.onFault)
   }
 
   /** Whether the response to a request of this method is to be read. */
@@ -70,10 +72,15 @@ export class ServerView {
   shown(method: string, raw: JsonObject, text?: string): JsonObject {
     const { result } = raw
     if (!this.reads(method) || !isObject(result)) return raw
-    const judged = this.judge(method, result)
+    const judged = this.judge(method, this.repaired(method, result))
     // A text without escapes shows what it holds: most lists are not walked.
     const clean = text !== undefined && isPlain(text) ? judged : visible(judged)
     return clean === result ? raw : { ...raw, result: clean }
+  }
+
+  private repaired(method: string, result: JsonObject): JsonObject {
+    if (HANDSHAKES.has(method)) return repairedHandshake(result)
+    return repairedList(LISTS[method] as string, result, this.onFault)
   }
 
   /** A result as clients are to see it, with hidden characters. */

@@ -77,6 +77,7 @@ export class Upstream {
   /** A connection that was opened to probe the server, for its first session. */
   #probed: { client: RpcClient; key: string; since: number } | undefined
   #closed = false
+  readonly #faults = new Set<string>()
   readonly #masksOf: ReturnType<typeof masksOf>
   readonly #options: {
     env: UpstreamContext['env']
@@ -110,7 +111,7 @@ export class Upstream {
     const blocks = server.pin === 'block'
     const pins = pinned && new Pins(pinned, blocks, (change) => onPinChange?.(this.name, change, blocks))
     this.filter = createToolFilter(server, pins)
-    this.view = new ServerView(this.filter, pins, server.toolOverrides)
+    this.view = new ServerView(this.filter, pins, server.toolOverrides, (...fault) => this.#faulty(...fault))
     this.log = log
     this.limits = { ...limits, timeout: SILENCE, ...server.limits }
     const fixed = varies ? undefined : definition.resolve({ headers: {}, query: () => ({}) })
@@ -142,6 +143,20 @@ export class Upstream {
       ...(!encodes && { headers: { 'accept-encoding': ENCODINGS } }),
       ...(masked && { masks: this.#masksOf }),
     })
+  }
+
+  /** Something that the server declares cannot be read by clients; it is said once. */
+  #faulty(kind: string, name: string, fault: string): void {
+    const key = `${kind} ${name.slice(0, MAX_NAME)}: ${fault}`
+    if (this.#faults.has(key) || this.#faults.size >= MAX_FAULTS) return
+    this.#faults.add(key)
+    const about = { server: this.name, kind, name: name.slice(0, MAX_NAME), fault }
+    this.log.warn(about, 'an MCP server declares what clients cannot read')
+  }
+
+  /** What it declares that clients could not read: repaired, or left out. */
+  declarationFaults(): string[] {
+    return [...this.#faults]
   }
 
   /** Remembers that the server could not be reached; a refusal of the gateway's own says nothing of it. */
@@ -302,6 +317,10 @@ export class Upstream {
     return new StreamableChannel(definition, resolved, events, options)
   }
 }
+
+/** Faults of what a server declares that are remembered, and characters of a name in them. */
+const MAX_FAULTS = 100
+const MAX_NAME = 200
 
 /** Characters; what is shorter stands in too many other words. */
 const SHORTEST = 6

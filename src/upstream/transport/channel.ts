@@ -19,6 +19,7 @@ import {
   type RequestId,
   type Response,
   readMessage,
+  withoutNothing,
 } from '../../mcp/index.ts'
 import { tooLargeText } from '../../net/index.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -157,7 +158,7 @@ export function withId(message: Response, id: RequestId): { message: Response; t
  * @param text as it came; absent: it is written anew
  */
 function read(value: Json, text?: string): Taken {
-  const meant = isObject(value) ? withoutNulls(value) : value
+  const meant = withoutNothing(isObject(value) ? withoutNulls(value) : value)
   const message = readMessage(meant)
   const shown = meant === value ? (text ?? stringify(value)) : stringify(meant)
   if (message.kind !== 'response') return { message, text: shown }
