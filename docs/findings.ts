@@ -11,7 +11,7 @@ export function findingsPage(): string {
   const sections = entries.map(([code, info]) => section(code, info))
   return `# Findings
 
-Made by \`npm run docs\` from \`src/findings/catalogue/\`; do not edit.
+Made by \`npm run docs\` from \`src/findings/catalogue.json\`; do not edit.
 
 Every finding has a code, a severity, a place in a file and a hint how to fix it. An \`error\` keeps a configuration from
 being served, a \`warning\` does not. \`plantgw explain CODE\` prints the same text. [Validating](validate.md) explains how

@@ -1,5 +1,5 @@
 import { stemOf, wordsOf } from './stemming.ts'
-import { DOMAINS, GENERIC, GROUPS } from './synonym-table.ts'
+import TABLE from './synonyms.json' with { type: 'json' }
 
 /** A group member: the stems of its words. */
 export type Phrase = readonly string[]
@@ -19,9 +19,13 @@ const FILLERS: ReadonlySet<string> = new Set(
 
 let generic: Synonyms | undefined
 
-/** The generic table, and groups that an author adds. */
+/**
+ * The words of people and of APIs: those of `synonyms.json`, and groups that an author adds. A line of the file is one meaning: either
+ * words that stand for each other, or, on the right of `=`, what people say for the words of APIs on its left: those of people stand
+ * for those of APIs, and not the other way. A word may stand in several lines. Articles and the like in a phrase do not matter.
+ */
 export function synonymsOf(groups: readonly (readonly string[])[] = []): Synonyms {
-  generic ??= read(linesOf(GROUPS + GENERIC + DOMAINS))
+  generic ??= read([...TABLE.groups, ...TABLE.generic, ...TABLE.domains].map(lineOf))
   if (groups.length === 0) return generic
   const base = generic
   const own = read(groups.map((group) => [group, group]))
@@ -40,15 +44,9 @@ export function withoutFillers(words: readonly string[]): readonly string[] {
 /** What is meant, and what may be said for it. */
 type Line = readonly [meant: readonly string[], said: readonly string[]]
 
-function linesOf(table: string): Line[] {
-  const lines = table
-    .replace(/\n {2}/g, ' ')
-    .split('\n')
-    .filter(Boolean)
-  return lines.map((line) => {
-    const [meant, said = meant] = line.split(' = ').map((part) => part.split(','))
-    return [meant!, said!]
-  })
+function lineOf(text: string): Line {
+  const [meant, said = meant] = text.split(' = ').map((part) => part.split(','))
+  return [meant!, said!]
 }
 
 function read(lines: readonly Line[]): Synonyms {

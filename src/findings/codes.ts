@@ -1,14 +1,10 @@
-import { CONNECTIONS, ENDPOINTS, PID } from './catalogue/connections.ts'
-import { FIELDS, UPSTREAM } from './catalogue/fields.ts'
-import { ENV, FILES, IGNORES } from './catalogue/files.ts'
-import { NAMES } from './catalogue/names.ts'
-import { PRACTICE } from './catalogue/practice.ts'
-import { SKILLS } from './catalogue/skills.ts'
-import { TEMPLATES } from './catalogue/templates.ts'
+import CATALOGUE from './catalogue.json' with { type: 'json' }
 import type { Severity } from './finding.ts'
 
 /** What a code stands for. `docs/findings.md` and `plantgw explain` are made from it. */
 export interface CodeInfo {
+  /** The check that the code belongs to. */
+  check: CheckName
   severity: Severity
   title: string
   /** Why it is a fault: what would happen if it were served. */
@@ -36,41 +32,29 @@ export const CHECKS = {
 
 export type CheckName = keyof typeof CHECKS
 
-/** The closed catalogue of findings, in the order in which a file meets them. */
-export const CODES = {
-  ...FILES,
-  ...ENV,
-  ...IGNORES,
-  ...FIELDS,
-  ...NAMES,
-  ...SKILLS,
-  ...TEMPLATES,
-  ...UPSTREAM,
-  ...PID,
-  ...CONNECTIONS,
-  ...ENDPOINTS,
-  ...PRACTICE,
-} as const
+export type FindingCode = keyof typeof CATALOGUE
 
-export type FindingCode = keyof typeof CODES
-
-const SECTIONS: Record<CheckName, object> = {
-  yaml: { ...FILES, ...IGNORES },
-  env: ENV,
-  fields: { ...FIELDS, ...UPSTREAM },
-  references: { ...NAMES, ...SKILLS },
-  templates: TEMPLATES,
-  practice: PRACTICE,
-  pid: PID,
-  connections: CONNECTIONS,
-  endpoints: ENDPOINTS,
+interface Entry extends Omit<CodeInfo, 'wrong' | 'right'> {
+  /** Lines. */
+  wrong?: string[]
+  right?: string[]
 }
 
-const CHECK_NAMES = Object.keys(SECTIONS) as CheckName[]
+/** The closed catalogue of findings, in the order in which a file meets them. */
+export const CODES = Object.fromEntries(
+  Object.entries(CATALOGUE as Record<string, Entry>).map(([code, { wrong, right, ...info }]) => [
+    code,
+    {
+      ...info,
+      ...(wrong && { wrong: wrong.join('\n') }),
+      ...(right && { right: right.join('\n') }),
+    },
+  ]),
+) as Readonly<Record<FindingCode, CodeInfo>>
 
 /** The check that a code belongs to. */
 export function checkOf(code: FindingCode): CheckName {
-  return CHECK_NAMES.find((check) => code in SECTIONS[check])!
+  return CODES[code].check
 }
 
 /** What the catalogue says of a code. */

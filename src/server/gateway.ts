@@ -132,6 +132,7 @@ export async function createGateway(
   }
   // Of workers, the process that reads for all of them writes it down.
   if (!shared) audit?.onStart(loaded)
+  limitMemory(settings.limits)
   const gateway = await serve(options, live, hub, { metrics, audit }, readiness)
   const { close } = gateway
   gateway.close = async () => {
@@ -193,7 +194,6 @@ async function serve(
   // Of workers, the process that starts them has the store.
   const plants = shared ? undefined : await plantsOf(settings, log, judgePlants(credentials.logins, proxies))
   if (plants) readiness.plantsAvailable = plants.available
-  limitMemory(settings.limits)
   const reloads = createReloads(reloader(live, readiness), log, toldOf(told))
   let draining = false
   readiness.unready = () =>

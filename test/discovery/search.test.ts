@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createIndex, type SearchableTool } from '../../src/discovery/index.ts'
-import { DOMAINS, GENERIC, GROUPS } from '../../src/discovery/synonym-table.ts'
+import TABLE from '../../src/discovery/synonyms.json' with { type: 'json' }
 
 const shop: SearchableTool[] = [
   { name: 'listOrders', description: 'Lists the orders of a customer.', method: 'GET', path: '/orders' },
@@ -172,10 +172,7 @@ describe('the words of people', () => {
     assert.equal(first('get rid of that order'), 'deleteOrder')
   })
   test('each line of the table says what is meant, and what is said for it', () => {
-    const lines = (GROUPS + GENERIC + DOMAINS)
-      .replace(/\n {2}/g, ' ')
-      .split('\n')
-      .filter(Boolean)
+    const lines = [...TABLE.groups, ...TABLE.generic, ...TABLE.domains]
     assert.ok(lines.length > 500)
     for (const line of lines) {
       const sides = line.split(' = ').map((side) => side.split(', '))

@@ -41,20 +41,6 @@ export function longFunctions(sources: readonly ts.SourceFile[], above: number):
   return found.sort((a, b) => b.lines - a.lines)
 }
 
-/** Getters and setters of object literals, as `access/rate.ts session`. */
-export function accessorsOfLiterals(sources: readonly ts.SourceFile[]): string[] {
-  const found: string[] = []
-  for (const source of sources) {
-    const visit = (node: ts.Node): void => {
-      if (ts.isAccessor(node) && ts.isObjectLiteralExpression(node.parent))
-        found.push(`${source.fileName} ${node.name.getText()}`)
-      ts.forEachChild(node, visit)
-    }
-    visit(source)
-  }
-  return found
-}
-
 /** The name that a function has, or that what holds it gives it. */
 function nameOf(node: ts.Node): string {
   if ('name' in node && node.name) return (node.name as ts.Node).getText()
